@@ -58,6 +58,7 @@ def extract(settings: Settings) -> None:
     it adds them.
     """
     files = list_inputs(settings.input)
+    settings = reading.with_parser(settings, files)
     if settings.pairs is not None:
         from etl.amod import listed  # which builds on this module
 

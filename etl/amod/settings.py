@@ -23,9 +23,6 @@ _OF_TEXT = (
     "language",
     "min_characters",
 )
-# Names of files as corpora of billions of words have them: parser=auto reads them with the compiled
-# extractor.
-WEB_SCALE = (".parquet", ".arrow", ".feather", ".wet", ".wet.gz")
 
 
 @dataclass(frozen=True)
@@ -63,8 +60,8 @@ class Settings(EngineSettings):
     preset: str = setting("clean", help="reading rule: see below", choices=("clean", "paper"))
     parser: str = setting(
         "auto",
-        help="parser of plain text; auto: fast (compiled, some forty times as fast) for Parquet, "
-        "Arrow and WET files of source=text, spacy for all others",
+        help="parser of plain text; auto: fast (compiled, some forty times as fast) where all "
+        "files are Parquet, Arrow or WET, else spacy",
         choices=("auto", "spacy", "fast", "stanza", "sparknlp"),
     )
     parser_model: str | None = setting(
@@ -216,17 +213,11 @@ class Settings(EngineSettings):
 
     @property
     def text_parser(self) -> str:
-        """The parser of plain text that `parser` names.
+        """The parser of plain text; auto is spacy unless the files decide otherwise.
 
-        auto is decided by the source and the names in `input`, so that a corpus to which files of
-        its kind are added later stays with its parser.
+        They do in `etl.amod.reading.with_parser`.
         """
-        if self.parser != "auto":
-            return self.parser
-        is_web_scale = self.source == "text" and all(
-            name.lower().endswith(WEB_SCALE) for name in self.input
-        )
-        return "fast" if is_web_scale and self.dependent == "adjective" else "spacy"
+        return "spacy" if self.parser == "auto" else self.parser
 
     @property
     def by_sentence(self) -> bool:
