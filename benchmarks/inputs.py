@@ -19,7 +19,8 @@ from conf import UserError
 from etl.amod.units import UNITS
 from etl.corpora import wikipedia
 from etl.corpora.documents import Document
-from etl.corpora.files import Unit, list_inputs, open_input, units
+from etl.corpora.files import Unit, open_input, units
+from etl.corpora.inputs import list_inputs
 
 NEWDOC = b"\n# newdoc\t"
 MULTIPLES = (1, 4, 16)

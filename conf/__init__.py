@@ -39,6 +39,7 @@ from yaml import MappingNode, SequenceNode, YAMLError
 
 from conf.help import fields_of, hints, nearest, type_name
 from conf.help import help_text as help_text
+from conf.output import output_may_be_closed
 
 MOST_VALUES = 10_000
 """Values of a settings file, aliases written out: a few lines could stand for billions."""
@@ -379,6 +380,7 @@ def settings_hash(settings: Any, names: Sequence[str] | None = None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+@output_may_be_closed()
 def run(
     cls: type[SettingsType],
     job: Callable[[SettingsType], object],

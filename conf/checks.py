@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
 from typing import Any
 
 from conf import UserError
@@ -21,3 +23,12 @@ def check_distinct(settings: Any, *names: str) -> None:
         values = getattr(settings, name)
         if len(set(values)) < len(values):
             raise UserError(f"{name}={values}: the same value twice")
+
+
+def check_default(settings: Any, names: Sequence[str], reason: str) -> None:
+    """Raise `UserError`, which ends in `reason`, where one of the settings named is given."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        is_default = not value if field.default is MISSING else value == field.default
+        if field.name in names and not is_default:
+            raise UserError(f"{field.name}= {reason}")

@@ -121,10 +121,22 @@ def planned_steps(settings: Settings) -> list[Step]:
             if issubclass(job.settings, EngineSettings):
                 shared |= {"engine": settings.engine, "memory": settings.memory}
             job_settings: Any = conf.from_dict(job.settings, {**shared, **(options or {})})
+            if issubclass(job.settings, EngineSettings):
+                _check_session(job_settings, settings)
         except UserError as error:
             raise UserError(f"{label}: {error}") from error
         steps.append(Step(number, label, job, job_settings))
     return steps[settings.first - 1 :]
+
+
+def _check_session(step: EngineSettings, pipeline: EngineSettings) -> None:
+    """Raise `UserError` where a step asks for another session than that of the pipeline."""
+    defaults = EngineSettings()
+    for name in ("engine", "memory"):
+        value, shared = getattr(step, name), getattr(pipeline, name)
+        if value not in (shared, getattr(defaults, name)):
+            got = f"got {name}={value}, and {name}={shared or 'none'} for the pipeline"
+            raise UserError(f"{got}; all steps share one session: give {name}= beside steps:")
 
 
 def run_steps(settings: Settings) -> None:

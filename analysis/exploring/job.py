@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
-import sys
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -14,6 +12,7 @@ from typing import ClassVar
 from analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
 from analysis.exploring.static import write
 from conf import JobFailed, UserError, setting
+from conf.checks import check_default
 
 _OF_ONE_WORD = ("other", "corpus", "other_corpus", "measure", "floor", "classes", "limit")
 
@@ -91,18 +90,17 @@ class Settings:
                 f"{word} prints the rows of one word and export= writes them all; leave out one"
             )
         if not has_word:
-            self._refuse(_OF_ONE_WORD, "goes with noun= or adjective=; give one, or leave it out")
+            check_default(
+                self, _OF_ONE_WORD, "goes with noun= or adjective=; give one, or leave it out"
+            )
         if self.export is None:
-            self._refuse(("min_count",), "goes with export=; the least count of rows is floor=")
+            check_default(
+                self, ("min_count",), "goes with export=; the least count of rows is floor="
+            )
         if has_word or self.export is not None:
-            self._refuse(("port",), "is for the page; nothing is served here, so leave it out")
-
-    def _refuse(self, names: Sequence[str], reason: str) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            is_default = not value if field.default is MISSING else value == field.default
-            if field.name in names and not is_default:
-                raise UserError(f"{field.name}= {reason}")
+            check_default(
+                self, ("port",), "is for the page; nothing is served here, so leave it out"
+            )
 
     def query(self) -> Query | None:
         """The query whose rows are printed; None to serve or write the page."""
@@ -157,8 +155,4 @@ def _print(sketches: Sketches, query: Query) -> None:
             f"no pairs of the {query.role} {query.word!r} with these filters"
             + (f"; spelt alike: {near}" if near else "; a lower floor= or other classes= may help")
         )
-    try:
-        sys.stdout.write(tsv(answer["rows"]))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print(tsv(answer["rows"]), end="")

@@ -11,6 +11,7 @@ from conf import UserError
 from conf.commandline.commands import COMMANDS, Command, lookup
 from conf.commandline.completion import candidates, script
 from conf.help import nearest
+from conf.output import output_may_be_closed
 
 _HELP = ("--help", "-h", "help")
 
@@ -63,6 +64,7 @@ def find(words: Sequence[str]) -> tuple[Command, list[str]]:
     )
 
 
+@output_may_be_closed()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)

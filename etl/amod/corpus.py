@@ -14,7 +14,7 @@ from etl.amod import plan
 from etl.amod.plan import Entry
 from etl.amod.settings import Settings, decisive
 from etl.amod.staging import Staging
-from etl.corpora.files import InputFile
+from etl.corpora.inputs import InputFile
 from etl.lake import arrow
 from etl.lake.spark import Lake
 from etl.lake.tables import table as declaration

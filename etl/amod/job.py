@@ -37,7 +37,7 @@ from etl.amod.plan import DONE, FAILED, Entry
 from etl.amod.settings import RAW, Settings
 from etl.amod.sums import parts_for
 from etl.amod.wave_tasks import staged_rows
-from etl.corpora.files import InputFile, list_inputs
+from etl.corpora.inputs import InputFile, list_inputs
 from etl.engine import Engine, start
 from etl.lake import arrow
 from etl.lake.scratch import scratch
@@ -58,6 +58,7 @@ def extract(settings: Settings) -> None:
     it adds them.
     """
     files = list_inputs(settings.input)
+    settings = reading.with_parser(settings, files)
     if settings.pairs is not None:
         from etl.amod import listed  # which builds on this module
 

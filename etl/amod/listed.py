@@ -36,7 +36,7 @@ from etl.amod.outcomes import (
     sum_of_tallies,
 )
 from etl.amod.plan import FAILED, Entry
-from etl.amod.settings import PARSED, Settings, decisive
+from etl.amod.settings import PARSED, RAW, Settings, decisive
 from etl.amod.sums import unpack
 from etl.amod.tasks import STAGED, Rows
 from etl.amod.units import error_text, units_of
@@ -45,8 +45,9 @@ from etl.corpora import columnar
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.columnar import Texts
 from etl.corpora.dialects import UnknownDialect
-from etl.corpora.documents import Document, Event, Rejected
-from etl.corpora.files import InputFile, Unit, Unreadable, open_input
+from etl.corpora.documents import Document, Event, Rejected, normal_form
+from etl.corpora.files import Unit, Unreadable, open_input
+from etl.corpora.inputs import InputFile
 from etl.engine import map_arrow, progress
 from etl.lake import arrow
 from etl.lake.tables import TABLES
@@ -84,6 +85,8 @@ def count_list(settings: Settings, files: Sequence[InputFile]) -> None:
 def read_list(settings: Settings) -> list[tuple[str, str]]:
     """The pairs that ``pairs=`` names, each once, sorted; lower-cased if so ruled.
 
+    Those to be counted in plain text are in Unicode normal form C, as its documents are.
+
     Raises:
         UserError: no such file or table; a line without two columns; no pair, or too many.
     """
@@ -94,6 +97,8 @@ def read_list(settings: Settings) -> list[tuple[str, str]]:
         members = _from_file(Path(name))
         if settings.where:
             raise UserError(f"where= goes with a table of the lake; pairs={name} is a file")
+    if settings.source in RAW:
+        members = [(normal_form(adjective), normal_form(noun)) for adjective, noun in members]
     if settings.lowercase:
         members = [(adjective.lower(), noun.lower()) for adjective, noun in members]
     pairs = sorted(set(members))
@@ -119,7 +124,8 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
                 csv.reader(stream, "excel-tab", quoting=csv.QUOTE_NONE), 1
             ):
                 words = [cell.strip() for cell in row]
-                if not any(words) or (number == 1 and words[:2] == ["adjective", "noun"]):
+                header = number == 1 and [word.lower() for word in words[:2]]
+                if not any(words) or header == ["adjective", "noun"]:
                     continue
                 if len(words) < 2 or not words[0] or not words[1]:
                     raise UserError(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from conf import JobFailed, UserError
-from etl.corpora.files import InputFile
+from etl.corpora.inputs import InputFile
 
 PLANNED, DONE, FAILED = "planned", "done", "failed"
 

@@ -8,7 +8,9 @@ reader does.
 from __future__ import annotations
 
 import importlib.util
+import logging
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, cast
@@ -33,7 +35,8 @@ from etl.corpora import columnar, text, wikipedia
 from etl.corpora.columnar import Texts, WrongColumn
 from etl.corpora.dialects import parsed_dialect
 from etl.corpora.documents import Document, Event, LeftOut, Rejected
-from etl.corpora.files import InputFile, Unit, Unreadable, open_input, open_stored
+from etl.corpora.files import Unit, Unreadable, open_input, open_stored
+from etl.corpora.inputs import InputFile
 from etl.corpora.languages import check_language, identify
 from etl.corpora.text import is_wet
 from etl.engine import progress
@@ -42,6 +45,8 @@ from etl.parsing.fast.counting import TextCounter
 
 if TYPE_CHECKING:
     from io import BufferedReader
+
+log = logging.getLogger("adnominal")
 
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
 
@@ -103,6 +108,29 @@ def count_text_units(
         add_stats(staged.rows, file, counter.stats())
         progress.advance(unit.end - unit.start)
         yield from staged.rest()
+
+
+def with_parser(settings: Settings, files: Sequence[InputFile]) -> Settings:
+    """`settings` with the parser that ``parser=auto`` stands for, by the names of the files.
+
+    The names decide, not the sizes, so that a corpus to which files of its kind are added later
+    stays with its parser, and all files that were found, so that a folder and a pattern agree.
+    """
+    if settings.source != "text" or settings.parser != "auto" or settings.adjacent:
+        return settings
+    others = [
+        file.path
+        for file in files
+        if not is_wet(file.path) and columnar.format_of(file.path, b"") is None
+    ]
+    if others:
+        name, reason = "spacy", f"{others[0]} is neither Parquet, Arrow nor WET"
+    elif settings.dependent != "adjective":
+        name, reason = "spacy", f"dependent={settings.dependent}"
+    else:
+        name, reason = "fast", "every file is Parquet, Arrow or WET"
+    log.info("parser=auto: %s (%s)", name, reason)
+    return replace(settings, parser=name)
 
 
 def check_input(files: Sequence[InputFile], settings: Settings) -> None:

@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting, to_dict
-from conf.checks import check_minimum
+from conf.checks import check_default, check_minimum
 from etl.amod.rules import ReadingRules
 from etl.engine import EngineSettings
 from etl.parsing.fast.counting import check_rules
 
 VERSION = 1  # of what the job makes of its input; a change of behaviour raises it
 PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
-# Names of files as corpora of billions of words have them: parser=auto reads them with the compiled
-# extractor.
-WEB_SCALE = (".parquet", ".arrow", ".feather", ".wet", ".wet.gz")
+# Settings of documents and of their parser.
+_OF_TEXT = (
+    "parser",
+    "parser_model",
+    "text_field",
+    "id_field",
+    "language",
+    "min_characters",
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +60,8 @@ class Settings(EngineSettings):
     preset: str = setting("clean", help="reading rule: see below", choices=("clean", "paper"))
     parser: str = setting(
         "auto",
-        help="parser of plain text; auto: fast (compiled, some forty times as fast) for Parquet, "
-        "Arrow and WET files of source=text, spacy for all others",
+        help="parser of plain text; auto: fast (compiled, some forty times as fast) where all "
+        "files are Parquet, Arrow or WET, else spacy",
         choices=("auto", "spacy", "fast", "stanza", "sparknlp"),
     )
     parser_model: str | None = setting(
@@ -159,6 +165,12 @@ class Settings(EngineSettings):
             raise UserError(f"max_rejected={self.max_rejected}: expected a share from 0 to 1")
         check_minimum(self, 1, "wave_bytes", "unit_bytes", "memory_mb", "partitions")
         check_minimum(self, 0, "examples", "min_characters", "novel")
+        if self.source in PARSED:
+            reason = f"is for plain text; source={self.source} is parsed already, so leave it out"
+            check_default(self, _OF_TEXT, reason)
+        elif self.source == "wikipedia":
+            reason = "is for source=text; a dump has one layout, so leave it out"
+            check_default(self, ("text_field", "id_field"), reason)
         self._check_relations()
         if self.pairs is None and (self.adjacent or self.where or self.list_name):
             raise UserError("adjacent=, where= and list_name= go with pairs=, which is not given")
@@ -201,17 +213,11 @@ class Settings(EngineSettings):
 
     @property
     def text_parser(self) -> str:
-        """The parser of plain text that `parser` names.
+        """The parser of plain text; auto is spacy unless the files decide otherwise.
 
-        auto is decided by the source and the names in `input`, so that a corpus to which files of
-        its kind are added later stays with its parser.
+        They do in `etl.amod.reading.with_parser`.
         """
-        if self.parser != "auto":
-            return self.parser
-        is_web_scale = self.source == "text" and all(
-            name.lower().endswith(WEB_SCALE) for name in self.input
-        )
-        return "fast" if is_web_scale and self.dependent == "adjective" else "spacy"
+        return "spacy" if self.parser == "auto" else self.parser
 
     @property
     def by_sentence(self) -> bool:

@@ -17,7 +17,8 @@ from etl.amod.kernel import available
 from etl.amod.plan import Entry
 from etl.amod.settings import PARSED, Settings
 from etl.amod.units import UNITS
-from etl.corpora.files import InputFile, Unit, Unreadable, units
+from etl.corpora.files import Unit, Unreadable, units
+from etl.corpora.inputs import InputFile
 from etl.engine import Engine, map_arrow
 from etl.parsing import sparknlp_parser
 

@@ -20,7 +20,14 @@ from conf import UserError
 EXPANSION_VARIABLE = "ADNOMINAL_MAX_EXPANSION"
 """Environment variable: how many times its stored size a file may decompress to (200)."""
 
-Compression = Literal["gzip", "bz2", "zstd", "plain"]
+Compression = Literal["gzip", "bz2", "zstd", "plain", "xz", "zip", "lz4"]
+_NOT_READ: dict[bytes, Compression] = {
+    b"\xfd7zX": "xz",
+    b"PK\x03\x04": "zip",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+NOT_READ = frozenset(_NOT_READ.values())
+"""The compressions that are recognised only to be refused by name."""
 
 BLOCK = 1 << 17
 # zstd has no limit for the output of one call, and 4 bytes can expand to 128 KiB: small portions
@@ -39,7 +46,7 @@ def compression_of(first_bytes: bytes) -> Compression:
         first_bytes[1:4] == b"\x2a\x4d\x18" and first_bytes[0] & 0xF0 == 0x50
     ):
         return "zstd"
-    return "plain"
+    return _NOT_READ.get(first_bytes[:4], "plain")
 
 
 def max_expansion() -> int:

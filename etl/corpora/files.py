@@ -1,4 +1,4 @@
-"""Input files: finding them, opening them whatever their compression, cutting them into units.
+"""Input files: opening them whatever their compression, cutting them into units.
 
 The first bytes of a file decide its compression, never its name. Every fault of an archive, from
 whatever library, is raised as `Unreadable` with a plain reason, so that a job can record the file
@@ -7,36 +7,32 @@ and continue with the others.
 
 from __future__ import annotations
 
-import glob
 import io
 import itertools
-import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, BinaryIO, Literal, NoReturn, cast
+from typing import Any, BinaryIO, Literal, cast
 
-import fsspec
 import zstandard
-from fsspec.registry import known_implementations
 from isal.igzip_lib import IsalError
 
 # GzipFile.readinto, which IGzipFile inherits, reads bytes and copies them; its C reader fills the
 # caller's buffer. isal names that class with an underscore but exports it from both its modules.
 from isal.isal_zlib import _GzipReader
 
-from conf import UserError
 from etl.corpora.decompression import (
     BLOCK,
     EXPANSION_VARIABLE,
+    NOT_READ,
     Bz2Reader,
     Compression,
     ZstdReader,
     compression_of,
     max_expansion,
 )
+from etl.corpora.inputs import InputFile, file_system
 
 _HARMLESS_BYTES = 1 << 30  # less decompressed data than this is never refused
 
@@ -52,16 +48,6 @@ class Unreadable(Exception):
     def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
         # Spark sends it between processes; the default would call the class with one argument.
         return type(self), (self.path, self.reason)
-
-
-@dataclass(frozen=True, slots=True)
-class InputFile:
-    """A file to read: an absolute path or a URI, its size as stored and its last modification
-    (UTC; 1970-01-01 if the store does not report it)."""
-
-    path: str
-    bytes: int
-    modified: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,171 +68,6 @@ class Unit:
     def is_whole_file(self) -> bool:
         """Whether the unit is the whole file."""
         return self.start == 0 and self.end >= self.bytes
-
-
-# ------------------------------------------------------------------------------------- finding
-
-_MAGIC_CHARACTERS = re.compile(r"[*?[]")
-_INDEX_NAME = re.compile(r"-multistream-index\d*\.txt(-p\d+p\d+)?(\.bz2)?$")
-_ALIASES = {"s3a": "s3", "s3n": "s3"}
-_UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
-    """The files that `patterns` name, each once, sorted by path.
-
-    A pattern is a local path, a glob (``*``, ``**``, ``?``, ``[]``), a folder (every file below it)
-    or a URI that fsspec knows (``file://``, ``s3://``, ``s3a://``, ``hdfs://`` ...), with the same
-    globs and folders. A path that exists under its literal name is not read as a glob. Below a
-    folder or a wildcard, names that begin with ``.`` or ``_`` are ignored (``_SUCCESS``).
-    The index files of multistream Wikipedia dumps are always ignored: they contain no text, and
-    the beginning of a stream is recognised without them.
-
-    Raises `UserError` for a pattern without files, an empty or unreadable file, and a kind of URI
-    whose package is not installed.
-    """
-    if not patterns:
-        raise UserError("no input given; write input=PATH, a glob, a folder or a URI")
-    by_path: dict[str, InputFile] = {}
-    for pattern in patterns:
-        protocol, separator, rest = pattern.partition("://")
-        if separator and protocol.lower() not in ("file", "local"):
-            files = _remote_files(pattern)
-        else:
-            files = _local_files(rest if separator else pattern, pattern)
-        dumps = [file for file in files if not _INDEX_NAME.search(file.path)]
-        if not dumps:
-            problem = "only the index of a dump; give the dump itself" if files else "no file found"
-            raise UserError(f"input {pattern!r}: {problem}")
-        for file in dumps:
-            if file.bytes == 0:
-                raise UserError(f"input {file.path}: the file is empty; remove it from the input")
-            by_path[file.path] = file
-    return [by_path[path] for path in sorted(by_path)]
-
-
-def _is_hidden(relative: str) -> bool:
-    return any(part.startswith((".", "_")) for part in relative.split("/") if part)
-
-
-def _fixed_part(pattern: str) -> str:
-    """The folder above the first wildcard of a pattern."""
-    wildcard = _MAGIC_CHARACTERS.search(pattern)
-    return pattern if wildcard is None else pattern[: pattern.rfind("/", 0, wildcard.start()) + 1]
-
-
-def _glob_filter(pattern: str) -> Callable[[str], bool]:
-    """A test of the matches of a glob: hidden names pass only if the pattern spells them out."""
-    if re.search(r"(^|/)[._]", pattern[len(_fixed_part(pattern)) :]):
-        return lambda path: True
-    return lambda path: not _is_hidden(path[len(_fixed_part(pattern)) :])
-
-
-def _local_files(path: str, pattern: str) -> list[InputFile]:
-    path = os.path.abspath(os.path.expanduser(path))
-    if os.path.lexists(path) or not _MAGIC_CHARACTERS.search(path):
-        if not os.path.exists(path):
-            raise UserError(f"input {pattern!r}: no such file or folder")
-        return [_local_file(file) for file in _files_below(path)]
-    is_wanted = _glob_filter(path)
-    matches = [match for match in glob.glob(path, recursive=True) if is_wanted(match)]
-    return [_local_file(file) for match in matches for file in _files_below(match)]
-
-
-def _files_below(path: str) -> Iterator[str]:
-    if not os.path.isdir(path):
-        yield path
-        return
-
-    def fail(error: OSError) -> NoReturn:
-        reason = error.strerror or str(error)
-        raise UserError(f"input {error.filename}: the folder cannot be read: {reason}")
-
-    for folder, folders, names in os.walk(path, onerror=fail):
-        folders[:] = sorted(name for name in folders if not _is_hidden(name))
-        for name in sorted(names):
-            if not _is_hidden(name):
-                yield os.path.join(folder, name)
-
-
-def _local_file(path: str) -> InputFile:
-    try:
-        status = os.stat(path)
-        with open(path, "rb"):
-            pass
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(f"input {path}: the file cannot be read: {reason}") from error
-    return InputFile(path, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
-
-
-def _with_standard_protocol(uri: str) -> str:
-    protocol, separator, rest = uri.partition("://")
-    return _ALIASES.get(protocol.lower(), protocol.lower()) + separator + rest
-
-
-def _file_system(uri: str) -> tuple[Any, str]:
-    """The fsspec file system of a URI, and the path in it; `UserError` if there is none."""
-    uri = _with_standard_protocol(uri)
-    protocol = uri.partition("://")[0]
-    try:
-        system, path = fsspec.core.url_to_fs(uri)
-    except ImportError as error:
-        hint = known_implementations.get(protocol, {}).get("err") or str(error)
-        raise UserError(f"input {uri}: {protocol}:// needs a package: {hint}") from error
-    except ValueError as error:
-        raise UserError(f"input {uri}: {error}; give a path or a URI that fsspec knows") from error
-    except OSError as error:
-        raise UserError(f"input {uri}: {protocol}:// cannot be used: {error}") from error
-    return system, cast("str", path)
-
-
-def _remote_files(uri: str) -> list[InputFile]:
-    system, path = _file_system(uri)
-    # The part before the path (protocol, host) is put into every file's URI, so that a worker
-    # reaches the same store.
-    plain = _with_standard_protocol(uri).rstrip("/")
-    prefix = plain.removesuffix(path.rstrip("/"))
-    try:
-        # A listing with details needs one request for each page of it, not one for each object.
-        if system.exists(path):
-            matches = {path: system.info(path)}
-        elif _MAGIC_CHARACTERS.search(path):
-            is_wanted = _glob_filter(path)
-            globbed = system.glob(path, detail=True)
-            matches = {match: info for match, info in globbed.items() if is_wanted(match)}
-        else:
-            raise UserError(f"input {uri!r}: no such file or folder")
-        infos = {}
-        for match, info in matches.items():
-            if info["type"] != "directory":
-                infos[match] = info
-                continue
-            nested = system.find(match, detail=True)
-            infos |= {f: nested[f] for f in nested if not _is_hidden(f[len(match) :])}
-    except UserError:
-        raise
-    except Exception as error:
-        # The client of each store raises its own exceptions (missing credentials, no such host).
-        raise UserError(f"input {uri}: cannot be listed: {error}") from error
-    return [_remote_file(prefix + path, info) for path, info in sorted(infos.items())]
-
-
-# The key of the time in the clients of S3, Azure, Google, Arrow (HDFS) and the memory store.
-_TIME_KEYS = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
-
-
-def _remote_file(uri: str, info: dict[str, Any]) -> InputFile:
-    if info.get("size") is None:
-        raise UserError(f"input {uri}: the store does not tell its size; copy the file first")
-    modified = next((info[key] for key in _TIME_KEYS if info.get(key)), _UNKNOWN_TIME)
-    if isinstance(modified, str):
-        modified = datetime.fromisoformat(modified)
-    elif not isinstance(modified, datetime):
-        modified = datetime.fromtimestamp(modified, UTC)
-    if modified.tzinfo is None:
-        modified = modified.replace(tzinfo=UTC)
-    return InputFile(uri, int(info["size"]), modified.astimezone(UTC))
 
 
 # ------------------------------------------------------------------------------------- opening
@@ -270,7 +91,7 @@ def open_stored(path: str) -> BinaryIO:
     try:
         if "://" not in path:
             return open(path, "rb", buffering=0)
-        system, inside = _file_system(path)
+        system, inside = file_system(path)
         return cast("BinaryIO", system.open(inside, "rb"))
     except _error_types(path) as error:
         raise Unreadable(path, f"cannot be opened: {_error_text(error)}") from error
@@ -363,11 +184,12 @@ def open_input(path: str, start: int = 0) -> BinaryIO:
     """The decompressed bytes of a file, as a buffered stream that is read forwards.
 
     The stream of a plain file can seek. gzip, bz2 and zstd are recognised by the first bytes of the
-    file, anything else is read unchanged; all members of an archive are read. `start` is a byte of
-    the stored file: for an archive it must be the beginning of a member. ``readinto`` with a large
-    buffer decompresses gzip directly into it.
+    file, as are xz, zip and lz4, which are not read; anything else is read unchanged. All members
+    of an archive are read. `start` is a byte of the stored file: for an archive it must be the
+    beginning of a member. ``readinto`` with a large buffer decompresses gzip directly into it.
 
-    Raises `Unreadable` if the file cannot be opened, and on reading if it is truncated or damaged.
+    Raises `Unreadable` if the file cannot be opened or has another compression, and on reading if
+    it is truncated or damaged.
     """
     return _open(path, start, None)[0]
 
@@ -375,6 +197,10 @@ def open_input(path: str, start: int = 0) -> BinaryIO:
 def _open(path: str, start: int, end: int | None) -> tuple[BinaryIO, Bz2Reader | None]:
     source = open_stored(path)
     compression = compression_of(_head(path, source, 4))
+    if compression in NOT_READ:
+        source.close()
+        expected = "expected gz, bz2, zst or an uncompressed file; unpack it first"
+        raise Unreadable(path, f"{compression} data; {expected}")
     if start:
         source.seek(start)
     bz2_reader = None

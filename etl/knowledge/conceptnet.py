@@ -23,7 +23,8 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from conf import UserError
-from etl.corpora.files import InputFile, Unit, UnitStream, Unreadable, open_input
+from etl.corpora.files import Unit, UnitStream, Unreadable, open_input
+from etl.corpora.inputs import InputFile
 from etl.engine import map_arrow, progress
 from etl.lake.frames import spark_schema
 from etl.lake.schema import batch_of

@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError, setting, settings_hash
-from etl.corpora.files import InputFile, list_inputs, units
+from etl.corpora.files import units
+from etl.corpora.inputs import InputFile, list_inputs
 from etl.dropped import Dropped, write_dropped
 from etl.engine import EngineSettings, running, start
 from etl.knowledge import conceptnet, wordnet

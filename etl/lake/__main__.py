@@ -12,7 +12,6 @@ verify [TABLE]               every log and file looked at; exit code 1 where the
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import conf
 from conf import JobFailed, UserError, setting
 from conf.checks import check_minimum
 from conf.help import nearest
+from conf.output import output_may_be_closed
 
 _LAKE: dict[str, Any] = {"help": "root of the lake, a folder or URI", "example": "lake=./lake"}
 _VERSION: dict[str, Any] = {"help": "a version of the past; the newest if null"}
@@ -145,6 +145,7 @@ def _help(argv: Sequence[str]) -> str:
     return f"{(__doc__ or '').strip()}\n\npython -m etl.lake COMMAND --help lists its settings\n"
 
 
+@output_may_be_closed()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 done, 1 nothing found or failed, 2 the user's mistake."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -154,9 +155,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             print(_text(*_parse(arguments)))
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (`| head`) has seen enough; the flush at exit must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (UserError, JobFailed) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2 if isinstance(error, UserError) else 1

@@ -63,6 +63,25 @@ def test_invalid_steps_are_rejected_before_the_first_runs(steps, says):
         run_steps(pipeline(*steps))
 
 
+@pytest.mark.parametrize(
+    ("step", "pipeline_settings", "message"),
+    [
+        ({"engine": "spark"}, {"engine": "sail"}, "got engine=spark, and engine=sail for the pip"),
+        ({"engine": "spark"}, {}, "engine=auto for the pipeline; .* give engine= beside steps"),
+        ({"memory": "2GB"}, {}, "got memory=2GB, and memory=none for the pipeline"),
+        ({"memory": "2GB"}, {"memory": "1GB"}, "got memory=2GB, and memory=1GB for the pipeline"),
+    ],
+)
+def test_a_step_with_another_session_is_refused_before_the_first_runs(
+    step, pipeline_settings, message
+):
+    steps: list[dict[str, Any]] = [{"build_sygns": {}}, {"build_asp": step}]
+    with pytest.raises(UserError, match=f"^step 2 of 2, build_asp: .*{message}"):
+        planned_steps(pipeline(*steps, **pipeline_settings))
+    assert planned_steps(pipeline(*steps, **step))
+    assert planned_steps(pipeline({"build_asp": {"engine": "auto", "memory": None}}, **step))
+
+
 @pytest.mark.parametrize("first", [0, 2])
 def test_an_unknown_first_step(first):
     with pytest.raises(UserError, match="expected 1 to 1"):

@@ -23,7 +23,8 @@ from etl.amod.rules import ReadingRules
 from etl.annotation.answers import read_sent
 from etl.corpora import columnar, text, wet, wikipedia, wikitext
 from etl.corpora.blocks import NoBoundary, blocks
-from etl.corpora.files import InputFile, Unreadable, units
+from etl.corpora.files import Unreadable, units
+from etl.corpora.inputs import InputFile
 from etl.knowledge import conceptnet, lexicons, wordnet
 from etl.published import adept, asp, plane, sygns
 from etl.sygns import drs, fol, translate, vf

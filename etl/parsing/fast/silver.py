@@ -32,7 +32,8 @@ from pathlib import Path
 import conf
 from conf import setting
 from conf.checks import check_minimum
-from etl.corpora.files import list_inputs, units
+from etl.corpora.files import units
+from etl.corpora.inputs import list_inputs
 from etl.parsing.spacy_parser import SpacyParser
 from etl.parsing.tokens import Parsed
 

@@ -19,8 +19,9 @@ from conf import JobFailed, UserError, load
 from etl.amod import staging, wave_tasks
 from etl.amod.job import Extraction
 from etl.amod.plan import plan
-from etl.amod.settings import Settings, decisive
-from etl.corpora.files import list_inputs
+from etl.amod.reading import with_parser
+from etl.amod.settings import Settings
+from etl.corpora.inputs import list_inputs
 from etl.engine import running
 from etl.lake import arrow
 from etl.lake.spark import Lake
@@ -58,7 +59,8 @@ def parts(tmp_path: Path) -> Path:
 def start(spark: SparkSession, lake: Path, *words: str) -> None:
     """Run the job, as the command line would."""
     settings = load(Settings, [f"lake={lake}", *words])
-    Extraction(running(), settings).run(list_inputs(settings.input))
+    files = list_inputs(settings.input)
+    Extraction(running(), with_parser(settings, files)).run(files)
 
 
 class Extracted(NamedTuple):
@@ -427,23 +429,6 @@ def test_the_compiled_extractor_counts_as_it_reads(run: Run, tmp_path: Path) -> 
         if r["adjective"] == "old"
     }
     assert example == "It was an old key."
-
-
-def test_auto_takes_the_compiled_extractor_for_files_of_the_webs_size() -> None:
-    for name in ("a.parquet", "CC-MAIN-1.warc.wet.gz", "folder/*.arrow"):
-        assert load(Settings, ["source=text", f"input={name}"]).text_parser == "fast"
-    assert load(Settings, ["source=text", "input=[a.parquet,b.jsonl]"]).text_parser == "spacy"
-
-
-def test_auto_names_the_parser_by_the_input_alone() -> None:
-    settings = load(Settings, ["source=text", "input=x"])
-    assert settings.parser == "auto"
-    assert settings.text_parser == "spacy"
-    assert decisive(settings) == decisive(
-        load(Settings, ["source=text", "input=x", "parser=spacy"])
-    )
-    with pytest.raises(UserError, match="parser=fast with dependent=any"):
-        load(Settings, ["source=text", "input=x", "parser=fast", "preset=paper"])
 
 
 def test_a_wikipedia_dump(run: Run, tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,7 +18,7 @@ from etl.amod.adjacent import count_words
 from etl.amod.job import extract
 from etl.amod.listed import Listing, read_list
 from etl.amod.settings import Settings
-from etl.corpora.files import list_inputs
+from etl.corpora.inputs import list_inputs
 from etl.engine import running
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents, depcc_part, write_part
@@ -178,6 +179,18 @@ def test_lists_that_cannot_be_read_are_refused(
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(UserError, match=message):
         read_list(load(Settings, ["source=depcc", "input=x", f"pairs={path}"]))
+
+
+@pytest.mark.parametrize(
+    ("source", "form"), [("text", "NFC"), ("wikipedia", "NFC"), ("depcc", "NFD")]
+)
+def test_a_list_for_text_is_in_the_normal_form_of_its_documents(
+    tmp_path: Path, source: str, form: Literal["NFC", "NFD"]
+) -> None:
+    path = tmp_path / "list.tsv"
+    path.write_text("Adjective\tNoun\n" + unicodedata.normalize("NFD", "naïve\tcafé\n"))
+    pairs = read_list(load(Settings, [f"source={source}", "input=x", f"pairs={path}"]))
+    assert pairs == [tuple(unicodedata.normalize(form, word) for word in ("naïve", "café"))]
 
 
 @pytest.mark.parametrize(

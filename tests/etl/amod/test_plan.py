@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conf import UserError
 from etl.amod.plan import DONE, FAILED, PLANNED, Entry, failed_entry, pending, plan, updated_ledger
-from etl.corpora.files import InputFile
+from etl.corpora.inputs import InputFile
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

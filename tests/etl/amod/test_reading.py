@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from pyspark.sql import SparkSession
 
 from conf import JobFailed, UserError, load
 from etl.amod.job import Extraction, extract
-from etl.amod.settings import Settings
-from etl.corpora.files import list_inputs
+from etl.amod.reading import with_parser
+from etl.amod.settings import Settings, decisive
+from etl.corpora.inputs import list_inputs
 from etl.engine import running
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents
@@ -66,7 +68,8 @@ FORMS: dict[str, Callable[[Path, dict[str, str]], None]] = {
 
 def run(lake: Path, source: Path, *words: str) -> None:
     settings = load(Settings, ["source=text", f"input={source}", f"lake={lake}", *words])
-    Extraction(running(), settings).run(list_inputs(settings.input))
+    files = list_inputs(settings.input)
+    Extraction(running(), with_parser(settings, files)).run(files)
 
 
 def tables(lake: Path, source: Path) -> dict[str, list[str]]:
@@ -231,3 +234,26 @@ def test_settings_that_do_not_fit_are_refused_before_work(
     with pytest.raises(UserError, match=message):
         extract(load(Settings, arguments))
     assert not (tmp_path / "lake").exists()
+
+
+def test_auto_is_decided_by_the_files_however_they_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    names = ("a.parquet", "b.PQ", "c.arrow", "d.arrows", "e.feather", "f.warc.wet.zst", "g.wet.gz")
+    for name in names:
+        (tmp_path / name).write_bytes(b"x")
+
+    def parser_of(pattern: str, *words: str) -> str:
+        settings = load(Settings, ["source=text", f"input={tmp_path}/{pattern}", *words])
+        settled = with_parser(settings, list_inputs(settings.input))
+        assert decisive(settled)["parser"] == settled.text_parser
+        return settled.text_parser
+
+    assert {pattern: parser_of(pattern) for pattern in ("", "*", *names)} == dict.fromkeys(
+        ("", "*", *names), "fast"
+    )
+    assert parser_of("", "dependent=any") == parser_of("", "parser=spacy") == "spacy"
+    (tmp_path / "README.md").write_bytes(b"x")
+    assert parser_of("") == "spacy"
+    assert f"spacy ({tmp_path}/README.md is neither Parquet, Arrow nor WET)" in caplog.text

@@ -16,7 +16,7 @@ from etl.amod.rules import CLEAN, PENN_TAGS
 from etl.amod.settings import Settings
 from etl.corpora.conllu import CONLLU
 from etl.corpora.depcc import DEPCC
-from etl.corpora.files import list_inputs
+from etl.corpora.inputs import list_inputs
 from etl.engine import running
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents

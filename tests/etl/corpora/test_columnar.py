@@ -9,7 +9,8 @@ import pytest
 from etl.corpora import columnar
 from etl.corpora.columnar import Texts, WrongColumn
 from etl.corpora.documents import Document, LeftOut, Rejected
-from etl.corpora.files import InputFile, Unit, Unreadable, list_inputs, units
+from etl.corpora.files import Unit, Unreadable, units
+from etl.corpora.inputs import InputFile, list_inputs
 
 ROWS = pa.table(
     {

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from etl.corpora import text
 from etl.corpora.documents import Document, Event, LeftOut, Rejected
-from etl.corpora.files import Unit, Unreadable, list_inputs, units
+from etl.corpora.files import Unit, Unreadable, units
+from etl.corpora.inputs import list_inputs
 from etl.corpora.text import is_json_lines, read_unit
 
 

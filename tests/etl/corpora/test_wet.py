@@ -6,7 +6,8 @@ import pytest
 
 from etl.corpora import wet
 from etl.corpora.documents import Document, LeftOut, Rejected
-from etl.corpora.files import Unreadable, list_inputs, units
+from etl.corpora.files import Unreadable, units
+from etl.corpora.inputs import list_inputs
 from etl.corpora.text import is_wet
 from tests.etl.corpora.warc import record
 

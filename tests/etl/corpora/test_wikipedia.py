@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from etl.corpora import wikipedia
 from etl.corpora.documents import Document, Event, LeftOut, Rejected
-from etl.corpora.files import Unit, Unreadable, list_inputs, units
+from etl.corpora.files import Unit, Unreadable, units
+from etl.corpora.inputs import list_inputs
 from etl.corpora.wikipedia import read_unit
 
 HEAD = b'<mediawiki xml:lang="en">\n<siteinfo><namespaces/></siteinfo>\n'

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf import UserError
-from etl.corpora.files import list_inputs, units
+from etl.corpora.files import units
+from etl.corpora.inputs import list_inputs
 from etl.knowledge import conceptnet
 
 

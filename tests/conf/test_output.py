@@ -1,0 +1,74 @@
+"""Jobs whose output nobody reads any more (`| head`)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conf import ROOT
+
+JOB = """
+import sys, conf
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Settings:
+    flush: bool = False
+    fail: str = ""
+
+def job(settings):
+    for line in range(3):
+        print("line", line, flush=settings.flush)
+    print("done", file=sys.stderr)
+    if settings.fail == "job":
+        raise conf.JobFailed("a file failed")
+    if settings.fail == "pipe":
+        raise BrokenPipeError("a worker has ended")
+
+sys.exit(conf.run(Settings, job))
+"""
+
+
+def run(*words: str) -> tuple[int, str]:
+    """The exit code and the standard error of a job at a closed pipe."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        process = subprocess.run(
+            [sys.executable, "-c", JOB, *words],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            check=False,
+            text=True,
+        )
+    return process.returncode, process.stderr
+
+
+@pytest.mark.parametrize("flush", ["flush=true", "flush=false"])
+def test_a_reader_that_leaves_changes_nothing(flush: str) -> None:
+    code, messages = run(flush)
+    assert (code, messages.splitlines()[-1]) == (0, "done")
+    code, messages = run(flush, "fail=job")
+    assert (code, messages.splitlines()[-2:]) == (1, ["done", "error: a file failed"])
+    assert "BrokenPipe" not in messages
+
+
+def test_help() -> None:
+    assert run("--help") == (0, "")
+
+
+def test_other_closed_pipes_are_errors() -> None:
+    code, messages = run("fail=pipe")
+    assert code == 1
+    assert "BrokenPipeError: a worker has ended" in messages
+
+
+def test_a_job_without_standard_output() -> None:
+    command = [sys.executable, "-c", "import sys; sys.stdout = None\n" + JOB, "fail=job"]
+    process = subprocess.run(command, capture_output=True, cwd=ROOT, check=False, text=True)
+    assert process.returncode == 1
+    assert "error: a file failed" in process.stderr

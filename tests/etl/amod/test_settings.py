@@ -1,0 +1,39 @@
+"""The settings of the extraction: what decides a corpus, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from conf import UserError, load
+from etl.amod.settings import Settings, decisive
+
+
+def test_auto_is_spacy_elsewhere() -> None:
+    settings = load(Settings, ["source=text", "input=x"])
+    assert settings.parser == "auto"
+    assert decisive(settings) == decisive(
+        load(Settings, ["source=text", "input=x", "parser=spacy"])
+    )
+    with pytest.raises(UserError, match="parser=fast with dependent=any"):
+        load(Settings, ["source=text", "input=x", "parser=fast", "preset=paper"])
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        *(
+            (source, word)
+            for source in ("conllu", "depcc")
+            for word in ("language=de", "min_characters=5", "parser=fast", "parser_model=x")
+        ),
+        *(
+            (source, word)
+            for source in ("conllu", "wikipedia")
+            for word in ("text_field=body", "id_field=key")
+        ),
+    ],
+)
+def test_settings_without_effect_on_a_source_are_refused(source: str, word: str) -> None:
+    with pytest.raises(UserError, match=f"^{word.partition('=')[0]}= is for"):
+        load(Settings, [f"source={source}", "input=x", word])
+    load(Settings, ["source=text", "input=x", word])

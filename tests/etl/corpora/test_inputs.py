@@ -1,0 +1,178 @@
+"""Input files are found: paths, globs, folders, URIs, links."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+import fsspec
+import pytest
+
+from conf import UserError
+from etl.corpora.files import Unreadable, open_input
+from etl.corpora.inputs import InputFile, _remote_file, list_inputs
+from tests.etl.corpora.test_files import put
+
+
+def paths(*patterns: str) -> list[str]:
+    return [file.path for file in list_inputs(patterns)]
+
+
+class TestListInputs:
+    def test_size_and_time_of_a_path(self, tmp_path):
+        path = put(tmp_path / "a.txt", b"12345")
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+        when = datetime.fromtimestamp(1_600_000_000, UTC)
+        assert list_inputs([path]) == [InputFile(path, 5, when)]
+
+    def test_relative_paths_become_absolute(self, tmp_path, monkeypatch):
+        path = put(tmp_path / "a.txt")
+        monkeypatch.chdir(tmp_path)
+        assert paths("a.txt", "./a.txt", "*.txt") == [path]
+
+    def test_globs(self, tmp_path):
+        a, b = put(tmp_path / "a1.gz"), put(tmp_path / "deep" / "er" / "a2.gz")
+        put(tmp_path / "b.txt")
+        assert paths(f"{tmp_path}/**/*.gz") == [a, b]
+        assert paths(f"{tmp_path}/a?.gz") == [a]
+        assert paths(f"{tmp_path}/[ax]1.gz") == [a]
+
+    def test_a_folder_gives_all_files_below_but_hidden_ones(self, tmp_path):
+        a, b = put(tmp_path / "a"), put(tmp_path / "sub" / "b")
+        for name in ("_SUCCESS", ".a.crc", "_temporary/x", ".git/x"):
+            put(tmp_path / name)
+        assert paths(str(tmp_path)) == [a, b]
+        assert paths(f"{tmp_path}/**") == [a, b]
+
+    def test_hidden_names_can_be_selected(self, tmp_path):
+        path = put(tmp_path / "_odd.txt")
+        assert paths(path) == paths(f"{tmp_path}/_*.txt") == [path]
+
+    def test_a_hidden_folder_above_a_glob_hides_nothing(self, tmp_path):
+        path = put(tmp_path / ".cache" / "a.txt")
+        assert paths(f"{tmp_path}/.cache/*.txt") == [path]
+
+    def test_an_existing_name_is_no_glob(self, tmp_path):
+        path = put(tmp_path / "part[1].gz")
+        put(tmp_path / "part1.gz")
+        assert paths(path) == [path]
+
+    def test_each_file_once_and_sorted(self, tmp_path):
+        b, a = put(tmp_path / "b"), put(tmp_path / "a")
+        assert paths(b, str(tmp_path), a, f"file://{a}") == [a, b]
+
+    def test_only_file_uris_are_decoded(self, tmp_path):
+        space, percent = put(tmp_path / "sp ace"), put(tmp_path / "sp%20ace")
+        assert paths(f"file://{tmp_path}/sp%20ace") == paths(f"file://{tmp_path}/sp ac*") == [space]
+        assert paths(f"file://{tmp_path}/sp%2520ace") == paths(percent) == [percent]
+
+    def test_the_index_of_a_dump_is_left_out(self, tmp_path):
+        dump = put(tmp_path / "enwiki-pages-articles-multistream1.xml-p1p2.bz2")
+        index = put(tmp_path / "enwiki-pages-articles-multistream-index1.txt-p1p2.bz2")
+        assert paths(str(tmp_path)) == [dump]
+        with pytest.raises(UserError, match="only the index"):
+            list_inputs([index])
+
+    @pytest.mark.parametrize("pattern", ["none.gz", "*.gz", "sub"])
+    def test_a_pattern_without_files(self, tmp_path, pattern):
+        (tmp_path / "sub").mkdir()
+        with pytest.raises(UserError, match=pattern.replace("*", r"\*")):
+            list_inputs([f"{tmp_path}/{pattern}"])
+
+    def test_no_input(self):
+        with pytest.raises(UserError, match="no input"):
+            list_inputs([])
+
+    def test_empty_file(self, tmp_path):
+        path = put(tmp_path / "a", b"")
+        with pytest.raises(UserError, match="is empty"):
+            list_inputs([path])
+
+    def test_broken_link(self, tmp_path):
+        (tmp_path / "a").symlink_to(tmp_path / "gone")
+        with pytest.raises(UserError, match=r"cannot be read|no such file"):
+            list_inputs([str(tmp_path)])
+
+    def test_links_to_folders_are_followed_but_not_in_circles(self, tmp_path):
+        real = put(tmp_path / "real" / "a")
+        corpus = tmp_path / "corpus"
+        b = put(corpus / "sub" / "b")
+        (corpus / "linked").symlink_to(tmp_path / "real")
+        (corpus / "again").symlink_to(corpus / "sub")
+        (corpus / "sub" / "circle").symlink_to(corpus)
+        (corpus / ".hidden").symlink_to(tmp_path / "real")
+        (tmp_path / "real" / "back").symlink_to(tmp_path)
+        linked = f"{corpus}/linked/a"
+        assert paths(str(corpus)) == paths(f"{corpus}/*") == [linked, b]
+        assert paths(str(corpus), real) == [b, real]
+
+    def test_a_link_and_its_target_are_one_file(self, tmp_path, caplog):
+        target, single = put(tmp_path / "b"), put(tmp_path / "elsewhere" / "x")
+        for link, to in (("a", target), ("c", target), ("d", single), ("e", single)):
+            (tmp_path / link).symlink_to(to)
+        d, e = f"{tmp_path}/d", f"{tmp_path}/e"
+        assert paths(f"{tmp_path}/[abc]") == [target]
+        assert "2 paths of the input are links" in caplog.text
+        assert f"such as {target}, not {tmp_path}/a" in caplog.text
+        assert paths(d, e) == [d]
+        caplog.clear()
+        assert paths(f"{tmp_path}/a", e) == [f"{tmp_path}/a", e]
+        assert not caplog.text
+
+    def test_a_link_above_the_folder_does_not_make_the_link_the_file(self, tmp_path):
+        put(tmp_path / "disk" / "b" / "x")
+        (tmp_path / "disk" / "a").symlink_to(tmp_path / "disk" / "b")
+        (tmp_path / "data").symlink_to(tmp_path / "disk")
+        for pattern in ("data", "data/*", "data/**"):
+            assert paths(f"{tmp_path}/{pattern}") == [f"{tmp_path}/data/b/x"]
+
+    def test_uris(self):
+        store = fsspec.filesystem("memory")
+        store.pipe({"/corpus/a.txt": b"123", "/corpus/sub/b.txt": b"1", "/corpus/_c": b"1"})
+        try:
+            both = ["memory:///corpus/a.txt", "memory:///corpus/sub/b.txt"]
+            assert paths("memory:///corpus") == both
+            assert paths("memory:///corpus/*.txt") == both[:1]
+            assert paths("memory:///corpus/**/*.txt") == both
+            first = list_inputs([both[0]])[0]
+            assert first.bytes == 3
+            assert first.modified.tzinfo == UTC
+            assert open_input(both[0]).read() == b"123"
+            with pytest.raises(UserError, match="no such file"):
+                list_inputs(["memory:///none"])
+            with pytest.raises(UserError, match="no file found"):
+                list_inputs(["memory:///corpus/*.gz"])
+            with pytest.raises(Unreadable, match="cannot be opened"):
+                open_input("memory:///none")
+        finally:
+            store.rm("/corpus", recursive=True)
+
+    @pytest.mark.parametrize(
+        "when",
+        [
+            {"LastModified": datetime(2020, 1, 2, 3, tzinfo=UTC)},
+            {"mtime": datetime(2020, 1, 2, 3)},
+            {"mtime": 1577934000.0},
+            {"updated": "2020-01-02T03:00:00.000Z"},
+        ],
+    )
+    def test_the_time_of_a_file_in_each_store(self, when):
+        expected = InputFile("s3://b/x", 5, datetime(2020, 1, 2, 3, tzinfo=UTC))
+        assert _remote_file("s3://b/x", {"size": 5, **when}) == expected
+
+    def test_a_store_without_time_or_size(self):
+        assert _remote_file("http://x", {"size": 5}).modified == datetime(1970, 1, 1, tzinfo=UTC)
+        with pytest.raises(UserError, match="does not tell its size"):
+            _remote_file("http://x", {"size": None})
+
+    def test_a_missing_backend_is_named(self, monkeypatch):
+        def missing(*args, **keywords):
+            raise ImportError("Install s3fs to access S3")
+
+        monkeypatch.setattr(fsspec.core, "url_to_fs", missing)
+        with pytest.raises(UserError, match=r"s3:// needs a package: .*s3fs"):
+            list_inputs(["s3a://bucket/x"])
+
+    def test_unknown_protocol(self):
+        with pytest.raises(UserError, match="nonsense"):
+            list_inputs(["nonsense://x/y"])
