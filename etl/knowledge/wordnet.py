@@ -210,8 +210,9 @@ def _open(path: Path) -> WordNet | None:
         for folder in (path, path / "dict"):
             if all((folder / name).is_file() for name in _REQUIRED_FILES):
                 return WordNet(folder, str(folder), _version(folder))
-    except OSError as error:
-        raise UserError(f"wordnet={path}: cannot be read: {error.strerror or error}") from error
+    except (OSError, zipfile.BadZipFile) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"wordnet={path}: cannot be read: {reason}") from error
     return None
 
 

@@ -163,10 +163,10 @@ class Lake:
         return arrow.history(self.root, table, limit)
 
     def _write(self, table: str, frame: DataFrame | Blocks | pa.Table, change: Change) -> Commit:
+        declared = log.declaration(table)
+        check_partition(declared, change.partition)
         if isinstance(frame, pa.Table):
             return arrow.write(self.root, table, frame, change)
-        declared = log.declaration(table)
         check_partition_types(declared)
-        check_partition(declared, change.partition)
         commit: Commit = self._engine.write(frame, declared, self.root, change)
         return commit

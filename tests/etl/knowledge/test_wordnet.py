@@ -204,3 +204,10 @@ def test_the_published_hypernyms_are_found(shared_data: Path):
     hypernym_pairs = set(zip(rows["noun"].to_pylist(), rows["hypernym"].to_pylist(), strict=True))
     assert len(pairs) == 91
     assert [pair for pair in pairs if (bases[pair[0]], pair[1]) not in hypernym_pairs] == []
+
+
+def test_a_damaged_archive_is_named(folder, tmp_path):
+    path = Path(shutil.make_archive(str(tmp_path / "wordnet"), "zip", folder.parent, folder.name))
+    path.write_bytes(path.read_bytes().replace(b"PK\x01\x02", b"PK\0\0"))
+    with pytest.raises(UserError, match=rf"^wordnet={path}: cannot be read: Bad magic number"):
+        wordnet.find(str(path))

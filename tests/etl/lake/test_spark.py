@@ -107,6 +107,9 @@ def test_replace_wants_a_partition(lake, frame):
         lake.replace("amod_pairs", rows, {"noun": "key"}, job="test")
     with pytest.raises(LakeError, match="one or more"):
         lake.replace("amod_pairs", rows, {"corpus": ""}, job="test")
+    table = TABLES["amod_pairs"].schema.empty_table()
+    with pytest.raises(LakeError, match="not partitioned by 'noun'"):
+        lake.replace("amod_pairs", table, {"noun": "key"}, job="test", allow_empty=True)
 
 
 def test_replace_refuses_rows_outside_the_partition(plain_lake, frame):
