@@ -27,7 +27,7 @@ from conf import JobFailed, UserError, setting
 from conf.progress import duration
 from etl.amod import job as amod
 from etl.amod.settings import Settings as Amod
-from etl.engine import EngineSettings, start
+from etl.engine import EngineSettings, choose, start
 from etl.knowledge import job as knowledge
 from etl.published import job as published
 from etl.published import pairs
@@ -134,6 +134,9 @@ def _check_session(step: EngineSettings, pipeline: EngineSettings) -> None:
     defaults = EngineSettings()
     for name in ("engine", "memory"):
         value, shared = getattr(step, name), getattr(pipeline, name)
+        if name == "engine" and value not in (shared, defaults.engine):
+            # What the pipeline would take by itself is no other session.
+            shared = choose(shared)
         if value not in (shared, getattr(defaults, name)):
             got = f"got {name}={value}, and {name}={shared or 'none'} for the pipeline"
             raise UserError(f"{got}; all steps share one session: give {name}= beside steps:")

@@ -67,7 +67,7 @@ def test_invalid_steps_are_rejected_before_the_first_runs(steps, says):
     ("step", "pipeline_settings", "message"),
     [
         ({"engine": "spark"}, {"engine": "sail"}, "got engine=spark, and engine=sail for the pip"),
-        ({"engine": "spark"}, {}, "engine=auto for the pipeline; .* give engine= beside steps"),
+        ({"engine": "spark"}, {}, "engine=sail for the pipeline; .* give engine= beside steps"),
         ({"memory": "2GB"}, {}, "got memory=2GB, and memory=none for the pipeline"),
         ({"memory": "2GB"}, {"memory": "1GB"}, "got memory=2GB, and memory=1GB for the pipeline"),
     ],
@@ -80,6 +80,7 @@ def test_a_step_with_another_session_is_refused_before_the_first_runs(
         planned_steps(pipeline(*steps, **pipeline_settings))
     assert planned_steps(pipeline(*steps, **step))
     assert planned_steps(pipeline({"build_asp": {"engine": "auto", "memory": None}}, **step))
+    assert planned_steps(pipeline({"build_asp": {"engine": "sail"}}))
 
 
 @pytest.mark.parametrize("first", [0, 2])
