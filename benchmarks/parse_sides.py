@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchmarks.inputs import texts_of, unit_batch
+from benchmarks.inputs import texts_of, units_of
 from benchmarks.processes import planted_loss, timed
 from benchmarks.sides import Pairs, Reading, digest, measure, pairs_of
 from etl.amod import reading, tasks
@@ -114,9 +114,9 @@ def task(dump: str) -> Reading:
     setattr(parser, "parse", _timed_iterator(parser.parse, parsing, "parse"))  # noqa: B010
     nlp = vars(parser)["_nlp"]
     nlp.pipe = _timed_iterator(nlp.pipe, stages, "pipe")
-    batch = unit_batch(dump)
+    file_units = list(enumerate(units_of(dump)))
     with timed() as documents_read:
-        documents = list(reading.read_units([batch], settings))
+        documents = list(reading.read_units(file_units, settings))
     with timed(subject=True) as parsed:
         staged = pa.Table.from_batches(list(tasks.parse_documents(documents, settings)))
     stages["decompress"] = decompression.cpu

@@ -38,8 +38,7 @@ from etl.amod.outcomes import (
 from etl.amod.plan import FAILED, Entry
 from etl.amod.settings import PARSED, Settings, decisive
 from etl.amod.sums import unpack
-from etl.amod.tasks import STAGED, Rows
-from etl.amod.units import error_text, units_of
+from etl.amod.tasks import STAGED, FileUnit, Rows, error_text
 from etl.amod.wave_tasks import shares_of, staged_rows, task_shares
 from etl.corpora import columnar
 from etl.corpora.blocks import NoBoundary, blocks
@@ -164,10 +163,10 @@ def only_listed(batches: Iterable[pa.RecordBatch], pairs: Pairs) -> Iterator[pa.
 
 
 def count_neighbours(
-    batches: Iterable[pa.RecordBatch], settings: Settings, pairs: Pairs
+    units: Iterable[FileUnit], settings: Settings, pairs: Pairs
 ) -> Iterator[pa.RecordBatch]:
     """Units to staged rows: the pairs of the list that are neighbours in the text, statistics."""
-    for file, unit in units_of(batches):
+    for file, unit in units:
         counter = adjacent.AdjacentCounter(pairs, settings.rules.lowercase)
         rows = Rows()
         numbers: Counter[str] = Counter()
@@ -316,7 +315,7 @@ class Listing(Extraction):
         shares, numbers = task_shares(self.engine, self.settings, entries)
         run = shares_of(
             shares,
-            lambda batches, settings: count_neighbours(batches, settings, pairs),
+            lambda units, settings: count_neighbours(units, settings, pairs),
             self.settings,
         )
         return map_arrow(numbers, run, schema)

@@ -24,11 +24,12 @@ from etl.amod.tasks import (
     ROWS_AT_ONCE,
     SOURCE_OF,
     STAGED,
+    FileUnit,
     Rows,
     add_pairs,
     add_stats,
+    error_text,
 )
-from etl.amod.units import error_text, units_of
 from etl.corpora import columnar, text, wikipedia
 from etl.corpora.columnar import Texts, WrongColumn
 from etl.corpora.dialects import parsed_dialect
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
 
 
-def read_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
+def read_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
     """Units of a corpus of plain text to staged rows: documents, and what was not read.
 
     Documents come in batches, of which one begins with its shortest and the next with its longest:
@@ -54,7 +55,7 @@ def read_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterato
     and Arrow files come in the order of the file.
     """
     orders = cycle(("ascending", "descending"))
-    for file, unit in units_of(batches):
+    for file, unit in units:
         staged = _Staged(file)
         try:
             for event in events(unit, settings):
@@ -79,12 +80,10 @@ def _by_length(
         yield batch.take(order)
 
 
-def count_text_units(
-    batches: Iterable[pa.RecordBatch], settings: Settings
-) -> Iterator[pa.RecordBatch]:
+def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
     """Units of a corpus of plain text to staged rows, counted by the compiled extractor as they
     are read: pairs, statistics, and what was not read."""
-    for file, unit in units_of(batches):
+    for file, unit in units:
         staged = _Staged(file)
         counter = TextCounter(settings.rules, settings.parser_model)
         try:

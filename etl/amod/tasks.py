@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b, sha256
 from io import BufferedReader
 from itertools import groupby
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +26,6 @@ from etl.amod.reference import Sentence, Stats, Tally, sentences
 from etl.amod.relations import RelationCounter
 from etl.amod.settings import Settings
 from etl.amod.sums import pack
-from etl.amod.units import error_text, units_of
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.conllu import Dialect
 from etl.corpora.dialects import UnknownDialect, detect
@@ -57,7 +56,15 @@ HEAD_BYTES = 1 << 16  # enough of a file to tell its layout
 CHARACTERS_AT_ONCE = 1 << 20  # of text handed to the parser together
 ROWS_AT_ONCE = 4096
 
+FileUnit: TypeAlias = tuple[int, Unit]
+"""A unit of work with the number of its file within the wave."""
+
 log = logging.getLogger("adnominal")
+
+
+def error_text(error: Exception) -> str:
+    """What went wrong with a file, in words."""
+    return error.reason if isinstance(error, Unreadable) else str(error)
 
 
 class Rows:
@@ -206,12 +213,12 @@ def digest_of(content: bytes) -> bytes:
 # ------------------------------------------------------------------- corpora that come parsed
 
 
-def count_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Units of a parsed corpus (`UNITS` rows) to staged rows: pairs, statistics, rejected lines.
+def count_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
+    """Units of a parsed corpus to staged rows: pairs, statistics, rejected lines.
 
     A file that cannot be read, or whose layout is not that of the source, makes a ``failed`` row.
     """
-    for file, unit in units_of(batches):
+    for file, unit in units:
         rows = Rows()
         try:
             further = RelationCounter(settings.rules, settings.further_relations)
