@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from benchmarks.inputs import texts_of, units_of
 from benchmarks.processes import planted_loss, timed
-from benchmarks.sides import Pairs, Reading, digest, measure, pairs_of
+from benchmarks.sides import Pairs, Reading, digest, measure
 from etl.amod import reading, tasks
-from etl.amod.columns import HYPHENS, count_pairs, occurrences
+from etl.amod.columns import HYPHENS, occurrences, pairs
 from etl.amod.rules import CLEAN, ReadingRules, Token
 from etl.amod.settings import Settings
 from etl.corpora import wikipedia
@@ -88,7 +88,8 @@ def through_columns(texts: list[str], *, lean: bool) -> Reading:
     with timed() as timing:
         for parsed in parser.parse(texts):
             tokens += parsed.tokens.num_rows
-            counts.update(pairs_of(count_pairs(occurrences(parsed.tokens, CLEAN))))
+            rows = pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()
+            counts.update((row["adjective"], row["noun"]) for row in rows)
     return counted(timing.cpu, tokens, counts)
 
 

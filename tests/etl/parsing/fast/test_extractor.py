@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf import UserError
-from etl.amod.columns import count_pairs, occurrences
+from etl.amod.columns import occurrences, pairs
 from etl.amod.kernel import bucket_of
 from etl.amod.rules import CLEAN, PAPER
 from etl.knowledge.inflection import getAllLemmas
@@ -117,8 +117,8 @@ def test_columns_are_those_of_every_parser():
 def by_columns(text: str, rules=CLEAN) -> Counter[tuple[str, str]]:
     counted: Counter[tuple[str, str]] = Counter()
     for parsed in load_parser("fast").parse([text.replace("\n", "\n\n")]):
-        for row in count_pairs(occurrences(parsed.tokens, rules)).to_pylist():
-            counted[row["adjective"], row["noun"]] += row["count"]
+        for row in pairs(occurrences(parsed.tokens, rules)).to_pylist():
+            counted[row["adjective"], row["noun"]] += 1
     return counted
 
 
@@ -127,9 +127,9 @@ def by_counting(*texts: str, rules=CLEAN) -> Counter[tuple[str, str]]:
     for text in texts:
         counter.feed(text)
     rows = []
-    for bucket, pairs in counter.drain_buckets():
-        assert {bucket_of(noun) for noun in pairs.column("noun").to_pylist()} == {bucket}
-        rows += pairs.to_pylist()
+    for bucket, drained in counter.drain_buckets():
+        assert {bucket_of(noun) for noun in drained.column("noun").to_pylist()} == {bucket}
+        rows += drained.to_pylist()
     assert sum(row["count"] for row in rows) == counter.stats().pairs
     return Counter({(row["adjective"], row["noun"]): row["count"] for row in rows})
 
