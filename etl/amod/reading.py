@@ -87,11 +87,10 @@ def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[
         staged = _Staged(file)
         counter = TextCounter(settings.rules, settings.parser_model)
         try:
-            for event in events(unit, settings):
-                for one in text_rows(event, settings) if isinstance(event, Texts) else (event,):
-                    staged.note(one)
-                    if isinstance(one, Document):
-                        counter.feed(one.text)
+            for event in single_events(events(unit, settings), settings):
+                staged.note(event)
+                if isinstance(event, Document):
+                    counter.feed(event.text)
                 if counter.nbytes > settings.memory_bytes:
                     add_pairs(staged.rows, file, counter)
                 yield from staged.full()
@@ -198,15 +197,19 @@ def prepared_documents(
         for file in pc.unique(raw.column("file")).to_pylist():
             staged = _Staged(file)
             texts = _texts(raw.filter(pc.equal(raw.column("file"), file)))
-            for event in text_rows(texts, settings):
+            for event in single_events([texts], settings):
                 staged.add(event)
                 yield from staged.full()
             yield from staged.rest()
 
 
-def text_rows(rows: Texts, settings: Settings) -> Iterator[Event]:
-    """The documents that rows of a Parquet or Arrow file make, filtered."""
-    return in_language(columnar.documents_of(rows), settings)
+def single_events(events: Iterable[Event | Texts], settings: Settings) -> Iterator[Event]:
+    """`events` with the documents, filtered, that rows of a Parquet or Arrow file make."""
+    for event in events:
+        if isinstance(event, Texts):
+            yield from in_language(columnar.documents_of(event), settings)
+        else:
+            yield event
 
 
 def stated(event: Rejected | LeftOut) -> dict[str, Any]:

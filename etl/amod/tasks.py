@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b, sha256
 from io import BufferedReader
 from itertools import groupby
@@ -236,10 +237,8 @@ def count_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Re
 def _count_unit(
     file: int, unit: Unit, settings: Settings, rows: Rows, further: RelationCounter
 ) -> Iterator[pa.RecordBatch]:
-    with cast("BufferedReader", open_input(unit.path)) as stream:
-        dialect = dialect_of(stream.peek(HEAD_BYTES)[:HEAD_BYTES], settings.source)
-        end = None if unit.end >= unit.bytes else unit.end
-        pieces = further.watch(blocks(stream, start=unit.start, end=end), dialect)
+    with parsed_blocks(unit, settings.source) as (dialect, stored_blocks):
+        pieces = further.watch(stored_blocks, dialect)
         if settings.by_sentence:
             yield from _gather_sentences(file, unit, pieces, dialect, settings, rows)
             return
@@ -255,15 +254,18 @@ def _count_unit(
         rows.add("stat", file, reason=f"kernel_{counter.implementation}", count=1)
 
 
-def dialect_of(head: bytes, source: str) -> Dialect:
-    """The layout of a file that begins with `head`; `UnknownDialect` if it is not the source's."""
-    dialect = detect(head)
-    if SOURCE_OF[dialect.name] != source:
-        raise UnknownDialect(
-            f"the file is in the layout {dialect.name}, which source={source} does not read; "
-            f"write source={SOURCE_OF[dialect.name]}"
-        )
-    return dialect
+@contextmanager
+def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[memoryview]]]:
+    """The layout of a unit's file, and its blocks; `UnknownDialect` if it is not the source's."""
+    with cast("BufferedReader", open_input(unit.path)) as stream:
+        dialect = detect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        if SOURCE_OF[dialect.name] != source:
+            raise UnknownDialect(
+                f"the file is in the layout {dialect.name}, which source={source} does not read; "
+                f"write source={SOURCE_OF[dialect.name]}"
+            )
+        end = None if unit.end >= unit.bytes else unit.end
+        yield dialect, blocks(stream, start=unit.start, end=end)
 
 
 def _gather_sentences(
