@@ -21,15 +21,7 @@ from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError
 from conf.progress import duration
-from etl.amod import (
-    association,
-    by_adjective,
-    novel,
-    plan,
-    reading,
-    relation_association,
-    results,
-)
+from etl.amod import association, by_adjective, novel, plan, reading, relation_association, results
 from etl.amod.corpus import Corpus
 from etl.amod.kernel import NO_COMPILER, PairCounter, available
 from etl.amod.outcomes import Tallies, grouped_by_file, left_out_of, outcome_of, sum_of_tallies

@@ -289,9 +289,7 @@ class Listing(Extraction):
             )
         shares, numbers = task_shares(self.engine, self.settings, entries)
         run = shares_of(
-            shares,
-            lambda units, settings: count_neighbours(units, settings, pairs),
-            self.settings,
+            shares, lambda units, settings: count_neighbours(units, settings, pairs), self.settings
         )
         return map_arrow(numbers, run, schema)
 

@@ -25,13 +25,7 @@ from conf.help import nearest
 from etl.adept import LABELS
 from etl.annotation import aggregation, finishing, forms, simulate
 from etl.annotation.answers import Key, detect, fingerprint, match, read_sent, stored_answers
-from etl.annotation.batches import (
-    Question,
-    ShownItem,
-    compose,
-    gold_labels,
-    shown_item,
-)
+from etl.annotation.batches import Question, ShownItem, compose, gold_labels, shown_item
 from etl.annotation.quality import RULES_VERSION, Rules, filtered
 from etl.annotation.settings import (
     LABELLING,

@@ -60,11 +60,7 @@ class StanzaParser:
         # One thread per process, because tasks share the cores.
         torch.set_num_threads(1)
         self._pipeline = stanza.Pipeline(
-            "en",
-            dir=folder,
-            processors=",".join(PROCESSORS),
-            download_method=None,
-            verbose=False,
+            "en", dir=folder, processors=",".join(PROCESSORS), download_method=None, verbose=False
         )
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:

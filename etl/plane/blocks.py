@@ -309,11 +309,7 @@ def _conclusion_rows(
     nouns: _Ids, groups: _Groups, sizes: tuple[int, int], types: Sequence[int]
 ) -> pa.Array:
     """The places among `_conclusions` of each group's items; `sizes` of its first two pieces."""
-    places = {
-        1: nouns,
-        2: groups.hypernym + sizes[0],
-        3: np.arange(len(nouns)) + sum(sizes),
-    }
+    places = {1: nouns, 2: groups.hypernym + sizes[0], 3: np.arange(len(nouns)) + sum(sizes)}
     return pa.array(np.stack([places[number] for number in types], axis=1).reshape(-1))
 
 

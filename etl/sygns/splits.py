@@ -25,12 +25,7 @@ QUANTIFIER_CLASSES = {
     "every": "UNI",
     "all": "UNI",
 }
-MODIFIERS = {
-    "adjective": "ADJ",
-    "adverb": "ADV",
-    "conjunction": "CON",
-    "disjunction": "CON",
-}
+MODIFIERS = {"adjective": "ADJ", "adverb": "ADV", "conjunction": "CON", "disjunction": "CON"}
 # The quantifiers that training has with every modifier. A split has one of them as its `primitive`;
 # `one,two,every` is all three at once.
 PRIMITIVES = ("one", "two", "every", "one,two,every")

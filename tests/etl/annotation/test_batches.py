@@ -81,12 +81,7 @@ def test_it_depends_on_the_seed_alone():
     # Checks stand anywhere on a page, and name any label.
     assert {
         q.place for q in compose(batch(attention=1.0), items(60)) if q.expected is not None
-    } == {
-        1,
-        2,
-        3,
-        4,
-    }
+    } == {1, 2, 3, 4}
     assert {
         q.expected for q in compose(batch(attention=1.0), items(60)) if q.kind == "attention"
     } == set(range(5))

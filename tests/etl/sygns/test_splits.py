@@ -7,14 +7,7 @@ import pytest
 
 from etl.sygns.generate import Sampler, sample
 from etl.sygns.grammar import grammar
-from etl.sygns.splits import (
-    SCHEMES,
-    in_validation,
-    modifier_class,
-    part,
-    quantifier_class,
-    rows_of,
-)
+from etl.sygns.splits import SCHEMES, in_validation, modifier_class, part, quantifier_class, rows_of
 
 
 @pytest.mark.parametrize(
