@@ -76,13 +76,9 @@ def test_mturk_with_one_column(tmp_path):
 
 
 def annotation(labels, who=7, **fields):
+    choices = {"to_name": "modified_1", "type": "choices"}
     result = [
-        {
-            "from_name": name,
-            "to_name": "modified_1",
-            "type": "choices",
-            "value": {"choices": options},
-        }
+        {"from_name": name, "value": {"choices": options}, **choices}
         for name, options in labels.items()
     ]
     return {
@@ -90,7 +86,12 @@ def annotation(labels, who=7, **fields):
         "lead_time": 8.0,
         "was_cancelled": False,
         "result": result,
-    } | fields
+        **fields,
+    }
+
+
+def one_task(given_annotation):
+    return json.dumps([{"data": {"question_1": "q1"}, "annotations": [given_annotation]}])
 
 
 def test_label_studio(tmp_path):
@@ -172,21 +173,10 @@ def test_what_was_there_is_not_added_again(tmp_path):
         ("a.json", '[{"data": {"question_1": "q1"}, "annotations": [5]}]', "annotations are num"),
         (
             "a.json",
-            json.dumps(
-                [
-                    {
-                        "data": {"question_1": "q1"},
-                        "annotations": [annotation({"label_1": ["1", "2"]})],
-                    }
-                ]
-            ),
+            one_task(annotation({"label_1": ["1", "2"]})),
             "line 1: 2 answers to question_1",
         ),
-        (
-            "a.json",
-            json.dumps([{"data": {"question_1": "q1"}, "annotations": [annotation({}, None)]}]),
-            "without completed_by",
-        ),
+        ("a.json", one_task(annotation({}, None)), "without completed_by"),
     ],
 )
 def test_files_that_are_no_answers(tmp_path, name, text, message):
