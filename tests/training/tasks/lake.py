@@ -8,7 +8,7 @@ from etl.lake import arrow
 from etl.lake.tables import table
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
-from etl.sygns.splits import assign
+from etl.sygns.splits import rows_of
 
 
 def write(lake, name, rows):
@@ -226,17 +226,6 @@ def sygns(lake, size=240, edition="paper"):
                 "edition": edition,
             }
         )
-        for scheme, primitive, part in assign(
-            ("systematicity",), 0, record.sentence_id, 0, record.sentence, record.phenomena
-        ):
-            splits.append(
-                {
-                    "scheme": scheme,
-                    "primitive": primitive,
-                    "part": part,
-                    "sentence_id": record.sentence_id,
-                    "edition": edition,
-                }
-            )
+        splits += rows_of(rows[-1], ("systematicity",), 0, edition)
     write(lake, "sygns", rows)
     write(lake, "sygns_splits", splits)
