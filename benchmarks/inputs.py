@@ -8,15 +8,12 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
-import pyarrow as pa
-
 from benchmarks import synthetic_depcc
 from conf import UserError
-from etl.amod.units import UNITS
 from etl.corpora import wikipedia
 from etl.corpora.documents import Document
 from etl.corpora.files import Unit, open_input, units
@@ -97,12 +94,6 @@ def units_of(path: str) -> list[Unit]:
     """The file as one unit of work."""
     (file,) = list_inputs([path])
     return units(file, "whole")
-
-
-def unit_batch(path: str) -> pa.RecordBatch:
-    """The file as one unit of work, as the tasks of the job take it."""
-    rows = [{"file": 0, **asdict(unit)} for unit in units_of(path)]
-    return pa.RecordBatch.from_pylist(rows, schema=UNITS)
 
 
 def documents_of(dump: str) -> list[Document]:

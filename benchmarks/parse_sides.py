@@ -13,11 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchmarks.inputs import texts_of, unit_batch
+from benchmarks.inputs import texts_of, units_of
 from benchmarks.processes import planted_loss, timed
-from benchmarks.sides import Pairs, Reading, digest, measure, pairs_of
+from benchmarks.sides import Pairs, Reading, digest, measure
 from etl.amod import reading, tasks
-from etl.amod.columns import HYPHENS, count_pairs, occurrences
+from etl.amod.columns import HYPHENS, occurrences, pairs
 from etl.amod.rules import CLEAN, ReadingRules, Token
 from etl.amod.settings import Settings
 from etl.corpora import wikipedia
@@ -88,7 +88,8 @@ def through_columns(texts: list[str], *, lean: bool) -> Reading:
     with timed() as timing:
         for parsed in parser.parse(texts):
             tokens += parsed.tokens.num_rows
-            counts.update(pairs_of(count_pairs(occurrences(parsed.tokens, CLEAN))))
+            rows = pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()
+            counts.update((row["adjective"], row["noun"]) for row in rows)
     return counted(timing.cpu, tokens, counts)
 
 
@@ -114,9 +115,9 @@ def task(dump: str) -> Reading:
     setattr(parser, "parse", _timed_iterator(parser.parse, parsing, "parse"))  # noqa: B010
     nlp = vars(parser)["_nlp"]
     nlp.pipe = _timed_iterator(nlp.pipe, stages, "pipe")
-    batch = unit_batch(dump)
+    file_units = list(enumerate(units_of(dump)))
     with timed() as documents_read:
-        documents = list(reading.read_units([batch], settings))
+        documents = list(reading.read_units(file_units, settings))
     with timed(subject=True) as parsed:
         staged = pa.Table.from_batches(list(tasks.parse_documents(documents, settings)))
     stages["decompress"] = decompression.cpu

@@ -33,7 +33,7 @@ from deltalake import DeltaTable
 
 from benchmarks import harness
 from benchmarks.harness import Bound, Case, Exact
-from benchmarks.inputs import make_parts, unit_batch
+from benchmarks.inputs import make_parts, units_of
 from benchmarks.interleaving import interleaved
 from benchmarks.jobs import stored_bytes
 from benchmarks.killing import Command
@@ -104,11 +104,11 @@ def texts_file(settings: Settings, folder: Path) -> Path:
 def measure_reading(settings: Settings, folder: Path) -> Figures:
     """Parquet to staged rows, against pyarrow's reading of the same column."""
     path = texts_file(settings, folder)
-    batch = unit_batch(str(path))
+    file_units = list(enumerate(units_of(str(path))))
     task = load(ExtractionSettings, ["source=text", f"input={path}"])
 
     def staged_rows() -> int:
-        return sum(staged.num_rows for staged in reading.read_units([batch], task))
+        return sum(staged.num_rows for staged in reading.read_units(file_units, task))
 
     def pyarrow_alone(columns: list[str]) -> int:
         # Mapped, which is faster than its default.
@@ -203,7 +203,8 @@ def measure_relations(settings: Settings, folder: Path) -> Figures:
     """Tasks that can count further relations, asked for none, against the kernel without them."""
     megabytes = settings.relations_mb
     (path,) = make_parts(folder, megabytes, 1)
-    batch, words = unit_batch(str(path)), ["source=depcc", f"input={path}"]
+    file_units = list(enumerate(units_of(str(path))))
+    words = ["source=depcc", f"input={path}"]
     alone = load(ExtractionSettings, words)
     relations = f"relations=amod,{','.join(RELATIONS)}"
     every = load(ExtractionSettings, [*words, relations])
@@ -219,7 +220,7 @@ def measure_relations(settings: Settings, folder: Path) -> Figures:
 
     sides = {
         "bare": lambda: _cpu(bare),
-        "alone": lambda: _cpu(lambda: list(tasks.count_units([batch], alone)), subject=True),
+        "alone": lambda: _cpu(lambda: list(tasks.count_units(file_units, alone)), subject=True),
     }
     seconds = take_turns(sides, 2 * settings.repeats)
     medians = {name: median(times) for name, times in seconds.items()}
@@ -228,7 +229,7 @@ def measure_relations(settings: Settings, folder: Path) -> Figures:
         "bare_mb_per_s": megabytes / medians["bare"],
         "alone_mb_per_s": megabytes / medians["alone"],
         "ratio": medians["alone"] / medians["bare"],
-        "every_mb_per_s": megabytes / _cpu(lambda: list(tasks.count_units([batch], every))),
+        "every_mb_per_s": megabytes / _cpu(lambda: list(tasks.count_units(file_units, every))),
     }
 
 

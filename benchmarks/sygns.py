@@ -16,7 +16,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -37,7 +37,7 @@ from etl.sygns import drs, fol
 from etl.sygns.drs import Clause
 from etl.sygns.generate import Sampler, sample
 from etl.sygns.grammar import grammar
-from etl.sygns.splits import assign
+from etl.sygns.splits import rows_of
 
 DEPTHS = range(5)
 PRIMITIVES = ("one", "two", "every")
@@ -245,10 +245,9 @@ def split_sizes(settings: Settings) -> Figures:
             sampler = Sampler(grammar("paper", words, words), 0, seed)
             counts: Counter[tuple[str, str]] = Counter()
             for row in sample(sampler, settings.sentences):
-                for _, primitive, part in assign(
-                    ["systematicity"], 0, row.sentence_id, 0, row.sentence, row.phenomena
-                ):
-                    counts[primitive, "test" if part == "test" else "train"] += 1
+                for split in rows_of(asdict(row), ["systematicity"], 0, "paper"):
+                    part = "test" if split["part"] == "test" else "train"
+                    counts[split["primitive"], part] += 1
             sizes[f"{words}+{words}, seed {seed}"] = {
                 p: [counts[p, "train"], counts[p, "test"]] for p in PRIMITIVES
             }

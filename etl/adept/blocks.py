@@ -6,9 +6,9 @@ would be copied, whole, by every step; as pairs in order they stream, and become
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -123,7 +123,10 @@ def items(rows: pa.Table, settings: Settings) -> pa.Table:
         if predicates is None:
             continue
         adjectives, flags = adjective[start + 1 : stop], flag[start + 1 : stop]
-        pools = _Texts(adjectives.filter(pc.invert(flags))), _Texts(adjectives.filter(flags))
+        pools = (
+            adjectives.filter(pc.invert(flags)).to_pylist(),
+            adjectives.filter(flags).to_pylist(),
+        )
         for predicate in predicates:
             rows_made += _variants(noun[start].as_py(), predicate, pools, settings)
     return pa.Table.from_pylist(rows_made, schema=schema)
@@ -135,29 +138,8 @@ def _starts(noun: pa.StringArray) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(changed) + 1])[: len(noun)].astype(np.int64)
 
 
-class _Texts(Sequence[str]):
-    """An Arrow array as a sequence: of all the adjectives of a noun only a few are looked at."""
-
-    def __init__(self, values: pa.StringArray) -> None:
-        self._values = values
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return _Texts(self._values[index])
-        return str(self._values[index].as_py())
-
-
 def _variants(
-    noun: str, predicate: dict[str, Any], pools: tuple[_Texts, _Texts], settings: Settings
+    noun: str, predicate: dict[str, Any], pools: tuple[list[str], list[str]], settings: Settings
 ) -> list[dict[str, Any]]:
     rules = VariantRules(
         settings.seed,

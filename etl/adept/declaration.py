@@ -108,11 +108,6 @@ DATASET = Dataset(
     built=Licence(
         *BY_SA_4,
         ("Sentences are made of ConceptNet's, so its CC BY-SA 4.0 holds for them.",),
-        (
-            CONCEPTNET,
-            PAIRS,
-            WORDNET,
-            "Labels of annotators, people or simulated ones.",
-        ),
+        (CONCEPTNET, PAIRS, WORDNET, "Labels of annotators, people or simulated ones."),
     ),
 )

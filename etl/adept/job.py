@@ -24,7 +24,7 @@ from etl.adept import blocks
 from etl.adept.predicates import Edge, Unfit, gist, statement
 from etl.adept.settings import Settings
 from etl.adept.words import Words, adjective_fault, noun_fault
-from etl.building import Build, begin_build, collect_drops, drops_by_reason
+from etl.building import begin_build, collect_drops, drops_by_reason
 from etl.draws import rank
 from etl.engine import map_arrow
 from etl.knowledge import lexicons
@@ -59,32 +59,29 @@ def build(settings: Settings) -> None:
     """
     run = begin_build(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
     with scratch(settings.lake) as folder:
-        _build(run, folder, settings)
-
-
-def _build(run: Build, folder: Scratch, settings: Settings) -> None:
-    lake = run.lake
-    pairs = building.pairs_of(lake, settings.corpora, "corpora")
-    relations = dict.fromkeys(settings.relations)
-    edges = [lake.read("conceptnet_edges", where={"relation": name}) for name in relations]
-    words = lexicons_of(lake, settings)
-    drops: Drops = []
-    pairs = pairs_of(pairs, words, settings, drops, folder)
-    if pairs.isEmpty():
-        raise JobFailed(
-            f"no noun has {settings.min_adjectives} adjectives with counts of {settings.min_count} "
-            "or more; read more text, or lower min_count= or min_adjectives="
-        )
-    sentences = candidates(reduce(DataFrame.unionAll, edges), words, settings, folder)
-    predicates = predicates_of(sentences, pairs, settings, drops, folder)
-    run.write_dropped(collect_drops(drops))
-    if predicates.isEmpty():
-        raise JobFailed(
-            "no edge of ConceptNet gives a sentence about a noun of the pairs; `python -m etl.lake "
-            f"show dropped` lists why (job {JOB}/{settings.name})"
-        )
-    run.replace(ENTRIES, _entries(pairs, settings))
-    run.replace(ITEMS, items_of(predicates, pairs, settings))
+        lake = run.lake
+        pairs = building.pairs_of(lake, settings.corpora, "corpora")
+        relations = dict.fromkeys(settings.relations)
+        edges = [lake.read("conceptnet_edges", where={"relation": name}) for name in relations]
+        words = lexicons_of(lake, settings)
+        drops: Drops = []
+        pairs = pairs_of(pairs, words, settings, drops, folder)
+        if pairs.isEmpty():
+            raise JobFailed(
+                f"no noun has {settings.min_adjectives} adjectives with counts of "
+                f"{settings.min_count} or more; read more text, or lower min_count= or "
+                "min_adjectives="
+            )
+        sentences = candidates(reduce(DataFrame.unionAll, edges), words, settings, folder)
+        predicates = predicates_of(sentences, pairs, settings, drops, folder)
+        run.write_dropped(collect_drops(drops))
+        if predicates.isEmpty():
+            raise JobFailed(
+                "no edge of ConceptNet gives a sentence about a noun of the pairs; "
+                f"`python -m etl.lake show dropped` lists why (job {JOB}/{settings.name})"
+            )
+        run.replace(ENTRIES, _entries(pairs, settings))
+        run.replace(ITEMS, items_of(predicates, pairs, settings))
 
 
 # ------------------------------------------------------------------------------------------- input

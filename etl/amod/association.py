@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from etl.amod.kernel import PAIRS
 from etl.amod.measures import measures
+from etl.amod.sums import PART_PAIRS
 from etl.amod.word_index import WordIndex
 from etl.lake.blocks import Blocks, read_files
 from etl.lake.lookup import as_dictionary
@@ -56,6 +57,10 @@ class Adjectives(NamedTuple):
         counts, nouns = (ordered.column(name).to_numpy() for name in ("count", "nouns"))
         return cls(WordIndex(words), counts, nouns)
 
+    def parts(self, part_pairs: int = PART_PAIRS) -> Counts:
+        """For each adjective a part: all of its pairs are in it, and about `part_pairs` in all."""
+        return (np.cumsum(self.nouns) - self.nouns) // part_pairs
+
 
 def association_of(pairs: pa.Table, adjectives: Adjectives, corpus: str) -> pa.Table:
     """Rows of ``amod_association`` for some nouns' pairs, in the order of the pairs.
@@ -66,25 +71,37 @@ def association_of(pairs: pa.Table, adjectives: Adjectives, corpus: str) -> pa.T
         adjectives: those of the whole corpus.
         corpus: its name.
     """
-    schema = declaration("amod_association").schema
-    total = int(adjectives.counts.sum())
     counts = pairs.column("count").to_numpy()
     noun, adjective = (as_dictionary(pairs.column(name)) for name in ("noun", "adjective"))
     of_noun = np.zeros(len(noun.dictionary), np.int64)
     np.add.at(of_noun, noun.indices.to_numpy(), counts)
     of_adjective = adjectives.counts[adjectives.words.places(adjective.dictionary)]
-    n = of_noun[noun.indices.to_numpy()]
-    adjective_count = of_adjective[adjective.indices.to_numpy()]
+    marginals = of_adjective[adjective.indices.to_numpy()], of_noun[noun.indices.to_numpy()]
+    return measured_rows((adjective, noun), (counts, *marginals), adjectives, corpus)
+
+
+def measured_rows(
+    words: tuple[pa.DictionaryArray, pa.DictionaryArray],
+    counts: tuple[Counts, Counts, Counts],
+    adjectives: Adjectives,
+    corpus: str,
+) -> pa.Table:
+    """Pairs with their measures, as ``amod_association`` and ``amod_by_adjective`` have them.
+
+    Args:
+        words: adjective and noun of each pair.
+        counts: of each pair, of its adjective and of its noun.
+        adjectives: those of the whole corpus.
+        corpus: its name.
+    """
     columns = {
-        "corpus": pa.repeat(corpus, pairs.num_rows),
-        "adjective": adjective,
-        "noun": noun,
-        "count": counts,
-        "adjective_count": adjective_count,
-        "noun_count": n,
-        **measures(counts, adjective_count, n, total),
+        "corpus": pa.repeat(corpus, len(counts[0])),
+        **dict(zip(("adjective", "noun"), words, strict=True)),
+        **dict(zip(("count", "adjective_count", "noun_count"), counts, strict=True)),
+        **measures(*counts, int(adjectives.counts.sum())),
     }
-    return pa.table([columns[name] for name in schema.names], names=schema.names)
+    names = declaration("amod_association").schema.names
+    return pa.table([columns[name] for name in names], names=names)
 
 
 @lru_cache(maxsize=1)

@@ -8,23 +8,18 @@ every task reads: any machine and any engine makes the same files.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.amod.association import Adjectives, stored_adjectives
+from etl.amod.association import Adjectives, measured_rows, stored_adjectives
 from etl.amod.kernel import PAIRS
-from etl.amod.measures import measures
 from etl.amod.sums import LARGE_PARTS, PACKED_PAIRS, PART_PAIRS, PARTS, Places, sorted_places
 from etl.engine import group_arrow
 from etl.lake.blocks import Blocks, read_files
 from etl.lake.lookup import as_dictionary
-from etl.lake.tables import table as declaration
 
 # A row is a noun with its pairs in one part: adjectives by their place among all, which is their
 # order. So a noun is stored once, and adjectives are numbers until the rows are written.
@@ -38,30 +33,15 @@ _PACKED = pa.schema(
 )
 
 
-class Ranges(NamedTuple):
-    """The adjectives of a corpus in their order, and the part each is in."""
-
-    adjectives: Adjectives
-    parts: Places
-
-
-def ranges_of(adjectives: Adjectives, part_pairs: int = PART_PAIRS) -> Ranges:
-    """Parts of about `part_pairs` pairs, an adjective with all of its pairs in one of them.
-
-    Args:
-        adjectives: those of the corpus.
-        part_pairs: how many pairs a part has; more where one adjective has more.
-    """
-    starts = np.cumsum(adjectives.nouns) - adjectives.nouns
-    return Ranges(adjectives, starts // part_pairs)
-
-
-def packed_by_adjective(pairs: pa.Table, ranges: Ranges) -> pa.Table:
+def packed_by_adjective(
+    pairs: pa.Table, adjectives: Adjectives, part_pairs: int = PART_PAIRS
+) -> pa.Table:
     """Pairs packed by the part of their adjective (schema `etl.amod.sums.PARTS`).
 
     Args:
         pairs: adjective, noun, count: all pairs of the nouns that occur in them.
-        ranges: those of the corpus.
+        adjectives: those of the corpus.
+        part_pairs: how many pairs a part has; more where one adjective has more.
     """
     if not pairs.num_rows:
         return PARTS.empty_table()
@@ -70,10 +50,9 @@ def packed_by_adjective(pairs: pa.Table, ranges: Ranges) -> pa.Table:
     count = pairs.column("count").to_numpy()
     noun_count = np.zeros(len(nouns.dictionary), np.int64)
     np.add.at(noun_count, noun, count)
-    adjectives = as_dictionary(pairs.column("adjective"))
-    places = ranges.adjectives.words.places(adjectives.dictionary)
-    adjective = places[adjectives.indices.to_numpy()]
-    part = ranges.parts[adjective]
+    words = as_dictionary(pairs.column("adjective"))
+    adjective = adjectives.words.places(words.dictionary)[words.indices.to_numpy()]
+    part = adjectives.parts(part_pairs)[adjective]
     order = np.argsort(part * len(noun_count) + noun)
     part, noun = part[order], noun[order]
     starts = np.flatnonzero(np.diff(part, prepend=-1) | np.diff(noun, prepend=-1))
@@ -99,7 +78,7 @@ def packed_by_adjective(pairs: pa.Table, ranges: Ranges) -> pa.Table:
     return pa.table([part[starts_of_values].astype(np.int32), packed], schema=PARTS)
 
 
-def association_rows(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
+def association_rows(part: pa.Table, adjectives: Adjectives, corpus: str) -> pa.Table:
     """Rows of ``amod_by_adjective`` of one part, sorted by adjective and noun."""
     pieces = [
         pa.ipc.read_record_batch(value.as_buffer(), _PACKED) for value in part.column("packed")
@@ -117,30 +96,16 @@ def association_rows(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
     adjective, noun, count = adjective[order], noun[order], count[order]
     noun_counts = np.zeros(len(nouns), np.int64)
     noun_counts[place] = rows.column("noun_count").to_numpy()
-    adjective_count, noun_count = ranges.adjectives.counts[adjective], noun_counts[noun]
-    columns = {
-        "corpus": pa.repeat(corpus, len(count)),
-        "adjective": _dictionary_array(
-            adjective - first, ranges.adjectives.words.words[first : last + 1]
-        ),
-        "noun": _dictionary_array(noun, nouns),
-        "count": count,
-        "adjective_count": adjective_count,
-        "noun_count": noun_count,
-        **measures(count, adjective_count, noun_count, int(ranges.adjectives.counts.sum())),
-    }
-    declared = declaration("amod_by_adjective").schema
-    return pa.table([columns[name] for name in declared.names], names=declared.names)
+    words = (
+        _dictionary_array(adjective - first, adjectives.words.words[first : last + 1]),
+        _dictionary_array(noun, nouns),
+    )
+    counts = count, adjectives.counts[adjective], noun_counts[noun]
+    return measured_rows(words, counts, adjectives, corpus)
 
 
 def _dictionary_array(places: Places, words: pa.StringArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), words)
-
-
-@lru_cache(maxsize=1)
-def _stored_ranges(uri: str) -> Ranges:
-    """Made once a process."""
-    return ranges_of(stored_adjectives(uri))
 
 
 def rows_of(pairs: DataFrame, parts: int, adjectives: str, corpus: str) -> Blocks:
@@ -155,10 +120,10 @@ def rows_of(pairs: DataFrame, parts: int, adjectives: str, corpus: str) -> Block
     """
 
     def pack(file: pa.Table) -> pa.Table:
-        return packed_by_adjective(read_files(file, PAIRS.names), _stored_ranges(adjectives))
+        return packed_by_adjective(read_files(file, PAIRS.names), stored_adjectives(adjectives))
 
     def make(part: pa.Table) -> pa.Table:
-        return association_rows(part, _stored_ranges(adjectives), corpus)
+        return association_rows(part, stored_adjectives(adjectives), corpus)
 
     packed = group_arrow(pairs, "file", pack, from_arrow_schema(PARTS))
     return Blocks(packed, make, group_by="part", large=parts >= LARGE_PARTS)

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etl.amod.kernel import PAIRS
 from etl.amod.rules import (
     DEPENDENT_NOT_ADJECTIVE,
     HEAD_NOT_NOUN,
@@ -98,14 +97,6 @@ def pairs(occurrences: pa.RecordBatch) -> pa.RecordBatch:
     """The rows of `occurrences` that are pairs: document, sentence, adjective, noun."""
     rows = occurrences.filter(pc.is_null(occurrences.column("left_out")))
     return rows.select(["document", "sentence", "adjective", "noun"])
-
-
-def count_pairs(occurrences: pa.RecordBatch) -> pa.RecordBatch:
-    """The pairs of `occurrences` with their counts: adjective, noun, count (in no set order)."""
-    table = pa.Table.from_batches([pairs(occurrences)])
-    counted = table.group_by(["adjective", "noun"]).aggregate([([], "count_all")])
-    columns = [counted.column(i).combine_chunks() for i in range(3)]
-    return pa.RecordBatch.from_arrays(columns, schema=PAIRS)
 
 
 def _fragments(tokens: pa.RecordBatch, document: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:

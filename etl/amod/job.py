@@ -21,15 +21,7 @@ from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError
 from conf.progress import duration
-from etl.amod import (
-    association,
-    by_adjective,
-    novel,
-    plan,
-    reading,
-    relation_association,
-    results,
-)
+from etl.amod import association, by_adjective, novel, plan, reading, relation_association, results
 from etl.amod.corpus import Corpus
 from etl.amod.kernel import NO_COMPILER, PairCounter, available
 from etl.amod.outcomes import Tallies, grouped_by_file, left_out_of, outcome_of, sum_of_tallies
@@ -154,7 +146,7 @@ class Extraction:
         started = time.monotonic()
         try:
             staged_rows = self._staged_rows_of_wave(number, entries, label)
-            statements = grouped_by_file(results.statements(staged_rows).collect())
+            outcomes, statements, good_rows = self._outcomes(entries, staged_rows)
         except (PySparkException, OSError):
             if not plan.read_in(self.corpus.ledger(), number):
                 raise
@@ -163,25 +155,12 @@ class Extraction:
         if read_elsewhere := plan.read_in(self.corpus.ledger(), number):
             log.info("%s: another run has read it in the meantime", label)
             return read_elsewhere
-        outcomes = [
-            outcome_of(entry, statements.get(file, []), self.settings)
-            for file, entry in enumerate(entries)
-        ]
-        failed_numbers = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
-        good_rows = (
-            staged_rows.where(~F.col("file").isin(failed_numbers))
-            if failed_numbers
-            else staged_rows
-        )
         pair_count = sum(entry.pairs for entry in outcomes if entry.status == DONE)
         commit = self.corpus.commit(entries, number)
         repeats = self._commit_wave(good_rows, pair_count, number, commit)
         left_out = left_out_of(outcomes, statements)
         if repeats:
-            left_out["amod_counts", f"duplicate_{self.settings.deduplicate}"] = (
-                repeats,
-                None,
-            )
+            left_out["amod_counts", f"duplicate_{self.settings.deduplicate}"] = (repeats, None)
         self._commit_left_out(left_out, commit)
         kernels = {
             row["reason"].removeprefix("kernel_")
@@ -210,6 +189,19 @@ class Extraction:
 
     def _staged_rows(self, entries: Sequence[Entry]) -> DataFrame:
         return staged_rows(self.engine, self.settings, entries)
+
+    def _outcomes(
+        self, entries: Sequence[Entry], staged_rows: DataFrame
+    ) -> tuple[list[Entry], dict[int, list[Any]], DataFrame]:
+        """The files with their outcomes, what tasks said of each, and the rows of those read."""
+        statements = grouped_by_file(results.statements(staged_rows).collect())
+        outcomes = [
+            outcome_of(entry, statements.get(file, []), self.settings)
+            for file, entry in enumerate(entries)
+        ]
+        failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
+        good_rows = staged_rows.where(~F.col("file").isin(failed)) if failed else staged_rows
+        return outcomes, statements, good_rows
 
     def _commit_wave(
         self, rows: DataFrame, pair_count: int, number: int, commit: Mapping[str, Any]
@@ -263,7 +255,7 @@ class Extraction:
             candidates = candidates.unionByName(self._read("amod_examples").drop("corpus"))
         settings = self.settings
         examples = results.examples_of(candidates, settings.name, settings.examples, settings.seed)
-        self._replace("amod_examples", examples, commit, allow_empty=True)
+        self._replace("amod_examples", examples, allow_empty=True, **commit)
 
     def _commit_relations(self, rows: DataFrame, number: int, commit: Mapping[str, Any]) -> None:
         """Add a wave's counts of further relations to those of the earlier waves."""
@@ -271,7 +263,7 @@ class Extraction:
         if number and self.lake.exists("relation_pairs"):
             earlier = self._read("relation_pairs")
         summed = results.relations_of(rows, earlier, self.settings.name)
-        self._replace("relation_pairs", summed, commit, allow_empty=True)
+        self._replace("relation_pairs", summed, allow_empty=True, **commit)
 
     def _commit_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
         """Add a wave's counts to those of the corpus's earlier waves (exactly once)."""
@@ -309,16 +301,8 @@ class Extraction:
     def _read(self, table: str) -> DataFrame:
         return self.lake.read(table, where=self.corpus.partition)
 
-    def _replace(
-        self,
-        table: str,
-        rows: DataFrame | Blocks,
-        commit: Mapping[str, Any],
-        *,
-        allow_empty: bool = False,
-    ) -> Commit:
-        partition = self.corpus.partition
-        return self.lake.replace(table, rows, partition, allow_empty=allow_empty, **commit)
+    def _replace(self, table: str, rows: DataFrame | Blocks, **commit: Any) -> Commit:
+        return self.lake.replace(table, rows, self.corpus.partition, **commit)
 
     # ------------------------------------------------------------------------ what follows them
 
@@ -341,22 +325,19 @@ class Extraction:
             pair_rows = results.copied_from(counts, "amod_pairs", corpus=corpus)
         else:
             parts = parts_for(self.corpus.row_count("amod_counts"))
-            packed = results.packed_of(
-                self._read("amod_counts"),
-                parts,
-                self.settings.memory_bytes,
-            )
+            counts = self._read("amod_counts")
+            packed = results.packed_of(counts, parts, self.settings.memory_bytes)
             pair_rows = results.rows_of(packed, parts, "amod_pairs", corpus=corpus)
-        self._replace("amod_pairs", pair_rows, commit)
+        self._replace("amod_pairs", pair_rows, **commit)
         with scratch(self.settings.lake) as folder:
             pairs = self._read("amod_pairs")
             adjectives = folder.store(association.adjectives_of(pairs))
             files = self.lake.files("amod_pairs", self.corpus.partition)
             rows = association.rows_of(files, adjectives, corpus)
-            distinct = self._replace("amod_association", rows, commit).rows
+            distinct = self._replace("amod_association", rows, **commit).rows
             parts = parts_for(self.corpus.row_count("amod_pairs"))
             turned = by_adjective.rows_of(files, parts, adjectives, corpus)
-            self._replace("amod_by_adjective", turned, commit)
+            self._replace("amod_by_adjective", turned, **commit)
         self._derive_relations(commit)
         return distinct or self.corpus.row_count("amod_association")
 
@@ -368,7 +349,7 @@ class Extraction:
         if self.settings.relation_association or self.corpus.row_count(name):
             pairs = self._read("relation_pairs")
             rows = relation_association.rows_of(pairs, self.settings.name)
-            self._replace(name, rows, commit, allow_empty=True)
+            self._replace(name, rows, allow_empty=True, **commit)
 
     def _propose_novel(self) -> None:
         settings = self.settings

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,33 +28,23 @@ from conf.progress import duration
 from etl.amod import adjacent, plan, reading, results, tasks
 from etl.amod.job import Extraction, checked_engine
 from etl.amod.kernel import PAIRS
-from etl.amod.outcomes import (
-    Tallies,
-    grouped_by_file,
-    left_out_of,
-    outcome_of,
-    sum_of_tallies,
-)
+from etl.amod.outcomes import Tallies, left_out_of, sum_of_tallies
 from etl.amod.plan import FAILED, Entry
 from etl.amod.settings import PARSED, RAW, Settings, decisive
 from etl.amod.sums import unpack
-from etl.amod.tasks import STAGED, Rows
-from etl.amod.units import error_text, units_of
+from etl.amod.tasks import STAGED, FileUnit, Rows, error_text
 from etl.amod.wave_tasks import shares_of, staged_rows, task_shares
 from etl.corpora import columnar
-from etl.corpora.blocks import NoBoundary, blocks
+from etl.corpora.blocks import NoBoundary
 from etl.corpora.columnar import Texts
 from etl.corpora.dialects import UnknownDialect
 from etl.corpora.documents import Document, Event, Rejected, normal_form
-from etl.corpora.files import Unit, Unreadable, open_input
+from etl.corpora.files import Unit, Unreadable
 from etl.corpora.inputs import InputFile
 from etl.engine import map_arrow, progress
 from etl.lake import arrow
 from etl.lake.tables import TABLES
 from etl.lake.tables import table as declaration
-
-if TYPE_CHECKING:
-    from io import BufferedReader
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -170,10 +160,10 @@ def only_listed(batches: Iterable[pa.RecordBatch], pairs: Pairs) -> Iterator[pa.
 
 
 def count_neighbours(
-    batches: Iterable[pa.RecordBatch], settings: Settings, pairs: Pairs
+    units: Iterable[FileUnit], settings: Settings, pairs: Pairs
 ) -> Iterator[pa.RecordBatch]:
     """Units to staged rows: the pairs of the list that are neighbours in the text, statistics."""
-    for file, unit in units_of(batches):
+    for file, unit in units:
         counter = adjacent.AdjacentCounter(pairs, settings.rules.lowercase)
         rows = Rows()
         numbers: Counter[str] = Counter()
@@ -203,43 +193,32 @@ def _count_documents(
 ) -> None:
     counter, rows, numbers = counters
     is_filtered = settings.language is not None or settings.min_characters > 0
-    for rows_or_event in _valid(reading.events(unit, settings)):
-        if (
-            isinstance(rows_or_event, Texts)
-            and not is_filtered
-            and not pc.any(pc.match_substring(rows_or_event.ids, "\0")).as_py()
-        ):
-            uncounted = counter.feed_texts(rows_or_event.texts)
-            numbers["lines"] += len(rows_or_event.texts) - len(uncounted)
-            rows_or_event = rows_or_event.take(uncounted)
-        for event in (
-            reading.text_rows(rows_or_event, settings)
-            if isinstance(rows_or_event, Texts)
-            else (rows_or_event,)
-        ):
-            numbers["lines"] += 1
-            if isinstance(event, Document):
-                counter.feed(event.text)
-            else:
-                kind = "rejected" if isinstance(event, Rejected) else "left_out"
-                rows.add(kind, file, **reading.stated(event))
 
+    def uncounted(events: Iterable[Event | Texts]) -> Iterator[Event | Texts]:
+        """`events` without the rows that are counted as they stand."""
+        for event in events:
+            if isinstance(event, Texts):
+                event, faults = columnar.valid_rows(event)
+                yield from faults
+                if not is_filtered and not pc.any(pc.match_substring(event.ids, "\0")).as_py():
+                    remaining = counter.feed_texts(event.texts)
+                    numbers["lines"] += len(event.texts) - len(remaining)
+                    event = event.take(remaining)
+            yield event
 
-def _valid(events: Iterable[Event | Texts]) -> Iterator[Event | Texts]:
-    """`events` with rows whose texts are no UTF-8 as rejected."""
-    for event in events:
-        if isinstance(event, Texts):
-            event, faults = columnar.valid_rows(event)
-            yield from faults
-        yield event
+    for event in reading.single_events(uncounted(reading.events(unit, settings)), settings):
+        numbers["lines"] += 1
+        if isinstance(event, Document):
+            counter.feed(event.text)
+        else:
+            kind = "rejected" if isinstance(event, Rejected) else "left_out"
+            rows.add(kind, file, **reading.stated(event))
 
 
 def _sentence_texts(unit: Unit, settings: Settings) -> Iterator[str]:
     """What stands behind ``# text =`` (in the flat layout ``>>>>>``): the sentences as written."""
-    with cast("BufferedReader", open_input(unit.path)) as stream:
-        tasks.dialect_of(stream.peek(tasks.HEAD_BYTES)[: tasks.HEAD_BYTES], settings.source)
-        end = None if unit.end >= unit.bytes else unit.end
-        for block in blocks(stream, start=unit.start, end=end):
+    with tasks.parsed_blocks(unit, settings.source) as (_, blocks):
+        for block in blocks:
             for line in _TEXT_LINE.finditer(block):
                 yield line[1].decode("utf-8", "replace")
 
@@ -300,13 +279,8 @@ class Listing(Extraction):
         """The files of a wave with their outcomes; its counts; what was left out of it."""
         label = f"wave {number + 1} of {waves}"
         staged_rows = self._staged_rows_of_wave(number, entries, label)
-        statements = grouped_by_file(results.statements(staged_rows).collect())
-        outcomes = [
-            outcome_of(entry, statements.get(file, []), self.settings)
-            for file, entry in enumerate(entries)
-        ]
-        failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
-        pairs = results.kind(staged_rows, "pair").where(~F.col("file").isin([*failed, -1]))
+        outcomes, statements, good_rows = self._outcomes(entries, staged_rows)
+        pairs = results.kind(good_rows, "pair")
         summed = pairs.groupBy("adjective", "noun").agg(F.sum("count").alias("count")).collect()
         counts = Counter({(row["adjective"], row["noun"]): row["count"] for row in summed})
         return outcomes, counts, left_out_of(outcomes, statements, TABLE)
@@ -321,9 +295,7 @@ class Listing(Extraction):
             )
         shares, numbers = task_shares(self.engine, self.settings, entries)
         run = shares_of(
-            shares,
-            lambda batches, settings: count_neighbours(batches, settings, pairs),
-            self.settings,
+            shares, lambda units, settings: count_neighbours(units, settings, pairs), self.settings
         )
         return map_arrow(numbers, run, schema)
 

@@ -26,11 +26,12 @@ from etl.amod.tasks import (
     ROWS_AT_ONCE,
     SOURCE_OF,
     STAGED,
+    FileUnit,
     Rows,
     add_pairs,
     add_stats,
+    error_text,
 )
-from etl.amod.units import error_text, units_of
 from etl.corpora import columnar, text, wikipedia
 from etl.corpora.columnar import Texts, WrongColumn
 from etl.corpora.dialects import parsed_dialect
@@ -51,7 +52,7 @@ log = logging.getLogger("adnominal")
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
 
 
-def read_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
+def read_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
     """Units of a corpus of plain text to staged rows: documents, and what was not read.
 
     Documents come in batches, of which one begins with its shortest and the next with its longest:
@@ -59,7 +60,7 @@ def read_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterato
     and Arrow files come in the order of the file.
     """
     orders = cycle(("ascending", "descending"))
-    for file, unit in units_of(batches):
+    for file, unit in units:
         staged = _Staged(file)
         try:
             for event in events(unit, settings):
@@ -84,20 +85,17 @@ def _by_length(
         yield batch.take(order)
 
 
-def count_text_units(
-    batches: Iterable[pa.RecordBatch], settings: Settings
-) -> Iterator[pa.RecordBatch]:
+def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
     """Units of a corpus of plain text to staged rows, counted by the compiled extractor as they
     are read: pairs, statistics, and what was not read."""
-    for file, unit in units_of(batches):
+    for file, unit in units:
         staged = _Staged(file)
         counter = TextCounter(settings.rules, settings.parser_model)
         try:
-            for event in events(unit, settings):
-                for one in text_rows(event, settings) if isinstance(event, Texts) else (event,):
-                    staged.note(one)
-                    if isinstance(one, Document):
-                        counter.feed(one.text)
+            for event in single_events(events(unit, settings), settings):
+                staged.note(event)
+                if isinstance(event, Document):
+                    counter.feed(event.text)
                 if counter.nbytes > settings.memory_bytes:
                     add_pairs(staged.rows, file, counter)
                 yield from staged.full()
@@ -231,15 +229,19 @@ def prepared_documents(
         for file in pc.unique(raw.column("file")).to_pylist():
             staged = _Staged(file)
             texts = _texts(raw.filter(pc.equal(raw.column("file"), file)))
-            for event in text_rows(texts, settings):
+            for event in single_events([texts], settings):
                 staged.add(event)
                 yield from staged.full()
             yield from staged.rest()
 
 
-def text_rows(rows: Texts, settings: Settings) -> Iterator[Event]:
-    """The documents that rows of a Parquet or Arrow file make, filtered."""
-    return in_language(columnar.documents_of(rows), settings)
+def single_events(events: Iterable[Event | Texts], settings: Settings) -> Iterator[Event]:
+    """`events` with the documents, filtered, that rows of a Parquet or Arrow file make."""
+    for event in events:
+        if isinstance(event, Texts):
+            yield from in_language(columnar.documents_of(event), settings)
+        else:
+            yield event
 
 
 def stated(event: Rejected | LeftOut) -> dict[str, Any]:

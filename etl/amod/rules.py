@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from conf import UserError
-
 # The Penn Treebank's tags (Marcus et al. 1993), the bracket tags of later releases, and the tags
 # that the English Web Treebank added. Only a tag that stands here is read as Penn's: XPOS columns
 # of other languages hold other tag sets, and there the universal tag decides.
@@ -29,33 +27,6 @@ UNIVERSAL_TAGS = frozenset(_UNIVERSAL.split())
 DEPENDENT_NOT_ADJECTIVE = "dependent_not_adjective"
 HEAD_NOT_NOUN = "head_not_noun"
 NO_LETTER_OR_DIGIT = "no_letter_or_digit"
-
-
-def is_adjective(xpos: str, upos: str) -> bool:
-    """Whether a token is tagged as an adjective: Penn JJ, JJR, JJS, or universal ADJ.
-
-    Where `xpos` is a Penn tag it decides alone, so that a VBG participle is no adjective whatever
-    the universal tag; else `upos` decides.
-    """
-    if xpos in PENN_TAGS:
-        return xpos in PENN_ADJECTIVES
-    return upos == "ADJ"
-
-
-def is_noun(xpos: str, upos: str, *, plural: bool = True, proper: bool = False) -> bool:
-    """Whether a token is tagged as a common noun: Penn NN, NNS, or universal NOUN.
-
-    `proper` adds NNP, NNPS and PROPN; `plural=False` leaves out the plural Penn tags (universal
-    tags do not tell number). As in `is_adjective`, a Penn tag in `xpos` decides alone.
-    """
-    if xpos in PENN_TAGS:
-        return (
-            xpos == "NN"
-            or (xpos == "NNS" and plural)
-            or (xpos == "NNP" and proper)
-            or (xpos == "NNPS" and proper and plural)
-        )
-    return upos == "NOUN" or (proper and upos == "PROPN")
 
 
 class Token(NamedTuple):
@@ -92,26 +63,24 @@ class ReadingRules:
     lowercase: bool = True
     tag_column: str = "fifth"
 
-    def __post_init__(self) -> None:
-        for name, choices in (
-            ("dependent", ("adjective", "any")),
-            ("heads", ("common", "singular")),
-            ("adjective_by", ("form", "lemma")),
-            ("noun_by", ("lemma", "form")),
-            ("tag_column", ("fifth", "fourth")),
-        ):
-            if getattr(self, name) not in choices:
-                expected = " or ".join(choices)
-                raise UserError(f"{name}={getattr(self, name)}: expected {expected}")
-
     def accepts_dependent(self, xpos: str, upos: str) -> bool:
-        """Whether a token so tagged may be the adjective of a pair."""
-        return self.dependent == "any" or is_adjective(self._deciding(xpos, upos), upos)
+        """Whether a token so tagged may be the adjective of a pair.
+
+        Where there is a Penn tag it decides alone, so that a VBG participle is no adjective
+        whatever the universal tag.
+        """
+        xpos = self._deciding(xpos, upos)
+        is_adjective = xpos in PENN_ADJECTIVES if xpos in PENN_TAGS else upos == "ADJ"
+        return is_adjective or self.dependent == "any"
 
     def accepts_head(self, xpos: str, upos: str) -> bool:
-        """Whether a token so tagged may be the noun of a pair."""
+        """Whether a token so tagged may be the noun of a pair (universal tags tell no number)."""
         xpos = self._deciding(xpos, upos)
-        return is_noun(xpos, upos, plural=self.heads == "common", proper=self.proper_nouns)
+        if xpos in PENN_TAGS:
+            singular = xpos.removesuffix("S")
+            is_wanted = singular == "NN" or (singular == "NNP" and self.proper_nouns)
+            return is_wanted and (self.heads == "common" or xpos == singular)
+        return upos == "NOUN" or (self.proper_nouns and upos == "PROPN")
 
     def _deciding(self, xpos: str, upos: str) -> str:
         """What stands for the Penn tag, in columns four (`upos`) and five."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b, sha256
 from io import BufferedReader
 from itertools import groupby
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +27,6 @@ from etl.amod.reference import Sentence, Stats, Tally, sentences
 from etl.amod.relations import RelationCounter
 from etl.amod.settings import Settings
 from etl.amod.sums import pack
-from etl.amod.units import error_text, units_of
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.conllu import Dialect
 from etl.corpora.dialects import UnknownDialect, detect
@@ -57,7 +57,15 @@ HEAD_BYTES = 1 << 16  # enough of a file to tell its layout
 CHARACTERS_AT_ONCE = 1 << 20  # of text handed to the parser together
 ROWS_AT_ONCE = 4096
 
+FileUnit: TypeAlias = tuple[int, Unit]
+"""A unit of work with the number of its file within the wave."""
+
 log = logging.getLogger("adnominal")
+
+
+def error_text(error: Exception) -> str:
+    """What went wrong with a file, in words."""
+    return error.reason if isinstance(error, Unreadable) else str(error)
 
 
 class Rows:
@@ -206,12 +214,12 @@ def digest_of(content: bytes) -> bytes:
 # ------------------------------------------------------------------- corpora that come parsed
 
 
-def count_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Units of a parsed corpus (`UNITS` rows) to staged rows: pairs, statistics, rejected lines.
+def count_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
+    """Units of a parsed corpus to staged rows: pairs, statistics, rejected lines.
 
     A file that cannot be read, or whose layout is not that of the source, makes a ``failed`` row.
     """
-    for file, unit in units_of(batches):
+    for file, unit in units:
         rows = Rows()
         try:
             further = RelationCounter(settings.rules, settings.further_relations)
@@ -229,10 +237,8 @@ def count_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterat
 def _count_unit(
     file: int, unit: Unit, settings: Settings, rows: Rows, further: RelationCounter
 ) -> Iterator[pa.RecordBatch]:
-    with cast("BufferedReader", open_input(unit.path)) as stream:
-        dialect = dialect_of(stream.peek(HEAD_BYTES)[:HEAD_BYTES], settings.source)
-        end = None if unit.end >= unit.bytes else unit.end
-        pieces = further.watch(blocks(stream, start=unit.start, end=end), dialect)
+    with parsed_blocks(unit, settings.source) as (dialect, stored_blocks):
+        pieces = further.watch(stored_blocks, dialect)
         if settings.by_sentence:
             yield from _gather_sentences(file, unit, pieces, dialect, settings, rows)
             return
@@ -248,15 +254,18 @@ def _count_unit(
         rows.add("stat", file, reason=f"kernel_{counter.implementation}", count=1)
 
 
-def dialect_of(head: bytes, source: str) -> Dialect:
-    """The layout of a file that begins with `head`; `UnknownDialect` if it is not the source's."""
-    dialect = detect(head)
-    if SOURCE_OF[dialect.name] != source:
-        raise UnknownDialect(
-            f"the file is in the layout {dialect.name}, which source={source} does not read; "
-            f"write source={SOURCE_OF[dialect.name]}"
-        )
-    return dialect
+@contextmanager
+def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[memoryview]]]:
+    """The layout of a unit's file, and its blocks; `UnknownDialect` if it is not the source's."""
+    with cast("BufferedReader", open_input(unit.path)) as stream:
+        dialect = detect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        if SOURCE_OF[dialect.name] != source:
+            raise UnknownDialect(
+                f"the file is in the layout {dialect.name}, which source={source} does not read; "
+                f"write source={SOURCE_OF[dialect.name]}"
+            )
+        end = None if unit.end >= unit.bytes else unit.end
+        yield dialect, blocks(stream, start=unit.start, end=end)
 
 
 def _gather_sentences(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from heapq import heappop, heappush
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -16,7 +16,7 @@ from etl.amod import reading, tasks
 from etl.amod.kernel import available
 from etl.amod.plan import Entry
 from etl.amod.settings import PARSED, Settings
-from etl.amod.units import UNITS
+from etl.amod.tasks import FileUnit
 from etl.corpora.files import Unit, Unreadable, units
 from etl.corpora.inputs import InputFile
 from etl.engine import Engine, map_arrow
@@ -77,33 +77,33 @@ def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) ->
 
 def task_shares(
     engine: Engine, settings: Settings, entries: Sequence[Entry]
-) -> tuple[list[list[dict[str, Any]]], DataFrame]:
+) -> tuple[list[list[FileUnit]], DataFrame]:
     """The units of a wave dealt out over tasks, and a frame with the number of each share."""
-    unit_rows = [
-        {"file": file, **asdict(unit)}
-        for file, entry in enumerate(entries)
-        for unit in units_of(entry, settings)
+    file_units = [
+        (file, unit) for file, entry in enumerate(entries) for unit in units_of(entry, settings)
     ]
     size = sum(entry.bytes for entry in entries)
-    count = settings.partitions or engine.partitions(len(unit_rows), size // _TASK_BYTES + 1)
-    shares = balanced_shares(unit_rows, count)
+    count = settings.partitions or engine.partitions(len(file_units), size // _TASK_BYTES + 1)
+    shares = balanced_shares(file_units, count)
     return shares, engine.spark.range(0, len(shares), 1, len(shares))
 
 
-def balanced_shares(unit_rows: Sequence[dict[str, Any]], count: int) -> list[list[dict[str, Any]]]:
+def balanced_shares(file_units: Sequence[FileUnit], count: int) -> list[list[FileUnit]]:
     """Units of work dealt out over `count` tasks, about as many stored bytes to each."""
-    shares: list[list[dict[str, Any]]] = [[] for _ in range(min(count, len(unit_rows)))]
+    shares: list[list[FileUnit]] = [[] for _ in range(min(count, len(file_units)))]
     loads = [(0, number) for number in range(len(shares))]
-    for unit in sorted(unit_rows, key=lambda unit: unit["start"] - unit["end"]):
+    for file, unit in sorted(
+        file_units, key=lambda file_unit: file_unit[1].start - file_unit[1].end
+    ):
         size, number = heappop(loads)
-        shares[number].append(unit)
-        heappush(loads, (size + unit["end"] - unit["start"], number))
+        shares[number].append((file, unit))
+        heappush(loads, (size + unit.end - unit.start, number))
     return shares
 
 
 def shares_of(
-    shares: Sequence[Sequence[dict[str, Any]]],
-    function: Callable[[Iterable[pa.RecordBatch], Settings], Iterator[pa.RecordBatch]],
+    shares: Sequence[Sequence[FileUnit]],
+    function: Callable[[Iterable[FileUnit], Settings], Iterator[pa.RecordBatch]],
     settings: Settings,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function of the numbers of shares that runs `function` on their units of work."""
@@ -111,8 +111,7 @@ def shares_of(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                unit_rows = pa.RecordBatch.from_pylist(list(shares[number]), schema=UNITS)
-                yield from function([unit_rows], settings)
+                yield from function(shares[number], settings)
 
     return run
 

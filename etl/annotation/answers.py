@@ -18,7 +18,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,22 +45,35 @@ class Sent(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Read:
-    """A file's answers; `unanswered` questions, and pages `rejected` by whoever asked."""
+    """A file's answers; `unanswered` questions, and pages `rejected` by whoever asked.
+
+    `faults` are the lines that cannot be understood.
+    """
 
     platform: str
-    answers: list[Sent]
-    unanswered: int
-    rejected: int
+    answers: list[Sent] = field(default_factory=list)
+    unanswered: int = 0
+    rejected: int = 0
+    faults: list[str] = field(default_factory=list)
 
-
-@dataclass(frozen=True)
-class Matched:
-    """Rows of table ``adept_annotations`` that are new, and how many were there already."""
-
-    rows: list[dict[str, Any]]
-    known: int
+    def add_page(
+        self,
+        line: int,
+        annotator: str,
+        questions: Sequence[tuple[str, Sequence[str], str]],
+        seconds: float | None,
+    ) -> None:
+        """Add somebody's page: of each question its id, the labels chosen, and what to call it."""
+        for question_id, labels, name in questions:
+            if len(labels) > 1:
+                self.faults.append(f"line {line}: {len(labels)} answers to {name}")
+            elif not labels:
+                self.unanswered += 1
+            else:
+                share = None if seconds is None else seconds / len(questions)
+                self.answers.append(Sent(question_id, annotator, labels[0], share, line))
 
 
 class Key:
@@ -160,19 +173,18 @@ def read_sent(path: Path, platform: str | None = None, annotator: str | None = N
     """
     if platform is not None and platform not in PLATFORMS:
         raise UserError(f"format={platform}: expected one of {', '.join(PLATFORMS)}")
-    platform = platform or detect(path)
+    read = Read(platform or detect(path))
     text = text_of(path, f"batch={path}")
-    faults: list[str] = []
-    if platform == "label_studio":
-        answers_read = _label_studio(path, text, faults)
-    elif platform == "mturk":
-        answers_read = _mturk(path, text, faults)
+    if read.platform == "label_studio":
+        _label_studio(read, path, text)
+    elif read.platform == "mturk":
+        _mturk(read, path, text)
     else:
-        answers_read = _plain_csv(path, text, annotator, faults)
-    _refuse(path, faults)
-    if not answers_read.answers:
+        _plain_csv(read, path, text, annotator)
+    _refuse(path, read.faults)
+    if not read.answers:
         raise UserError(f"batch={path}: no answers in it; expected a file that annotators filled")
-    return answers_read
+    return read
 
 
 def match(
@@ -181,11 +193,11 @@ def match(
     questions: Mapping[str, Question],
     stored_labels: Mapping[tuple[str, str, str, str], int],
     secret: bytes,
-) -> Matched:
-    """The answers as rows of ``adept_annotations``.
+) -> tuple[list[dict[str, Any]], int]:
+    """The answers that are new as rows of ``adept_annotations``, and how many were there already.
 
     `questions` are those of the lake, by id; `stored_labels` those of the table, by annotator,
-    batch, page and item. An answer that is there already is not added again.
+    batch, page and item.
 
     Raises:
         UserError: unknown questions, labels that are none, an annotator's second answer to a
@@ -233,7 +245,7 @@ def match(
         of_question = {name: getattr(question, name) for name in _OF_QUESTION}
         rows.append({**answer, "platform": read_answers.platform, **of_question})
     _refuse(path, faults)
-    return Matched(rows, known_answers)
+    return rows, known_answers
 
 
 def _refuse(path: Path, faults: Sequence[str]) -> None:
@@ -259,32 +271,28 @@ def _seconds(text: str | None) -> float | None:
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
-def _mturk(path: Path, text: str, faults: list[str]) -> Read:
+def _mturk(read: Read, path: Path, text: str) -> None:
     """Mechanical Turk's results: a line an assignment, inputs and answers side by side."""
-    answers: list[Sent] = []
-    unanswered = rejected = 0
     for line, row in rows_of(
         text, f"batch={path}", ("WorkerId", "Input.question_1", "AssignmentStatus")
     ):
         if row["AssignmentStatus"].strip().lower() == "rejected":
-            rejected += 1
+            read.rejected += 1
             continue
         if not row["WorkerId"].strip():
-            faults.append(f"line {line}: no WorkerId")
+            read.faults.append(f"line {line}: no WorkerId")
             continue
-        places = [key for key in row if key.startswith("Input.question_") and row[key]]
+        numbers = [
+            key.rsplit("_", 1)[1]
+            for key, question_id in row.items()
+            if key.startswith("Input.question_") and question_id
+        ]
+        questions = [
+            (row[f"Input.question_{n}"], _mturk_label(row, f"Answer.label_{n}"), f"question {n}")
+            for n in numbers
+        ]
         seconds = _seconds(row.get("WorkTimeInSeconds"))
-        for key in places:
-            number = key.rsplit("_", 1)[1]
-            labels = _mturk_label(row, f"Answer.label_{number}")
-            if len(labels) > 1:
-                faults.append(f"line {line}: {len(labels)} answers to question {number}")
-            elif not labels:
-                unanswered += 1
-            else:
-                share = None if seconds is None else seconds / len(places)
-                answers.append(Sent(row[key], row["WorkerId"].strip(), labels[0], share, line))
-    return Read("mturk", answers, unanswered, rejected)
+        read.add_page(line, row["WorkerId"].strip(), questions, seconds)
 
 
 def _mturk_label(row: Mapping[str, str], column: str) -> list[str]:
@@ -299,50 +307,43 @@ def _mturk_label(row: Mapping[str, str], column: str) -> list[str]:
     ]
 
 
-def _plain_csv(path: Path, text: str, annotator: str | None, faults: list[str]) -> Read:
+def _plain_csv(read: Read, path: Path, text: str, annotator: str | None) -> None:
     """The CSV of `etl.annotation.forms`, filled in."""
-    answers: list[Sent] = []
-    unanswered = 0
     for line, row in rows_of(text, f"batch={path}", ("question_id", "annotator", "label")):
         if not row["label"].strip():
-            unanswered += 1
+            read.unanswered += 1
             continue
         who = row["annotator"].strip() or annotator
         if not who:
-            faults.append(f"line {line}: no annotator; fill in the column, or give annotator=NAME")
+            read.faults.append(
+                f"line {line}: no annotator; fill in the column, or give annotator=NAME"
+            )
             continue
         seconds = _seconds(row.get("seconds"))
-        answers.append(Sent(row["question_id"].strip(), who, row["label"], seconds, line))
-    return Read("csv", answers, unanswered, 0)
+        read.answers.append(Sent(row["question_id"].strip(), who, row["label"], seconds, line))
 
 
-def _label_studio(path: Path, text: str, faults: list[str]) -> Read:
+def _label_studio(read: Read, path: Path, text: str) -> None:
     """Label Studio's JSON: a list of tasks, each with the annotations made of it."""
-    answers: list[Sent] = []
-    unanswered = rejected = 0
     for line, task in _tasks(path, text):
         data = task.get("data") if isinstance(task, dict) else None
         if not isinstance(data, dict) or "question_1" not in data:
-            faults.append(f"line {line}: no task of a batch")
+            read.faults.append(f"line {line}: no task of a batch")
             continue
-        places = [key for key in data if key.startswith("question_")]
         for annotation in task.get("annotations") or []:
             if not isinstance(annotation, dict):
-                faults.append(f"line {line}: annotations are numbers; export with annotations")
+                read.faults.append(f"line {line}: annotations are numbers; export with annotations")
                 continue
             if annotation.get("was_cancelled"):
-                rejected += 1
+                read.rejected += 1
                 continue
             annotator = annotation.get("completed_by")
             if isinstance(annotator, dict):
                 # Some versions give the person, not only the number.
-                annotator = (
-                    annotator.get("id")
-                    if annotator.get("id") is not None
-                    else annotator.get("email")
-                )
+                identifier = annotator.get("id")
+                annotator = annotator.get("email") if identifier is None else identifier
             if annotator is None:
-                faults.append(f"line {line}: an annotation without completed_by")
+                read.faults.append(f"line {line}: an annotation without completed_by")
                 continue
             labels_by_field: dict[str, list[str]] = {}
             for result in annotation.get("result") or []:
@@ -350,22 +351,18 @@ def _label_studio(path: Path, text: str, faults: list[str]) -> Read:
                 # Other controls than ours (a comment) have no choices.
                 choices = value.get("choices", []) if isinstance(value, dict) else None
                 if not isinstance(choices, list):
-                    faults.append(f"line {line}: a result that is none of Label Studio's")
+                    read.faults.append(f"line {line}: a result that is none of Label Studio's")
                     continue
                 labels_by_field.setdefault(str(result.get("from_name")), []).extend(
                     str(choice) for choice in choices
                 )
+            questions = [
+                (str(data[key]), labels_by_field.get(f"label_{key.rsplit('_', 1)[1]}", []), key)
+                for key in data
+                if key.startswith("question_")
+            ]
             seconds = _seconds(str(annotation.get("lead_time")))
-            for key in places:
-                labels = labels_by_field.get(f"label_{key.rsplit('_', 1)[1]}", [])
-                if len(labels) > 1:
-                    faults.append(f"line {line}: {len(labels)} answers to {key}")
-                elif not labels:
-                    unanswered += 1
-                else:
-                    share = None if seconds is None else seconds / len(places)
-                    answers.append(Sent(str(data[key]), str(annotator), labels[0], share, line))
-    return Read("label_studio", answers, unanswered, rejected)
+            read.add_page(line, str(annotator), questions, seconds)
 
 
 def _tasks(path: Path, text: str) -> Iterator[tuple[int, Any]]:

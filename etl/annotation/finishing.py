@@ -117,6 +117,7 @@ def report(
     """
     answers, others = edition.counted, edition.others
     labels = {item: decided.label for item, decided in result.labels.items()}
+    counting = [answer for answers_of_item in result.items.values() for answer in answers_of_item]
     return {
         "answers": sum(a.kind == "item" for a in answers),
         "checks": dict(Counter(a.kind for a in answers if a.kind != "item")),
@@ -126,14 +127,10 @@ def report(
         "labels": label_figures(result),
         "agreement": {
             "all answers": _coefficients(_by_item(answers).values(), rules.seed, samples),
-            "answers that count": _coefficients(
-                [[a.label for a in counting] for counting in result.items.values()],
-                rules.seed,
-                samples,
-            ),
+            "answers that count": _coefficients(_by_item(counting).values(), rules.seed, samples),
         },
         "readings": _readings(edition, labels, rules),
-        "models": {model: _model(model, answers, result) for model in models},
+        "models": {model: _model(model, answers, counting, labels) for model in models},
         "experts": expert_figures([a for a in others if a.round == "expert"], labels),
         "human": human_figures([a for a in others if a.round == "human"], labels),
         "audit": audit_figures([a for a in others if a.round == "audit"]),
@@ -215,9 +212,7 @@ def _readings(
                 "drop": drop,
                 "answers": min_answers,
                 "chosen": reading == rules,
-                "annotators excluded": len(
-                    {w for label in reread.excluded.values() for w in label}
-                ),
+                "annotators excluded": len(set().union(*reread.excluded.values())),
                 "items with enough answers": len(reread.items),
                 "items kept": len(reread.labels),
                 "unanimous": sum(label.unanimous for label in reread.labels.values()),
@@ -229,19 +224,17 @@ def _readings(
     return rows
 
 
-def _model(model: str, answers: Sequence[Answer], result: Filtered) -> dict[str, Any]:
+def _model(
+    model: str, answers: Sequence[Answer], counting: Sequence[Answer], labels: Mapping[str, int]
+) -> dict[str, Any]:
     """How the labels of a model of annotators compare: from all answers, and from those kept."""
     comparisons: dict[str, Any] = {}
-    counting = [a for answers_of_item in result.items.values() for a in answers_of_item]
     for name, used in (("all answers", answers), ("answers that count", counting)):
         used = [a for a in used if a.kind == "item"]
         if not used:
             continue
         estimated_labels = aggregate(model, used)
-        labels = result.labels.items()
-        pairs = [
-            (estimated_labels[i], decided.label) for i, decided in labels if i in estimated_labels
-        ]
+        pairs = [(estimated_labels[i], labels[i]) for i in labels if i in estimated_labels]
         comparisons[name] = {
             "items": len(pairs),
             "same label": sum(one == two for one, two in pairs) / len(pairs) if pairs else None,

@@ -156,9 +156,7 @@ def _row(question: Question) -> dict[str, str]:
         "sentence1": _no_formula(question.sentence1),
         "sentence2": _no_formula(question.sentence2)
         + (f" [label: {given_label}]" if given_label else ""),
-        "annotator": "",
-        "label": "",
-        "seconds": "",
+        **dict.fromkeys(("annotator", "label", "seconds"), ""),
     }
 
 

@@ -10,7 +10,7 @@ import dataclasses
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,7 @@ from conf.help import nearest
 from etl.adept import LABELS
 from etl.annotation import aggregation, finishing, forms, simulate
 from etl.annotation.answers import Key, detect, fingerprint, match, read_sent, stored_answers
-from etl.annotation.batches import (
-    Question,
-    ShownItem,
-    compose,
-    gold_labels,
-    shown_item,
-)
+from etl.annotation.batches import Question, ShownItem, compose, gold_labels, shown_item
 from etl.annotation.quality import RULES_VERSION, Rules, filtered
 from etl.annotation.settings import (
     LABELLING,
@@ -44,7 +38,6 @@ from etl.annotation.settings import (
 from etl.draws import rank
 from etl.dropped import Dropped, write_dropped
 from etl.lake import arrow
-from etl.lake.log import Commit
 from etl.lake.tables import table
 
 JOB = "annotate_adept"
@@ -83,15 +76,9 @@ def export_batch(settings: ExportSettings) -> None:
     if existing:
         raise UserError(f"batch={path}: {', '.join(existing)} is there already; give another name")
     parts = _parts(files)
-    commit = arrow.append(
-        settings.lake,
-        "adept_batches",
-        _rows("adept_batches", map(dataclasses.asdict, questions)),
-        job=f"{JOB} export",
-        metadata={"settings": settings_hash(settings), "seed": str(settings.seed)},
-        transaction=(f"{JOB}/export", _transaction_number(base)),
-    )
-    _refuse_skipped(commit, "export")
+    metadata = {"settings": settings_hash(settings), "seed": str(settings.seed)}
+    rows = [dataclasses.asdict(question) for question in questions]
+    _append(settings.lake, "adept_batches", rows, "export", base, metadata)
     _complete(parts)
     kinds = [question.kind for question in questions]
     log.info(
@@ -129,35 +116,21 @@ def import_answers(settings: ImportSettings) -> None:
                 f"key={key.path}: not the key of the earlier imports; with it the same annotators "
                 "would count as new ones. Expected the earlier key file"
             )
-    matched_answers = match(
-        path,
-        answers_read,
-        {q.question_id: q for q in questions},
-        _stored_labels(settings.lake),
-        secret,
-    )
+    by_id = {question.question_id: question for question in questions}
+    rows, known = match(path, answers_read, by_id, _stored_labels(settings.lake), secret)
     log.info(
         "%s, %s: %d answers of %d annotators are new, %d were there; %d questions unanswered, "
         "%d pages rejected or cancelled",
         path,
         answers_read.platform,
-        len(matched_answers.rows),
-        len({row["annotator"] for row in matched_answers.rows}),
-        matched_answers.known,
+        len(rows),
+        len({row["annotator"] for row in rows}),
+        known,
         answers_read.unanswered,
         answers_read.rejected,
     )
-    if not matched_answers.rows:
-        return
-    commit = arrow.append(
-        settings.lake,
-        "adept_annotations",
-        _rows("adept_annotations", matched_answers.rows),
-        job=f"{JOB} import",
-        metadata={"key": key_fingerprint},
-        transaction=(f"{JOB}/import", _transaction_number(base)),
-    )
-    _refuse_skipped(commit, "import")
+    if rows:
+        _append(settings.lake, "adept_annotations", rows, "import", base, {"key": key_fingerprint})
 
 
 def finish(settings: FinishSettings) -> None:
@@ -204,9 +177,8 @@ def finish(settings: FinishSettings) -> None:
         lost = "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
         raise JobFailed(f"edition={edition}: the rules leave no item ({lost}); nothing was changed")
     metadata = _metadata(settings, figures)
-    arrow.replace(
-        lake, "adept", _rows("adept", labelled), {"edition": edition}, job=JOB, metadata=metadata
-    )
+    data = pa.Table.from_pylist(labelled, table("adept").schema)
+    arrow.replace(lake, "adept", data, {"edition": edition}, job=JOB, metadata=metadata)
     drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]
     write_dropped(lake, f"{JOB}/{edition}", drops)
     log.info("adept: %d rows of edition %s", len(labelled), edition)
@@ -390,8 +362,29 @@ def _edition(lake: str, name: str, edition: str, columns: list[str]) -> list[dic
     return rows
 
 
-def _rows(name: str, rows: Iterable[dict[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(list(rows), table(name).schema)
+def _append(
+    lake: str,
+    name: str,
+    rows: list[dict[str, Any]],
+    verb: str,
+    base: int | None,
+    metadata: Mapping[str, str],
+) -> None:
+    """Add the rows that a verb has planned from version `base` of the table.
+
+    Raises:
+        JobFailed: another run of the verb was first.
+    """
+    commit = arrow.append(
+        lake,
+        name,
+        pa.Table.from_pylist(rows, table(name).schema),
+        job=f"{JOB} {verb}",
+        metadata=metadata,
+        transaction=(f"{JOB}/{verb}", _transaction_number(base)),
+    )
+    if commit.skipped:
+        raise JobFailed(f"another {verb} ran at the same time; nothing was changed, run it again")
 
 
 def _transaction_number(base: int | None) -> int:
@@ -401,11 +394,6 @@ def _transaction_number(base: int | None) -> int:
     it has not seen what the earlier one added.
     """
     return 0 if base is None else base + 1
-
-
-def _refuse_skipped(commit: Commit, verb: str) -> None:
-    if commit.skipped:
-        raise JobFailed(f"another {verb} ran at the same time; nothing was changed, run it again")
 
 
 def _parts(files: Mapping[Path, str]) -> dict[Path, Path]:

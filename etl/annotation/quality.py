@@ -239,13 +239,8 @@ def _without(
     """The answers but those that filter `name` takes, which are counted."""
     if rejects:
         first = min(rejects)
-        _note(
-            result,
-            name,
-            rejects,
-            f"annotator {first.annotator}: item {first.item_id}",
-            "answers",
-        )
+        sample = f"annotator {first.annotator}: item {first.item_id}"
+        _note(result, name, rejects, sample, "answers")
     lost_set = set(rejects)
     return [answer for answer in answers if answer not in lost_set]
 

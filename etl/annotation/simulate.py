@@ -73,11 +73,8 @@ def answer(seed: int, person: Annotator, question: Question) -> int:
     key = (person.name, question.question_id)
     if question.kind == "attention":
         right = fraction(seed, "reads", *key) < person.attention
-        return (
-            int(question.expected or 0)
-            if right
-            else _other_label(seed, key, question.expected or 0)
-        )
+        expected = question.expected or 0
+        return expected if right else _other_label(seed, key, expected)
     truth = true_label(seed, question.item_id)
     if question.kind == "gold" and question.expected is not None:
         truth = question.expected

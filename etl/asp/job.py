@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -50,34 +50,17 @@ class Recipe:
 
     Attributes:
         pairs: the (adjective, noun) combinations that a corpus has; None for all.
-        thresholds: the gold as (test, polarity, threshold); empty for the published thresholds.
-        curves: the judgements as (test, polarity, z, share).
+        gold: the published thresholds, or those of the judgements in the lake.
     """
 
     settings: Settings
     pairs: frozenset[tuple[str, str]] | None = None
-    thresholds: tuple[tuple[str, str, float], ...] = ()
-    curves: tuple[tuple[str, str, float, float], ...] = ()
+    gold: Gold = field(default_factory=published_gold)
 
     def lexicon(self) -> Lexicon:
         """The lexicon, restricted to the combinations of the corpus."""
         unrestricted = load_lexicon()
         return unrestricted if self.pairs is None else unrestricted.restricted_to(self.pairs)[0]
-
-    def gold(self) -> Gold:
-        """The published thresholds, or those of the judgements in the lake."""
-        if not self.thresholds:
-            return published_gold()
-        curves: dict[tuple[str, str], dict[float, float]] = {}
-        for test, polarity, z, share in self.curves:
-            curves.setdefault((test, polarity), {})[z] = share
-        return Gold(
-            self.settings.gold,
-            {(test, polarity): threshold for test, polarity, threshold in self.thresholds},
-            {key: scaled_shares(curve) for key, curve in curves.items()}
-            if self.settings.gold == "empirical"
-            else {},
-        )
 
     @lru_cache(maxsize=2)  # noqa: B019  (a worker process has one or two recipes)
     def entailment(self) -> Entailment:
@@ -89,11 +72,12 @@ class Recipe:
     def degree(self) -> Degree:
         """The rows of degree estimation; built once per process."""
         settings = self.settings
-        return Degree(self.lexicon(), settings.seed, self.gold(), settings.style, settings.grid)
+        return Degree(self.lexicon(), settings.seed, self.gold, settings.style, settings.grid)
 
     def __hash__(self) -> int:
         # Settings have lists, which cannot be hashed; their own hash stands for them.
-        return hash((settings_hash(self.settings), self.pairs, self.thresholds, self.curves))
+        thresholds = tuple(sorted(self.gold.thresholds.items()))
+        return hash((settings_hash(self.settings), self.pairs, thresholds))
 
 
 def build(settings: Settings) -> None:
@@ -139,10 +123,11 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
     if settings.human is None:
         return Recipe(settings, pairs), dropped
     thresholds: dict[tuple[str, str], float] = {}
-    curves: list[tuple[str, str, float, float]] = []
+    curves: dict[tuple[str, str], dict[float, float]] = {}
     for row in lake.read("asp_human", where={"source": settings.human}).collect():
-        thresholds[row["test"], row["polarity"]] = row["threshold"]
-        curves.append((row["test"], row["polarity"], row["z"], row["share"]))
+        key = row["test"], row["polarity"]
+        thresholds[key] = row["threshold"]
+        curves.setdefault(key, {})[row["z"]] = row["share"]
     missing = sorted(set(published_gold().thresholds) - set(thresholds))
     if missing:
         listed = ", ".join(" ".join(key) for key in missing)
@@ -150,8 +135,10 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
             f"human={settings.human}: no judgements in asp_human of {listed}; expected all "
             "six tests, positive and negative (etl/judge_asp.py)"
         )
-    in_order = tuple((*key, threshold) for key, threshold in sorted(thresholds.items()))
-    return Recipe(settings, pairs, in_order, tuple(sorted(curves))), dropped
+    scaled = {}
+    if settings.gold == "empirical":
+        scaled = {key: scaled_shares(curve) for key, curve in curves.items()}
+    return Recipe(settings, pairs, Gold(settings.gold, thresholds, scaled)), dropped
 
 
 def _pairs(lake: Lake, corpus: str, min_count: int) -> frozenset[tuple[str, str]]:
@@ -252,15 +239,9 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
 def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
     """Rows of ``asp_splits``; training and validation have as many rows of each label3, by hash."""
     edition = recipe.settings.name
+    words = ("adjective", "other_adjective", "noun", "other_noun", "modifier")
     entailment = lake.read("asp_entailment", where={"edition": edition}).select(
-        "item_id",
-        "test",
-        "label3",
-        "adjective",
-        "other_adjective",
-        "noun",
-        "other_noun",
-        "modifier",
+        "item_id", "test", "label3", *words
     )
     degree = (
         lake.read("asp_degree", where={"edition": edition})

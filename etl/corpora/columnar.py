@@ -212,7 +212,9 @@ def _columns_to_read(
 ) -> list[str]:
     """The columns to read: that of the texts, and that of the ids if there is one."""
     if id_field is None:
-        id_field = next((name for name in ID_FIELDS if _can_identify_rows(schema, name)), None)
+        kinds = {name: _value_type(schema, name) for name in ID_FIELDS if name in schema.names}
+        fitting = (n for n, k in kinds.items() if k in _TEXT_TYPES or pa.types.is_integer(k))
+        id_field = next(fitting, None)
     for setting, name in (("text_field", text_field), ("id_field", id_field)):
         if name is None:
             continue
@@ -220,21 +222,15 @@ def _columns_to_read(
             known = ", ".join(schema.names)
             nested = "; nested columns are not read" if "." in name else ""
             raise WrongColumn(path, f"no column {setting}={name}; it has {known}{nested}")
-        kind = _value_type(schema.field(name).type)
+        kind = _value_type(schema, name)
         if kind not in _TEXT_TYPES and (setting == "text_field" or not pa.types.is_integer(kind)):
             expected = "text" if setting == "text_field" else "text or whole numbers"
             raise WrongColumn(path, f"column {setting}={name} holds {kind}; expected {expected}")
     return [text_field] if id_field in (None, text_field) else [text_field, str(id_field)]
 
 
-def _can_identify_rows(schema: pa.Schema, name: str) -> bool:
-    if name not in schema.names:
-        return False
-    kind = _value_type(schema.field(name).type)
-    return kind in _TEXT_TYPES or pa.types.is_integer(kind)
-
-
-def _value_type(kind: pa.DataType) -> pa.DataType:
+def _value_type(schema: pa.Schema, name: str) -> pa.DataType:
+    kind = schema.field(name).type
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 

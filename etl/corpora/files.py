@@ -12,6 +12,7 @@ import itertools
 import re
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, cast
 
@@ -254,7 +255,7 @@ def units(
     return [Unit(file.path, file.bytes, start, end) for start, end in itertools.pairwise(borders)]
 
 
-class UnitStream:
+class UnitStream(AbstractContextManager["UnitStream"]):
     """The decompressed data of a unit, from its first byte to the end of the file.
 
     A record that begins in the unit may end after it, so `read` continues to the end of the file.
@@ -297,14 +298,8 @@ class UnitStream:
         """Up to `size` further bytes; nothing at the end of the file."""
         return self._stream.read(size)
 
-    def close(self) -> None:
-        self._stream.close()
-
-    def __enter__(self) -> UnitStream:
-        return self
-
     def __exit__(self, *exc: object) -> None:
-        self.close()
+        self._stream.close()
 
 
 def _first_stream_offset(unit: Unit, source: BinaryIO) -> int:

@@ -18,8 +18,9 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from etl.corpora.documents import (
     MAX_CHARACTERS,
@@ -40,7 +41,6 @@ MAX_LINE_BYTES = 64 << 20
 # the first line end after them.
 _BLANK_WITHIN = 4 << 20
 _BLOCK = 1 << 20
-_BOM = b"\xef\xbb\xbf"
 _JSON_NAME = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.\w+)?$", re.IGNORECASE)
 _WARC_NAME = re.compile(r"\.(?:warc|wet)(?:\.wet)?(?:\.(?:gz|zst|bz2))?$", re.IGNORECASE)
 ID_FIELDS = ("id", "url", "title")
@@ -93,10 +93,16 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
     number = 0
     reached_line_start = stream.from_start
     long_line: _Line | None = None
+
+    def next_line(data: bytes, too_long: bool = False) -> _Line:
+        nonlocal number
+        number += 1
+        return _Line(data, base, number if stream.from_start else None, too_long)
+
     if reached_line_start:
         buffer = stream.read(_BLOCK)
-        if buffer.startswith(_BOM):
-            buffer, base = buffer[len(_BOM) :], len(_BOM)
+        if buffer.startswith(BOM_UTF8):
+            buffer, base = buffer[len(BOM_UTF8) :], len(BOM_UTF8)
     while True:
         *complete, tail = buffer.split(b"\n")
         for data in complete:
@@ -106,15 +112,11 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
                 yield long_line
                 long_line = None
             else:
-                number += 1
-                numbered = number if stream.from_start else None
-                yield _Line(data[:-1] if data[-1:] == b"\r" else data, base, numbered)
+                yield next_line(data.removesuffix(b"\r"))
             base += len(data) + 1
         if len(tail) > MAX_LINE_BYTES or long_line is not None:
             if long_line is None:
-                number += 1
-                numbered = number if stream.from_start else None
-                long_line = _Line(tail[:4096], base, numbered, too_long=True)
+                long_line = next_line(tail[:4096], too_long=True)
             base += len(tail)
             tail = b""
         # The parts of a long line are joined once per doubling, not once per block.
@@ -130,8 +132,7 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
         if reached_line_start:
             yield long_line
     elif tail and reached_line_start:
-        numbered = number + 1 if stream.from_start else None
-        yield _Line(tail[:-1] if tail[-1:] == b"\r" else tail, base, numbered)
+        yield next_line(tail.removesuffix(b"\r"))
 
 
 # ------------------------------------------------------------------------------------- plain text
@@ -149,12 +150,8 @@ def _plain_documents(unit: Unit, stream: UnitStream) -> Iterator[Event]:
             if not blank and line.start <= _BLANK_WITHIN:
                 continue
             in_unit = True
-        limit = stream.limit
-        if (
-            limit is not None
-            and line.start > limit
-            and (blank or line.start > limit + _BLANK_WITHIN)
-        ):
+        beyond = 0 if stream.limit is None else line.start - stream.limit
+        if beyond > (0 if blank else _BLANK_WITHIN):
             break
         if block and (blank or size + len(line.data) >= MAX_CHARACTERS):
             yield from _documents_of_block(unit, block)
@@ -184,9 +181,7 @@ def _documents_of_block(unit: Unit, block: list[_Line]) -> Iterator[Event]:
     offset = unit.start + block[0].start
     text = normal_form("\n".join(_paragraphs(texts)))
     for event in pieces(Document(f"{unit.path}#byte={offset}", text), offset=offset):
-        if isinstance(event, Rejected):
-            event = Rejected(event.reason, event.sample, block[0].number, offset)
-        yield event
+        yield replace(event, line=block[0].number) if isinstance(event, Rejected) else event
 
 
 _MIN_WRAP_WIDTH, _MAX_WRAP_WIDTH = 40, 120

@@ -44,10 +44,11 @@ def read_unit(unit: Unit) -> Iterator[Event]:
     with UnitStream(unit) as stream:
         for offset, page, fault in _pages_of_unit(stream):
             empty = False
-            if fault:
-                yield Rejected(fault, _label(page), offset=offset)
+            event = Rejected(fault, _label(page)) if fault else _event_of_page(page)
+            if isinstance(event, Document):
+                yield from pieces(event, offset=offset)
             else:
-                yield from _events_of_page(page, offset)
+                yield replace(event, offset=offset) if isinstance(event, Rejected) else event
     if empty and unit.is_whole_file:
         raise Unreadable(unit.path, "no <page> in it: not a MediaWiki XML export")
 
@@ -105,12 +106,8 @@ def _pages_of_unit(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
         base += end
 
 
-def _unescaped(data: bytes) -> bytes:
-    """`data` with the predefined entities of XML decoded once; no other entity is expanded."""
-    return _ENTITY.sub(_decoded_entity, data)
-
-
 def _decoded_entity(entity: re.Match[bytes]) -> bytes:
+    """What an entity of XML stands for, if it is predefined; no other entity is expanded."""
     known = _ENTITIES.get(entity[0])
     if known is not None:
         return known
@@ -125,15 +122,6 @@ def _label(page: bytes) -> str:
     """The title of a page, or its beginning if it has none."""
     title = _TITLE.search(page, 0, 4096)
     return sample_of(title[1] if title else page)
-
-
-def _events_of_page(page: bytes, offset: int) -> Iterator[Event]:
-    """The documents of a page, or why it has none."""
-    event = _event_of_page(page)
-    if isinstance(event, Document):
-        yield from pieces(event, offset=offset)
-    else:
-        yield replace(event, offset=offset) if isinstance(event, Rejected) else event
 
 
 def _event_of_page(page: bytes) -> Event:
@@ -165,8 +153,8 @@ def _event_of_page(page: bytes) -> Event:
     if b"\0" in raw or b"\0" in title[1]:
         return Rejected("nul", _label(page))
     try:
-        name = _unescaped(title[1]).decode().strip()
-        wikitext = _unescaped(raw).decode()
+        name = _ENTITY.sub(_decoded_entity, title[1]).decode().strip()
+        wikitext = _ENTITY.sub(_decoded_entity, raw).decode()
     except UnicodeDecodeError:
         return Rejected("invalid_utf8", _label(page))
     if _REDIRECT.match(wikitext):

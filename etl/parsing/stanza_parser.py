@@ -18,9 +18,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from conf import UserError
+from etl.lake.schema import batch_of
 from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 PROCESSORS = ("tokenize", "pos", "lemma", "depparse")
@@ -61,11 +60,7 @@ class StanzaParser:
         # One thread per process, because tasks share the cores.
         torch.set_num_threads(1)
         self._pipeline = stanza.Pipeline(
-            "en",
-            dir=folder,
-            processors=",".join(PROCESSORS),
-            download_method=None,
-            verbose=False,
+            "en", dir=folder, processors=",".join(PROCESSORS), download_method=None, verbose=False
         )
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
@@ -90,8 +85,8 @@ def columns(
     ordinal of the previous text and its number of sentences. No white space is between the words of
     a multi-word token ("don't").
     """
-    tokens: dict[str, list[Any]] = {name: [] for name in TOKENS.names}
-    sentences: dict[str, list[Any]] = {name: [] for name in SENTENCES.names}
+    tokens: list[tuple[Any, ...]] = []
+    sentences: list[tuple[int, int, str]] = []
     ordinal, number = last_position
     for document, parsed in documents:
         if document != ordinal:
@@ -99,27 +94,12 @@ def columns(
         for sentence in parsed.sentences:
             for token in sentence.tokens:
                 for word in token.words:
-                    tokens["document"].append(document)
-                    tokens["sentence"].append(number)
-                    tokens["id"].append(word.id)
-                    tokens["form"].append(word.text)
-                    tokens["lemma"].append(word.lemma)
-                    tokens["xpos"].append(word.xpos or "")
-                    tokens["head"].append(word.head)
-                    tokens["deprel"].append(word.deprel)
-                    tokens["space_after"].append(
-                        word is token.words[-1] and token.spaces_after != ""
-                    )
-            sentences["document"].append(document)
-            sentences["sentence"].append(number)
-            sentences["text"].append(
-                sentence.text
-                or "".join(token.text + token.spaces_after for token in sentence.tokens).rstrip()
-            )
+                    space_after = word is token.words[-1] and token.spaces_after != ""
+                    written = (word.id, word.text, word.lemma, word.xpos or "")
+                    tokens.append((document, number, *written, word.head, word.deprel, space_after))
+            spaced = "".join(token.text + token.spaces_after for token in sentence.tokens)
+            sentences.append((document, number, sentence.text or spaced.rstrip()))
             number += 1
         if parsed.sentences:
-            tokens["space_after"][-1] = True
-    return Parsed(
-        pa.RecordBatch.from_pydict(tokens, schema=TOKENS),
-        pa.RecordBatch.from_pydict(sentences, schema=SENTENCES),
-    )
+            tokens[-1] = (*tokens[-1][:-1], True)
+    return Parsed(batch_of(tokens, TOKENS), batch_of(sentences, SENTENCES))

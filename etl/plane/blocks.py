@@ -110,11 +110,11 @@ def split_items(groups: pa.Table, edition: str, types: Sequence[int]) -> pa.Tabl
 
     `groups` has scheme, fold, part and the three words.
     """
-    words = [_as_array(groups.column(name)) for name in ("adjective", "noun", "hypernym")]
+    words = [groups[name].combine_chunks() for name in ("adjective", "noun", "hypernym")]
     _, item = _ids(pc.binary_join_element_wise(*words, "\t"), edition, types)
     owner = pa.array(np.repeat(np.arange(groups.num_rows), len(types)))
     columns = {
-        name: _as_array(groups.column(name)).take(owner) for name in ("scheme", "fold", "part")
+        name: groups[name].combine_chunks().take(owner) for name in ("scheme", "fold", "part")
     }
     return pa.table({**columns, "item_id": item, "edition": pa.repeat(edition, len(item))})
 
@@ -123,16 +123,19 @@ class _HypernymIndex:
     """The vocabulary as arrays: `start` and, by class, `count` of a noun's hypernyms."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        words = vocabulary.words.combine_chunks()
-        hypernym_lists = _as_array(words.column("hypernyms"))
-        self._nouns = _as_array(words.column("noun"))
+        hypernym_lists = vocabulary.words["hypernyms"].combine_chunks()
+        self._nouns = vocabulary.words["noun"].combine_chunks()
         self._start = hypernym_lists.offsets.to_numpy()[:-1].astype(np.int64)
         coded = hypernym_lists.values.field("hypernym").dictionary_encode()
         self._hypernym_numbers = coded.indices.to_numpy().astype(np.int64)
         self._hypernyms = _Phrases.of(coded.dictionary, vocabulary.text)
         self._distance = hypernym_lists.values.field("distance").to_numpy()
         self._count = {
-            kind: self._within(hypernym_lists, _max_distance(vocabulary, kind)) for kind in CLASSES
+            kind: self._within(
+                hypernym_lists,
+                vocabulary.intensional_distance if kind == "O" else vocabulary.distance,
+            )
+            for kind in CLASSES
         }
         self._vocabulary = vocabulary
 
@@ -306,11 +309,7 @@ def _conclusion_rows(
     nouns: _Ids, groups: _Groups, sizes: tuple[int, int], types: Sequence[int]
 ) -> pa.Array:
     """The places among `_conclusions` of each group's items; `sizes` of its first two pieces."""
-    places = {
-        1: nouns,
-        2: groups.hypernym + sizes[0],
-        3: np.arange(len(nouns)) + sum(sizes),
-    }
+    places = {1: nouns, 2: groups.hypernym + sizes[0], 3: np.arange(len(nouns)) + sum(sizes)}
     return pa.array(np.stack([places[number] for number in types], axis=1).reshape(-1))
 
 
@@ -326,15 +325,6 @@ def _spelt(adjective: str, text: str) -> str:
 def _lead(adjective: str, text: str) -> str:
     """The article before the adjective, and a space."""
     return f"{_article(_spelt(adjective, text), text)} "
-
-
-def _max_distance(vocabulary: Vocabulary, kind: str) -> int:
-    return vocabulary.intensional_distance if kind == "O" else vocabulary.distance
-
-
-def _as_array(column: pa.ChunkedArray) -> Any:
-    """A column of a table as one array."""
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _join(first: Any, second: Any, separator: str) -> Any:

@@ -98,6 +98,6 @@ class Pool:
 
 def _flat(column: pa.ChunkedArray) -> tuple[Ids, pa.Array]:
     """A column of lists as (row of each member, members)."""
-    lists = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    lists = column.combine_chunks()
     rows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     return rows, pc.list_flatten(lists)

@@ -62,8 +62,7 @@ DATASET = Dataset(
             ),
             Scheme("one_it", "the same, with inference type 3 alone"),
             Scheme(
-                "in_distribution",
-                "words of the test are trained on, their combinations are not",
+                "in_distribution", "words of the test are trained on, their combinations are not"
             ),
             Scheme("two_shot", "items of the prompting experiments"),
         ),
@@ -80,11 +79,7 @@ DATASET = Dataset(
         measure="f1",
     ),
     prompts=Prompts(
-        "plane",
-        zero_shot="plane_zero_shot",
-        shots=(0, 2),
-        group="class",
-        number="inference_type",
+        "plane", zero_shot="plane_zero_shot", shots=(0, 2), group="class", number="inference_type"
     ),
     questions=questions(),
     report=Report(
@@ -101,8 +96,7 @@ DATASET = Dataset(
         "release of PLANE: its repository, or the folder of its splits", "plane=PLANE/"
     ),
     published=Licence(
-        *UNKNOWN,
-        ("The authors' release.", WORDNET, "Wikipedia: adjective-noun pairs."),
+        *UNKNOWN, ("The authors' release.", WORDNET, "Wikipedia: adjective-noun pairs.")
     ),
     built=Licence(
         "other",

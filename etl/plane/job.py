@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from conf import UserError
-from etl.building import Build, begin_build, collect_drops, drops_by_reason, pairs_of
+from etl.building import begin_build, collect_drops, drops_by_reason, pairs_of
 from etl.dropped import Dropped
 from etl.engine import running
 from etl.knowledge.lexicons import adjective_classes
@@ -75,44 +75,42 @@ def build(settings: Settings) -> None:
     classes = sorted(classes_of(settings.classes).items())
     run = begin_build(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
     with scratch(settings.lake) as folder:
-        _build(run, folder, settings, classes)
+        lake = run.lake
+        pairs = pairs_of(lake, settings.corpus, "corpus")
+        association = lake.read("amod_association") if settings.association else None
+        if association is not None and settings.corpus:
+            association = association.where(F.col("corpus").isin(settings.corpus))
+        words = known_words(lake, settings, pairs, classes, folder)
+        judged_pairs = items.judged_pairs(pairs, words.adjectives, words.nouns)
+        all_phrases = folder.keep(items.phrases_of(judged_pairs, settings))
+        sample = F.concat("adjective", F.lit(" "), "noun")
+        dropped = collect_drops(
+            [drops_by_reason(frame, "plane_items", sample) for frame in (judged_pairs, all_phrases)]
+        )
+        phrases = all_phrases.where(F.col("reason").isNull()).drop("reason")
+        size = _size(items.numbers_of(phrases, words.words), dropped, settings)
+        run.report("%d items to be built", size)
+        if settings.text == "paper":
+            _log_beside_paper(phrases, words, size)
+        groups = None
+        if settings.schemes:
+            pool = pool_of(
+                phrases, words.words, words.chains, classes, words.adjectives, settings.seed
+            )
+            groups = plan(pool, settings.schemes, settings.sizes, settings.seed)
+            run.report("%d groups of splits chosen", groups.num_rows)
 
-
-def _build(run: Build, folder: Scratch, settings: Settings, classes: list[tuple[str, str]]) -> None:
-    lake = run.lake
-    pairs = pairs_of(lake, settings.corpus, "corpus")
-    association = lake.read("amod_association") if settings.association else None
-    if association is not None and settings.corpus:
-        association = association.where(F.col("corpus").isin(settings.corpus))
-    words = known_words(lake, settings, pairs, classes, folder)
-    judged_pairs = items.judged_pairs(pairs, words.adjectives, words.nouns)
-    all_phrases = folder.keep(items.phrases_of(judged_pairs, settings))
-    sample = F.concat("adjective", F.lit(" "), "noun")
-    dropped = collect_drops(
-        [drops_by_reason(frame, "plane_items", sample) for frame in (judged_pairs, all_phrases)]
-    )
-    phrases = all_phrases.where(F.col("reason").isNull()).drop("reason")
-    size = _size(items.numbers_of(phrases, words.words), dropped, settings)
-    run.report("%d items to be built", size)
-    if settings.text == "paper":
-        _log_beside_paper(phrases, words, size)
-    groups = None
-    if settings.schemes:
-        pool = pool_of(phrases, words.words, words.chains, classes, words.adjectives, settings.seed)
-        groups = plan(pool, settings.schemes, settings.sizes, settings.seed)
-        run.report("%d groups of splits chosen", groups.num_rows)
-
-    measured: DataFrame | pa.Table = table("plane_association").schema.empty_table()
-    if association is not None:
-        measured = _phrase_association(association, judged_pairs, phrases, settings)
-    picked = table("plane_splits").schema.empty_table()
-    if groups is not None:
-        picked = split_rows(groups, settings)
-    run.replace("plane_items", _rows(lake.spark, phrases, words, groups, size, settings))
-    run.replace("plane_splits", picked, allow_empty=True)
-    run.replace("plane_association", measured, allow_empty=True)
-    run.write_dropped(dropped)
-    run.report("all done, %.0f items a second", size / run.seconds)
+        measured: DataFrame | pa.Table = table("plane_association").schema.empty_table()
+        if association is not None:
+            measured = _phrase_association(association, judged_pairs, phrases, settings)
+        picked = table("plane_splits").schema.empty_table()
+        if groups is not None:
+            picked = split_rows(groups, settings)
+        run.replace("plane_items", _rows(lake.spark, phrases, words, groups, size, settings))
+        run.replace("plane_splits", picked, allow_empty=True)
+        run.replace("plane_association", measured, allow_empty=True)
+        run.write_dropped(dropped)
+        run.report("all done, %.0f items a second", size / run.seconds)
 
 
 def classes_of(path: str | None) -> dict[str, str]:

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conf import UserError
-from etl.building import Build, begin_build
+from etl.building import begin_build
 from etl.engine import map_arrow, running
 from etl.lake.frames import sort_rows, spark_schema
 from etl.lake.schema import batch_of
@@ -87,32 +87,28 @@ def build(settings: Settings) -> None:
     """
     run = begin_build(JOB, settings)
     with scratch(settings.lake) as folder:
-        _build(run, folder, settings)
-
-
-def _build(run: Build, folder: Scratch, settings: Settings) -> None:
-    lake = run.lake
-    # A sentence that several streams drew is one row, which belongs to the splits of all of them.
-    sentence_rows = folder.keep(
-        selected_draws(lake.spark, settings, folder)
-        .groupBy("sentence_id", "depth")
-        .agg(
-            F.min(F.struct("stream", "number")).alias("source"),
-            F.max("all").alias("all"),
-            F.max("productivity").alias("productivity"),
-            F.max("embedded").alias("embedded"),
+        lake = run.lake
+        # A sentence that several streams drew is one row, in the splits of all of them.
+        sentence_rows = folder.keep(
+            selected_draws(lake.spark, settings, folder)
+            .groupBy("sentence_id", "depth")
+            .agg(
+                F.min(F.struct("stream", "number")).alias("source"),
+                F.max("all").alias("all"),
+                F.max("productivity").alias("productivity"),
+                F.max("embedded").alias("embedded"),
+            )
+            .withColumns({"stream": F.col("source.stream"), "number": F.col("source.number")})
+            .drop("source")
         )
-        .withColumns({"stream": F.col("source.stream"), "number": F.col("source.number")})
-        .drop("source")
-    )
-    size = sentence_rows.count()
-    run.report("%d sentences drawn", size)
-    run.replace("sygns", with_meanings(sentence_rows, settings))
-    run.report("with their meanings (%.0f sentences/s)", size / run.seconds)
-    flags = sentence_rows.select("sentence_id", "all", "productivity", "embedded")
-    sentences = lake.read("sygns", where={"edition": settings.name}).join(flags, "sentence_id")
-    assigned = split_rows(sentences, settings.schemes, settings.seed, settings.name)
-    run.replace("sygns_splits", assigned, allow_empty=True)
+        size = sentence_rows.count()
+        run.report("%d sentences drawn", size)
+        run.replace("sygns", with_meanings(sentence_rows, settings))
+        run.report("with their meanings (%.0f sentences/s)", size / run.seconds)
+        flags = sentence_rows.select("sentence_id", "all", "productivity", "embedded")
+        sentences = lake.read("sygns", where={"edition": settings.name}).join(flags, "sentence_id")
+        assigned = split_rows(sentences, settings.schemes, settings.seed, settings.name)
+        run.replace("sygns_splits", assigned, allow_empty=True)
 
 
 def selected_draws(spark: SparkSession, settings: Settings, folder: Scratch) -> DataFrame:

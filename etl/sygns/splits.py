@@ -12,12 +12,10 @@ A tenth of the training sentences is used for validation, chosen by (seed, schem
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Literal
 
 from etl.draws import fraction
-
-Part: TypeAlias = Literal["train", "val", "test"]
 
 QUANTIFIER_CLASSES = {
     "one": "EXI",
@@ -27,12 +25,7 @@ QUANTIFIER_CLASSES = {
     "every": "UNI",
     "all": "UNI",
 }
-MODIFIERS = {
-    "adjective": "ADJ",
-    "adverb": "ADV",
-    "conjunction": "CON",
-    "disjunction": "CON",
-}
+MODIFIERS = {"adjective": "ADJ", "adverb": "ADV", "conjunction": "CON", "disjunction": "CON"}
 # The quantifiers that training has with every modifier. A split has one of them as its `primitive`;
 # `one,two,every` is all three at once.
 PRIMITIVES = ("one", "two", "every", "one,two,every")
@@ -101,37 +94,28 @@ def part(
 def rows_of(
     row: Mapping[str, Any], schemes: Iterable[str], seed: int, edition: str
 ) -> list[dict[str, str]]:
-    """Rows of the table ``sygns_splits`` of a row of ``sygns``."""
-    keys = (row["sentence_id"], row["depth"], row["sentence"], row["phenomena"])
-    return [
-        {
-            "scheme": scheme,
-            "primitive": primitive,
-            "part": part,
-            "sentence_id": row["sentence_id"],
-            "edition": edition,
-        }
-        for scheme, primitive, part in assign(schemes, seed, *keys)
-    ]
-
-
-def assign(
-    schemes: Iterable[str],
-    seed: int,
-    sentence_id: str,
-    depth: int,
-    sentence: str,
-    phenomena: Collection[str],
-) -> Iterator[tuple[str, str, Part]]:
-    """(scheme, primitive, part) for each split that contains the sentence.
+    """Rows of the table ``sygns_splits`` of a row of ``sygns``, one for each split that has it.
 
     `primitive` is empty for the schemes without one.
     """
+    sentence_id = row["sentence_id"]
+    rows = []
     for scheme in schemes:
         primitives = PRIMITIVES if scheme in ("systematicity", "quantifier_negation") else ("",)
         for primitive in primitives:
-            assigned: Part | None = part(scheme, primitive, depth, sentence, phenomena)
-            if assigned == "train" and in_validation(seed, scheme, primitive, sentence_id):
-                assigned = "val"
-            if assigned is not None:
-                yield scheme, primitive, assigned
+            assigned = part(scheme, primitive, row["depth"], row["sentence"], row["phenomena"])
+            if assigned is None:
+                continue
+            is_held_out = assigned == "train" and in_validation(
+                seed, scheme, primitive, sentence_id
+            )
+            rows.append(
+                {
+                    "scheme": scheme,
+                    "primitive": primitive,
+                    "part": "val" if is_held_out else assigned,
+                    "sentence_id": sentence_id,
+                    "edition": edition,
+                }
+            )
+    return rows

@@ -18,7 +18,7 @@ from etl.lake.tables import table
 from etl.plane import TYPES, rules
 from etl.sygns.generate import Sampler, sample
 from etl.sygns.grammar import grammar
-from etl.sygns.splits import SCHEMES, assign
+from etl.sygns.splits import SCHEMES, rows_of
 
 EDITION = "demo"
 CORPUS = "demo-wikipedia"
@@ -166,10 +166,6 @@ def sygns(root: str) -> None:
             for name in ("polarity_fol", "polarity_vf"):
                 row[name] = [{"word": word, "direction": way} for word, way in row[name]]
             rows.append({**row, "phenomena": list(record.phenomena), "edition": EDITION})
-            for scheme, primitive, part in assign(
-                SCHEMES, 0, record.sentence_id, depth, record.sentence, record.phenomena
-            ):
-                place = {"scheme": scheme, "primitive": primitive, "part": part}
-                splits.append({**place, "sentence_id": record.sentence_id, "edition": EDITION})
+            splits += rows_of(rows[-1], SCHEMES, 0, EDITION)
     put(root, "sygns", rows)
     put(root, "sygns_splits", splits)

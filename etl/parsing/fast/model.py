@@ -131,10 +131,7 @@ def word_masks() -> dict[str, int]:
     if package is None or package.origin is None:
         raise UserError("training parser=fast needs lemminflect; pip install lemminflect")
     table = Path(package.origin).parent / "resources" / "infl_lu.csv.gz"
-    places: dict[str, tuple[str, ...]] = {
-        "adj": ("JJ", "JJR", "JJS"),
-        "adv": ("RB", "RBR", "RBR"),
-    }
+    places: dict[str, tuple[str, ...]] = {"adj": ("JJ", "JJR", "JJS"), "adv": ("RB", "RBR", "RBR")}
     places |= {"noun": ("NN", "NNS"), "verb": ("VB", "VBD", "VBN", "VBG", "VBZ")}
     masks: dict[str, int] = {}
 

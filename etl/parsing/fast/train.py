@@ -289,14 +289,14 @@ def train(settings: Settings) -> None:
     dev_files = _files(settings.dev)
     started = time.monotonic()
     fixed_tables = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
-    gold, silver = read_treebank(gold_files), read_treebank(silver_files)
-    corpus = _concatenated_treebanks(gold, silver)
+    corpus = read_treebank([*gold_files, *silver_files])
+    gold_bytes = len(read_treebank(gold_files).text)
     texts = [corpus.text, *(path.read_bytes() for path in _files(settings.plain))]
     fixed_tables |= word_clusters(fixed_tables, texts, settings)
     log.info("clusters of words after %.0f s", time.monotonic() - started)
     extractor = Extractor(fixed_tables)
     labels = align(extractor, corpus)
-    is_gold = labels.starts[labels.sentence_starts] < len(gold.text)
+    is_gold = labels.starts[labels.sentence_starts] < gold_bytes
     log.info(
         "%s tokens, %.1f %% as the treebanks have them, in %.0f s",
         f"{len(labels.tags):_}",
@@ -353,45 +353,21 @@ def word_clusters(
     return model.cluster_tables(clusters.clusters(words, np.concatenate(sentence_starts), options))
 
 
-def _concatenated_treebanks(first: Treebank, second: Treebank) -> Treebank:
-    if not len(first.starts) or not len(second.starts):
-        return first if len(first.starts) else second
-    offset, number = len(first.text) + 1, len(first.starts)
-    return Treebank(
-        first.text + b"\n" + second.text,
-        np.concatenate([first.starts, second.starts + offset]),
-        np.concatenate([first.end, second.end + offset]),
-        np.concatenate([first.tag, second.tag]),
-        np.concatenate([first.head, np.where(second.head < 0, second.head, second.head + number)]),
-    )
-
-
-def _order(
-    random: np.random.Generator,
-    gold: npt.NDArray[np.uint32],
-    silver: npt.NDArray[np.uint32],
-    settings: Settings,
-) -> npt.NDArray[np.uint32]:
-    """The sentences in training order: each epoch has silver once and gold several times, mixed."""
-    readings = settings.gold_readings if len(silver) else 1
-    return np.concatenate(
-        [
-            random.permutation(np.concatenate([silver, *[gold] * readings]))
-            for _ in range(settings.epochs)
-        ]
-    )
-
-
 def train_tagger(
     extractor: Any,
     labels: Labels,
     is_gold: npt.NDArray[np.bool_],
     settings: Settings,
 ) -> bytes:
-    """The tagger's table, learned from the sentences of the extractor's text."""
+    """The tagger's table, learned from the sentences of the extractor's text.
+
+    Each epoch has the silver sentences once and the gold ones several times, mixed.
+    """
     random = np.random.default_rng(settings.seed)
     numbers = np.arange(len(is_gold), dtype=np.uint32)
-    order = _order(random, numbers[is_gold], numbers[~is_gold], settings)
+    gold, silver = numbers[is_gold], numbers[~is_gold]
+    epoch = np.concatenate([silver, *[gold] * (settings.gold_readings if len(silver) else 1)])
+    order = np.concatenate([random.permutation(epoch) for _ in range(settings.epochs)])
     raw = extractor.train_tags(labels.tags.tobytes(), order.tobytes())
     return _quantised_weights(np.frombuffer(raw, dtype=np.float32))
 

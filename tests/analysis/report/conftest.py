@@ -22,7 +22,7 @@ from etl.lake import arrow
 from etl.lake.tables import table
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
-from etl.sygns.splits import assign
+from etl.sygns.splits import rows_of
 from tests.analysis.report.small_lake import SmallLake
 from training.finished_runs import find_runs
 
@@ -211,18 +211,7 @@ def sygns(lake: str) -> list[dict[str, Any]]:
                     "edition": "demo",
                 }
             )
-            splits += [
-                {"scheme": scheme, "primitive": primitive, "part": part}
-                | {"sentence_id": record.sentence_id, "edition": "demo"}
-                for scheme, primitive, part in assign(
-                    ("systematicity", "productivity"),
-                    0,
-                    record.sentence_id,
-                    depth,
-                    record.sentence,
-                    record.phenomena,
-                )
-            ]
+            splits += rows_of(rows[-1], ("systematicity", "productivity"), 0, "demo")
     write(lake, "sygns", rows)
     write(lake, "sygns_splits", splits)
     return [

@@ -71,14 +71,7 @@ def test_tables_are_not_much_larger_than_asked_for():
 )  # fmt: skip
 def test_entries_are_the_nouns_with_their_adjectives_in_order(pairs):
     pairs = sorted(pairs)
-    schema = pa.schema(
-        [
-            ("noun", pa.string()),
-            ("adjective", pa.string()),
-            ("count", pa.int64()),
-            ("nonsubsective", pa.bool_()),
-        ]
-    )
+    schema = ROWS.set(3, pa.field("count", pa.int64()))
     pair_rows = [
         {"noun": noun, "adjective": word, "count": place, "nonsubsective": "x" in word}
         for place, (noun, word) in enumerate(pairs)

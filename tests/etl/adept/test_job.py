@@ -44,7 +44,7 @@ EDGES = [
 ]
 
 
-def put(root: str, name: str, rows: list[dict[str, object]]) -> None:
+def put(root: str, name: str, rows: list[dict[str, Any]]) -> None:
     arrow.append(root, name, pa.Table.from_pylist(rows, table(name).schema), job="test")
 
 
@@ -58,26 +58,14 @@ def fill(root: str) -> str:
     pairs.append({"corpus": "two", "adjective": "old", "noun": "dog", "count": 10})
     pairs.append({"corpus": "two", "adjective": "loud", "noun": "dog", "count": 9})
     put(root, "amod_pairs", pairs)
-    put(
-        root,
-        "wordnet_lemmas",
-        [{"lemma": word, "pos": pos} for pos, words in POS.items() for word in words.split()],
-    )
-    put(
-        root,
-        "conceptnet_edges",
-        [
-            {
-                "relation": relation,
-                "start_label": start,
-                "end_label": end,
-                "surface_text": text,
-                "weight": 1.0,
-                "uri": f"/a/{number}",
-            }
-            for number, (relation, start, end, text) in enumerate(EDGES)
-        ],
-    )
+    lemmas = [{"lemma": word, "pos": pos} for pos, words in POS.items() for word in words.split()]
+    put(root, "wordnet_lemmas", lemmas)
+    names = ("relation", "start_label", "end_label", "surface_text")
+    edges = [
+        {**dict(zip(names, edge, strict=True)), "weight": 1.0, "uri": f"/a/{number}"}
+        for number, edge in enumerate(EDGES)
+    ]
+    put(root, "conceptnet_edges", edges)
     return root
 
 

@@ -4,26 +4,12 @@ import pytest
 
 from etl.adept.words import Words, adjective_fault, as_written, is_superlative, noun_fault
 
+POS = (
+    "dog:nv something:n american:an lot:n old:a big:a such:a asleep:a honest:a nasty:a well:anrv "
+    "know:v size:nv queen:nv cursed:a best:anrv retire:v"
+)
 WORDS = Words(
-    {
-        "dog": "nv",
-        "something": "n",
-        "american": "an",
-        "lot": "n",
-        "old": "a",
-        "big": "a",
-        "such": "a",
-        "asleep": "a",
-        "honest": "a",
-        "nasty": "a",
-        "well": "anrv",
-        "know": "v",
-        "size": "nv",
-        "queen": "nv",
-        "cursed": "a",
-        "best": "anrv",
-        "retire": "v",
-    },
+    dict(entry.split(":") for entry in POS.split()),
     offensive=frozenset({"nasty", "cursed"}),
     identity=frozenset({"old"}),
 )

@@ -8,6 +8,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from conf import load
+from etl.amod.job import Extraction
+from etl.amod.reading import with_parser
+from etl.amod.settings import Settings
+from etl.corpora.inputs import list_inputs
+from etl.engine import running
 from etl.lake import arrow
 
 TABLES = (
@@ -52,6 +58,13 @@ def write_part(path: Path, pairs: Iterable[tuple[str, ...]], document: str = "")
     )
     os.utime(path, (1_700_000_000, 1_700_000_000))
     return path
+
+
+def run_job(lake: Path, *words: str) -> None:
+    """Run the extraction, as the command line would."""
+    settings = load(Settings, [f"lake={lake}", *words])
+    files = list_inputs(settings.input)
+    Extraction(running(), with_parser(settings, files)).run(files)
 
 
 def contents(lake: Path | str, tables: Sequence[str] = TABLES) -> dict[str, list[Any]]:

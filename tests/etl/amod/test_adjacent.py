@@ -53,20 +53,7 @@ def test_counts(implementation, text, count):
 
 
 LETTERS = st.sampled_from(
-    [
-        *"aAzZ09 \t\n\r\f-_',.\0",
-        "\u2010",
-        "\u2011",
-        "\u00a0",
-        "\u2028",
-        "é",
-        "É",
-        "ß",
-        "İ",
-        "Σ",
-        "K",
-        *["𝒳", "\U00010400", "\u0301", "²", "一", "\x85", "\x1f", "\u00ad"],
-    ]
+    "aAzZ09 \t\n\r\f-_',.\0\u2010\u2011\u00a0\u2028éÉßİΣK𝒳\U00010400\u0301²一\x85\x1f\u00ad"
 )
 TEXTS = st.one_of(
     st.lists(
@@ -88,10 +75,9 @@ def test_the_compiled_counter_gives_the_counts_of_the_reference(texts, lowercase
     assert counter.implementation == "compiled"
     expected = dict.fromkeys(PAIRS, 0)
     for text in texts:
-        counter.feed(text.encode("utf-8", "replace").decode())
-        for pair, count in count_words(
-            text.encode("utf-8", "replace").decode(), PAIRS, lowercase
-        ).items():
+        text = text.encode("utf-8", "replace").decode()
+        counter.feed(text)
+        for pair, count in count_words(text, PAIRS, lowercase).items():
             expected[pair] += count
     assert counter.counts() == [expected[pair] for pair in PAIRS]
 
@@ -168,16 +154,8 @@ def test_texts_that_count_as_they_stand_count_as_their_documents(
 
 def test_what_cannot_count_as_it_stands() -> None:
     wrapped = "word " * 9 + "false\nkey " + "word " * 7
-    texts = [
-        "",
-        " \n ",
-        "a\0b",
-        "e\u0301",
-        "plain",
-        wrapped,
-        "short\nlines",
-        f"{wrapped}\n{WIDE} on",
-    ]
+    texts = ["", " \n ", "a\0b", "e\u0301", "plain", wrapped, "short\nlines"]
+    texts.append(f"{wrapped}\n{WIDE} on")
     assert AdjacentCounter(PAIRS).feed_texts(pa.array(texts)) == [0, 1, 2, 3, 5]
     reference = AdjacentCounter(PAIRS, implementation="reference")
     assert reference.feed_texts(pa.array(texts)) == list(range(len(texts)))

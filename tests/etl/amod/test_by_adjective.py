@@ -40,20 +40,20 @@ def measured_pairs() -> tuple[pa.Table, Adjectives]:
 
 def test_an_adjective_is_in_one_part_and_parts_follow_each_other() -> None:
     _, adjectives = measured_pairs()
-    ranges = by_adjective.ranges_of(adjectives, part_pairs=2)
-    assert ranges.adjectives.words.words.to_pylist() == ["false", "old", "small"]
-    assert ranges.parts.tolist() == [0, 0, 1]
-    assert ranges.adjectives.counts.tolist() == [4, 5, 3]
+    assert adjectives.words.words.to_pylist() == ["false", "old", "small"]
+    assert adjectives.parts(2).tolist() == [0, 0, 1]
+    assert adjectives.counts.tolist() == [4, 5, 3]
 
 
 def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
     rows, adjectives = measured_pairs()
-    ranges = by_adjective.ranges_of(adjectives, part_pairs=2)
-    packed = by_adjective.packed_by_adjective(PAIRS_COUNTED, ranges)
+    packed = by_adjective.packed_by_adjective(PAIRS_COUNTED, adjectives, 2)
     tables_of_parts = []
     for number in (0, 1):
         part = packed.filter(pa.compute.equal(packed.column("part"), number))
-        tables_of_parts.append(by_adjective.association_rows(part, ranges, "c").cast(rows.schema))
+        tables_of_parts.append(
+            by_adjective.association_rows(part, adjectives, "c").cast(rows.schema)
+        )
     by_adjective_table = pa.concat_tables(tables_of_parts)
     assert by_adjective_table.equals(
         rows.sort_by([("adjective", "ascending"), ("noun", "ascending")])
@@ -66,17 +66,19 @@ def test_values_hold_so_many_pairs_that_engines_carry_them_lightly() -> None:
         [["old"] * count, [f"n{i:06d}" for i in range(count)], [1] * count], schema=PAIRS
     )
     adjectives = Adjectives.of(pa.table([["old"], [count], [count]], schema=ADJECTIVES))
-    ranges = by_adjective.ranges_of(adjectives)
-    packed = by_adjective.packed_by_adjective(pairs, ranges)
+    packed = by_adjective.packed_by_adjective(pairs, adjectives)
     assert packed.num_rows == 3
     expected = association_of(pairs, adjectives, "c").cast(table("amod_by_adjective").schema)
-    assert by_adjective.association_rows(packed, ranges, "c").cast(expected.schema).equals(expected)
+    assert (
+        by_adjective.association_rows(packed, adjectives, "c")
+        .cast(expected.schema)
+        .equals(expected)
+    )
 
 
 def test_no_rows() -> None:
     _, adjectives = measured_pairs()
-    ranges = by_adjective.ranges_of(adjectives)
-    assert by_adjective.packed_by_adjective(PAIRS_COUNTED.slice(0, 0), ranges).num_rows == 0
+    assert by_adjective.packed_by_adjective(PAIRS_COUNTED.slice(0, 0), adjectives).num_rows == 0
 
 
 def test_the_job_writes_it_and_makes_it_up_where_it_is_missing(tmp_path: Path) -> None:

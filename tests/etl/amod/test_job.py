@@ -17,15 +17,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from conf import JobFailed, UserError, load
 from etl.amod import staging, wave_tasks
-from etl.amod.job import Extraction
 from etl.amod.plan import plan
-from etl.amod.reading import with_parser
 from etl.amod.settings import Settings
 from etl.corpora.inputs import list_inputs
-from etl.engine import running
 from etl.lake import arrow
 from etl.lake.spark import Lake
-from tests.etl.amod.corpus import contents, depcc_part, write_part
+from tests.etl.amod.corpus import contents, depcc_part, run_job, write_part
 
 PARTS: dict[str, list[Any]] = {
     "a.gz": [("false", "key"), ("False", "key"), ("small", "key"), ("quickly", "coin", "RB")],
@@ -56,13 +53,6 @@ def parts(tmp_path: Path) -> Path:
     return write_parts(tmp_path / "parts")
 
 
-def start(spark: SparkSession, lake: Path, *words: str) -> None:
-    """Run the job, as the command line would."""
-    settings = load(Settings, [f"lake={lake}", *words])
-    files = list_inputs(settings.input)
-    Extraction(running(), with_parser(settings, files)).run(files)
-
-
 class Extracted(NamedTuple):
     """Parts, and lakes with the tables of one run over all of them; for reading only."""
 
@@ -86,8 +76,8 @@ def extracted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     parts = write_parts(folder / "parts")
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        start(spark, folder / "plain", "source=depcc", f"input={parts}")
-    start(spark, folder / "kept", "source=depcc", f"input={parts}", "examples=1", "keep_text=true")
+        run_job(folder / "plain", "source=depcc", f"input={parts}")
+    run_job(folder / "kept", "source=depcc", f"input={parts}", "examples=1", "keep_text=true")
     return Extracted(parts, folder / "plain", folder / "kept", output.getvalue())
 
 
@@ -96,7 +86,7 @@ def run(spark: SparkSession, parts: Path) -> Run:
     """Run the job on the parts (or `input`), as the command line would."""
 
     def run(lake: Path, *words: str, source: str = "depcc", input: str | None = None) -> None:
-        start(spark, lake, f"source={source}", f"input={input or parts}", *words)
+        run_job(lake, f"source={source}", f"input={input or parts}", *words)
 
     return run
 
@@ -312,7 +302,7 @@ def uninterrupted(
         write_part(folder / name, PARTS[name])
     with pytest.MonkeyPatch.context() as patch:
         steps = interrupt(patch, stop_at=-1, after_write=False)
-        start(spark, folder / "lake", *WAVES, f"input={folder}/*.gz")
+        run_job(folder / "lake", *WAVES, f"input={folder}/*.gz")
     return folder, steps, contents(folder / "lake")
 
 
@@ -333,8 +323,8 @@ def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
         with monkeypatch.context() as patch:
             interrupt(patch, stop_at=at % 5, after_write=after_write)
             with contextlib.suppress(Killed):
-                start(spark, lake, *words)
-    start(spark, lake, *words)
+                run_job(lake, *words)
+    run_job(lake, *words)
     assert contents(lake) == expected
 
 
@@ -349,9 +339,9 @@ def test_what_a_job_killed_after_its_last_wave_has_staged_is_deleted_by_the_next
     last = max(place for place, step in enumerate(steps) if step.startswith("forget"))
     with monkeypatch.context() as patch, pytest.raises(Killed):
         interrupt(patch, stop_at=last, after_write=False)
-        start(spark, lake, *words)
+        run_job(lake, *words)
     assert list(lake.joinpath("_staging").rglob("*.parquet"))
-    start(spark, lake, *words)
+    run_job(lake, *words)
     assert not list(lake.joinpath("_staging").rglob("*.parquet"))
     assert contents(lake) == expected
 
@@ -370,11 +360,11 @@ def test_a_run_whose_staged_rows_another_run_deletes_takes_the_outcomes_of_that_
         staged = write(self, wave, rows)
         if wave == 1:
             monkeypatch.setattr(staging.Staging, "write", write)
-            start(spark, lake, *words)
+            run_job(lake, *words)
         return staged
 
     monkeypatch.setattr(staging.Staging, "write", overtaken)
-    start(spark, lake, *words)
+    run_job(lake, *words)
     assert contents(lake) == expected
     assert not list(lake.joinpath("_staging").rglob("*.parquet"))
 

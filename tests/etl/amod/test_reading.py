@@ -15,13 +15,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conf import JobFailed, UserError, load
-from etl.amod.job import Extraction, extract
+from etl.amod.job import extract
 from etl.amod.reading import with_parser
 from etl.amod.settings import Settings, decisive
 from etl.corpora.inputs import list_inputs
-from etl.engine import running
 from etl.lake import arrow
-from tests.etl.amod.corpus import contents
+from tests.etl.amod.corpus import contents, run_job
+from tests.etl.corpora.test_columnar import write_file, write_stream
 from tests.etl.corpora.warc import record
 
 GERMAN = "Der rote Apfel fiel vom alten Baum, und niemand hat ihn jemals gesehen. Ein schöner Tag."
@@ -49,8 +49,7 @@ def write_parquet(path: Path, documents: dict[str, str]) -> None:
 
 
 def write_arrow(path: Path, documents: dict[str, str]) -> None:
-    with pa.ipc.new_stream(path, table_of(documents).schema) as writer:
-        writer.write_table(table_of(documents), max_chunksize=2)
+    write_stream(path, table_of(documents))
 
 
 def write_wet(path: Path, documents: dict[str, str]) -> None:
@@ -67,9 +66,7 @@ FORMS: dict[str, Callable[[Path, dict[str, str]], None]] = {
 
 
 def run(lake: Path, source: Path, *words: str) -> None:
-    settings = load(Settings, ["source=text", f"input={source}", f"lake={lake}", *words])
-    files = list_inputs(settings.input)
-    Extraction(running(), with_parser(settings, files)).run(files)
+    run_job(lake, "source=text", f"input={source}", *words)
 
 
 def tables(lake: Path, source: Path) -> dict[str, list[str]]:
@@ -119,12 +116,7 @@ def parquet_texts(values: pa.Array) -> Callable[[Path], None]:
 
 
 def arrow_texts(values: pa.Array) -> Callable[[Path], None]:
-    def write(path: Path) -> None:
-        table = pa.table({"text": values})
-        with pa.ipc.new_file(path, table.schema) as writer:
-            writer.write_table(table)
-
-    return write
+    return lambda path: write_file(path, pa.table({"text": values}))
 
 
 def damaged(write: Callable[..., None], damage: Callable[[Path], None]) -> Callable[[Path], None]:
@@ -135,21 +127,18 @@ def damaged(write: Callable[..., None], damage: Callable[[Path], None]) -> Calla
     return both
 
 
-def plain(data: bytes) -> Callable[[Path], None]:
-    def write(path: Path) -> None:
-        path.write_bytes(data)
-
-    return write
+def plain(data: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(data)
 
 
-def zipped(*records: bytes) -> Callable[[Path], None]:
+def zipped(*records: bytes) -> Callable[[Path], object]:
     return plain(gzip.compress(b"".join(records)))
 
 
 NOT_UTF8 = pa.array([b"A bad \xff pair."]).view(pa.string())
 BIG = "A bad pair. " * 9_000_000  # over 100 MB
 # name of a damaged file -> what writes it, and its reason in amod_files or in dropped
-DAMAGED: dict[str, tuple[Callable[[Path], None], str]] = {
+DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut.parquet": (damaged(write_parquet, cut), "damaged or truncated"),
     "flipped.parquet": (
         damaged(

@@ -10,16 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conf import UserError, load
-from etl.amod.job import Extraction
 from etl.amod.relations import RelationCounter
 from etl.amod.rules import CLEAN, PENN_TAGS
 from etl.amod.settings import Settings
 from etl.corpora.conllu import CONLLU
 from etl.corpora.depcc import DEPCC
-from etl.corpora.inputs import list_inputs
-from etl.engine import running
 from etl.lake import arrow
-from tests.etl.amod.corpus import contents
+from tests.etl.amod.corpus import contents, run_job
 
 FURTHER = ("advmod", "compound", "obj", "predicative")
 SENTENCE = """# text = The old key is really false and opens car doors quickly
@@ -136,8 +133,7 @@ def test_counts_on_ud_ewt_are_those_of_a_naive_reading(shared_data: Path) -> Non
 
 
 def extract(lake: Path, source: Path, *words: str) -> None:
-    settings = load(Settings, ["source=conllu", f"input={source}", f"lake={lake}", *words])
-    Extraction(running(), settings).run(list_inputs(settings.input))
+    run_job(lake, "source=conllu", f"input={source}", *words)
 
 
 def test_waves_add_up_and_amod_stays_as_it_is(spark: SparkSession, tmp_path: Path) -> None:

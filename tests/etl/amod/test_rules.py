@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from conf import UserError
-from etl.amod.rules import CLEAN, PAPER, ReadingRules, Token, is_adjective, is_noun
+from etl.amod.rules import CLEAN, PAPER, ReadingRules, Token
 
 BIG = Token("Big", "big", "ADJ", "JJ")
 DOGS = Token("Dogs", "dog", "NOUN", "NNS")
@@ -15,29 +14,30 @@ DOGS = Token("Dogs", "dog", "NOUN", "NNS")
 
 @pytest.mark.parametrize("tag", ["JJ", "JJR", "JJS"])
 def test_penn_adjectives(tag):
-    assert is_adjective(tag, "X")
+    assert CLEAN.accepts_dependent(tag, "X")
 
 
 def test_the_penn_tag_decides_where_there_is_one():
-    assert not is_adjective("VBN", "ADJ")
-    assert not is_noun("NNP", "NOUN")
-    assert is_adjective("JJ", "VERB")
+    assert not CLEAN.accepts_dependent("VBN", "ADJ")
+    assert not CLEAN.accepts_head("NNP", "NOUN")
+    assert CLEAN.accepts_dependent("JJ", "VERB")
 
 
 @pytest.mark.parametrize("xpos", ["_", "", "ADJA", "-RRB", "jj"])
 def test_the_universal_tag_decides_elsewhere(xpos):
-    assert is_adjective(xpos, "ADJ")
-    assert is_noun(xpos, "NOUN")
-    assert not is_noun(xpos, "ADJ")
+    assert CLEAN.accepts_dependent(xpos, "ADJ")
+    assert CLEAN.accepts_head(xpos, "NOUN")
+    assert not CLEAN.accepts_head(xpos, "ADJ")
 
 
 def test_nouns():
-    assert is_noun("NN", "_") and is_noun("NNS", "_")
-    assert not is_noun("NNS", "_", plural=False)
-    assert not is_noun("NNP", "_") and not is_noun("_", "PROPN")
-    assert is_noun("NNP", "_", proper=True) and is_noun("NNPS", "_", proper=True)
-    assert is_noun("_", "PROPN", proper=True)
-    assert not is_noun("NNPS", "_", plural=False, proper=True)
+    proper = ReadingRules(proper_nouns=True)
+    assert CLEAN.accepts_head("NN", "_") and CLEAN.accepts_head("NNS", "_")
+    assert not ReadingRules(heads="singular").accepts_head("NNS", "_")
+    assert not CLEAN.accepts_head("NNP", "_") and not CLEAN.accepts_head("_", "PROPN")
+    assert proper.accepts_head("NNP", "_") and proper.accepts_head("NNPS", "_")
+    assert proper.accepts_head("_", "PROPN")
+    assert not replace(proper, heads="singular").accepts_head("NNPS", "_")
 
 
 def test_clean_reads_form_and_lemma_in_lower_case():
@@ -71,8 +71,3 @@ def test_an_adjective_needs_a_letter_or_digit_and_a_noun_something():
     assert CLEAN.read(BIG._replace(form="3"), DOGS) == ("3", "dog")
     assert CLEAN.read(BIG._replace(form="Élan"), DOGS) == ("élan", "dog")
     assert CLEAN.read(BIG, DOGS._replace(form="", lemma="")) == "no_letter_or_digit"
-
-
-def test_an_unknown_choice_is_refused():
-    with pytest.raises(UserError, match=r"heads=plural: expected common or singular"):
-        ReadingRules(heads="plural")

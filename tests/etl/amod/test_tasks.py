@@ -20,8 +20,8 @@ from etl.amod import reading, tasks
 from etl.amod.reference import Sentence
 from etl.amod.settings import Settings
 from etl.amod.sums import unpack
-from etl.amod.tasks import STAGED, Gathered
-from etl.amod.units import UNITS
+from etl.amod.tasks import STAGED, FileUnit, Gathered
+from etl.corpora.files import Unit
 from etl.parsing.sparknlp_parser import TOKENS_TYPE
 from tests.etl.amod.corpus import depcc_part, depcc_sentence
 
@@ -37,15 +37,14 @@ SETTINGS = load(SizedSettings, ["source=depcc", "input=x"])
 PAIRS = [("false", "key"), ("old", "coin"), ("false", "key"), ("red", "key")]
 
 
-def units(*ranges: tuple[Path, int, int]) -> list[pa.RecordBatch]:
-    rows = [
-        {"file": file, "path": str(path), "bytes": path.stat().st_size, "start": a, "end": b}
+def units(*ranges: tuple[Path, int, int]) -> list[FileUnit]:
+    return [
+        (file, Unit(str(path), path.stat().st_size, a, b))
         for file, (path, a, b) in enumerate(ranges)
     ]
-    return [pa.RecordBatch.from_pylist(rows, schema=UNITS)]
 
 
-def whole_file(path: Path) -> list[pa.RecordBatch]:
+def whole_file(path: Path) -> list[FileUnit]:
     return units((path, 0, path.stat().st_size))
 
 

@@ -51,7 +51,7 @@ def test_mturk_with_a_column_for_each_option(tmp_path):
     assert [(a.question_id, a.annotator, a.label, a.seconds, a.line) for a in read.answers] == [
         ("q1", "W1", "3", 15.0, 2)
     ]
-    (row,) = matched(path).rows
+    (row,), _ = matched(path)
     assert row == {
         "item_id": "item-q1",
         "annotator": hashed_annotator(SECRET, "mturk", "W1"),
@@ -72,17 +72,13 @@ def test_mturk_with_one_column(tmp_path):
         tmp_path,
         f"{MTURK},Answer.label_1,Answer.label_2\nh1,W1,Submitted,,b-1,q1,s,q2,0,More likely\n",
     )
-    assert [(r["label"], r["seconds"]) for r in matched(path).rows] == [(0, None), (3, None)]
+    assert [(r["label"], r["seconds"]) for r in matched(path)[0]] == [(0, None), (3, None)]
 
 
 def annotation(labels, who=7, **fields):
+    choices = {"to_name": "modified_1", "type": "choices"}
     result = [
-        {
-            "from_name": name,
-            "to_name": "modified_1",
-            "type": "choices",
-            "value": {"choices": options},
-        }
+        {"from_name": name, "value": {"choices": options}, **choices}
         for name, options in labels.items()
     ]
     return {
@@ -90,7 +86,12 @@ def annotation(labels, who=7, **fields):
         "lead_time": 8.0,
         "was_cancelled": False,
         "result": result,
-    } | fields
+        **fields,
+    }
+
+
+def one_task(given_annotation):
+    return json.dumps([{"data": {"question_1": "q1"}, "annotations": [given_annotation]}])
 
 
 def test_label_studio(tmp_path):
@@ -112,7 +113,7 @@ def test_label_studio(tmp_path):
         ("7", "impossible", 4.0),
         ("8", "4", 4.0),
     }
-    assert [row["label"] for row in matched(path).rows] == [2, 0, 4]
+    assert [row["label"] for row in matched(path)[0]] == [2, 0, 4]
 
 
 def test_results_that_are_none_of_label_studios(tmp_path):
@@ -136,7 +137,7 @@ def test_plain_csv_and_names_of_labels(tmp_path):
         "q1,ann,Necessarily true,4.5\nq2,,1,soon\nq3,,not so,\n",
     )
     assert detect(path) == "csv"
-    rows = matched(path, annotator="bob").rows
+    rows = matched(path, annotator="bob")[0]
     assert [(row["label"], row["seconds"]) for row in rows] == [(4, 4.5), (1, None), (4, None)]
     assert rows[1]["annotator"] == rows[2]["annotator"] == hashed_annotator(SECRET, "csv", "bob")
     with pytest.raises(UserError, match=r"line 3: no annotator; .*give annotator=NAME"):
@@ -167,8 +168,8 @@ def test_what_is_refused_by_line(tmp_path, text, message):
 def test_what_was_there_is_not_added_again(tmp_path):
     path = write(tmp_path, f"{HEADER}q1,ann,1\nq2,ann,2\n")
     stored = {(hashed_annotator(SECRET, "csv", "ann"), "b", "b-1", "item-q1"): 1}
-    result = matched(path, stored)
-    assert ([row["item_id"] for row in result.rows], result.known) == (["item-q2"], 1)
+    rows, known = matched(path, stored)
+    assert ([row["item_id"] for row in rows], known) == (["item-q2"], 1)
     other = dict.fromkeys(stored, 3)
     with pytest.raises(UserError, match="line 2: question q1 was answered 3 by the same annotator"):
         matched(path, other)
@@ -186,21 +187,10 @@ def test_what_was_there_is_not_added_again(tmp_path):
         ("a.json", '[{"data": {"question_1": "q1"}, "annotations": [5]}]', "annotations are num"),
         (
             "a.json",
-            json.dumps(
-                [
-                    {
-                        "data": {"question_1": "q1"},
-                        "annotations": [annotation({"label_1": ["1", "2"]})],
-                    }
-                ]
-            ),
+            one_task(annotation({"label_1": ["1", "2"]})),
             "line 1: 2 answers to question_1",
         ),
-        (
-            "a.json",
-            json.dumps([{"data": {"question_1": "q1"}, "annotations": [annotation({}, None)]}]),
-            "without completed_by",
-        ),
+        ("a.json", one_task(annotation({}, None)), "without completed_by"),
     ],
 )
 def test_files_that_are_no_answers(tmp_path, name, text, message):

@@ -35,12 +35,8 @@ def figures(other_answers=(), answers=ANSWERS):
 
 def test_table_4():
     table = figures()["labels"]
-    assert (table["items"], table["unanimous"], table["majority"], table["no agreement"]) == (
-        4,
-        1,
-        2,
-        1,
-    )
+    names = ("items", "unanimous", "majority", "no agreement")
+    assert [table[name] for name in names] == [4, 1, 2, 1]
     assert table["by label"]["equally likely"] == {
         "items": 2,
         "share": pytest.approx(2 / 3),

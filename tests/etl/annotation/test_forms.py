@@ -144,7 +144,7 @@ def test_a_browser_renders_the_page(tmp_path):
         [
             browser,
             *QUIET.split(),
-            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--user-data-dir={tmp_path}/profile",
             "--dump-dom",
             page.as_uri(),
         ],

@@ -18,12 +18,7 @@ from conf import ROOT, JobFailed, UserError
 from etl.adept.splits import split_columns
 from etl.annotation import job
 from etl.annotation.job import export_batch, finish, import_answers, main, simulate_answers
-from etl.annotation.settings import (
-    ExportSettings,
-    FinishSettings,
-    ImportSettings,
-    SimulateSettings,
-)
+from etl.annotation.settings import ExportSettings, FinishSettings, ImportSettings, SimulateSettings
 from etl.annotation.simulate import true_label
 from etl.draws import content_hash
 from etl.lake import arrow

@@ -45,18 +45,9 @@ DEGREE = Degree(LEXICON, 0, published_gold())
          "The bag is cleaner than the box.", "The box is not clean.", True),
         (Pair("comparative", "bag", "expensive", "box"),
          "The bag is more expensive than the box.", "The bag is expensive.", False),
-        (
-            Pair(
-                "superlative",
-                "bag",
-                "big",
-                premise_mark="in the world",
-                hypothesis_mark="I have ever seen",
-            ),
-            "The bag is the biggest bag in the world.",
-            "The bag is the biggest bag I have ever seen.",
-            True,
-        ),
+        (Pair("superlative", "bag", "big", None, None, "in the world", "I have ever seen"),
+         "The bag is the biggest bag in the world.",
+         "The bag is the biggest bag I have ever seen.", True),
     ],
 )  # fmt: skip
 def test_a_pair_is_written_read_and_labelled(pair, premise, hypothesis, entailed):

@@ -67,11 +67,7 @@ def root(tmp_path_factory) -> str:
     put(root, "wordnet_hypernyms", above)
     lemmas = [{"lemma": noun, "pos": "n"} for noun in dict.fromkeys(row["noun"] for row in above)]
     put(root, "wordnet_lemmas", [*lemmas, {"lemma": "xyzzy", "pos": "v"}])
-    put(
-        root,
-        "wordnet_exceptions",
-        [{"form": "men", "lemma": "man", "pos": "n", "place": 0}],
-    )
+    put(root, "wordnet_exceptions", [{"form": "men", "lemma": "man", "pos": "n", "place": 0}])
     return root
 
 

@@ -13,8 +13,7 @@ DOG = "b1 REF x1 [SEP] b1 dog x1 [SEP] b1 NOT b2 [SEP] b2 run x1"
 
 def test_text_and_parse():
     box = Box(
-        ("x1",),
-        (Predication("dog", ("x1",)), Negation(Box((), (Predication("run", ("x1",)),)))),
+        ("x1",), (Predication("dog", ("x1",)), Negation(Box((), (Predication("run", ("x1",)),))))
     )
     assert drs.text(box) == DOG
     assert drs.parse(DOG) == box

@@ -1,19 +1,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 
 import pytest
 
 from etl.sygns.generate import Sampler, sample
 from etl.sygns.grammar import grammar
-from etl.sygns.splits import (
-    SCHEMES,
-    assign,
-    in_validation,
-    modifier_class,
-    part,
-    quantifier_class,
-)
+from etl.sygns.splits import SCHEMES, in_validation, modifier_class, part, quantifier_class, rows_of
 
 
 @pytest.mark.parametrize(
@@ -99,12 +93,10 @@ def test_split_sizes_are_those_of_the_paper():
     # 12,000 to 38,000 of 50,000; here a twentieth of it: 600, give or take 4 standard errors of 21.
     rows = sample(Sampler(grammar("paper", 5, 5), 0, seed=0), 2500)
     parts = Counter(
-        (primitive, assigned)
+        (split["primitive"], split["part"])
         for row in rows
-        for scheme, primitive, assigned in assign(
-            SCHEMES, 0, row.sentence_id, 0, row.sentence, row.phenomena
-        )
-        if scheme == "systematicity"
+        for split in rows_of(asdict(row), SCHEMES, 0, "mine")
+        if split["scheme"] == "systematicity"
     )
     for primitive in ("one", "two", "every"):
         train = parts[primitive, "train"] + parts[primitive, "val"]

@@ -8,7 +8,7 @@ from etl.lake import arrow
 from etl.lake.tables import table
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
-from etl.sygns.splits import assign
+from etl.sygns.splits import rows_of
 
 
 def write(lake, name, rows):
@@ -182,12 +182,8 @@ def sygns(lake, size=240, edition="paper"):
     }
     names = ("sentence_id", "depth", "sentence", "fol", "drs", "vf", "phenomena")
     rows, splits = [], []
-    for item, record in records.items():
+    for record in records.values():
         rows.append({**{name: getattr(record, name) for name in names}, "edition": edition})
-        for scheme, primitive, part in assign(
-            ("systematicity",), 0, item, 0, record.sentence, record.phenomena
-        ):
-            split = {"scheme": scheme, "primitive": primitive, "part": part, "sentence_id": item}
-            splits.append({**split, "edition": edition})
+        splits += rows_of(rows[-1], ("systematicity",), 0, edition)
     write(lake, "sygns", rows)
     write(lake, "sygns_splits", splits)

@@ -45,10 +45,7 @@ def treebank(path: Path, times: int = 1) -> Path:
 
 def test_labels_are_aligned_with_the_extractors_tokens(tmp_path):
     bank = train.read_treebank([treebank(tmp_path / "a.conllu")])
-    labels = train.align(
-        train_extractor(),
-        bank,
-    )
+    labels = train.align(train_extractor(), bank)
     assert labels.aligned == 1
     tags = [model.TAGS[tag] for tag in labels.tags]
     assert tags[:5] == ["DT", "JJ", "NN", "VBD", "."]
