@@ -20,6 +20,7 @@ from etl.lake.errors import LakeError
 
 # Spark's name of a store -> delta-rs's
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
+_STORES = ("s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "az", "azure", "adl", "hdfs", "viewfs")
 # An address ends before the first two, and goes without the others.
 _REFUSED = re.compile(r"[#?\x00-\x1f\x7f]")
 # delta-rs decodes local addresses once too often where it reads a log.
@@ -42,7 +43,7 @@ def table_uri(root: str, name: str) -> str:
     """The address of table `name` as delta-rs takes it.
 
     Raises:
-        LakeError: a root with a character that delta-rs takes for something else.
+        LakeError: no store of ours; a root with a character that delta-rs takes for something else.
     """
     path = _local_path(root)
     refused = _REFUSED.search(root) or (path and _REFUSED_LOCALLY.search(str(path)))
@@ -53,6 +54,11 @@ def table_uri(root: str, name: str) -> str:
         )
     if path is None:
         scheme, address = root.split("://", 1)
+        if scheme not in _STORES:
+            raise LakeError(
+                f"lake={root}: no store is known by {scheme}://; expected a folder, s3://, gs://, "
+                "abfss:// or hdfs://"
+            )
         return f"{_SCHEMES.get(scheme, scheme)}://{address.rstrip('/')}/{name}"
     return (path / name).as_uri()
 

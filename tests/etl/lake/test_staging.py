@@ -151,6 +151,11 @@ def test_characters_that_end_an_address_are_refused(root, character):
         table_uri(root, "t")
 
 
+def test_an_unknown_store_is_refused():
+    with pytest.raises(LakeError, match="no store is known by s4://; expected a folder, s3://"):
+        table_uri("s4://bucket/lake", "t")
+
+
 def test_types_that_hold_the_same_values_have_one_name():
     assert type_name(pa.large_string()) == type_name(pa.string_view()) == "string"
     assert type_name(pa.large_list(pa.large_binary())) == type_name(pa.list_(pa.binary()))
