@@ -4,7 +4,7 @@ What is known of it (``docs/engines.md``): hints and ``persist`` do nothing; ``r
 distributes by hash; lists as values of aggregates take many times their memory; a sort within
 partitions that no later operator needs is dropped, so that an order is asked for by a window over
 the same keys; all partitions of a stage run at once; paths are patterns, and one that matches
-nothing gives no rows and no error.
+nothing gives no rows and no error; an interrupt ends the server, unless Python takes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import atexit
 import os
 import re
 import shutil
+import signal
 import tempfile
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -147,7 +149,25 @@ class Sail:
         self.spark.conf.set("spark.sql.session.timeZone", "UTC")
         # Call sites, of which no message here speaks: to find them PySpark imports IPython.
         self.spark.conf.set("spark.python.sql.dataFrameDebugging.enabled", "false")
+        self._handle_interrupts()
         atexit.register(self.stop)
+
+    def _handle_interrupts(self) -> None:
+        """Leave Ctrl-C to Python: the running stage ends, and the server stays."""
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            # The server has put a handler of its own in the place of Python's, and would end; the
+            # client would then try for many minutes to reach it.
+            signal.signal(signal.SIGINT, handler)
+        client = self.spark.client
+        interrupt = client.interrupt_operation
+
+        def interrupt_with_workers(operation: str) -> Any:
+            # Tasks that wait for a worker hold the threads with which the server would answer.
+            self.pool.close()
+            return interrupt(operation)
+
+        client.interrupt_operation = interrupt_with_workers
 
     def partitions(self, max_tasks: int, min_tasks: int) -> int:
         # They all run at once, so more of them than cores would only hold more memory.

@@ -284,9 +284,9 @@ def _parse_units(
         rows = []
         for reason, count in counts.items():
             line, name = samples[reason]
+            text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
             # Joined by the smallest character, the texts have the order of the pairs.
-            text = f"{line.decode('utf-8', 'replace')}\0{name}"
-            rows.append((*no_edge, reason, count, text))
+            rows.append((*no_edge, reason, count, f"{text}\0{name}"))
         yield batch_of(rows, _PARSED)
 
 

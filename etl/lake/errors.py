@@ -33,11 +33,16 @@ _STORAGE = {
     errno.ESTALE,
     errno.ETIMEDOUT,
 }
+_ANSI = re.compile(r"\x1b\[\d*m|↳")  # colours and arrows, with which delta-rs shows causes
+# How delta-rs, obstore and the embedded engine begin what a store or the way to it failed of.
+_STORE = re.compile(r"Generic (?!LocalFileSystem)\w+ error")
 
 
 def storage_failure(error: BaseException) -> str | None:
     """A fault of the storage in one line, whichever library met it; None for any other error."""
-    text = str(error)
+    text = _ANSI.sub("", str(error))
+    if store := _STORE.search(text):
+        return _store_failure(text[store.start() :])
     number = error.errno if isinstance(error, OSError) else None
     if number is None:
         # delta-rs and the engine have their own types, and say the system's number in the text: in
@@ -49,6 +54,17 @@ def storage_failure(error: BaseException) -> str | None:
         return None
     cause, reason = " ".join(text.split())[:300], os.strerror(number)
     return f"the storage failed ({reason}): {cause}; mend it and run the same command again"
+
+
+def _store_failure(text: str) -> str:
+    answer = re.search(r"<Code>(.*?)</Code>\s*<Message>(.*?)</Message>", text, re.DOTALL)
+    request = re.search(r"Error performing ([A-Z]+ [^\s?]+)", text)
+    reason = ": ".join(answer.groups()) if answer else text.strip().splitlines()[-1].strip()[:300]
+    return (
+        f"the store failed ({request[1] if request else text.splitlines()[0]}): {reason}; check "
+        "lake= and the store's variables (address, region, credentials; docs/lake.md), and run the "
+        "same command again"
+    )
 
 
 conf.EXPLAINERS.append(storage_failure)

@@ -7,6 +7,7 @@ A root is a local path, a ``file://`` URI, or the URI of a store that both Spark
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -19,6 +20,11 @@ from etl.lake.errors import LakeError
 
 # Spark's name of a store -> delta-rs's
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
+_STORES = ("s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "az", "azure", "adl", "hdfs", "viewfs")
+# An address ends before the first two, and goes without the others.
+_REFUSED = re.compile(r"[#?\x00-\x1f\x7f]")
+# delta-rs decodes local addresses once too often where it reads a log.
+_REFUSED_LOCALLY = re.compile(r"[%#?\\]")
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _EMPTY = "_"  # no value is escaped to this: an underscore is always followed by two digits
 
@@ -37,14 +43,23 @@ def table_uri(root: str, name: str) -> str:
     """The address of table `name` as delta-rs takes it.
 
     Raises:
-        LakeError: a local root with a percent sign, which delta-rs decodes once too often.
+        LakeError: no store of ours; a root with a character that delta-rs takes for something else.
     """
     path = _local_path(root)
+    refused = _REFUSED.search(root) or (path and _REFUSED_LOCALLY.search(str(path)))
+    if refused:
+        raise LakeError(
+            f"lake={root}: the path has the character {refused[0]!r}, with which no log of a table "
+            "can be read; choose another folder"
+        )
     if path is None:
         scheme, address = root.split("://", 1)
+        if scheme not in _STORES:
+            raise LakeError(
+                f"lake={root}: no store is known by {scheme}://; expected a folder, s3://, gs://, "
+                "abfss:// or hdfs://"
+            )
         return f"{_SCHEMES.get(scheme, scheme)}://{address.rstrip('/')}/{name}"
-    if "%" in str(path):
-        raise LakeError(f"lake={root}: a path with a percent sign; choose another folder")
     return (path / name).as_uri()
 
 

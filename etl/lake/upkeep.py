@@ -44,12 +44,17 @@ def age(text: str) -> timedelta:
     """``7d``, ``12h``, ``30m``, ``0s`` as a length of time.
 
     Raises:
-        UserError: anything else.
+        UserError: anything else, and a time that begins before the calendar.
     """
     match = re.fullmatch(r"(\d+)([smhdw])", text.strip())
     if match is None:
         raise UserError(f"older_than={text}: expected a number and s, m, h, d or w, as 7d or 12h")
-    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    try:
+        length = timedelta(**{_UNITS[match[2]]: int(match[1])})
+        datetime.now(UTC) - length  # the calendar begins with the year 1
+    except (OverflowError, ValueError) as error:
+        raise UserError(f"older_than={text}: too long; expected at most some centuries") from error
+    return length
 
 
 # ---------------------------------------------------------------------------------- compaction

@@ -172,16 +172,19 @@ def export(
     number of rows.
 
     Raises:
-        UserError: the file is there already (without `overwrite`) or cannot be written; a condition
-            that is not understood; no such table or version.
+        UserError: the file is there already (without `overwrite`), is a device, or cannot be
+            written; a condition that is not understood; no such table or version.
         JobFailed: no rows; no file is left.
     """
-    target = Path(output.path)
+    out = Path(output.path)
     schema = log.declaration(table).schema
-    if target.is_dir():
-        raise UserError(f"out={target}: a folder; expected the name of a file")
-    if target.exists() and not output.overwrite:
-        raise UserError(f"out={target} is there already; choose another name or overwrite=true")
+    if out.is_dir():
+        raise UserError(f"out={out}: a folder; expected the name of a file")
+    if out.exists() and not out.is_file():
+        raise UserError(f"out={out}: a device or a pipe; expected the name of a file")
+    if out.exists() and not output.overwrite:
+        raise UserError(f"out={out} is there already; choose another name or overwrite=true")
+    target = out.resolve()  # a link stays, and the file that it names is written
     if not target.parent.is_dir():
         raise UserError(f"out={target}: no folder {target.parent}; make it first")
     _remove_old_partials(target)

@@ -116,7 +116,10 @@ def import_published(settings: ImportSettings) -> None:
                 edition_rows = rows.filter(pc.equal(rows[column], value))
                 arrow.replace(settings.lake, name, edition_rows, {column: value}, job=job)
                 log.info("%s: %d rows of %s", name, edition_rows.num_rows, value)
-        write_dropped(settings.lake, job, reading.drops())
+        for source in reading.dropped_of or (None,):
+            # A job each: sources imported one after the other keep what was dropped of both.
+            job_of_source = f"{job}/{source}" if source else job
+            write_dropped(settings.lake, job_of_source, reading.drops(source))
     for dataset, reading in readings.items():
         for line in reading.account():
             log.info("%s: %s", dataset, line)

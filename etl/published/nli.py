@@ -104,17 +104,18 @@ def read(path: Path) -> Reading:
     for (source, split), file in sorted(parts.items()):
         name = relative(file, path)
         counts = reading.rows_of(name)
+        reading.dropped_of.setdefault(source, {})
         for line, row in _jsonl(file) if file.suffix == ".jsonl" else tsv_rows(file, _FIELDS):
             where = f"{name}:{line} {row['sentence1']} {row['sentence2']}"
             label = row["gold_label"]
             premise, hypothesis = row["sentence1"].strip(), row["sentence2"].strip()
             if label in ("-", "hidden", ""):
                 reason = "annotators disagree" if label == "-" else "no label"
-                reading.drop("nli", reason, where, name)
+                reading.drop("nli", reason, where, name, source)
             elif label not in LABELS:
-                reading.drop("nli", f"label {label!r}", where, name)
+                reading.drop("nli", f"label {label!r}", where, name, source)
             elif not premise or not hypothesis:
-                reading.drop("nli", "empty sentence", where, name)
+                reading.drop("nli", "empty sentence", where, name, source)
             else:
                 counts.read += 1
                 columns.add(source, split, premise, hypothesis, label)
@@ -128,7 +129,7 @@ def _jsonl(file: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
-                yield number, {name: str(row[name]) for name in _FIELDS}
+                yield number, {n: "" if row[n] is None else str(row[n]) for n in _FIELDS}
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError(
                     f"{file}:{number}: no JSON object with {', '.join(_FIELDS)} ({error!r}); "

@@ -37,11 +37,13 @@ class Reading:
     """Rows by table in the declared schemas; count and sample of dropped rows by table and reason.
 
     `notes` are lines of a validation report: properties of the release, and faults that are kept.
+    `dropped_of` has the dropped rows of each source, where a release has several.
     `files` counts the rows of every file, by its path within the release.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     dropped: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
+    dropped_of: dict[str, dict[tuple[str, str], tuple[int, str]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     files: dict[str, FileRows] = field(default_factory=dict)
 
@@ -49,16 +51,25 @@ class Reading:
         """The counts of a file, which the caller increments."""
         return self.files.setdefault(name, FileRows())
 
-    def drop(self, table: str, reason: str, sample: str, file: str | None = None) -> None:
+    def drop(
+        self,
+        table: str,
+        reason: str,
+        sample: str,
+        file: str | None = None,
+        source: str | None = None,
+    ) -> None:
         """Count a row of `table` that is dropped; the first sample of each reason is kept."""
-        count, first = self.dropped.get((table, reason), (0, sample))
-        self.dropped[table, reason] = (count + 1, first)
+        for dropped in (self.dropped, *([] if source is None else [self.dropped_of[source]])):
+            count, first = dropped.get((table, reason), (0, sample))
+            dropped[table, reason] = (count + 1, first)
         if file is not None:
             self.rows_of(file).not_read += 1
 
-    def drops(self) -> list[Dropped]:
-        """The dropped rows, for the table dropped."""
-        return [Dropped(*key, *value) for key, value in sorted(self.dropped.items())]
+    def drops(self, source: str | None = None) -> list[Dropped]:
+        """The dropped rows, all or those of a source, for the table dropped."""
+        dropped = self.dropped if source is None else self.dropped_of[source]
+        return [Dropped(*key, *value) for key, value in sorted(dropped.items())]
 
     def pass_over(self, file: Path, root: Path, reason: str) -> None:
         """Count the lines of a file that is not read, with the reason."""

@@ -142,3 +142,12 @@ def test_upkeep_and_two_writers_at_once(lake: str, capsys: pytest.CaptureFixture
     )
     assert arrow.read(lake, "graded_pairs").num_rows == 8
     call(capsys, "verify")
+
+
+@pytest.mark.usefixtures("store")
+def test_a_bucket_that_is_not_there_is_named_in_one_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["list", "lake=s3://absent/lake"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "/absent): NoSuchBucket: " in line and "\x1b" not in line

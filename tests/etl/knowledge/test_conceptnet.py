@@ -158,6 +158,12 @@ def test_lines_of_files(spark, tmp_path):
         assert samples[conceptnet.NO_WORD].startswith("a.csv: /a/[/r/IsA/,/c/en//,")
 
 
+def test_a_line_with_the_character_nul_is_a_sample_with_its_file(spark, tmp_path):
+    path = write(tmp_path / "a.csv", [GOOD["without"], "one\0column"])
+    (row,) = conceptnet.tally(read(spark, path)).collect()
+    assert row["sample"] == "a.csv: one\ufffdcolumn"
+
+
 def test_each_edge_is_kept_once_for_any_order_and_partitions(spark, tmp_path):
     weak = line("HasA", "/c/en/cat", "/c/en/tail", weight=0.5, surfaceText="[[a cat]] has [[tail]]")
     strong = line("HasA", "/c/en/cat", "/c/en/tail", weight=3)

@@ -34,6 +34,43 @@ def test_the_line_that_names_the_system_s_error_is_told(error: Exception, line: 
     assert storage_failure(error) == FULL.format(line)
 
 
+STORE = (
+    "the store failed ({}): {}; check lake= and the store's variables (address, region, "
+    "credentials; docs/lake.md), and run the same command again"
+)
+ARROW = "\x1b[31m↳\x1b[0m"  # red, as delta-rs shows causes
+
+
+@pytest.mark.parametrize(
+    ("text", "request_and_reason"),
+    [
+        (
+            f"Kernel error -> Generic S3 error\n {ARROW} Error performing list request\n"
+            f"  {ARROW} Error performing GET http://host:1/b?list-type=2&prefix=a in 3ms - Server "
+            f"returned non-2xx status code\n  {ARROW} 404 Not Found\n  {ARROW} <?xml?>\n<Error>"
+            "<Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message>"
+            "<BucketName>b</BucketName></Error>\n",
+            ("GET http://host:1/b", "NoSuchBucket: The specified bucket does not exist"),
+        ),
+        (
+            f"Generic S3 error\n {ARROW} Error performing GET http://host:1/b/lk/_last_checkpoint "
+            f"in 10s, after 10 retries, max_retries\n {ARROW} 10, retry_timeout\n  {ARROW} 180s  - "
+            f"HTTP error\n   {ARROW} tcp connect error\n    {ARROW} Connection refused "
+            "(os error 111)\n",
+            ("GET http://host:1/b/lk/_last_checkpoint", "Connection refused (os error 111)"),
+        ),
+        (
+            f"Generic HdfsObjectStore error\n {ARROW} IO error occurred while communicating\n",
+            ("Generic HdfsObjectStore error", "IO error occurred while communicating"),
+        ),
+    ],
+)
+def test_a_store_that_fails_is_told_with_the_request_and_its_answer(
+    text: str, request_and_reason: tuple[str, str]
+) -> None:
+    assert storage_failure(OSError(text)) == STORE.format(*request_and_reason)
+
+
 @pytest.mark.parametrize("error", [ValueError("rows"), OSError(errno.ENOENT, "no file", "a")])
 def test_other_errors_are_left_to_others(error: Exception) -> None:
     assert storage_failure(error) is None

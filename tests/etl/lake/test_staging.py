@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from etl.engine.sail import sail_location
 from etl.engine.spark import hadoop_location
+from etl.lake.errors import LakeError
 from etl.lake.schema import differences, named_types, type_name
 from etl.lake.staging import statistics
 from etl.lake.storage import escape, table_uri, unescape
@@ -129,6 +130,30 @@ def test_addresses(root, rust, hadoop):
     assert table_uri(root, "t") == rust
     assert hadoop_location(rust).replace("s3a://", "s3://") == hadoop.replace("s3a://", "s3://")
     assert sail_location(rust) == rust
+
+
+@pytest.mark.parametrize(
+    ("root", "character"),
+    [
+        ("l%20x", "%"),
+        ("l#x", "#"),
+        ("l?x", "\\?"),
+        ("l\\x", "\\\\\\\\"),
+        ("l\nx", "\\\\n"),
+        ("file:///l#x", "#"),
+        ("file:///l%23x", "#"),
+        ("s3://bucket/l#x", "#"),
+        ("s3://bucket/l?x", "\\?"),
+    ],
+)
+def test_characters_that_end_an_address_are_refused(root, character):
+    with pytest.raises(LakeError, match=f"has the character '{character}'.*another folder"):
+        table_uri(root, "t")
+
+
+def test_an_unknown_store_is_refused():
+    with pytest.raises(LakeError, match="no store is known by s4://; expected a folder, s3://"):
+        table_uri("s4://bucket/lake", "t")
 
 
 def test_types_that_hold_the_same_values_have_one_name():

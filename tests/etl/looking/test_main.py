@@ -222,6 +222,27 @@ def test_export_overwrites_on_request_alone(call, tmp_path):
     assert len(out.read_text().splitlines()) == 4
 
 
+def test_export_writes_the_file_that_a_link_names(call, tmp_path):
+    out, link = tmp_path / "o.tsv", tmp_path / "link.tsv"
+    out.write_text("mine")
+    link.symlink_to(out)
+    words = ("export", "amod_pairs", "format=tsv", f"out={link}")
+    assert call(*words)[0] == 2
+    assert call(*words, "overwrite=true")[0] == 0
+    assert link.is_symlink() and len(out.read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize("words", [[], ["overwrite=true"]])
+def test_export_leaves_devices_and_pipes_alone(call, tmp_path, words):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for out in (pipe, link):
+        code, _, err = call("export", "amod_pairs", "format=tsv", f"out={out}", *words)
+        assert code == 2 and "a device or a pipe; expected the name of a file" in err
+    assert pipe.is_fifo() and link.is_symlink()
+
+
 def test_export_of_nothing_is_a_failure(call, tmp_path):
     out = tmp_path / "o.tsv"
     code, _, err = call("export", "amod_pairs", "format=tsv", f"out={out}", "where=count > 99")
@@ -249,6 +270,8 @@ def test_export_of_nothing_is_a_failure(call, tmp_path):
         (["export", "amod_pairs", "format=tsv"], "missing setting 'out'"),
         (["export", "amod_pairs", "format=tsv", "out=/nowhere/x"], "no folder /nowhere"),
         (["export", "amod_pairs", "format=tsv", "out=/tmp"], "a folder"),
+        (["vacuum", "amod_pairs", "older_than=99999999999d"], "too long"),
+        (["vacuum", "amod_pairs", "older_than=9999999d"], "too long"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(lake, capsys, words, message):

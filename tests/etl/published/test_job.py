@@ -7,6 +7,8 @@ from conf import UserError
 from etl.lake import arrow
 from etl.lake.spark import Lake
 from etl.published.job import ImportSettings, Settings, import_published
+from tests.etl.published.test_nli import ROW as PAIR
+from tests.etl.published.test_nli import jsonl
 from tests.etl.published.test_sygns import ROW, write
 
 
@@ -37,6 +39,23 @@ def test_a_release_without_a_readable_row_replaces_nothing(tmp_path):
     with pytest.raises(UserError, match="no row of the files can be read: depth is no number"):
         import_published(settings)
     assert arrow.row_count(lake, "sygns") == 1 and not arrow.row_count(lake, "dropped")
+
+
+def test_what_is_dropped_of_a_source_stays_when_another_is_imported(tmp_path):
+    lake, unlabelled = str(tmp_path / "lake"), {**PAIR, "gold_label": "-"}
+    jsonl(tmp_path / "multinli" / "multinli_1.0_train.jsonl", PAIR, unlabelled)
+    jsonl(tmp_path / "snli" / "snli_1.0_train.jsonl", PAIR, unlabelled, unlabelled)
+
+    def dropped(*words: str) -> dict[str, int]:
+        import_published(conf.load(Settings, [*words, f"lake={lake}"]))
+        return {row["job"]: row["count"] for row in arrow.read(lake, "dropped").to_pylist()}
+
+    assert dropped(f"nli={tmp_path / 'multinli'}") == {"import_published/nli/mnli": 1}
+    both = {"import_published/nli/mnli": 1, "import_published/nli/snli": 2}
+    assert dropped(f"nli={tmp_path / 'snli'}") == both
+    assert dropped(f"nli={tmp_path}") == both
+    jsonl(tmp_path / "snli" / "snli_1.0_train.jsonl", PAIR)
+    assert dropped(f"nli={tmp_path / 'snli'}") == {"import_published/nli/mnli": 1}
 
 
 def test_no_release_in_the_settings():

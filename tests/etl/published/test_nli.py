@@ -13,6 +13,7 @@ SPLITS = ("train", "dev_matched", "dev_mismatched")
 
 
 def jsonl(path, *rows):
+    path.parent.mkdir(exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
@@ -70,6 +71,8 @@ def test_jsonl_has_priority_over_txt(tmp_path):
         ({"gold_label": "hidden"}, "no label"),
         ({"gold_label": "maybe"}, "label 'maybe'"),
         ({"sentence2": " "}, "empty sentence"),
+        ({"sentence1": None}, "empty sentence"),
+        ({"gold_label": None}, "no label"),
     ],
 )
 def test_rows_that_are_dropped(tmp_path, change, reason):
