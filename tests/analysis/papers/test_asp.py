@@ -9,6 +9,7 @@ from analysis.papers.asp.dataset import baseline_table, degree
 from analysis.papers.asp.models import correlation
 from analysis.papers.asp.sources import Asp
 from analysis.papers.published import load
+from analysis.rendering.blocks import Table
 from conf import UserError
 from etl.asp import TESTS
 from etl.asp.gold import HUMAN, PUBLISHED
@@ -143,6 +144,7 @@ def test_degree_examples_state_the_numbers_that_are_entailed(tmp_path, polarity,
     schema = table("asp_degree").schema
     arrow.append(str(tmp_path), "asp_degree", pa.Table.from_pylist(rows, schema), job="t")
     (block,) = degree.build(Asp(Lake(str(tmp_path), {"asp_degree": ("mine",)}), Runs()))
+    assert isinstance(block, Table)
     assert block.data.to_pylist()[0]["entailed for"] == text
 
 
