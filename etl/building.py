@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from conf import UserError, settings_hash
 from etl import engine
+from etl.declaration import RELEASED
 from etl.dropped import Dropped, write_dropped
 from etl.engine import EngineSettings
 from etl.lake import arrow
@@ -29,7 +30,6 @@ from etl.lake.spark import Blocks, Lake
 
 log = logging.getLogger("adnominal")
 
-_RELEASED = ("published", "published_tuning")
 _EDITION = re.compile(r"\w[\w.-]*")
 
 
@@ -113,7 +113,7 @@ def begin_build(job: str, settings: BuildSettings, rows: int = 0) -> Build:
 
 
 def _check_edition(name: str) -> None:
-    if name in _RELEASED:
+    if name in RELEASED:
         raise UserError(
             f"edition={name}: is the authors' release, which etl/import_published.py imports; give "
             "another name"

@@ -15,6 +15,9 @@ import pyarrow as pa
 
 from etl.lake.columns import Table
 
+RELEASED = ("published", "published_tuning", "published_wider")
+"""The editions of the authors' releases, which etl/import_published.py alone writes."""
+
 
 @dataclass(frozen=True)
 class Facts:

@@ -149,10 +149,12 @@ def explore(settings: Settings) -> None:
 
 def _print(sketches: Sketches, query: Query) -> None:
     answer = sketches.difference(query) if query.compares else sketches.sketch(query)
-    if not answer["rows"]:
+    unknown = answer.get("unknown", [])
+    if unknown or not answer["rows"]:
         near = ", ".join(answer["nearest"])
+        word = unknown[0] if unknown else query.word
         raise JobFailed(
-            f"no pairs of the {query.role} {query.word!r} with these filters"
+            f"no pairs of the {query.role} {word!r} with these filters"
             + (f"; spelt alike: {near}" if near else "; a lower floor= or other classes= may help")
         )
     print(tsv(answer["rows"]), end="")

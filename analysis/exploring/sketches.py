@@ -286,7 +286,8 @@ class Sketches:
     def difference(self, query: Query) -> dict[str, Any]:
         """The collocates of two words, or of a word in two corpora, by the measure's difference.
 
-        A collocate of one side alone has the measure 0 on the other. Rows stand from what speaks
+        A collocate of one side alone has the measure 0 on the other. Of several corpora a side has
+        its greatest measure, and the count beside it. Rows stand from what speaks
         most for the first side to what speaks most for the second; of more than `limit` the ones
         with the greatest difference on either side stay.
         """
@@ -323,7 +324,11 @@ class Sketches:
                     "class": self.lexicon.class_of(word) if partner == "adjective" else "",
                 }
             )
-        unknown = [word for word in (query.word, second_word) if not self._counts(query.role, word)]
+        unknown = [
+            word
+            for word, side in zip((query.word, second_word), sides, strict=True)
+            if not side.num_rows and not self._counts(query.role, word)
+        ]
         return {
             "rows": rows,
             "total": len(words),

@@ -7,6 +7,7 @@ from datetime import date
 
 from analysis.export.content import Content
 from analysis.papers.published import citation
+from etl.declaration import RELEASED
 from etl.lake import arrow
 from etl.registry import dataset
 
@@ -30,9 +31,9 @@ class About:
 
 
 def about(name: str, edition: str) -> About:
-    """The description of an edition; the names of released editions begin with ``published``."""
+    """The description of an edition, with the licence of the release or that of what is built."""
     declaration = dataset(name)
-    licence = declaration.published if edition.startswith("published") else declaration.built
+    licence = declaration.published if edition in RELEASED else declaration.built
     return About(
         f"{declaration.heading} ({edition})",
         declaration.summary,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,14 @@ from analysis.semantics.drs_matching import VARIANTS
 from analysis.semantics.evaluate import FORMS, Item, ItemScores, Summary, evaluate, summarise
 from analysis.semantics.prover import Outcome, Proving, provers
 from conf import UserError, setting
+from conf.checks import check_minimum
 from conf.numbers import percent
 from etl.lake import arrow
 from etl.sygns.fol import ParseError
+from etl.sygns.grammar import TAGS
+
+# A cell in quotes, as pandas writes one that holds quotes: "[""negation""]".
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,8 @@ class Settings:
             raise UserError(f"form is missing: expected form= with one of {', '.join(FORMS)}")
         if self.seconds <= 0:
             raise UserError(f"seconds={self.seconds:g}: expected more than 0")
+        check_minimum(self, 1, "workers")
+        check_minimum(self, 0, "rounding")
 
 
 def score(settings: Settings) -> None:
@@ -99,6 +106,7 @@ def score(settings: Settings) -> None:
         assert settings.gold and settings.predicted and settings.form
         form = settings.form
         items = text_items(Path(settings.gold), Path(settings.predicted), form)
+    out = _folder(settings.out)
     names = settings.prover
     if names == "auto":
         names = "none" if form == "drs" else "eprover"
@@ -122,59 +130,110 @@ def score(settings: Settings) -> None:
             proving.close()
     summaries = summarise(items, scores)
     print(report(summaries))
-    if settings.out is not None:
-        _write(Path(settings.out), items, scores, summaries)
+    if out is not None:
+        _write(out, items, scores, summaries)
+
+
+def _folder(out: str | None) -> Path | None:
+    """The folder for the scores, which is made before any work starts."""
+    if out is None:
+        return None
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"out={out}: {error.strerror}; expected a folder, or a new name") from error
+    return Path(out)
 
 
 def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
-    """The items of a gold and a predicted file.
+    """The items of a gold and a predicted file; a line ends at a line feed alone.
 
     Raises:
-        UserError: a file or a column is missing, or the numbers of lines differ.
+        UserError: a file or a column is missing; a file is not UTF-8; a line of a .tsv has another
+            number of cells than its header, a depth that is no number or unknown phenomena; or the
+            numbers of lines differ.
     """
     for path in (gold, predicted):
         if not path.is_file():
             raise UserError(f"{path}: no such file")
-    answers = predicted.read_text(encoding="utf-8-sig").splitlines()
-    rows: list[dict[str, str]]
+    answers = _lines(predicted)
     if gold.suffix == ".tsv":
-        with gold.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            if form not in (reader.fieldnames or ()):
-                raise UserError(
-                    f"{gold}: no column {form!r}; it has {', '.join(reader.fieldnames or ())}"
-                )
-            rows = list(reader)
+        items = _tsv_items(gold, form)
     else:
-        rows = [{form: line} for line in gold.read_text(encoding="utf-8-sig").splitlines()]
-    if len(rows) != len(answers):
+        items = [Item(line, "", str(number)) for number, line in enumerate(_lines(gold), 1)]
+    if len(items) != len(answers):
         raise UserError(
-            f"{gold} has {len(rows)} meanings, {predicted} {len(answers)}; expected as many lines"
+            f"{gold} has {len(items)} meanings, {predicted} {len(answers)}; expected as many lines"
         )
-    if not rows:
+    if not items:
         raise UserError(f"{gold}: no meanings")
-    return [
-        Item(
-            row[form],
-            prediction,
-            row.get("sentence_id") or row.get("id") or str(number),
-            row.get("sentence"),
-            int(row["depth"]) if row.get("depth", "").isdigit() else None,
-            _phenomena(row),
-        )
-        for number, (row, prediction) in enumerate(zip(rows, answers, strict=True), 1)
+    return [replace(item, predicted=answer) for item, answer in zip(items, answers, strict=True)]
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        lines = path.read_bytes().decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def _tsv_items(path: Path, form: str) -> list[Item]:
+    """The gold items, without predictions. Cells may be in quotes, blank lines are no items."""
+    names, *rows = [
+        [
+            match[1].replace('""', '"') if (match := _QUOTED.fullmatch(cell)) else cell
+            for cell in line.split("\t")
+        ]
+        for line in _lines(path) or [""]
     ]
+    if form not in names:
+        raise UserError(f"{path}: no column {form!r}; it has {', '.join(names)}")
+    items: list[Item] = []
+    for number, cells in enumerate(rows, 2):
+        if cells == [""]:
+            continue
+        try:
+            if len(cells) != len(names):
+                raise ValueError(f"{len(cells)} cells; expected {len(names)}, as in the header")
+            row = dict(zip(names, cells, strict=True))
+            item_id = row.get("sentence_id") or row.get("id") or str(len(items) + 1)
+            items.append(
+                Item(row[form], "", item_id, row.get("sentence"), _depth(row), _phenomena(row))
+            )
+        except ValueError as error:
+            raise UserError(f"{path}, line {number}: {error}") from error
+    return items
 
 
-def _phenomena(row: dict[str, str]) -> tuple[str, ...] | None:
+def _depth(row: Mapping[str, str]) -> int | None:
+    depth = row.get("depth") or None
+    if depth is not None and not depth.isdecimal():
+        raise ValueError(f"depth {depth!r}; expected a whole number, or nothing")
+    return None if depth is None else int(depth)
+
+
+def _phenomena(row: Mapping[str, str]) -> tuple[str, ...] | None:
     """From `phenomena` (a JSON list, or names with commas) or the published `tags` (name:yes)."""
     if "tags" in row:
         tags = row["tags"].split(";")
-        return tuple(tag.removesuffix(":yes") for tag in tags if tag.endswith(":yes"))
-    if "phenomena" not in row:
+        names = [tag.removesuffix(":yes") for tag in tags if tag.endswith(":yes")]
+    elif "phenomena" in row:
+        text = row["phenomena"]
+        try:
+            names = json.loads(text) if text.startswith("[") else text.replace(",", " ").split()
+        except (json.JSONDecodeError, RecursionError):
+            names = [text]
+    else:
         return None
-    text = row["phenomena"]
-    return tuple(json.loads(text) if text.startswith("[") else filter(None, text.split(",")))
+    if unknown := [name for name in names if name not in TAGS]:
+        raise ValueError(
+            f"phenomenon {unknown[0]!r}; expected a JSON list, or names with commas, of "
+            f"{', '.join(TAGS)}"
+        )
+    return tuple(names)
 
 
 def run_form(lake: str, run: str) -> str:
@@ -320,7 +379,6 @@ _percent = partial(percent, absent="-")
 def _write(
     out: Path, items: Sequence[Item], scores: Sequence[ItemScores], summaries: Sequence[Summary]
 ) -> None:
-    out.mkdir(parents=True, exist_ok=True)
     records = [summary.record() for summary in summaries]
     (out / "scores.json").write_text(
         json.dumps(records, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"

@@ -18,6 +18,8 @@ HUMAN = ("ordering", "booster", "diminisher", "negation", "comparative", "superl
 POLARITIES = ("positive", "negative")
 # The range of z in which curves are fitted: 60, 62 … 138.
 JUDGED = (60.0, 138.0)
+# By less a fit is flat: its threshold is far from every judged number.
+_LEAST_RISE = 0.05
 # The z at which the curve fitted to the published judgements crosses one half.
 PUBLISHED: Mapping[tuple[str, str], float] = {
     ("ordering", "positive"): 111.9,
@@ -56,39 +58,50 @@ class Fit:
         return 1 / (1 + math.exp(min(exponent, 700.0)))
 
 
-def scaled_shares(curve: Curve) -> dict[float, float]:
-    """The curve, scaled so that its least and greatest share in the judged range are 0 and 1.
+def extremes(curve: Curve) -> tuple[float, float]:
+    """The least and the greatest share at the even numbers of the judged range.
+
+    Only even numbers count, which are the numbers of the rows, even if all were asked for.
 
     Raises:
-        UserError: fewer than three judged numbers, or the same share at all of them.
+        UserError: fewer than three such numbers, or the same share at all of them.
     """
-    shares = [share for z, share in curve.items() if JUDGED[0] <= z <= JUDGED[1]]
+    shares = [share for z, share in curve.items() if _is_fitted(z)]
     if len(shares) < 3 or min(shares) == max(shares):
         raise UserError(
-            f"{len(shares)} judged numbers between {JUDGED[0]:g} and {JUDGED[1]:g} with shares "
-            f"{sorted(set(shares))[:3]}; expected at least three, not all judged alike"
+            f"{len(shares)} judged even numbers between {JUDGED[0]:g} and {JUDGED[1]:g} with "
+            f"shares {sorted(set(shares))[:3]}; expected at least three, not all judged alike"
         )
-    low, high = min(shares), max(shares)
+    return min(shares), max(shares)
+
+
+def scaled_shares(curve: Curve) -> dict[float, float]:
+    """The curve, scaled so that its `extremes` are 0 and 1.
+
+    Raises:
+        UserError: as `extremes` raises it.
+    """
+    low, high = extremes(curve)
     return {z: (share - low) / (high - low) for z, share in curve.items()}
+
+
+def _is_fitted(z: float) -> bool:
+    return JUDGED[0] <= z <= JUDGED[1] and z % 2 == 0
 
 
 def fit(test: str, polarity: str, curve: Curve) -> Fit:
     """The sigmoid fitted to the scaled shares of the judged range by least squares (appendix B).
 
-    Only even numbers count, which are the numbers of the rows, even if all were asked for.
-
     Raises:
-        UserError: too few judgements (`scaled_shares`); the fit does not converge; no scipy.
+        UserError: too few judgements (`extremes`); the fit does not converge; it is flat, or falls
+            where people's answers rise (`rises`); no scipy.
     """
     try:
         from scipy.optimize import curve_fit
     except ImportError as error:
         raise UserError("fitting judgements needs scipy; pip install 'adnominal[asp]'") from error
-    shares = scaled_shares(
-        {z: s for z, s in curve.items() if JUDGED[0] <= z <= JUDGED[1] and z % 2 == 0}
-    )
-    z = np.array(sorted(shares))
-    y = np.array([shares[number] for number in sorted(shares)])
+    shares = sorted((z, share) for z, share in scaled_shares(curve).items() if _is_fitted(z))
+    z, y = np.array(shares).T
     sign = 1.0 if rises(test, polarity) else -1.0
 
     def sigmoid(x: np.ndarray, threshold: float, slope: float) -> np.ndarray:
@@ -101,9 +114,17 @@ def fit(test: str, polarity: str, curve: Curve) -> Fit:
         )
     except RuntimeError as error:
         raise UserError(f"no sigmoid fits the judgements ({error})") from error
-    return Fit(
+    sigmoid_of_z = Fit(
         float(threshold) * 100, sign * float(slope) / 100, float(np.sqrt(covariance[0, 0])) * 100
     )
+    first, last = map(sigmoid_of_z.share, JUDGED)
+    if sign * (last - first) < _LEAST_RISE:
+        raise UserError(
+            f"the fitted share of yes is {first:.2f} at {JUDGED[0]:g} and {last:.2f} at "
+            f"{JUDGED[1]:g}; expected it to {'rise' if sign > 0 else 'fall'} by {_LEAST_RISE:g} or "
+            "more: look for yes and no exchanged, or positive and negative"
+        )
+    return sigmoid_of_z
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ empty ``answer`` to be filled with yes or no. Answers are pooled by (test, polar
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,46 +77,34 @@ def read_responses(
     Unanswered questions do not count.
 
     Raises:
-        UserError: no such file; missing columns; rows that cannot be interpreted (the message has
-            their number and the first of them); a judge's second answer to a question; no answer
-            at all.
+        UserError: no such file; no CSV in UTF-8; missing columns; rows that cannot be interpreted
+            (the message has their number and the first of them); a judge's second answer to a
+            question; no answer at all.
     """
-    required = {"test", "polarity", "z", "answer"}
     yes_counts: Counter[tuple[str, str, float]] = Counter()
     total: Counter[tuple[str, str, float]] = Counter()
     faults: list[str] = []
     answered: set[tuple[str, str]] = set()
-    try:
-        lines = path.open(encoding="utf-8-sig", newline="")
-    except OSError as error:
-        raise UserError(f"responses={path}: {error.strerror}") from error
-    with lines:
-        reader = csv.DictReader(lines)
-        missing = sorted(required - set(reader.fieldnames or ()))
-        if missing:
-            raise UserError(
-                f"responses={path}: no column {', '.join(missing)}; expected a sheet that "
-                "etl/judge_asp.py sheet=… wrote, with its answers filled in"
-            )
-        for row in reader:
-            answer = (row["answer"] or "").strip().lower()
-            if not answer:
-                continue
-            try:
-                key = (row["test"], row["polarity"], float(row["z"]))
-            except ValueError:
-                faults.append(f"line {reader.line_num}: z is {row['z']!r}")
-                continue
-            if key[0] not in HUMAN or key[1] not in POLARITIES or answer not in _ANSWERS:
-                faults.append(f"line {reader.line_num}: {key[0]}, {key[1]}, {answer!r}")
-                continue
-            question = (row.get("judge") or "", row.get("item_id") or "")
-            if all(question) and question in answered:
-                faults.append(f"line {reader.line_num}: judge {question[0]} answers it again")
-                continue
-            answered.add(question)
-            total[key] += 1
-            yes_counts[key] += _ANSWERS[answer]
+    for line, row in _answered_rows(path):
+        answer = row["answer"].strip().lower()
+        try:
+            z = float(row["z"])
+        except (TypeError, ValueError):
+            z = math.nan
+        if not math.isfinite(z):
+            faults.append(f"line {line}: z is {row['z']!r}")
+            continue
+        key = (row["test"], row["polarity"], z)
+        if key[0] not in HUMAN or key[1] not in POLARITIES or answer not in _ANSWERS:
+            faults.append(f"line {line}: {key[0]}, {key[1]}, {answer!r}")
+            continue
+        question = (row.get("judge") or "", row.get("item_id") or "")
+        if all(question) and question in answered:
+            faults.append(f"line {line}: judge {question[0]} answers it again")
+            continue
+        answered.add(question)
+        total[key] += 1
+        yes_counts[key] += _ANSWERS[answer]
     if faults:
         raise UserError(
             f"responses={path}: {len(faults)} rows not understood, first {faults[0]}; expected a "
@@ -128,6 +117,29 @@ def read_responses(
     for (test, polarity, z), count in total.items():
         shares.setdefault((test, polarity), {})[z] = yes_counts[test, polarity, z] / count
     return shares, total
+
+
+def _answered_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The number of each line with an answer, and its row."""
+    required = {"test", "polarity", "z", "answer"}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            reader = csv.DictReader(lines)
+            missing = sorted(required - set(reader.fieldnames or ()))
+            if missing:
+                raise UserError(
+                    f"responses={path}: no column {', '.join(missing)}; expected a sheet that "
+                    "etl/judge_asp.py sheet=… wrote, with its answers filled in"
+                )
+            for row in reader:
+                if (row["answer"] or "").strip():
+                    yield reader.line_num, row
+    except OSError as error:
+        raise UserError(f"responses={path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"responses={path}: not UTF-8 text; save it as CSV in UTF-8") from error
+    except csv.Error as error:
+        raise UserError(f"responses={path}: no CSV ({error})") from error
 
 
 def human_rows(

@@ -64,8 +64,8 @@ _CHAINS: Mapping[str, Mapping[int, float]] = {
     "train": {1: 76, 2: 113, 4: 113, 8: 123, 16: 51},
     "test": {1: 24, 2: 14, 4: 8},
 }
-# Where test words may stand nowhere in training, words that more than this share of the pairs has
-# stay in training: testing on "person" would cost it every kind of person.
+# Where no noun or hypernym of testing may be either in training, words that more than this share of
+# the pairs has stay in training: testing on "person" would cost it every kind of person.
 _HUB = 0.01
 _ATTEMPTS = 10
 

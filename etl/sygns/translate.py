@@ -37,14 +37,19 @@ NUMERALS = ("two", "three")
 
 
 def fol_to_drs(formula: Formula) -> Box:
-    """The structure with the same truth conditions as `formula`.
+    """The structure with the same truth conditions as the closed `formula`.
 
-    An implication outside a universal becomes an implication between boxes that introduces no
-    further referent.
+    Referents are numbered by appearance, one for each quantifier, since a box would hold a variable
+    that is used twice only once. An implication outside a universal becomes an implication between
+    boxes that introduces no further referent.
 
     Raises:
         ValueError: a universal whose body is no implication; no structure expresses it directly.
     """
+    return _box(rename(formula))
+
+
+def _box(formula: Formula) -> Box:
     referents: list[str] = []
     conditions: list[Condition] = []
 
@@ -59,16 +64,16 @@ def fol_to_drs(formula: Formula) -> Box:
                 referents.append(variable)
                 add(body)
             case Not(body):
-                conditions.append(Negation(fol_to_drs(body)))
+                conditions.append(Negation(_box(body)))
             case Or(parts):
                 left, *rest = parts
-                conditions.append(Disjunction(fol_to_drs(left), fol_to_drs(disjunction(rest))))
+                conditions.append(Disjunction(_box(left), _box(disjunction(rest))))
             case Implies(left, right):
-                conditions.append(Implication(fol_to_drs(left), fol_to_drs(right)))
+                conditions.append(Implication(_box(left), _box(right)))
             case All(variable, Implies(left, right)):
-                box = fol_to_drs(left)
+                box = _box(left)
                 conditions.append(
-                    Implication(Box((variable, *box.referents), box.conditions), fol_to_drs(right))
+                    Implication(Box((variable, *box.referents), box.conditions), _box(right))
                 )
             case All(variable, body):
                 raise ValueError(f"all {variable} without an implication has no box of its own")
@@ -171,7 +176,7 @@ def _head(term: Term) -> str:
 
 
 def fol_to_vf(formula: Formula) -> Term:
-    """A variable-free term with the same truth conditions.
+    """A variable-free term with the same truth conditions as the closed `formula`.
 
     The formula is interpreted as a sentence of the fragment: each quantifier below the first
     relates its variable to the one variable above it. A conjunction does not show where the
@@ -184,7 +189,7 @@ def fol_to_vf(formula: Formula) -> Term:
     Raises:
         ValueError: a formula outside the fragment, such as one with three variables in an atom.
     """
-    operator, x, restrictor, scope = _quantifier(formula)
+    operator, x, restrictor, scope = _quantifier(rename(formula))
     if scope is None:
         restrictor, scope = restrictor[:1], restrictor[1:]
     if not scope:

@@ -25,7 +25,7 @@ from analysis.rendering.figures import Channels, Plot
 from analysis.rows import lists, places, schema, where_equal
 from conf import UserError
 from etl.asp import ENTAILMENT
-from etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, fit, rises
+from etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, extremes, fit
 from etl.lake import arrow
 
 # Which tests a figure of the paper shows.
@@ -47,16 +47,16 @@ def human_curves(lake: str, source: str) -> pa.Table:
     greatest share, as the shares were scaled for it (appendix B).
 
     Raises:
-        UserError: no judgements of the source.
+        UserError: no judgements of the source, or too few to be fitted.
     """
     panels = _panels(lake, source)
     rows = []
-    for panel in _PANELS:
-        judged = [row for row in panels.get(panel, ()) if JUDGED[0] <= row["z"] <= JUDGED[1]]
-        shares = [row["share"] for row in judged]
+    for panel in (panel for panel in _PANELS if panel in panels):
+        judged = [row for row in panels[panel] if JUDGED[0] <= row["z"] <= JUDGED[1]]
+        low, high = extremes({row["z"]: row["share"] for row in judged})
         for row in judged:
             same = {"test": panel[0], "polarity": panel[1], "z": row["z"], "n": row["n"]}
-            scaled = min(shares) + (max(shares) - min(shares)) * row["fit"]
+            scaled = low + (high - low) * row["fit"]
             rows.append({**same, "answer": "people", "share": row["share"]})
             rows.append({**same, "answer": "people, fitted", "share": scaled})
     return pa.Table.from_pylist(rows, _CURVE)
@@ -117,10 +117,9 @@ class Answers:
 def _fit(test: str, polarity: str, curve: Mapping[float, tuple[float, int]]) -> Fit | None:
     """The curve's sigmoid; None where answers are all alike, or fall where people's rise."""
     try:
-        sigmoid = fit(test, polarity, {z: share for z, (share, _) in curve.items()})
+        return fit(test, polarity, {z: share for z, (share, _) in curve.items()})
     except UserError:
         return None
-    return sigmoid if (sigmoid.slope > 0) == rises(test, polarity) else None
 
 
 def model_curves(answers: Answers) -> pa.Table:
@@ -142,7 +141,7 @@ def model_curves(answers: Answers) -> pa.Table:
         sigmoid = _fit(test, polarity, curve)
         if sigmoid is None:
             continue
-        low, high = (end(share for share, _ in judged.values()) for end in (min, max))
+        low, high = extremes({z: share for z, (share, _) in judged.items()})
         name = f"{answers.model}, fitted"
         rows += [
             {**same, "answer": name, "z": z, "share": low + (high - low) * sigmoid.share(z), "n": n}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -78,22 +79,34 @@ def degree(page: Asp) -> list[Block]:
         rows = seeded_order(groups[key].values(), seed, lambda rows: rows[0]["item_id"])[0]
         example = seeded_order(rows, seed, lambda row: row["item_id"])[0]
         alphas = [row["alpha"] for row in rows]
-        entailed = [row["alpha"] for row in rows if row["label"] == ENTAILMENT]
-        bound = "no α"
-        if entailed:
-            edge = f"≥ {min(entailed):g}" if rises(*key) else f"≤ {max(entailed):g}"
-            bound = f"α {edge} {example['unit']}"
+        entailed = _entailed_range({row["alpha"]: row["label"] for row in rows}, rises(*key))
         examples.append(
             {
                 "test": key[0],
                 "premise": example["premise"],
                 "hypothesis": example["hypothesis"],
-                "entailed for": bound,
+                "entailed for": f"α {entailed} {example['unit']}" if entailed else "no α",
                 "numbers asked": f"{min(alphas):g} to {max(alphas):g}",
             }
         )
     caption = f"A group of numbers of each test and polarity, drawn from edition {edition}"
     return [Table(caption, pa.Table.from_pylist(examples))]
+
+
+def _entailed_range(labels: Mapping[float, str], rises: bool) -> str:
+    """The entailed numbers, as "≥ 295" up to the last or "≤ 65" from the first, or else as runs."""
+    runs = [
+        [alpha for alpha, _ in run]
+        for label, run in groupby(sorted(labels.items()), key=lambda item: item[1])
+        if label == ENTAILMENT
+    ]
+    if len(runs) == 1 and rises and runs[0][-1] == max(labels):
+        return f"≥ {runs[0][0]:g}"
+    if len(runs) == 1 and not rises and runs[0][0] == min(labels):
+        return f"≤ {runs[0][-1]:g}"
+    return ", ".join(
+        " to ".join(f"{end:g}" for end in dict.fromkeys((run[0], run[-1]))) for run in runs
+    )
 
 
 def baseline_table(lake: str, table: str, edition: str, paper_table: str = "table 3") -> pa.Table:

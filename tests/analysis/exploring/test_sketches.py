@@ -171,5 +171,9 @@ def test_the_command_prints_the_rows_of_the_view(
 def test_no_rows_is_an_error_with_a_way_out(
     lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["explore", f"lake={lake}", "noun=dor", f"cache={tmp_path}"]) == 1
-    assert "spelt alike: door" in capsys.readouterr().err
+    arguments = ["explore", f"lake={lake}", f"cache={tmp_path}"]
+    for query in (["noun=dor"], ["noun=key", "other=dor"], ["noun=dor", "other=key"]):
+        assert main([*arguments, *query]) == 1
+        printed = capsys.readouterr()
+        assert not printed.out
+        assert "no pairs of the noun 'dor' with these filters; spelt alike: door" in printed.err

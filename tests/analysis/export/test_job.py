@@ -14,8 +14,13 @@ import yaml
 
 import conf
 from analysis.export.job import Settings, export
+from analysis.export.sources import about
 from conf import UserError
+from etl.declaration import RELEASED
+from etl.published.asp import TUNING, WIDER
+from etl.published.reading import EDITION as PUBLISHED
 from etl.published.sygns import read as read_release
+from etl.registry import dataset
 from tests.analysis.export.conftest import EDITION, put
 
 
@@ -110,6 +115,15 @@ def test_the_tsv_is_read_as_the_release_is(small_lake, tmp_path):
     row = next(r for r in reading.tables["sygns"].to_pylist() if r["depth"] == 0)
     assert row["phenomena"] == ["sbj_quant", "negation"]
     assert row["polarity_vf"][1] == {"word": "run", "direction": "down"}
+
+
+def test_only_the_releases_have_their_licence():
+    assert {PUBLISHED, TUNING, WIDER} == set(RELEASED)
+    declaration = dataset("asp")
+    assert declaration.published.name != declaration.built.name
+    licences = {name: about("asp", name).licence for name in (*RELEASED, "published2", "clean")}
+    released, built = declaration.published.name, declaration.built.name
+    assert licences == dict.fromkeys(RELEASED, released) | {"published2": built, "clean": built}
 
 
 def test_published_rows_come_back_byte_for_byte(shared_data, tmp_path):

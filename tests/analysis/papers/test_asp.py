@@ -3,16 +3,20 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from analysis.editions import Lake
 from analysis.papers.asp import curves as asp
-from analysis.papers.asp.dataset import baseline_table
+from analysis.papers.asp.dataset import baseline_table, degree
 from analysis.papers.asp.models import correlation
+from analysis.papers.asp.sources import Asp
 from analysis.papers.published import load
+from analysis.rendering.blocks import Table
 from conf import UserError
 from etl.asp import TESTS
 from etl.asp.gold import HUMAN, PUBLISHED
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published.asp import read
+from training.finished_runs import Runs
 
 
 def answers(threshold: float, rises: bool = True, model: str = "M") -> asp.Answers:
@@ -93,9 +97,6 @@ def test_human_curves_and_thresholds(release):
         asp.curves_figure(both, 9)
 
 
-LATER = [(100.0, 0.4, 0.5), (138.0, 0.8, 1.0)]
-
-
 def test_human_curves_of_a_small_table(tmp_path):
     rows = [
         {"test": "ordering", "polarity": "positive", "z": z, "share": share, "fit": fit}
@@ -104,6 +105,7 @@ def test_human_curves_of_a_small_table(tmp_path):
             (58.0, 0.9, 0.0),
             (60.0, 0.2, 0.0),
             (100.0, 0.4, 0.5),
+            (101.0, 1.0, 0.5),
             (138.0, 0.8, 1.0),
         ]
     ]
@@ -113,11 +115,37 @@ def test_human_curves_of_a_small_table(tmp_path):
     assert [(r["z"], r["share"]) for r in curve_rows if r["answer"] == "people"] == [
         (60.0, 0.2),
         (100.0, 0.4),
+        (101.0, 1.0),
         (138.0, 0.8),
     ]
     assert [r["share"] for r in curve_rows if r["answer"] == "people, fitted"] == pytest.approx(
-        [0.2, 0.5, 0.8]
+        [0.2, 0.5, 0.5, 0.8]  # the curve is scaled by even numbers, whose greatest share is 0.8
     )
+
+
+@pytest.mark.parametrize(
+    ("polarity", "entailed", "text"),
+    [
+        ("positive", (3, 4), "α ≥ 3 cm"),
+        ("positive", (1, 2), "α 1 to 2 cm"),
+        ("positive", (0, 3, 4), "α 0, 3 to 4 cm"),
+        ("negative", (0, 1), "α ≤ 1 cm"),
+        ("negative", (1, 2), "α 1 to 2 cm"),
+        ("negative", (), "no α"),
+    ],
+)
+def test_degree_examples_state_the_numbers_that_are_entailed(tmp_path, polarity, entailed, text):
+    rows = [
+        {"item_id": f"{alpha}", "test": "ordering", "variant": "base", "group": 0, "unit": "cm"}
+        | {"polarity": polarity, "alpha": float(alpha), "premise": "P.", "hypothesis": "H."}
+        | {"label": "entailment" if alpha in entailed else "not_entailment", "edition": "mine"}
+        for alpha in range(5)
+    ]
+    schema = table("asp_degree").schema
+    arrow.append(str(tmp_path), "asp_degree", pa.Table.from_pylist(rows, schema), job="t")
+    (block,) = degree.build(Asp(Lake(str(tmp_path), {"asp_degree": ("mine",)}), Runs()))
+    assert isinstance(block, Table)
+    assert block.data.to_pylist()[0]["entailed for"] == text
 
 
 def test_correlation_as_scipy_has_it():

@@ -87,6 +87,8 @@ def test_published_tags_are_understood(tmp_path):
         ("gold={gold} predicted={predicted}", "form is missing: expected form= with one of fol"),
         ("form=vf gold={gold} predicted={predicted} seconds=0", "expected more than 0"),
         ("form=fol gold={predicted} predicted={predicted}", "a gold meaning cannot be read"),
+        ("form=vf gold={gold} predicted={predicted} workers=-1", "workers=-1: expected 1 or more"),
+        ("form=vf gold={gold} predicted={predicted} rounding=-1", "rounding=-1: expected 0 or"),
     ],
 )
 def test_mistakes_of_the_user(files, arguments, message):
@@ -94,6 +96,59 @@ def test_mistakes_of_the_user(files, arguments, message):
     words = arguments.format(gold=gold, predicted=predicted).split()
     with pytest.raises(UserError, match=message):
         score(conf.load(Settings, words))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("b\ttwo dogs ran\t0\t[]\t", "b\ttwo dogs ran\t", "line 3: 3 cells; expected 5, as in the"),
+        (
+            "[]",
+            "[bad",
+            r"line 3: phenomenon '\[bad'; expected a JSON list, or names with commas, of",
+        ),
+        ("[]", "quantity", "line 3: phenomenon 'quantity'"),
+        ("[]", "[7]", "line 3: phenomenon 7"),
+        ("ran\t0\t[]", "ran\t0.0\t[]", "line 3: depth '0.0'; expected a whole number"),
+        ("two", "tw\xf6", "not UTF-8 at byte 115"),
+    ],
+)
+def test_lines_that_are_no_rows_are_named(files, old, new, message):
+    gold, predicted = files
+    gold.write_bytes(GOLD.replace(old, new).encode("latin-1"))
+    with pytest.raises(UserError, match=message):
+        text_items(gold, predicted, "vf")
+
+
+def test_cells_in_quotes_are_read(files):
+    import pandas as pd
+
+    gold, predicted = files
+    items = text_items(gold, predicted, "vf")
+    frame = pd.read_csv(gold, sep="\t")
+    frame.to_csv(gold, sep="\t", index=False)
+    assert '"[""sbj_quant"", ""adjective""]"' in gold.read_text()
+    assert text_items(gold, predicted, "vf") == items
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x0c"])
+def test_a_line_ends_at_a_line_feed_alone(files, mark, end):
+    gold, predicted = files
+    predicted.write_bytes(f"ALL CAT{mark}RUN{end}TWO DOG RUN{end}".encode())
+    gold.write_bytes(GOLD.replace("CAT WILD", f"CAT{mark}WILD").replace("\n", end).encode())
+    assert [(item.gold, item.predicted) for item in text_items(gold, predicted, "vf")] == [
+        (f"ALL AND CAT{mark}WILD RUN", f"ALL CAT{mark}RUN"),
+        ("TWO DOG RUN", "TWO DOG RUN"),
+    ]
+
+
+def test_a_file_in_place_of_the_folder_is_noticed_before_any_work(files, monkeypatch):
+    gold, predicted = files
+    monkeypatch.setattr("analysis.semantics.job.evaluate", lambda *_, **__: pytest.fail("worked"))
+    arguments = [f"gold={gold}", f"predicted={predicted}", "form=vf", f"out={gold}"]
+    with pytest.raises(UserError, match="File exists"):
+        score(conf.load(Settings, arguments))
 
 
 def test_predictions_of_a_run(tmp_path):

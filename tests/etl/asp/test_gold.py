@@ -5,7 +5,7 @@ import math
 import pytest
 
 from conf import UserError
-from etl.asp.gold import Gold, fit, published_gold, scaled_shares
+from etl.asp.gold import Gold, extremes, fit, published_gold, scaled_shares
 
 pytest.importorskip("scipy")
 
@@ -39,6 +39,23 @@ def test_too_few_judgements_are_refused():
         scaled_shares({80.0: 0.1, 200.0: 0.5})
     with pytest.raises(UserError, match="not all judged alike"):
         scaled_shares({80.0: 0.5, 90.0: 0.5, 100.0: 0.5})
+
+
+def test_odd_numbers_do_not_scale_the_shares():
+    judged = {60.0: 0.2, 100.0: 0.5, 101.0: 1.0, 103.0: 0.0, 138.0: 0.8, 140.0: 0.9}
+    assert extremes(judged) == (0.2, 0.8)
+    assert scaled_shares(judged)[100.0] == pytest.approx(0.5)
+    with pytest.raises(UserError, match="0 judged even numbers between 60 and 138"):
+        scaled_shares({61.0: 0.1, 81.0: 0.3, 101.0: 0.9})
+
+
+@pytest.mark.parametrize("cut", [62, 66, 101, 136])
+@pytest.mark.parametrize(("polarity", "direction"), [("positive", "rise"), ("negative", "fall")])
+def test_a_fit_against_the_scale_is_refused(polarity, direction, cut):
+    # Near the ends of the range, the fit to such answers is flat instead of turned round.
+    shares = {float(z): 0.1 + 0.8 * ((z < cut) == (direction == "rise")) for z in range(60, 140, 2)}
+    with pytest.raises(UserError, match=f"expected it to {direction} by 0.05 or more: look for"):
+        fit("ordering", polarity, shares)
 
 
 def test_thresholds_and_extrapolation():

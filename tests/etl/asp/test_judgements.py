@@ -39,6 +39,8 @@ def test_a_sheet_is_written_and_its_answers_are_read(tmp_path):
     [
         (["x", "ordering", "positive", "80", "p", "h", "1", "maybe"], "1 rows not understood"),
         (["x", "ordering", "positive", "eighty", "p", "h", "1", "yes"], "z is 'eighty'"),
+        (["x", "ordering", "positive", "nan", "p", "h", "1", "yes"], "line 2: z is 'nan'"),
+        (["x", "ordering", "positive", "-inf", "p", "h", "1", "yes"], "line 2: z is '-inf'"),
         (["x", "argument", "positive", "80", "p", "h", "1", "yes"], "line 2: argument"),
         (["x", "ordering", "positive", "80", "p", "h", "1", ""], "no answers"),
     ],
@@ -71,7 +73,7 @@ def test_a_question_is_answered_once_by_each_judge(tmp_path):
 
 
 def test_curves_that_cannot_be_fitted_are_named():
-    with pytest.raises(UserError, match="source=mine, ordering, positive: 1 judged numbers"):
+    with pytest.raises(UserError, match="source=mine, ordering, positive: 1 judged even numbers"):
         human_rows({("ordering", "positive"): {80.0: 0.5}}, {}, "mine")
     with pytest.raises(UserError, match="source=published: expected another name"):
         conf.load(Settings, ["responses=r.csv", "source=published"])
@@ -83,6 +85,23 @@ def test_a_missing_file_or_column_is_reported(tmp_path):
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match="no column answer, polarity, test, z"):
         read_responses(tmp_path / "other.csv")
+
+
+def test_a_file_that_is_no_csv_in_utf_8_is_reported(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_bytes(",".join(COLUMNS).encode() + b"\nx,ordering,positive,80,\xff,h,1,yes\n")
+    with pytest.raises(UserError, match="not UTF-8 text"):
+        read_responses(path)
+    path.write_text(",".join(COLUMNS) + f"\n{'x' * 200_000},ordering,positive,80,p,h,1,yes\n")
+    with pytest.raises(UserError, match=r"no CSV \(field larger"):
+        read_responses(path)
+
+
+def test_judgements_against_the_scale_are_refused(tmp_path):
+    pytest.importorskip("scipy")
+    exchanged = {float(z): float(z < 101) for z in range(60, 140, 2)}
+    with pytest.raises(UserError, match=r"mine, ordering, positive: .* 1\.00 at 60 and 0\.00 at"):
+        human_rows({("ordering", "positive"): exchanged}, {}, "mine")
 
 
 @pytest.mark.parametrize(

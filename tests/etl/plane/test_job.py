@@ -234,6 +234,7 @@ def test_mistakes_of_the_user(argument, message):
     [
         ("published", "is the authors' release"),
         ("published_tuning", "is the authors' release"),
+        ("published_wider", "is the authors' release"),
         ("my ed/1", "edition=my ed/1: expected letters, digits"),
         ("../x", "expected letters"),
     ],

@@ -80,6 +80,12 @@ def test_the_published_rows(shared_data):
             pair = parse(test, r["premise"], r["hypothesis"], words)
             assert labels.name(labels.entails(pair, words)) == r["label"]
     assert len({r["item_id"] for r in rows}) == 8000
+    parts = Counter(
+        r["part"]
+        for r in reading.tables["asp_splits"].to_pylist()
+        if (r["edition"], r["scheme"]) == ("published", "adjectives")
+    )
+    assert parts == {"test": 4914, "leaking": 3086}  # as docs/asp.md has it
     ordering = [
         (r["premise"], r["hypothesis"], r["label"]) for r in rows if r["test"] == "ordering"
     ]

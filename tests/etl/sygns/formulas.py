@@ -11,13 +11,20 @@ NAMES = st.sampled_from(["dog", "run", "two", "chase", "small"])
 
 @st.composite
 def formulas(draw: st.DrawFn, bound: int = 0, size: int = 4) -> fol.Formula:
-    """A formula whose free variables are at most the first `bound` of x1, x2, …: closed with 0."""
-    kinds = ["all", "exists"] if bound == 0 else ["atom", "not", "and", "or", "implies", "exists"]
+    """A formula whose free variables are at most the first `bound` of x1, x2, …: closed with 0.
+
+    A quantifier may use a variable again, beside another quantifier or inside it.
+    """
+    connectives = ["not", "and", "or", "implies"]
+    kinds = ["all", "exists"] if bound == 0 else ["atom", *connectives, "exists", "every"]
     kind = draw(st.sampled_from(["atom"] if bound and not size else kinds))
     smaller = max(size - 1, 0)
-    if kind in ("all", "exists"):
-        variable = f"x{bound + 1}"
-        body = draw(formulas(bound + 1, smaller))
+    if kind in ("all", "exists", "every"):
+        number = draw(st.integers(1, bound + 1))
+        variable, bound = f"x{number}", max(bound, number)
+        body = draw(formulas(bound, smaller))
+        if kind == "every":
+            return fol.All(variable, fol.Implies(body, draw(formulas(bound, smaller))))
         return (fol.All if kind == "all" else fol.Exists)(variable, body)
     if kind == "atom":
         names = st.sampled_from([f"x{i + 1}" for i in range(bound)])

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from etl.sygns import drs, fol, vf
 from etl.sygns.fol import ParseError
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
 from etl.sygns.translate import drs_to_fol, fol_to_drs, fol_to_vf, vf_to_fol
-from tests.etl.sygns.formulas import boxes
+from tests.etl.sygns.formulas import NAMES, boxes, formulas
 
 SENTENCES = [
     ("exists x1.(dog(x1) & run(x1))", "b1 REF x1 [SEP] b1 dog x1 [SEP] b1 run x1"),
@@ -29,6 +30,60 @@ def test_formula_to_structure_and_back(formula, clauses):
 def test_referents_come_before_conditions():
     formula = "exists x1.(dog(x1) & exists x2.(cat(x2) & see(x1,x2)))"
     assert drs.text(fol_to_drs(fol.parse(formula))).startswith("b1 REF x1 [SEP] b1 REF x2")
+
+
+Model = frozenset[tuple[str, tuple[int, ...]]]
+ENTITIES = (0, 1)
+MODELS = st.frozensets(
+    st.tuples(NAMES, st.lists(st.sampled_from(ENTITIES), min_size=1, max_size=2).map(tuple))
+)
+
+
+def is_true(formula: fol.Formula, model: Model, values: dict[str, int]) -> bool:
+    """Whether the model, which is the set of its facts, makes the formula true."""
+    match formula:
+        case fol.Atom(predicate, arguments):
+            return (predicate, tuple(values[name] for name in arguments)) in model
+        case fol.Not(body):
+            return not is_true(body, model, values)
+        case fol.And(parts):
+            return all(is_true(part, model, values) for part in parts)
+        case fol.Or(parts):
+            return any(is_true(part, model, values) for part in parts)
+        case fol.Implies(left, right):
+            return not is_true(left, model, values) or is_true(right, model, values)
+        case fol.Exists(name, body):
+            return any(is_true(body, model, {**values, name: entity}) for entity in ENTITIES)
+        case fol.All(name, body):
+            return all(is_true(body, model, {**values, name: entity}) for entity in ENTITIES)
+
+
+@given(formulas(), st.lists(MODELS, min_size=3, max_size=3))
+def test_a_structure_is_true_where_its_formula_is(formula, models):
+    try:
+        box = fol_to_drs(formula)
+    except ValueError:
+        assume(False)
+    assert drs.parse(drs.text(box)) == box
+    for model in models:
+        assert is_true(drs_to_fol(box), model, {}) == is_true(formula, model, {})
+
+
+@pytest.mark.parametrize(
+    ("formula", "clauses"),
+    [
+        (
+            "exists x1.dog(x1) & exists x1.cat(x1)",
+            "b1 REF x1 [SEP] b1 REF x2 [SEP] b1 dog x1 [SEP] b1 cat x2",
+        ),
+        (
+            "exists x3.(dog(x3) & exists x3.cat(x3))",
+            "b1 REF x1 [SEP] b1 REF x2 [SEP] b1 dog x1 [SEP] b1 cat x2",
+        ),
+    ],
+)
+def test_a_variable_used_twice_becomes_two_referents(formula, clauses):
+    assert drs.text(fol_to_drs(fol.parse(formula))) == clauses
 
 
 @given(boxes())
@@ -68,6 +123,7 @@ def test_terms_that_do_not_fit_their_position(term, message):
         "exists x1.(dog(x1) & exists x2.cat(x2))",
         "all x1.dog(x1)",
         "exists x1.(dog(x1) & exists x2.(cat(x2) & exists x3.(fox(x3) & see(x1,x3))))",
+        "exists x1.(dog(x1) & all x1.(cat(x1) -> see(x1,x1)))",
     ],
 )
 def test_formulas_outside_the_variable_free_fragment(formula):
