@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conf import UserError
+from conf.delimited import rows_of, text_of
 from etl.asp.degree import Degree
 from etl.asp.gold import HUMAN, POLARITIES, Curve, fit
 from etl.draws import draw
@@ -120,26 +121,11 @@ def read_responses(
 
 
 def _answered_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The number of each line with an answer, and its row."""
-    required = {"test", "polarity", "z", "answer"}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.DictReader(lines)
-            missing = sorted(required - set(reader.fieldnames or ()))
-            if missing:
-                raise UserError(
-                    f"responses={path}: no column {', '.join(missing)}; expected a sheet that "
-                    "etl/judge_asp.py sheet=… wrote, with its answers filled in"
-                )
-            for row in reader:
-                if (row["answer"] or "").strip():
-                    yield reader.line_num, row
-    except OSError as error:
-        raise UserError(f"responses={path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"responses={path}: not UTF-8 text; save it as CSV in UTF-8") from error
-    except csv.Error as error:
-        raise UserError(f"responses={path}: no CSV ({error})") from error
+    """The rows with an answer, each with the line that it begins on."""
+    name = f"responses={path}"
+    for line, row in rows_of(text_of(path, name), name, ("test", "polarity", "z", "answer")):
+        if row["answer"].strip():
+            yield line, row
 
 
 def human_rows(

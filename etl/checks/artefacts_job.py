@@ -83,9 +83,12 @@ def _rows_of_file(path: Path) -> Iterator[Mapping[str, Any]]:
     except OSError as error:
         raise UserError(f"file={path}: {error.strerror}") from error
     with lines:
-        tabs = "\t" in lines.readline()
-        lines.seek(0)
-        if tabs:  # where quotes are text, as import_pairs reads them
-            yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        else:
-            yield from csv.DictReader(lines)
+        try:
+            tabs = "\t" in lines.readline()
+            lines.seek(0)
+            if tabs:  # where quotes are text, as import_pairs reads them
+                yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            else:
+                yield from csv.DictReader(lines)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise UserError(f"file={path}: no table in UTF-8: {error}") from error

@@ -72,6 +72,14 @@ def test_a_file_with_semicolons_is_refused(tmp_path):
         run(conf.load(Settings, [f"file={path}"]))
 
 
+@pytest.mark.parametrize("row", [b"caf\xe9,a,b", b"x" * 200_000])
+def test_a_file_that_is_no_table_in_utf_8_is_refused(tmp_path, row):
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(b"premise,hypothesis,label\n" + row + b"\n")
+    with pytest.raises(UserError, match=rf"^file={path}: no table in UTF-8: "):
+        run(conf.load(Settings, [f"file={path}"]))
+
+
 def test_baselines():
     result = baselines(["entailment"] * 26 + ["not_entailment"] * 54 + ["discard"])
     assert (result.rows, result.entailments, result.majority) == (80, 26, 67.5)
