@@ -242,7 +242,8 @@ class Extraction:
             pairs = results.once(pairs, new)
             repeats = results.kind(rows, "digest").count() - new.count()
         if settings.keep_text:
-            self._append("sentences", results.sentences_of(rows, settings.name, new), commit)
+            sentences = results.sentences_of(rows, settings.name, new, settings.deduplicate)
+            self._append("sentences", sentences, commit)
         if settings.examples:
             self._commit_examples(rows, commit)
         if settings.further_relations:
