@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from conf import JobFailed, UserError, settings_hash
-from etl.amod import plan
+from etl.amod import novel, plan
 from etl.amod.plan import Entry
 from etl.amod.settings import Settings, decisive
 from etl.amod.staging import Staging
@@ -224,6 +224,7 @@ class Corpus:
                 )
                 if emptied.skipped:
                     self.refuse_restarted()
+        novel.forget(self.root, self.name, self.job)
         self.staging.forget_all()
         self._restart_number = number
         self.app = self._app()

@@ -140,7 +140,7 @@ class Extraction:
         state = self.lake.transaction_version("amod_files", self.corpus.app) or 0
         ledger = self.corpus.ledger()
         distinct = self._derive(ledger, state)
-        if self.settings.novel and distinct:
+        if distinct:
             self._propose_novel()
         read = {entry.path for _, entries in waves for entry in entries}
         self._report(ledger, read, distinct, time.monotonic() - started)
@@ -394,7 +394,11 @@ class Extraction:
             self._replace(name, rows, commit, allow_empty=True)
 
     def _propose_novel(self) -> None:
+        """Propose the pairs of novel=; without it, renew the counts of those of an earlier run."""
         settings = self.settings
+        if not settings.novel:
+            novel.renew(settings.lake, settings.name, self.corpus.job)
+            return
         pairs = novel.propose(
             settings.lake, settings.name, settings.novel, settings.novel_least, settings.seed
         )

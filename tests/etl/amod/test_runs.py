@@ -196,3 +196,18 @@ def test_a_restart_without_pairs_leaves_none(run: Run, parts: Path, tmp_path: Pa
         run("restart=true")
     for table in ("amod_pairs", "amod_association", "amod_by_adjective", "amod_examples"):
         assert arrow.read(str(tmp_path / "lake"), table).num_rows == 0, table
+
+
+def test_the_list_novel_follows_the_corpus(run: Run, parts: Path, tmp_path: Path) -> None:
+    def listed() -> dict[tuple[str, str], int]:
+        rows = arrow.read(str(tmp_path / "lake"), "listed_counts").to_pylist()
+        return {(row["adjective"], row["noun"]): row["amod"] for row in rows}
+
+    add(parts, "n.gz")
+    run("novel=9", "novel_least=1")
+    assert listed() == {("old", "key"): 0, ("false", "coin"): 0, ("small", "coin"): 0}
+    write_part(parts / "o.gz", [("old", "key")] * 3)
+    run()
+    assert listed() == {("old", "key"): 1, ("false", "coin"): 0, ("small", "coin"): 0}
+    run("restart=true")
+    assert listed() == {}
