@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from conf import UserError, settings_hash
-from etl.amod import plan
+from conf import JobFailed, UserError, settings_hash
+from etl.amod import novel, plan
 from etl.amod.plan import Entry
 from etl.amod.settings import Settings, decisive
 from etl.amod.staging import Staging
 from etl.corpora.inputs import InputFile
 from etl.lake import arrow
+from etl.lake.errors import LakeConflict
 from etl.lake.spark import Lake
 from etl.lake.tables import table as declaration
 
-# What restart=true empties; the counts last.
+# What restart=true empties. The counts first: that commit numbers the restart, so from then on no
+# run goes on with what was read before it, be the emptying complete or not.
 EMPTIED_BY_RESTART = (
-    "sentences",
-    "amod_examples",
+    "amod_counts",
     "amod_seen",
+    "amod_examples",
+    "sentences",
+    "dropped",
     "relation_pairs",
     "relation_association",
-    "dropped",
-    "amod_counts",
+    "amod_pairs",
+    "amod_association",
+    "amod_by_adjective",
 )
+_ATTEMPTS = 20  # at the ledger, while other runs write it
 
 log = logging.getLogger("adnominal")
 
@@ -50,14 +56,32 @@ class Corpus:
         self.name = settings.name
         self.partition = {"corpus": settings.name}
         self.job = f"extract_amod/{settings.name}"
-        self.app = self._app(self._restarts())
+        self._restart_number = self._restarts()
+        self.app = self._app()
 
     def _restarts(self) -> int:
         return self.lake.transaction_version("amod_counts", f"{self.job}/restarts") or 0
 
-    def _app(self, restarts: int) -> str:
+    def _app(self) -> str:
         """The application id of commits: it changes with the settings and with each restart."""
-        return f"{self.job}/{settings_hash(decisive(self.settings))}/{restarts}"
+        return f"{self.job}/{settings_hash(decisive(self.settings))}/{self._restart_number}"
+
+    def refuse_restarted(self) -> None:
+        """Raise `JobFailed` where another run has begun the corpus anew since this one started."""
+        if self._restarts() != self._restart_number:
+            raise JobFailed(
+                f"another extraction has begun corpus {self.name!r} anew (restart=true) while this "
+                "one was at work; run the same command again once that one has ended"
+            )
+
+    def bases(self) -> dict[str, int]:
+        """The present versions of the tables of the corpus, -1 for those that are not there.
+
+        A write with one of them as its base fails where another run begins the corpus anew.
+        """
+        versions = {name: self.lake.version(name) for name in EMPTIED_BY_RESTART}
+        self.refuse_restarted()
+        return {name: -1 if version is None else version for name, version in versions.items()}
 
     @property
     def staging(self) -> Staging:
@@ -83,21 +107,38 @@ class Corpus:
 
         Raises:
             UserError: the corpus was read with other settings, or a file has changed since.
+            JobFailed: another run is at work on the corpus; the ledger lacks a counted wave.
         """
-        ledger = self.ledger()
-        is_ours = self.lake.transaction_version("amod_files", self.app) is not None
-        if self.settings.restart and ledger:
-            self.empty()
-            ledger = []
-        elif ledger and not is_ours:
-            raise UserError(
-                f"corpus {self.name!r} was read with other settings{self._difference()}; "
-                "give another corpus= name, or restart=true to read everything anew"
+        # Before the ledger, in which every wave is planned before it is counted.
+        last_counted = self.lake.transaction_version("amod_counts", self.app)
+
+        def planned(ledger: list[Entry]) -> list[Entry]:
+            if self.settings.restart and (ledger or self.row_count("amod_counts")):
+                self.empty()
+                ledger = []
+            else:
+                self._check_ledger(ledger, last_counted)
+            return plan.plan(ledger, files, self.settings.wave_bytes)
+
+        return self._update_ledger(planned)
+
+    def _check_ledger(self, ledger: Sequence[Entry], last_counted: int | None) -> None:
+        """Refuse a ledger of other settings, or without the wave `last_counted`."""
+        if ledger and self.lake.transaction_version("amod_files", self.app) is None:
+            if difference := self._difference():
+                raise UserError(
+                    f"corpus {self.name!r} was read with other settings{difference}; "
+                    "give another corpus= name, or restart=true to read everything anew"
+                )
+            raise JobFailed(
+                f"another extraction is beginning corpus {self.name!r} anew (restart=true), or was "
+                "stopped; run the same command again once it has ended, or with restart=true"
             )
-        planned_entries = plan.plan(ledger, files, self.settings.wave_bytes)
-        if planned_entries != ledger:
-            self.write_ledger(planned_entries)
-        return planned_entries
+        if last_counted is not None and all(entry.wave < last_counted for entry in ledger):
+            raise JobFailed(
+                f"amod_counts has wave {last_counted + 1} of corpus {self.name!r}, whose files are "
+                "not in amod_files; give restart=true to read everything anew"
+            )
 
     def _difference(self) -> str:
         """How the settings differ from those that the corpus was read with."""
@@ -121,36 +162,72 @@ class Corpus:
         entries = [Entry(**row) for row in rows]
         return sorted(entries, key=lambda entry: (entry.wave, entry.path))
 
-    def write_ledger(self, ledger: Sequence[Entry]) -> None:
-        """Replace the ledger of the corpus."""
+    def record(self, outcomes: Sequence[Entry]) -> None:
+        """Put the outcomes of a wave into the ledger; what other runs have written there stays."""
+        self._update_ledger(lambda ledger: plan.updated_ledger(ledger, outcomes))
+
+    def _update_ledger(self, change: Callable[[list[Entry]], list[Entry]]) -> list[Entry]:
+        """Replace the ledger by what `change` makes of it; that is returned.
+
+        Where another run has written it in the meantime, `change` is asked again.
+        """
+        for _ in range(_ATTEMPTS):
+            version = self.lake.version("amod_files")
+            ledger = self.ledger()
+            self.refuse_restarted()
+            changed = change(ledger)
+            last = self.lake.transaction_version("amod_files", self.app)
+            if changed == ledger and last is not None:
+                return changed
+            if self._write_ledger(
+                changed, -1 if version is None else version, 0 if last is None else last + 1
+            ):
+                return changed
+        raise JobFailed(
+            f"other extractions of corpus {self.name!r} are at work; "
+            "run the same command again once they have ended"
+        )
+
+    def _write_ledger(self, ledger: Sequence[Entry], base: int, number: int) -> bool:
+        """Replace the ledger of version `base`; whether no other run was first."""
         schema = declaration("amod_files").schema.remove_metadata()
         columns = {
             name: [getattr(entry, name, self.name) for entry in ledger] for name in schema.names
         }
-        last = self.lake.transaction_version("amod_files", self.app)
-        # The ledger is written whole, so its number guards nothing: it marks whose ledger it is.
-        commit = self.commit(ledger, 0 if last is None else last + 1)
         rows = pa.Table.from_pydict(columns, schema=schema)
-        arrow.replace(self.root, "amod_files", rows, self.partition, **commit)
+        # The number marks whose ledger it is, and what tables that are derived from it stand for.
+        commit = self.commit(ledger, number)
+        try:
+            written = arrow.replace(
+                self.root, "amod_files", rows, self.partition, base=base, **commit
+            )
+        except LakeConflict:
+            return False
+        return not written.skipped
 
     def empty(self) -> None:
         """Empty the corpus's partitions; the application id of later commits is a new one."""
-        restarts = self._restarts() + 1
+        number = self._restart_number + 1
         log.info("restart=true: forgetting what was read of %s", self.name)
-        self.staging.forget_all()
         for name in EMPTIED_BY_RESTART:
-            if self.lake.exists(name):
-                arrow.replace(
+            # The counts in any case, for the number of the restart.
+            if name == "amod_counts" or self.lake.exists(name):
+                emptied = arrow.replace(
                     self.root,
                     name,
                     declaration(name).schema.empty_table(),
                     {"job": self.job} if name == "dropped" else self.partition,
                     job=self.job,
                     metadata=self.commit([], 0)["metadata"],
-                    transaction=(f"{self.job}/restarts", restarts),
+                    transaction=(f"{self.job}/restarts", number),
                     allow_empty=True,
                 )
-        self.app = self._app(restarts)
+                if emptied.skipped:
+                    self.refuse_restarted()
+        novel.forget(self.root, self.name, self.job)
+        self.staging.forget_all()
+        self._restart_number = number
+        self.app = self._app()
 
     def rows(self, table: str, partition: Mapping[str, str]) -> list[dict[str, Any]]:
         """The rows of a partition of a table of few rows, if there is one, without Spark."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -113,48 +113,64 @@ class Extraction:
         self.settings = settings
         self.lake = Lake(engine.spark, settings.lake)
         self.corpus = Corpus(self.lake, settings)
-        self.base: int | None = None
+        self.bases: dict[str, int] = {}
+        self.counts_version: int | None = None  # that this run's last counts have made
 
     def run(self, files: Sequence[InputFile]) -> None:
         """Plan, read what is not yet read, derive pairs and association, report."""
         started = time.monotonic()
         ledger = self.corpus.planned_entries(files)
-        self.base = self.lake.version("amod_counts")
         waves = plan.pending(ledger)
         # A job that was killed after a wave's last commit has left what it had staged.
         self.corpus.staging.forget_all_but({number for number, _ in waves})
         if not waves:
             log.info("every file of the input has been read before; nothing new to count")
         for number, entries in waves:
-            outcomes = self._wave(number, entries, f"wave {number + 1} of {waves[-1][0] + 1}")
-            # Another run of the same corpus may have read further waves in the meantime.
-            stored = self.corpus.ledger()
-            already_read = [entry for entry in stored if entry.status != plan.PLANNED]
-            ledger = plan.updated_ledger(ledger, [*already_read, *outcomes])
-            self.corpus.write_ledger(ledger)
+            self._wave(number, entries, f"wave {number + 1} of {waves[-1][0] + 1}")
             self.corpus.staging.forget(number)
-        distinct = self._derive(ledger, {number for number, _ in waves})
-        if self.settings.novel and distinct:
+        self.bases = self.corpus.bases()
+        # The number before the ledger and the counts: they have at least what it stands for.
+        state = self.lake.transaction_version("amod_files", self.corpus.app) or 0
+        ledger = self.corpus.ledger()
+        distinct = self._derive(ledger, state)
+        if distinct:
             self._propose_novel()
         read = {entry.path for _, entries in waves for entry in entries}
         self._report(ledger, read, distinct, time.monotonic() - started)
 
     # ------------------------------------------------------------------------------- one wave
 
-    def _wave(self, number: int, entries: Sequence[Entry], label: str) -> list[Entry]:
-        """Read and commit one wave; its files with their outcomes."""
-        started = time.monotonic()
+    def _wave(self, number: int, entries: Sequence[Entry], label: str) -> None:
+        """Read and commit one wave and record its outcomes, unless another run has done so."""
+        self.bases = self.corpus.bases()
+        if self._is_read_elsewhere(number, label):
+            return
         try:
-            staged_rows = self._staged_rows_of_wave(number, entries, label)
-            outcomes, statements, good_rows = self._outcomes(entries, staged_rows)
+            outcomes = self._read_wave(number, entries, label)
         except (PySparkException, OSError):
-            if not plan.read_in(self.corpus.ledger(), number):
+            # Another run deletes what is staged once it has read the wave, or begins anew.
+            self.corpus.refuse_restarted()
+            if not self._is_read_elsewhere(number, label):
                 raise
+        else:
+            self.corpus.record(outcomes)
+
+    def _is_read_elsewhere(self, number: int, label: str) -> bool:
+        """Whether another run of the corpus has read a wave in the meantime."""
+        is_read = bool(plan.read_in(self.corpus.ledger(), number))
+        if is_read:
+            log.info("%s: another run has read it in the meantime", label)
+        return is_read
+
+    def _read_wave(self, number: int, entries: Sequence[Entry], label: str) -> list[Entry]:
+        """Read and commit one wave; its files with their outcomes, or none if read elsewhere."""
+        started = time.monotonic()
+        staged_rows = self._staged_rows_of_wave(number, entries, label)
+        outcomes, statements, good_rows = self._outcomes(entries, staged_rows)
         # Another run of the same corpus deletes what is staged of a wave after it has written the
         # wave's outcomes into the ledger: if they are not there now, all staged rows were read.
-        if read_elsewhere := plan.read_in(self.corpus.ledger(), number):
-            log.info("%s: another run has read it in the meantime", label)
-            return read_elsewhere
+        if self._is_read_elsewhere(number, label):
+            return []
         pair_count = sum(entry.pairs for entry in outcomes if entry.status == DONE)
         commit = self.corpus.commit(entries, number)
         repeats = self._commit_wave(good_rows, pair_count, number, commit)
@@ -210,7 +226,7 @@ class Extraction:
 
         Returns how many repeated texts were left out.
         """
-        settings, lake = self.settings, self.lake
+        settings = self.settings
         pairs = results.kind(rows, "pair")
         new: DataFrame | None = None
         repeats = 0
@@ -219,7 +235,8 @@ class Extraction:
             pairs = results.once(pairs, new)
             repeats = results.kind(rows, "digest").count() - new.count()
         if settings.keep_text:
-            lake.append("sentences", results.sentences_of(rows, settings.name, new), **commit)
+            sentences = results.sentences_of(rows, settings.name, new, settings.deduplicate)
+            self._append("sentences", sentences, **commit)
         if settings.examples:
             self._commit_examples(rows, commit)
         if settings.further_relations:
@@ -230,8 +247,8 @@ class Extraction:
         else:
             packed = results.packed_of(pairs, parts, memory)
         counts = results.rows_of(packed, parts, "amod_counts", corpus=settings.name, wave=number)
-        # From the version of the beginning: what another process has begun anew is not added to.
-        lake.append("amod_counts", counts, base=self.base, **commit)
+        counted = self._append("amod_counts", counts, **commit)
+        self.counts_version = None if counted.skipped else counted.version
         return repeats
 
     def _commit_digests(self, rows: DataFrame, number: int, commit: Mapping[str, Any]) -> DataFrame:
@@ -243,7 +260,7 @@ class Extraction:
         digests = results.new_digests(rows, earlier_digests).withColumns(
             {"corpus": F.lit(self.settings.name), "wave": F.lit(number).cast("int")}
         )
-        self.lake.append("amod_seen", digests, **commit)
+        self._append("amod_seen", digests, **commit)
         return self._read("amod_seen").where(wave == number)
 
     def _commit_examples(self, rows: DataFrame, commit: Mapping[str, Any]) -> None:
@@ -270,6 +287,7 @@ class Extraction:
         earlier = {
             (row["table"], row["reason"]): (row["count"], row["sample"]) for row in self._left_out()
         }
+        commit = {**commit, "base": self.bases["dropped"]}
         self._replace_left_out(sum_of_tallies(left_out, earlier), commit)
 
     def _replace_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
@@ -301,27 +319,32 @@ class Extraction:
     def _read(self, table: str) -> DataFrame:
         return self.lake.read(table, where=self.corpus.partition)
 
+    # With the bases: nothing is added to what another run has begun anew.
+
+    def _append(self, table: str, rows: DataFrame | Blocks, **commit: Any) -> Commit:
+        return self.lake.append(table, rows, base=self.bases[table], **commit)
+
     def _replace(self, table: str, rows: DataFrame | Blocks, **commit: Any) -> Commit:
-        return self.lake.replace(table, rows, self.corpus.partition, **commit)
+        base = self.bases[table]
+        return self.lake.replace(table, rows, self.corpus.partition, base=base, **commit)
 
     # ------------------------------------------------------------------------ what follows them
 
-    def _derive(self, ledger: Sequence[Entry], counted_waves: Collection[int]) -> int:
+    def _derive(self, ledger: Sequence[Entry], state: int) -> int:
         """Bring pairs and association up to date with the counts; how many distinct pairs.
 
-        `counted_waves` are the numbers of the waves that this run has counted.
+        `state` is the number of the ledger, which tells which waves are in the counts.
         """
         if not sum(entry.pairs for entry in ledger if entry.status == DONE):
             return 0
-        # The ledger tells which waves are in the counts: its last commit numbers this state.
-        state = self.lake.transaction_version("amod_files", self.corpus.app) or 0
         read_files = [entry for entry in ledger if entry.status == DONE]
         commit = self.corpus.commit(read_files, state)
         corpus = self.settings.name
         waves = {entry.wave for entry in read_files if entry.pairs}
-        if len(waves) == 1 and waves <= set(counted_waves):
-            # What one wave has counted are the pairs, noun by noun in one file each.
-            counts = self.lake.files("amod_counts", self.corpus.partition)
+        counts = self.lake.files("amod_counts", self.corpus.partition)
+        if len(waves) == 1 and self.lake.version("amod_counts") == self.counts_version:
+            # What one wave has counted are the pairs, noun by noun in one file each; no other run
+            # has added to them.
             pair_rows = results.copied_from(counts, "amod_pairs", corpus=corpus)
         else:
             parts = parts_for(self.corpus.row_count("amod_counts"))
@@ -352,7 +375,11 @@ class Extraction:
             self._replace(name, rows, allow_empty=True, **commit)
 
     def _propose_novel(self) -> None:
+        """Propose the pairs of novel=; without it, renew the counts of those of an earlier run."""
         settings = self.settings
+        if not settings.novel:
+            novel.renew(settings.lake, settings.name, self.corpus.job)
+            return
         pairs = novel.propose(
             settings.lake, settings.name, settings.novel, settings.novel_least, settings.seed
         )

@@ -9,7 +9,7 @@ memory depends on the words and on the size of the draw, not on the number of pa
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from etl.lake.tables import table as declaration
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+TABLE = "listed_counts"
 LIST = "novel"
 _ROUNDS = 20  # of drawing anew where what was drawn occurs
 
@@ -78,20 +79,60 @@ def propose(root: str, corpus: str, count: int, min_count: int, seed: int) -> li
 
 def write(root: str, corpus: str, pairs: Sequence[tuple[str, str]], job: str) -> None:
     """Put `pairs` into ``listed_counts`` as the list ``novel``, with amod 0; other lists stay."""
-    table = "listed_counts"
-    base = arrow.version(root, table)
+    _replace(root, corpus, dict.fromkeys(pairs, 0), job)
+
+
+def renew(root: str, corpus: str, job: str) -> None:
+    """Count the pairs of the list ``novel``, if there is one, in ``amod_pairs`` as it now is."""
+    listed = _listed(root, corpus)
+    counts = dict.fromkeys(listed, 0)
+    if listed:
+        counts |= _occurring(root, corpus, list(listed))
+    if counts != listed:
+        log.info(
+            "list novel of listed_counts: %d of its %d pairs occur now, see its column amod; "
+            "novel=%d proposes others",
+            sum(count > 0 for count in counts.values()),
+            len(counts),
+            len(counts),
+        )
+        _replace(root, corpus, counts, job)
+
+
+def forget(root: str, corpus: str, job: str) -> None:
+    """Remove the list ``novel``, if there is one."""
+    if _listed(root, corpus):
+        _replace(root, corpus, {}, job)
+
+
+def _listed(root: str, corpus: str) -> dict[tuple[str, str], int | None]:
+    """The pairs of the list ``novel`` with their amod."""
+    if arrow.version(root, TABLE) is None:
+        return {}
+    where = [("corpus", "=", corpus), ("list", "=", LIST)]
+    rows = arrow.read(root, TABLE, where=where).to_pylist()
+    return {(row["adjective"], row["noun"]): row["amod"] for row in rows}
+
+
+def _replace(root: str, corpus: str, counts: Mapping[tuple[str, str], int], job: str) -> None:
+    """Make `counts` the list ``novel``; a pair that was listed keeps its count of neighbours."""
+    base = arrow.version(root, TABLE)
     rows = []
+    adjacent: dict[tuple[str, str], int | None] = {}
     if base is not None:
-        where = [("corpus", "=", corpus), ("list", "!=", LIST)]
-        rows = arrow.read(root, table, where=where).to_pylist()
+        for row in arrow.read(root, TABLE, where=[("corpus", "=", corpus)]).to_pylist():
+            if row["list"] == LIST:
+                adjacent[row["adjective"], row["noun"]] = row["adjacent"]
+            else:
+                rows.append(row)
     rows += [
-        {"list": LIST, "corpus": corpus, "adjective": a, "noun": n, "amod": 0, "adjacent": None}
-        for a, n in pairs
+        {"list": LIST, "corpus": corpus, "adjective": a, "noun": n, "amod": amod}
+        | {"adjacent": adjacent.get((a, n))}
+        for (a, n), amod in counts.items()
     ]
     rows.sort(key=lambda row: (row["list"], row["adjective"], row["noun"]))
-    schema = declaration(table).schema.remove_metadata()
-    data = pa.Table.from_pylist(rows, schema=schema)
-    arrow.replace(root, table, data, {"corpus": corpus}, job=job, base=base)
+    data = pa.Table.from_pylist(rows, schema=declaration(TABLE).schema.remove_metadata())
+    arrow.replace(root, TABLE, data, {"corpus": corpus}, job=job, base=base, allow_empty=True)
 
 
 def _decades(root: str, corpus: str, column: str, min_count: int) -> dict[int, pa.StringArray]:
@@ -129,14 +170,16 @@ def _draw(
     return list(zip(first, second, strict=True))
 
 
-def _occurring(root: str, corpus: str, pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+def _occurring(
+    root: str, corpus: str, pairs: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    """Those of `pairs` that occur, with their counts."""
     keys = pa.array(["\0".join(pair) for pair in pairs], pa.string())
-    occurring: set[tuple[str, str]] = set()
-    for batch in arrow.batches(
-        root, "amod_pairs", where=[("corpus", "=", corpus)], columns=["adjective", "noun"]
-    ):
+    occurring: dict[tuple[str, str], int] = {}
+    columns = ["adjective", "noun", "count"]
+    where = [("corpus", "=", corpus)]
+    for batch in arrow.batches(root, "amod_pairs", where=where, columns=columns):
         both = pc.binary_join_element_wise(batch.column("adjective"), batch.column("noun"), "\0")
-        for key in both.filter(pc.is_in(both, keys)).to_pylist():
-            adjective, _, noun = key.partition("\0")
-            occurring.add((adjective, noun))
+        for row in batch.filter(pc.is_in(both, keys)).to_pylist():
+            occurring[row["adjective"], row["noun"]] = row["count"]
     return occurring

@@ -45,8 +45,8 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
     again, changed or not, since it counts nowhere yet.
 
     Raises:
-        UserError: a file already counted (or planned) has changed, or a planned one is not among
-            those found.
+        UserError: a file already counted (or planned) has changed.
+        JobFailed: a planned one is not among those found.
     """
     entries = {entry.path: entry for entry in ledger}
     listed = {file.path: file for file in files}
@@ -54,9 +54,11 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
         file = listed.get(entry.path)
         if file is None:
             if entry.status == PLANNED:
-                raise UserError(
-                    f"{entry.path} was planned by an earlier run and is not in input=; name it "
-                    "again, or give another corpus= name, or restart=true to begin anew"
+                raise JobFailed(
+                    f"{entry.path} was planned by another run, which is at work or was stopped, "
+                    "and is not in input=; run the same command again once that run has ended, or "
+                    "name the file as well, or give another corpus= name, or restart=true to begin "
+                    "anew"
                 )
             continue
         changed = (file.bytes, file.modified) != (entry.bytes, entry.modified)
@@ -92,9 +94,9 @@ def pending(ledger: Iterable[Entry]) -> list[tuple[int, list[Entry]]]:
 
 
 def updated_ledger(ledger: Sequence[Entry], outcomes: Sequence[Entry]) -> list[Entry]:
-    """The ledger with the rows of `outcomes` in place of those of the same path."""
-    by_path = {entry.path: entry for entry in outcomes}
-    return [by_path.get(entry.path, entry) for entry in ledger]
+    """The ledger with the rows of `outcomes` in place of what it had planned in their wave."""
+    by_place = {(entry.path, entry.wave, PLANNED): entry for entry in outcomes}
+    return [by_place.get((entry.path, entry.wave, entry.status), entry) for entry in ledger]
 
 
 def read_in(ledger: Iterable[Entry], wave: int) -> list[Entry]:

@@ -126,18 +126,22 @@ def once(pairs: DataFrame, new: DataFrame) -> DataFrame:
     )
 
 
-def sentences_of(staged_rows: DataFrame, corpus: str, new: DataFrame | None) -> DataFrame:
+def sentences_of(
+    staged_rows: DataFrame, corpus: str, new: DataFrame | None, deduplicate: str
+) -> DataFrame:
     """Rows of the table ``sentences``; with `new`, of sentences and documents not seen before.
 
-    Of equal sentences the one of the first document, by name, stays.
+    Of equal sentences the one of the first document, by name, stays; of equal documents the first.
     """
     rows = kind(staged_rows, "sentence").select("digest", "document", "place", "text")
     if new is not None:
+        # A document may repeat a sentence, and its digest stands for all of it.
+        keys = ("digest", "place") if deduplicate == "document" else ("digest", "text")
         rows = (
-            rows.groupBy("digest", "text")
-            .agg(F.min(F.struct("document", "place")).alias("first"))
+            rows.groupBy(*keys)
+            .agg(F.min(F.struct("document", "place", "text")).alias("first"))
             .join(new.select("digest"), "digest", "left_semi")
-            .select("first.document", "first.place", "text")
+            .select("first.document", "first.place", "first.text")
         )
     content = F.concat_ws(
         "\u0001", F.lit(corpus), "document", F.col("place").cast("string"), "text"

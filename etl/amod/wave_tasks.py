@@ -117,9 +117,15 @@ def shares_of(
 
 
 def units_of(entry: Entry, settings: Settings) -> list[Unit]:
+    """The units of a file; one, where sentences of a parsed corpus are to know their document.
+
+    Its name stands where the document begins, which may be in an earlier unit.
+    """
     file = InputFile(entry.path, entry.bytes, entry.modified)
+    needs_documents = settings.source in PARSED and settings.by_sentence
     try:
-        return units(file, _CUT_AT[settings.source], settings.unit_bytes)
+        cut_at = "whole" if needs_documents else _CUT_AT[settings.source]
+        return units(file, cut_at, settings.unit_bytes)
     except Unreadable:
         # the task that reads it says so again, and there it is recorded
         return units(file, "whole")

@@ -180,6 +180,20 @@ def test_documents_read_twice_are_counted_once_if_asked(
     assert pairs_of(tmp_path / "lake") == PAIRS
 
 
+def test_documents_stay_whole_however_files_are_cut(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "two.conll"
+    copies = [depcc_part([("false", "key")] * 20, f"http://example.org/{name}") for name in "ab"]
+    path.write_bytes(b"".join(copies))
+    words = ("deduplicate=document", "keep_text=true", "examples=1")
+    for name, unit_bytes in (("whole", 1 << 20), ("cut", 500)):
+        run(tmp_path / name, *words, f"unit_bytes={unit_bytes}", input=str(path))
+        assert pairs_of(tmp_path / name) == {("false", "key"): 20}
+    assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+    sentences = arrow.read(str(tmp_path / "cut"), "sentences").to_pylist()
+    assert len(sentences) == len({row["sentence_id"] for row in sentences}) == 20
+    assert {row["document"] for row in sentences} == {"http://example.org/a"}
+
+
 def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(
     run: Run, tmp_path: Path, parts: Path, extracted: Extracted
 ) -> None:

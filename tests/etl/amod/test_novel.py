@@ -62,3 +62,27 @@ def test_the_list_is_written_beside_others_and_replaced(lake):
         ("mine", "a", 3, None),
         ("novel", "new", 0, None),
     ]
+
+
+def test_the_list_counts_its_pairs_anew_and_can_be_forgotten(lake, caplog):
+    def listed():
+        rows = arrow.read(lake, "listed_counts", where=[("corpus", "=", "uk")]).to_pylist()
+        return [(r["list"], r["adjective"], r["noun"], r["amod"], r["adjacent"]) for r in rows]
+
+    novel.renew(lake, "uk", "test")
+    novel.forget(lake, "uk", "test")
+    assert arrow.version(lake, "listed_counts") is None
+    mine = {"list": "mine", "corpus": "uk", "adjective": "big", "noun": "dog", "amod": 3}
+    old = {"list": "novel", "corpus": "uk", "adjective": "old", "noun": "emu", "amod": 0}
+    schema = TABLES["listed_counts"].schema
+    rows = [{**mine, "adjacent": None}, {**old, "adjacent": 7}]
+    arrow.append(lake, "listed_counts", pa.Table.from_pylist(rows, schema), job="test")
+    with caplog.at_level("INFO", logger="adnominal"):
+        novel.renew(lake, "uk", "test")
+    assert "1 of its 1 pairs occur now" in caplog.text
+    assert listed() == [("mine", "big", "dog", 3, None), ("novel", "old", "emu", 100, 7)]
+    version = arrow.version(lake, "listed_counts")
+    novel.renew(lake, "uk", "test")
+    assert arrow.version(lake, "listed_counts") == version
+    novel.forget(lake, "uk", "test")
+    assert listed() == [("mine", "big", "dog", 3, None)]

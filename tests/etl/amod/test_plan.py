@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
+from conf import JobFailed, UserError
 from etl.amod.plan import DONE, FAILED, PLANNED, Entry, failed_entry, pending, plan, updated_ledger
 from etl.corpora.inputs import InputFile
 
@@ -70,7 +70,7 @@ def test_a_file_that_failed_is_read_again_changed_or_not() -> None:
 
 def test_a_planned_file_must_be_among_those_named() -> None:
     ledger = plan([], [file("a"), file("b")], 100)
-    with pytest.raises(UserError, match=r"a was planned .* not in input="):
+    with pytest.raises(JobFailed, match=r"a was planned .* not in input="):
         plan(ledger, [file("b")], 100)
 
 

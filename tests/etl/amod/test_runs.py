@@ -1,0 +1,213 @@
+"""Several runs on one corpus: at once, interleaved at a set step, and with restart=true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from conf import JobFailed
+from etl.amod import corpus, plan, staging
+from etl.lake import arrow
+from tests.etl.amod.corpus import contents, run_job, write_part
+from tests.etl.amod.test_job import Killed, ledger_of
+
+PARTS = {
+    "b.gz": [("false", "key"), ("small", "key")],
+    "n.gz": [("old", "coin"), ("false", "key")],
+    "a.gz": [("red", "key"), ("false", "key"), ("old", "coin")],
+}
+WORDS = ("source=depcc", "examples=1", "deduplicate=sentence", "keep_text=true")
+TABLES = tuple(name for name in corpus.EMPTIED_BY_RESTART if name != "amod_counts")
+
+Run = Callable[..., None]
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    """A folder with b.gz, which grows."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    add(folder, "b.gz")
+    return folder
+
+
+def add(parts: Path, *names: str) -> None:
+    for name in names:
+        write_part(parts / name, PARTS[name])
+
+
+@pytest.fixture
+def run(spark: SparkSession, parts: Path, tmp_path: Path) -> Run:
+    """Run the job on the parts (those of `names`, if any) into `lake`."""
+
+    def run(*words: str, names: str = "*", lake: str = "lake") -> None:
+        run_job(tmp_path / lake, *WORDS, f"input={parts}/{names}.gz", *words)
+
+    return run
+
+
+def once_after(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, other: Callable[[], None]
+) -> None:
+    """Have `other` run at the end of the next call of a function."""
+    function = getattr(owner, name)
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        monkeypatch.setattr(owner, name, function)
+        other()
+        return result
+
+    monkeypatch.setattr(owner, name, wrapped)
+
+
+def tables(lake: Path) -> dict[str, list[Any]]:
+    """What does not tell in which wave a file was read; of sentences kept once, how many."""
+    found = contents(lake, TABLES)
+    seen = [row.rpartition("'wave'")[0] for row in found["amod_seen"]]
+    return found | {"amod_seen": seen, "sentences": [len(found["sentences"])]}
+
+
+def test_a_folder_that_grows_while_a_run_reads_it_loses_no_file(
+    run: Run, parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def grow() -> None:
+        add(parts, "n.gz")
+        run()
+
+    once_after(monkeypatch, staging.Staging, "write", grow)
+    run()
+    assert {name: row["wave"] for name, row in ledger_of(tmp_path / "lake").items()} == {
+        "b.gz": 0,
+        "n.gz": 1,
+    }
+    add(parts, "a.gz")
+    run()
+    run(lake="at_once")
+    assert tables(tmp_path / "lake") == tables(tmp_path / "at_once")
+    assert {row["status"] for row in ledger_of(tmp_path / "lake").values()} == {"done"}
+
+
+@pytest.mark.parametrize("step", ["plan", "updated_ledger"])
+def test_a_ledger_that_another_run_writes_in_the_meantime_is_not_overwritten(
+    run: Run, parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def grow() -> None:
+        add(parts, "n.gz")
+        run(names="*" if step == "updated_ledger" else "n")
+
+    once_after(monkeypatch, plan, step, grow)
+    run(names="b")
+    assert {row["status"] for row in ledger_of(tmp_path / "lake").values()} == {"done"}
+    assert {row["wave"] for row in ledger_of(tmp_path / "lake").values()} == {0, 1}
+    run(lake="at_once")
+    assert tables(tmp_path / "lake") == tables(tmp_path / "at_once")
+
+
+def test_a_run_beside_one_that_reads_other_files_is_refused(
+    run: Run, parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(parts, "n.gz")
+
+    def other() -> None:
+        with pytest.raises(JobFailed, match=r"b\.gz was planned by another run, which is at work"):
+            run(names="n")
+
+    once_after(monkeypatch, staging.Staging, "write", other)
+    run(names="b")
+    run(names="n")
+    run(lake="at_once")
+    assert tables(tmp_path / "lake") == tables(tmp_path / "at_once")
+
+
+def test_a_ledger_without_a_counted_wave_is_refused(run: Run, parts: Path, tmp_path: Path) -> None:
+    run()
+    lake = str(tmp_path / "lake")
+    before = arrow.read(lake, "amod_files")
+    add(parts, "n.gz")
+    run()
+    arrow.replace(lake, "amod_files", before, {"corpus": "depcc"}, job="an older program")
+    with pytest.raises(JobFailed, match=r"amod_counts has wave 2 of corpus 'depcc'.*restart=true"):
+        run()
+    run("restart=true")
+    run(lake="at_once")
+    assert tables(tmp_path / "lake") == tables(tmp_path / "at_once")
+
+
+@pytest.mark.parametrize("step", ["write", "forget"])
+def test_what_is_begun_anew_takes_nothing_from_a_run_of_before(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    once_after(monkeypatch, staging.Staging, step, lambda: run("restart=true"))
+    with pytest.raises(JobFailed, match="another extraction has begun corpus 'depcc' anew"):
+        run()
+    run(lake="once")
+    assert contents(tmp_path / "lake") == contents(tmp_path / "once")
+
+
+@pytest.mark.parametrize("table", ["amod_counts", "dropped", "amod_by_adjective"])
+def test_a_restart_that_is_stopped_is_begun_again(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    run()
+    replace = arrow.replace
+
+    def stopped(root: str, name: str, *args: Any, **kwargs: Any) -> Any:
+        commit = replace(root, name, *args, **kwargs)
+        if name == table:
+            raise Killed
+        return commit
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(arrow, "replace", stopped)
+        run("restart=true")
+    with pytest.raises(JobFailed, match=r"same command again .* with restart=true"):
+        run()
+    run("restart=true")
+    run(lake="once")
+    assert contents(tmp_path / "lake") == contents(tmp_path / "once")
+    run()
+
+
+def test_a_restart_before_anything_was_counted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+
+        def killed(*_: Any) -> Any:
+            raise Killed
+
+        patch.setattr(staging.Staging, "write", killed)
+        run()
+    run("restart=true", "lowercase=false")
+    run("lowercase=false")
+    run("lowercase=false", lake="once")
+    assert contents(tmp_path / "lake") == contents(tmp_path / "once")
+
+
+def test_a_restart_without_pairs_leaves_none(run: Run, parts: Path, tmp_path: Path) -> None:
+    run()
+    write_part(parts / "b.gz", [("quickly", "coin", "RB")])
+    with pytest.raises(JobFailed, match="no adjective–noun pair"):
+        run("restart=true")
+    for table in ("amod_pairs", "amod_association", "amod_by_adjective", "amod_examples"):
+        assert arrow.read(str(tmp_path / "lake"), table).num_rows == 0, table
+
+
+def test_the_list_novel_follows_the_corpus(run: Run, parts: Path, tmp_path: Path) -> None:
+    def listed() -> dict[tuple[str, str], int]:
+        rows = arrow.read(str(tmp_path / "lake"), "listed_counts").to_pylist()
+        return {(row["adjective"], row["noun"]): row["amod"] for row in rows}
+
+    add(parts, "n.gz")
+    run("novel=9", "novel_least=1")
+    assert listed() == {("old", "key"): 0, ("false", "coin"): 0, ("small", "coin"): 0}
+    write_part(parts / "o.gz", [("old", "key")] * 3)
+    run()
+    assert listed() == {("old", "key"): 1, ("false", "coin"): 0, ("small", "coin"): 0}
+    run("restart=true")
+    assert listed() == {}
