@@ -10,7 +10,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -251,18 +251,8 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
     )
     seed = recipe.settings.seed
     held_out = splits.held_out(recipe.lexicon(), seed)
-    entailment_places = map_arrow(
-        entailment,
-        lambda batches: _assigned_rows(
-            batches, lambda row: _entailment_places(row, held_out, seed)
-        ),
-        _ASSIGNED_COLUMNS,
-    )
-    degree_places = map_arrow(
-        degree,
-        lambda batches: _assigned_rows(batches, lambda row: _degree_places(row, seed)),
-        _ASSIGNED_COLUMNS,
-    )
+    entailment_places = _places(entailment, partial(splits.assign_entailment, held_out, seed))
+    degree_places = _places(degree, partial(splits.assign_degree, seed))
     # Small (ids alone), and read three times: for the counts, for the training rows, for the tests.
     assigned = folder.keep(entailment_places.unionAll(degree_places))
     test_rows = assigned.where(F.col("part") == "test")
@@ -288,28 +278,18 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
     )
 
 
-def _entailment_places(
-    row: Mapping[str, Any], held_out: Sequence[frozenset[str]], seed: int
-) -> list[rounds.Place]:
-    adjectives = {row["adjective"], row["other_adjective"] or row["adjective"]}
-    nouns = {row["noun"], row["other_noun"] or row["noun"]}
-    pair = f"{row['test']} {sorted(adjectives)} {sorted(nouns)} {row['modifier']}"
-    return splits.assign_entailment(held_out, seed, row["test"], adjectives, pair)
-
-
-def _degree_places(row: Mapping[str, Any], seed: int) -> list[rounds.Place]:
-    values = [row[name] for name in ("test", "dimension", "z", "label", "item_id")]
-    return splits.assign_degree(seed, *values)
-
-
-def _assigned_rows(
-    batches: Iterator[pa.RecordBatch], places: Callable[[Mapping[str, Any]], list[rounds.Place]]
-) -> Iterator[pa.RecordBatch]:
+def _places(
+    frame: DataFrame, places: Callable[[Mapping[str, Any]], list[rounds.Place]]
+) -> DataFrame:
     """For each row its places in the splits, with its id and label."""
-    for batch in batches:
-        rows = [
-            (*place, row["item_id"], row["label3"])
-            for row in batch.to_pylist()
-            for place in places(row)
-        ]
-        yield batch_of(rows, _ASSIGNED)
+
+    def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = [
+                (*place, row["item_id"], row["label3"])
+                for row in batch.to_pylist()
+                for place in places(row)
+            ]
+            yield batch_of(rows, _ASSIGNED)
+
+    return map_arrow(frame, assign, _ASSIGNED_COLUMNS)

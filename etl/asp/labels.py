@@ -28,17 +28,10 @@ def entails(pair: Pair, lexicon: Lexicon) -> bool:
             return bool(pair.hypothesis_mark)
         case "negation":
             opposites = (pair.adjective, str(pair.other_adjective))
-            if (
-                opposites not in lexicon.complementary
-                and opposites[::-1] not in lexicon.complementary
-            ):
+            if opposites not in lexicon.complementary:
                 raise ValueError("unknown opposites")
             # Both contraries may be false; of two complements one is always true.
-            return (
-                not pair.premise_mark
-                or lexicon.complementary.get(opposites, False)
-                or lexicon.complementary.get(opposites[::-1], False)
-            )
+            return not pair.premise_mark or lexicon.complementary[opposites]
         case "comparative":
             standard = lexicon.standards.get(pair.adjective)
             if standard is None:

@@ -81,7 +81,7 @@ class Lexicon:
     Attributes:
         opposites: (scale, adjective, opposite) of the scales.
         weaker: pairs (weak, strong).
-        complementary: of a pair of opposites, whether one of them must hold.
+        complementary: of a pair of opposites, in either order, whether one of them must hold.
         standards: the standard of comparison of each adjective.
         forms: comparative and superlative of adjectives that do not take *more* and *most*.
         comparative_bases: the adjective of each comparative; `superlative_bases` likewise.
@@ -289,7 +289,8 @@ class _Reader:
             for word, opposite in fields.get(name, ()):
                 if (word, opposite) not in self.complementary:
                     self.origins[word, opposite] = "attested"
-                self.set(self.complementary, (word, opposite), complementary, f"attested {name}")
+                for pair in ((word, opposite), (opposite, word)):
+                    self.set(self.complementary, pair, complementary, f"attested {name}")
         for standard in STANDARDS:
             for word in fields.get(standard, ()):
                 if word not in self.standards:

@@ -9,7 +9,8 @@ scale, 80 < z < 120.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from etl.asp import DISCARD, TRAINED
 from etl.asp.lexicon import DIMENSIONS, Lexicon
@@ -58,38 +59,34 @@ def _train_or_val(seed: int, number: object, key: object) -> str:
 
 
 def assign_entailment(
-    held_out_words: Sequence[frozenset[str]],
-    seed: int,
-    test: str,
-    adjectives: Iterable[str],
-    pair: str,
+    held_out_words: Sequence[frozenset[str]], seed: int, row: Mapping[str, Any]
 ) -> list[tuple[str, str, str]]:
     """(scheme, round, part) of a row of entailment inference.
 
-    `held_out_words` is what `held_out` returns; `pair` is the same for both rows of an item, which
-    always belong to the same part.
+    `held_out_words` is what `held_out` returns.
     """
-    words = set(adjectives)
+    words = {row["adjective"], row["other_adjective"] or row["adjective"]}
+    nouns = {row["noun"], row["other_noun"] or row["noun"]}
+    # The same for both rows of an item, which always belong to the same part.
+    pair = f"{row['test']} {sorted(words)} {sorted(nouns)} {row['modifier']}"
     places = []
     for number, held_out_of_round in enumerate(held_out_words):
         if words <= held_out_of_round:
             places.append(("adjectives", str(number), "test"))
-        elif words.isdisjoint(held_out_of_round) and test in TRAINED:
+        elif words.isdisjoint(held_out_of_round) and row["test"] in TRAINED:
             places.append(("adjectives", str(number), _train_or_val(seed, number, pair)))
     return places
 
 
-def assign_degree(
-    seed: int, test: str, dimension: str, z: float, label: str, item: str
-) -> list[tuple[str, str, str]]:
+def assign_degree(seed: int, row: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """(scheme, round, part) of a row of degree estimation; the round is the dimension held out."""
-    if label == DISCARD:
+    if row["label"] == DISCARD:
         return []
     places = []
-    for held_out_dimension in DIMENSIONS:
-        if dimension == held_out_dimension:
+    for dimension in DIMENSIONS:
+        if row["dimension"] == dimension:
             places.append(("dimension", dimension, "test"))
-        elif test in TRAINED and (z <= 80 or z >= 120):
-            part = _train_or_val(seed, held_out_dimension, item)
-            places.append(("dimension", held_out_dimension, part))
+        elif row["test"] in TRAINED and not 80 < row["z"] < 120:
+            part = _train_or_val(seed, dimension, row["item_id"])
+            places.append(("dimension", dimension, part))
     return places

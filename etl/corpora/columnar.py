@@ -7,8 +7,9 @@ yielded unchanged as Arrow arrays; the parser's side makes documents of them (`d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ SUFFIXES = {
 }
 _ROWS_PER_BATCH = 1024  # texts have some kilobytes each
 _TEXT_TYPES = (pa.string(), pa.large_string(), pa.string_view())
+# Rows of a unit, each batch with the number of its first row in the file.
+_Batches = Iterator[tuple[pa.RecordBatch, int]]
 
 
 class WrongColumn(Unreadable):
@@ -79,10 +82,10 @@ def read_unit(
             one that does not contain text; no column `id_field`.
     """
     with _library_errors_as_unreadable(unit.path), open_stored(unit.path) as stream:
-        file = _open(unit.path, stream)
-        columns = _columns_to_read(unit.path, file.schema, text_field, id_field)
+        schema, read = _open(unit.path, stream)
+        columns = _columns_to_read(unit.path, schema, text_field, id_field)
         empty = True
-        for batch, first in file.batches(unit, columns):
+        for batch, first in read(unit, columns):
             empty = empty and not batch.num_rows
             yield from _texts(unit.path, batch, columns, first)
         if empty and unit.is_whole_file:
@@ -92,7 +95,7 @@ def read_unit(
 def check_columns(path: str, text_field: str, id_field: str | None) -> None:
     """Raise `Unreadable` if the file cannot be opened or lacks one of the columns."""
     with _library_errors_as_unreadable(path), open_stored(path) as stream:
-        _columns_to_read(path, _open(path, stream).schema, text_field, id_field)
+        _columns_to_read(path, _open(path, stream)[0], text_field, id_field)
 
 
 def valid_rows(rows: Texts) -> tuple[Texts, list[Rejected]]:
@@ -139,53 +142,37 @@ def _library_errors_as_unreadable(path: str) -> Iterator[None]:
 # ------------------------------------------------------------------------------------- the files
 
 
-class _Parquet:
-    def __init__(self, stream: object) -> None:
-        self._file = pq.ParquetFile(stream, page_checksum_verification=True)
-        self.schema: pa.Schema = self._file.schema_arrow
-
-    def batches(self, unit: Unit, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        footer = self._file.metadata
-        count = footer.num_row_groups
-        groups = [group for group in range(count) if _in_unit(unit, group, count)]
-        if not groups:
-            return
-        # The groups of a unit are adjacent; one reader for all costs less than one for each.
-        first = sum(footer.row_group(group).num_rows for group in range(groups[0]))
-        for batch in self._file.iter_batches(
-            _ROWS_PER_BATCH, row_groups=groups, columns=columns, use_threads=False
-        ):
-            yield batch, first
-            first += batch.num_rows
+def _parquet(file: pq.ParquetFile, unit: Unit, columns: list[str]) -> _Batches:
+    count = file.metadata.num_row_groups
+    groups = [group for group in range(count) if _in_unit(unit, group, count)]
+    if not groups:
+        return
+    # The groups of a unit are adjacent; one reader for all costs less than one for each.
+    first = sum(file.metadata.row_group(group).num_rows for group in range(groups[0]))
+    for batch in file.iter_batches(
+        _ROWS_PER_BATCH, row_groups=groups, columns=columns, use_threads=False
+    ):
+        yield batch, first
+        first += batch.num_rows
 
 
-class _ArrowFile:
-    def __init__(self, stream: object) -> None:
-        self._reader = pa.ipc.open_file(stream)
-        self.schema: pa.Schema = self._reader.schema
-
-    def batches(self, unit: Unit, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        row = 0
-        count = self._reader.num_record_batches
-        for number in range(count):
-            batch = self._reader.get_batch(number)  # memory-mapped: other columns are not read
-            if _in_unit(unit, number, count):
-                yield batch.select(columns), row
-            row += batch.num_rows
-
-
-class _ArrowStream:
-    def __init__(self, stream: object) -> None:
-        self._reader = pa.ipc.open_stream(stream)
-        self.schema: pa.Schema = self._reader.schema
-
-    def batches(self, unit: Unit, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        if not _in_unit(unit, 0, 1):
-            return  # only the first unit reads a stream, from its beginning
-        row = 0
-        for batch in self._reader:
+def _arrow_file(file: pa.RecordBatchFileReader, unit: Unit, columns: list[str]) -> _Batches:
+    row = 0
+    count = file.num_record_batches
+    for number in range(count):
+        batch = file.get_batch(number)  # memory-mapped: other columns are not read
+        if _in_unit(unit, number, count):
             yield batch.select(columns), row
-            row += batch.num_rows
+        row += batch.num_rows
+
+
+def _arrow_stream(file: pa.RecordBatchStreamReader, unit: Unit, columns: list[str]) -> _Batches:
+    if not _in_unit(unit, 0, 1):
+        return  # only the first unit reads a stream, from its beginning
+    row = 0
+    for batch in file:
+        yield batch.select(columns), row
+        row += batch.num_rows
 
 
 def _in_unit(unit: Unit, number: int, count: int) -> bool:
@@ -193,17 +180,21 @@ def _in_unit(unit: Unit, number: int, count: int) -> bool:
     return unit.start <= unit.bytes * number // count < unit.end
 
 
-def _open(path: str, stored: object) -> _Parquet | _ArrowFile | _ArrowStream:
+def _open(path: str, stored: object) -> tuple[pa.Schema, Callable[[Unit, list[str]], _Batches]]:
+    """The schema of a file, and what reads the rows of a unit."""
     head = stored.read(8)  # type: ignore[attr-defined]
     stored.seek(0)  # type: ignore[attr-defined]
     kind = format_of(path, head)
     stream = pa.memory_map(path) if "://" not in path else pa.PythonFile(stored, mode="r")
     if head.startswith(PARQUET):
-        return _Parquet(stream)
+        file = pq.ParquetFile(stream, page_checksum_verification=True)
+        return file.schema_arrow, partial(_parquet, file)
     if head.startswith(ARROW_FILE):
-        return _ArrowFile(stream)
+        file = pa.ipc.open_file(stream)
+        return file.schema, partial(_arrow_file, file)
     if head.startswith(ARROW_STREAM):
-        return _ArrowStream(stream)
+        file = pa.ipc.open_stream(stream)
+        return file.schema, partial(_arrow_stream, file)
     raise Unreadable(path, f"no {kind} file, whatever its name: it begins with {head!r}")
 
 

@@ -7,7 +7,7 @@ more than another. `etl.plane.blocks` makes items of phrases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 import pyarrow as pa
@@ -134,45 +134,32 @@ def nouns_of(
         .groupBy("noun")
         .agg(F.min_by("base", "rank").alias("base"))
     )
-    reached = nouns_with_base.join(hypernyms, "base", "left")
-    limits = settings.distance, settings.intensional_distance
-    return map_arrow(reached, _word_rows(settings.text, *limits), spark_schema(_WORDS))
+    clean, distances = settings.text == "clean", (settings.distance, settings.intensional_distance)
 
-
-def _word_rows(
-    text: str, distance: int, intensional_distance: int
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def describe_words(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         @cache
         def plural(word: str) -> bool:
-            return text == "clean" and is_plural(word)
+            return clean and is_plural(word)
 
         for batch in batches:
             rows = []
             for row in batch.to_pylist():
-                word = row["base"] if text == "clean" else row["noun"]
+                word = row["base"] if clean else row["noun"]
                 hypernyms = [
                     hypernym
                     for hypernym in row["hypernyms"] or []
                     if hypernym["hypernym"] != word and not plural(hypernym["hypernym"])
                 ]
-                rows.append(
-                    {
-                        "noun": row["noun"],
-                        "base": row["base"],
-                        "word": word,
-                        "plural": plural(word),
-                        "hypernyms": hypernyms,
-                        "reached": sum(hypernym["distance"] <= distance for hypernym in hypernyms),
-                        "direct": sum(
-                            hypernym["distance"] <= intensional_distance for hypernym in hypernyms
-                        ),
-                    }
+                reached, direct = (
+                    sum(hypernym["distance"] <= distance for hypernym in hypernyms)
+                    for distance in distances
                 )
-            if rows:
-                yield pa.RecordBatch.from_pylist(rows, schema=_WORDS)
+                known_of_noun = row["noun"], row["base"], word, plural(word)
+                rows.append((*known_of_noun, hypernyms, reached, direct))
+            yield batch_of(rows, _WORDS)
 
-    return describe_words
+    hypernyms_of_nouns = nouns_with_base.join(hypernyms, "base", "left")
+    return map_arrow(hypernyms_of_nouns, describe_words, spark_schema(_WORDS))
 
 
 def _within(settings: Settings) -> Column:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,33 +37,20 @@ PAPER_ITEMS, PAPER_NOUNS, PAPER_INFLECTED = 1_900_000, 7_800, 0.29
 log = logging.getLogger("adnominal")
 
 
-class Words:
+class Words(NamedTuple):
     """What is known of words, each frame small enough to be sent to every worker.
 
     Attributes:
-        classes: (adjective, class), sorted.
-        adjectives: the same as a frame, see `etl.plane.items.lexicon`.
+        adjectives: their classes, see `etl.plane.items.lexicon`.
         nouns: of each noun of the pairs, see `etl.plane.items.nouns_of`; stored.
         words: of each word that sentences have for nouns, its hypernyms.
         chains: (noun, chain) for the words, where they are asked for.
     """
 
-    def __init__(
-        self,
-        classes: list[tuple[str, str]],
-        adjectives: DataFrame,
-        nouns: DataFrame,
-        chains: DataFrame | None,
-    ) -> None:
-        self.classes, self.adjectives, self.nouns, self.chains = classes, adjectives, nouns, chains
-        # In paper text a word is its noun, in clean text several nouns may share one. Not an
-        # aggregate: each of its lists would be counted as all the lists of its batch.
-        first = F.row_number().over(Window.partitionBy("word").orderBy("noun")) == 1
-        self.words = (
-            nouns.withColumn("first", first)
-            .where("first")
-            .select(F.col("word").alias("noun"), "hypernyms", "reached", "direct")
-        )
+    adjectives: DataFrame
+    nouns: DataFrame
+    words: DataFrame
+    chains: DataFrame | None
 
 
 def build(settings: Settings) -> None:
@@ -106,7 +94,7 @@ def build(settings: Settings) -> None:
         picked = table("plane_splits").schema.empty_table()
         if groups is not None:
             picked = split_rows(groups, settings)
-        run.replace("plane_items", _rows(lake.spark, phrases, words, groups, size, settings))
+        run.replace("plane_items", _rows(lake.spark, phrases, words.words, groups, size, settings))
         run.replace("plane_splits", picked, allow_empty=True)
         run.replace("plane_association", measured, allow_empty=True)
         run.write_dropped(dropped)
@@ -155,6 +143,14 @@ def known_words(
             settings,
         )
     )
+    # In paper text a word is its noun, in clean text several nouns may share one. Not an aggregate:
+    # each of its lists would be counted as all the lists of its batch.
+    first = F.row_number().over(Window.partitionBy("word").orderBy("noun")) == 1
+    words = (
+        nouns.withColumn("first", first)
+        .where("first")
+        .select(F.col("word").alias("noun"), "hypernyms", "reached", "direct")
+    )
     chains = None
     if settings.chains:
         chains = (
@@ -163,7 +159,7 @@ def known_words(
             .groupBy("noun")
             .agg(F.min("chain").alias("chain"))
         )
-    return Words(classes, adjectives, nouns, chains)
+    return Words(adjectives, nouns, words, chains)
 
 
 def _size(numbers: DataFrame, drops: Iterable[Dropped], settings: Settings) -> int:
@@ -216,7 +212,7 @@ def _log_beside_paper(phrases: DataFrame, words: Words, size: int) -> None:
 def _rows(
     spark: SparkSession,
     phrases: DataFrame,
-    words: Words,
+    words: DataFrame,
     groups: pa.Table | None,
     size: int,
     settings: Settings,
@@ -239,7 +235,7 @@ def _rows(
         missing = chains_missing(spark, groups, phrases, words, settings)
         inputs = inputs.unionByName(missing, allowMissingColumns=True)
     # As many words as WordNet has at the most.
-    known = words.words.select("noun", "hypernyms").orderBy("noun").toArrow().cast(blocks.WORDS)
+    known = words.select("noun", "hypernyms").orderBy("noun").toArrow().cast(blocks.WORDS)
     options = (settings.distance, settings.intensional_distance, settings.text, settings.name)
     return Blocks(inputs, blocks.maker(lambda: blocks.Vocabulary(known, *options)))
 
@@ -255,7 +251,7 @@ def split_rows(groups: pa.Table, settings: Settings) -> pa.Table:
 
 
 def chains_missing(
-    spark: SparkSession, groups: pa.Table, phrases: DataFrame, words: Words, settings: Settings
+    spark: SparkSession, groups: pa.Table, phrases: DataFrame, words: DataFrame, settings: Settings
 ) -> DataFrame:
     """Groups of inference type 3 that chains of one_it have and the phrases do not make.
 
@@ -268,7 +264,7 @@ def chains_missing(
     )
     distances = distances.group_by([*keys, "class"]).aggregate([("distance", "min")])
     requested = spark.createDataFrame(distances.rename_columns([*keys, "class", "distance"]))
-    built = items.members_of(requested, phrases, words.words, settings)
+    built = items.members_of(requested, phrases, words, settings)
     missing = requested.join(F.broadcast(built), keys, "left_anti")
     return missing.select("adjective", "class", "noun", "hypernym", "distance")
 

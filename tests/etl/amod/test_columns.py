@@ -114,13 +114,8 @@ def test_fragments_of_hyphenated_words_make_no_pair(hyphen):
         (0, 0, 10, hyphen, hyphen, "HYPH", 4, "punct", False),
         (0, 0, 11, "boat", "boat", "NN", 0, "ROOT", True),
     )
-    assert [row[4] for row in pairs_in(batch)] == [
-        HYPHEN_FRAGMENT,
-        HYPHEN_FRAGMENT,
-        None,
-        None,
-        HYPHEN_FRAGMENT,
-    ]
+    reasons = [row[4] for row in pairs_in(batch)]
+    assert reasons == [HYPHEN_FRAGMENT, HYPHEN_FRAGMENT, None, None, HYPHEN_FRAGMENT]
 
 
 def test_a_dash_parts_words():
@@ -216,8 +211,6 @@ def test_as_the_naive_loop(sentences, rules):
     result = pairs_in(batch, rules)
     expected = naive(batch, rules)
     assert [(d, s, *((a, n) if r is None else ()), r) for d, s, a, n, r in result] == expected
-    words = [
-        (row["adjective"], row["noun"])
-        for row in columns.pairs(occurrences(batch, rules)).to_pylist()
-    ]
+    pairs = columns.pairs(occurrences(batch, rules)).to_pylist()
+    words = [(row["adjective"], row["noun"]) for row in pairs]
     assert words == [row[2:4] for row in expected if row[-1] is None]

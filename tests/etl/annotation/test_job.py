@@ -33,21 +33,12 @@ def items(edition="clean", is_chosen=True):
     for noun in NOUNS:
         for place, adjective in enumerate(ADJECTIVES):
             sentence = f"The {noun} moves {place}."
-            rows.append(
-                {
-                    "item_id": content_hash(sentence, adjective, noun),
-                    "noun": noun,
-                    "relation": "CapableOf",
-                    "predicate": "move",
-                    "adjective": adjective,
-                    "nonsubsective": adjective in ("false", "former"),
-                    "variant": 0,
-                    "chosen": is_chosen,
-                    "sentence": sentence,
-                    "modified_sentence": f"The {adjective} {noun} moves {place}.",
-                    "edition": edition,
-                }
-            )
+            item_id = content_hash(sentence, adjective, noun)
+            row = {"item_id": item_id, "noun": noun, "adjective": adjective, "variant": 0}
+            row |= {"nonsubsective": adjective in ("false", "former"), "chosen": is_chosen}
+            row |= {"relation": "CapableOf", "predicate": "move", "sentence": sentence}
+            row["modified_sentence"] = f"The {adjective} {noun} moves {place}."
+            rows.append({**row, "edition": edition})
     return rows
 
 

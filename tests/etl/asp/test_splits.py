@@ -19,19 +19,23 @@ def test_half_of_the_adjectives_are_held_out_whole_scales():
 
 def test_adjectives_decide_the_part_of_a_row():
     held_out_words = [frozenset({"big", "huge"})] * 4
-    places = assign_entailment(held_out_words, 0, "ordering", {"big", "huge"}, "x")
-    assert places == [("adjectives", str(n), "test") for n in range(4)]
-    assert assign_entailment(held_out_words, 0, "dimension", {"big", "old"}, "x") == []
-    parts = {part for _, _, part in assign_entailment(held_out_words, 0, "ordering", {"old"}, "x")}
-    assert parts <= {"train", "val"}
+
+    def places(test, word, other=None):
+        row = {"test": test, "adjective": word, "other_adjective": other}
+        row |= {"noun": "dog", "other_noun": None, "modifier": None}
+        return assign_entailment(held_out_words, 0, row)
+
+    assert places("ordering", "big", "huge") == [("adjectives", str(n), "test") for n in range(4)]
+    assert places("dimension", "big", "old") == []
+    assert {part for _, _, part in places("ordering", "old")} <= {"train", "val"}
     # Rows of the other tests are test rows or not used.
-    assert assign_entailment(held_out_words, 0, "booster", {"old"}, "x") == []
+    assert places("booster", "old") == []
 
 
 def test_one_dimension_is_held_out_and_the_middle_left_out():
     def rounds(test, z, label="entailment"):
-        places = assign_degree(0, test, "mass", z, label, "x")
-        return {round_: part for _, round_, part in places}
+        row = {"test": test, "dimension": "mass", "z": z, "label": label, "item_id": "x"}
+        return {round_: part for _, round_, part in assign_degree(0, row)}
 
     assert rounds("ordering", 100) == {"mass": "test"}
     assert set(rounds("ordering", 80)) == {"length", "mass", "temperature", "price"}

@@ -143,32 +143,23 @@ class TestJsonLines:
 
     def test_rejected_and_skipped_lines(self, lines):
         rows = [
-            b'{"text": "Good."}',
-            b'{"text": "cut',
-            b'["text"]',
-            b'{"Text": "x"}',
-            b'{"text": 5}',
-            b'{"text": "caf\xe9"}',
-            b'{"text": "a\0b"}',
-            b'{"text": "a\\u0000b"}',
-            b'{"text": "\\ud800"}',
-            b'{"text": " \\n "}',
-            b"[" * 100_000,
-            b'{"text": "Last."}',
+            (b'{"text": "Good."}', None),
+            (b'{"text": "cut', "bad_json"),
+            (b'["text"]', "bad_json"),
+            (b'{"Text": "x"}', "no_field"),
+            (b'{"text": 5}', "not_text"),
+            (b'{"text": "caf\xe9"}', "invalid_utf8"),
+            (b'{"text": "a\0b"}', "nul"),
+            (b'{"text": "a\\u0000b"}', "nul"),
+            (b'{"text": "\\ud800"}', "invalid_unicode"),
+            (b'{"text": " \\n "}', None),
+            (b"[" * 100_000, "bad_json"),
+            (b'{"text": "Last."}', None),
         ]
-        documents = lines(b"\n".join(rows))
+        documents = lines(b"\n".join(row for row, _ in rows))
         assert texts(documents) == ["Good.", "Last."]
-        assert [(reason, line) for reason, line, _ in faults(documents)] == [
-            ("bad_json", 2),
-            ("bad_json", 3),
-            ("no_field", 4),
-            ("not_text", 5),
-            ("invalid_utf8", 6),
-            ("nul", 7),
-            ("nul", 8),
-            ("invalid_unicode", 9),
-            ("bad_json", 11),
-        ]
+        rejected = [(reason, line) for line, (_, reason) in enumerate(rows, 1) if reason]
+        assert [(reason, line) for reason, line, _ in faults(documents)] == rejected
         assert [e.reason for e in documents if isinstance(e, LeftOut)] == ["empty"]
         first = next(e for e in documents if isinstance(e, Rejected))
         assert first.place("a.jsonl") == "a.jsonl, line 2"

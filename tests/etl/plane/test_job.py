@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import functions as F
 
 import conf
 from conf import UserError
@@ -163,14 +162,7 @@ def test_chains_bring_their_own_items(spark, root):
     met = spark.createDataFrame(pa.table({"adjective": ["fake"], "class": ["O"], "noun": ["dog"]}))
     up = [{"hypernym": "canine", "distance": 1}, {"hypernym": "carnivore", "distance": 2}]
     known = pa.Table.from_pylist([{"noun": "dog", "hypernyms": up}], blocks.WORDS)
-    words = job.Words(
-        [],
-        items.lexicon(spark, [("fake", "O")]),
-        spark.createDataFrame(known).withColumns(
-            {"word": F.col("noun"), "reached": F.lit(2), "direct": F.lit(1)}
-        ),
-        None,
-    )
+    words = spark.createDataFrame(known)
     missing = job.chains_missing(spark, groups, met, words, settings).toArrow()
     rows = blocks.items(missing, blocks.Vocabulary(known, 3, 1, "paper", "mine")).to_pylist()
     # The phrase goes up to canine itself: of intensional adjectives only direct hypernyms.
