@@ -152,7 +152,7 @@ class Training(Recorded):
     )
     grid: dict[str, Any] = setting(
         {},
-        help="one run for each combination: values to try of any setting",
+        help="one run for each combination: values to try of settings that decide the result",
         example="grid.learning_rate=[1e-5,3e-5] grid.epochs=[3,4]",
         identity=False,
     )
@@ -260,7 +260,9 @@ class Training(Recorded):
         check_minimum(self, 0, "weight_decay", "clip", "patience")
         check_distinct(self, "seeds", "train_size")
         if not 0 < self.learning_rate < math.inf:
-            raise UserError(f"learning_rate={self.learning_rate:g}: expected a finite number above 0")
+            raise UserError(
+                f"learning_rate={self.learning_rate:g}: expected a finite number above 0"
+            )
         if not 0 <= self.warmup < 1:
             raise UserError(f"warmup={self.warmup:g}: expected a share, 0 to less than 1")
         if self.register is not None and (self.tracking is None or not self.log_model):

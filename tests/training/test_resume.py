@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 import conf
 from tests import fork_server
@@ -60,6 +61,15 @@ def killed(command: list[str], ready: Callable[[], bool]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         fork_server.settle()
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """As the processes of `ranks` have: the order of sums follows the number of threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 EQUAL = {"losses": 0, "weights": 0, "scores": 0}
