@@ -404,12 +404,19 @@ def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evalu
 def _summarise(
     settings: Training, out: Path, results: Sequence[Mapping[str, Any]], parent: Run | None
 ) -> None:
-    """The figures over all runs: on the terminal, in summary.json and in the parent run."""
+    """The figures over all runs: on the terminal, in summary.json and in the parent run.
+
+    The best of several combinations is chosen on the validation part, or not at all.
+    """
     rows = grid.summary(results)
-    part = "val" if any(key.startswith("val/") for key in results[0]["figures"]) else "test"
-    key = f"{part}/{settings.metric}"
+    validated = all(any(name.startswith("val/") for name in run["figures"]) for run in results)
+    key = f"{'val' if validated else 'test'}/{settings.metric}"
     winner = grid.best(rows, key, smallest=settings.metric == "loss")
-    replace_json(out / "summary.json", {"by": key, "best": winner, "combinations": rows})
+    if len(rows) > 1 and not validated:
+        log.info("no best combination: runs without a validation part, where it would be chosen")
+        winner = None
+    by = key if winner else None
+    replace_json(out / "summary.json", {"by": by, "best": winner, "combinations": rows})
     if len(results) == 1:
         return
     main = ("perplexity", "accuracy", "macro_f1")

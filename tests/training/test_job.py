@@ -19,7 +19,7 @@ from conf import JobFailed, UserError
 from etl.lake import arrow
 from tests.training.conftest import UNRECORDED, adept_rows, losses, result_of, run_folder
 from training import grid
-from training.job import execute, finetune, learner, prepare, prepared_runs
+from training.job import _summarise, execute, finetune, learner, prepare, prepared_runs
 from training.loop import TrainingLoop
 from training.runs import folder_name
 from training.settings import Settings
@@ -221,6 +221,26 @@ def test_a_run_without_a_number_fails_alone(adept_lake, tiny_encoder, tmp_path):
     with pytest.raises(JobFailed, match=r"1 of 2 runs failed: learning_rate=1e.30 .*not a number"):
         finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
     assert run_folder(tmp_path)
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_the_best_is_never_chosen_on_the_test_part(tmp_path, caplog, validated):
+    parts = ("val", "test") if validated else ("test",)
+    outcomes = [
+        {"changes": {"epochs": epochs}, "seed": 0}
+        | {"figures": {f"{part}/accuracy": accuracy for part in parts}}
+        for epochs, accuracy in ((1, 0.5), (2, 0.9))
+    ]
+    with caplog.at_level(logging.INFO, logger="adnominal"):
+        _summarise(Settings(), tmp_path, outcomes, None)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    expected = ("val/accuracy", {"epochs": 2}) if validated else (None, None)
+    assert (summary["by"], summary["best"] and summary["best"]["changes"]) == expected
+    assert len(summary["combinations"]) == 2
+    assert ("no best combination" in caplog.text) is not validated
+    # Of one combination nothing is chosen.
+    _summarise(Settings(), tmp_path, outcomes[:1], None)
+    assert json.loads((tmp_path / "summary.json").read_text())["best"]["changes"] == {"epochs": 1}
 
 
 def test_two_grids_of_one_folder_have_a_parent_each(

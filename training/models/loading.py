@@ -238,7 +238,7 @@ def _folder(uri: str) -> Path:
     if runs:
         raise UserError(
             f"model={uri}: {len(runs)} runs there; expected one of them, as {runs[0]} "
-            f"({folder / 'summary.json'} says which is the best)"
+            f"({folder / 'summary.json'} has the figures of each)"
         )
     raise UserError(
         f"model={uri}: a folder without config.json; expected a model's, or one that "
