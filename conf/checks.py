@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Any
@@ -10,11 +11,13 @@ from conf import UserError
 
 
 def check_minimum(settings: Any, minimum: int, *names: str) -> None:
-    """Raise `UserError` where one of the settings named is given and below `minimum`."""
+    """Raise `UserError` where one of the settings named is given and below `minimum`, not a number
+    or infinite."""
     for name in names:
         value = getattr(settings, name)
-        if value is not None and value < minimum:
-            raise UserError(f"{name}={value}: expected {minimum} or more")
+        if value is not None and not minimum <= value < math.inf:
+            finite = "" if value < minimum else "a finite number, "
+            raise UserError(f"{name}={value}: expected {finite}{minimum} or more")
 
 
 def check_distinct(settings: Any, *names: str) -> None:

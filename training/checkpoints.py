@@ -16,6 +16,7 @@ from argparse import Namespace
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from conf import JobFailed
 from training import launch
 from training.files import replace_json
 
@@ -51,6 +52,17 @@ def better(value: float, best: float | None, *, smallest: bool) -> bool:
     return best is None or (value < best if smallest else value > best)
 
 
+def _sizes(folder: Path) -> dict[str, int]:
+    """The bytes of each file below a folder, by its path from there."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no folder {folder}")
+    return {
+        os.fspath(path.relative_to(folder)): path.stat().st_size
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
 class Checkpoints:
     """The checkpoints of one run, in `folder`; one is kept. All processes share the folder."""
 
@@ -58,20 +70,42 @@ class Checkpoints:
         self.folder = folder
 
     def latest(self) -> Pointer | None:
-        """The newest complete checkpoint, the same in every process; None where there is none."""
-        pointer = None
-        path = self.folder / _POINTER
-        if launch.rank() == 0 and path.exists():
-            values = json.loads(path.read_text(encoding="utf-8"))
-            pointer = Pointer(values["tag"], values["world"], State(**values["state"]))
-        return launch.broadcast(pointer)
+        """The newest complete checkpoint, the same in every process; None where there is none.
+
+        Raises:
+            JobFailed: it is damaged (in every process).
+        """
+        pointer, problem = None, None
+        if launch.rank() == 0 and (self.folder / _POINTER).exists():
+            try:
+                pointer = self._read()
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                problem = f"{type(error).__name__}: {error}"
+        pointer, problem = launch.broadcast((pointer, problem))
+        if problem is not None:
+            raise JobFailed(
+                f"{self.folder.parent}: its checkpoint cannot be read ({problem}); delete "
+                f"{self.folder} to begin anew"
+            )
+        return pointer
+
+    def _read(self) -> Pointer:
+        values = json.loads((self.folder / _POINTER).read_text(encoding="utf-8"))
+        folder = self.folder / values["tag"]
+        sizes = _sizes(folder)
+        # Pointers of older versions name no files.
+        for name, size in values.get("files", {}).items():
+            if sizes.get(name) != size:
+                raise ValueError(f"{folder / name} has {sizes.get(name, 0)} of {size} bytes")
+        return Pointer(values["tag"], values["world"], State(**values["state"]))
 
     def complete(self, tag: str, state: State) -> None:
         """Point to a checkpoint that every process has written, then delete the others."""
         launch.barrier()
         if launch.rank() == 0:
+            files = _sizes(self.folder / tag)
             pointer = {"tag": tag, "world": launch.world_size(), "state": asdict(state)}
-            replace_json(self.folder / _POINTER, pointer)
+            replace_json(self.folder / _POINTER, {**pointer, "files": files})
             for old in self.folder.iterdir():
                 if old.is_dir() and old.name != tag:
                     shutil.rmtree(old)

@@ -40,10 +40,13 @@ def check_space(folder: Path, needed_bytes: int) -> None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file so that a reader, or a kill, sees the old one or the new one."""
+    """Write a file so that a reader, a kill or a power cut leaves the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
+    with fresh.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(fresh, path)
 
 

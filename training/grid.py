@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 import json
 import math
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any, Generic, TypeVar
 
@@ -23,13 +23,11 @@ from training.tasks import Dataset
 
 _Settings = TypeVar("_Settings", bound=Training)
 
-# Settings that cannot be axes: they would change the grid itself.
-_NO_AXIS = (
-    "grid", "seeds", "train_size", "out", "lake", "tracking", "experiment", "devices", "dry_run"
-)  # fmt: skip
+# Settings that are lists of values to try already.
+_LISTS = ("seeds", "train_size")
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Point(Generic[_Settings]):
     """One run of a grid: what it changes, and its settings, which hold one seed and no grid."""
 
@@ -50,6 +48,8 @@ def axes(settings: Training) -> dict[str, list[Any]]:
         UserError: an axis that is not a list of different values, or not one for a grid.
     """
     axes_by_name: dict[str, list[Any]] = {}
+    names = {field.name for field in dataclasses.fields(settings)}
+    indecisive = names - conf.identity(settings).keys()
 
     def walk(values: Mapping[str, Any], inside: str) -> None:
         for key, value in values.items():
@@ -58,8 +58,13 @@ def axes(settings: Training) -> dict[str, list[Any]]:
                 walk(value, f"{name}.")
             elif not isinstance(value, list) or not value:
                 raise UserError(f"grid.{name}={value}: expected a list, as grid.{name}=[a,b]")
-            elif name in _NO_AXIS:
-                raise UserError(f"grid.{name}: not an axis of a grid; write {name}= itself")
+            elif name in _LISTS:
+                raise UserError(f"grid.{name}: not an axis of a grid; write {name}={value} itself")
+            elif name.partition(".")[0] in indecisive:
+                raise UserError(
+                    f"grid.{name}: not an axis of a grid, since it decides no result; expected a "
+                    f"setting such as learning_rate, lora.rank or task.classes, and {name}= itself"
+                )
             elif len({json.dumps(v, default=str) for v in value}) < len(value):
                 raise UserError(f"grid.{name}={value}: the same value twice")
             else:

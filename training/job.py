@@ -28,7 +28,7 @@ from training.grid import Point
 from training.models.cards import card
 from training.models.learner import Learner
 from training.models.loading import folder_content, trained_facts
-from training.models.pretrained import check_whole
+from training.models.pretrained import ADAPTERS, check_whole
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.settings import Settings, Training
 from training.sharding import precision_of, read_deepspeed
@@ -44,7 +44,7 @@ class Work:
     """A point of a grid with everything it needs, checked.
 
     `job` is the name of the script; `task` is None where no task scores the model; runs of one
-    `group` differ in their seeds alone.
+    `group` differ in their seeds alone; `model_content` is that of a model that is a folder.
     """
 
     job: str
@@ -54,6 +54,7 @@ class Work:
     learner: Learner
     folder: Path
     group: str
+    model_content: str | None = None
 
     @property
     def name(self) -> str:
@@ -217,7 +218,9 @@ def prepared_runs(
         folder = out / folder_name(single, **content)
         # Runs that differ in their seeds alone have one group.
         group = folder_name({**conf.identity(single), "seeds": [], **content})
-        work.append(Work(job, point, task, dataset, model, folder, group))
+        work.append(
+            Work(job, point, task, dataset, model, folder, group, content.get("model_content"))
+        )
     check_room(work)
     return work
 
@@ -349,7 +352,8 @@ def _training_outcome(work: Work, run: Run) -> Outcome:
 
 
 def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
-    """Write the model card and the record of the training data beside the weights."""
+    """Write the model card and the record of the training data beside the weights, and beside
+    those that the adapters are merged into."""
     settings = work.point.settings
     text = card(
         work.dataset,
@@ -359,9 +363,15 @@ def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
         figures=figures,
         code=conf.code_version(),
     )
-    replace_text(weights / "README.md", text)
-    if work.task is not None:
-        trained_facts(work.task, work.dataset, work.learner, settings.seed).write(weights)
+    merged = work.folder / "merged"
+    for folder in (weights, merged) if merged.is_dir() else (weights,):
+        replace_text(folder / "README.md", text)
+        if work.task is not None:
+            is_adapted = (folder / ADAPTERS).is_file()
+            base_content = work.model_content if is_adapted else None
+            trained_facts(work.task, work.dataset, work.learner, settings.seed, base_content).write(
+                folder
+            )
     return text
 
 
@@ -394,12 +404,19 @@ def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evalu
 def _summarise(
     settings: Training, out: Path, results: Sequence[Mapping[str, Any]], parent: Run | None
 ) -> None:
-    """The figures over all runs: on the terminal, in summary.json and in the parent run."""
+    """The figures over all runs: on the terminal, in summary.json and in the parent run.
+
+    The best of several combinations is chosen on the validation part, or not at all.
+    """
     rows = grid.summary(results)
-    part = "val" if any(key.startswith("val/") for key in results[0]["figures"]) else "test"
-    key = f"{part}/{settings.metric}"
+    validated = all(any(name.startswith("val/") for name in run["figures"]) for run in results)
+    key = f"{'val' if validated else 'test'}/{settings.metric}"
     winner = grid.best(rows, key, smallest=settings.metric == "loss")
-    replace_json(out / "summary.json", {"by": key, "best": winner, "combinations": rows})
+    if len(rows) > 1 and not validated:
+        log.info("no best combination: runs without a validation part, where it would be chosen")
+        winner = None
+    by = key if winner else None
+    replace_json(out / "summary.json", {"by": by, "best": winner, "combinations": rows})
     if len(results) == 1:
         return
     main = ("perplexity", "accuracy", "macro_f1")

@@ -27,6 +27,7 @@ from training import launch, sharding
 from training.batching import Ids, seed_of
 from training.checkpoints import Checkpoints, Pointer, State, better
 from training.evaluation import Batches, Evaluation, evaluate, figures_line
+from training.files import replace_text
 from training.models.learner import Learner
 from training.settings import Training
 from training.sharding import precision_of
@@ -35,6 +36,14 @@ from training.trainer import LearnerTrainer
 
 _SCHEDULES = {"constant": "constant_with_warmup"}
 log = logging.getLogger("adnominal")
+
+
+def _step_of(line: str) -> float:
+    """The update of a line of steps.jsonl; infinite where a kill or a power cut has damaged it."""
+    try:
+        return float(json.loads(line)["step"]) if line.endswith("\n") else math.inf
+    except (ValueError, KeyError, TypeError):
+        return math.inf
 
 
 class TrainingLoop:
@@ -180,11 +189,9 @@ class TrainingLoop:
         """Remove the losses logged after the checkpoint that the run resumes from."""
         path = self.folder / "steps.jsonl"
         if launch.rank() == 0 and path.exists():
-            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-            # The last line may have been cut off by a kill.
-            complete = [line for line in lines if line.endswith("\n")]
-            remaining = [line for line in complete if json.loads(line)["step"] <= self.state.step]
-            path.write_text("".join(remaining), encoding="utf-8")
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+            remaining = [line for line in lines if _step_of(line) <= self.state.step]
+            replace_text(path, "".join(remaining))
 
     def validate(self, model: Any, save: Callable[[Path], None]) -> dict[str, float]:
         """Evaluate on the validation part; save the weights if they are the best so far."""

@@ -123,20 +123,19 @@ class Runs:
         are not yet. `complete` says of a result whether nothing of it is missing.
 
         Raises:
-            JobFailed: its model cannot be registered.
+            JobFailed: its result cannot be read, or its model not registered.
         """
         result: dict[str, Any] | None = None
         problem: str | None = None
-        if launch.rank() == 0 and (folder / _RESULT).exists():
-            result = json.loads((folder / _RESULT).read_text(encoding="utf-8"))
-            assert result is not None
-            if complete(result):
+        if launch.rank() == 0 and self.is_finished(folder):
+            result, problem = _read_result(folder / _RESULT)
+            if result is not None and not complete(result):
+                result = None
+            if result is not None:
                 log.info("finished before (%s); not run again", folder)
                 if (folder / _PREDICTIONS).exists():
                     self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
                 problem = self._register(self.tracker.ended_run(result["run_id"]), folder)
-            else:
-                result = None
         result, problem = launch.broadcast((result, problem))
         if problem is not None:
             raise JobFailed(problem)
@@ -203,6 +202,18 @@ class Runs:
         name = getattr(self.settings, "register", None)
         problem = None if name is None else run.register(name)
         return None if problem is None else f"register={name}: {folder}: {problem}"
+
+
+def _read_result(path: Path) -> tuple[dict[str, Any] | None, str | None]:
+    """The result of a run that has ended, or why there is none."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(values, dict):
+            return values, None
+        error: object = "no object"
+    except ValueError as cause:
+        error = cause
+    return None, f"{path}: cannot be read ({error}); delete it to do the run again"
 
 
 @contextmanager

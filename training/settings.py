@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,10 +29,8 @@ class Seq2Seq:
     )
 
     def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise UserError(f"beam={self.beam}: expected 1 or more")
-        if self.length_penalty < 0:
-            raise UserError(f"length_penalty={self.length_penalty:g}: expected 0 or more")
+        check_minimum(self, 1, "beam")
+        check_minimum(self, 0, "length_penalty")
         if not 0 <= self.dropout < 1:
             raise UserError(f"dropout={self.dropout}: expected 0 or more and less than 1")
 
@@ -153,7 +152,7 @@ class Training(Recorded):
     )
     grid: dict[str, Any] = setting(
         {},
-        help="one run for each combination: values to try of any setting",
+        help="one run for each combination: values to try of settings that decide the result",
         example="grid.learning_rate=[1e-5,3e-5] grid.epochs=[3,4]",
         identity=False,
     )
@@ -260,8 +259,10 @@ class Training(Recorded):
         check_minimum(self, 1, "log_every", "dry_run", "devices")
         check_minimum(self, 0, "weight_decay", "clip", "patience")
         check_distinct(self, "seeds", "train_size")
-        if not self.learning_rate > 0:
-            raise UserError(f"learning_rate={self.learning_rate:g}: expected more than 0")
+        if not 0 < self.learning_rate < math.inf:
+            raise UserError(
+                f"learning_rate={self.learning_rate:g}: expected a finite number above 0"
+            )
         if not 0 <= self.warmup < 1:
             raise UserError(f"warmup={self.warmup:g}: expected a share, 0 to less than 1")
         if self.register is not None and (self.tracking is None or not self.log_model):

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+from pathlib import Path
 
 import pytest
 
-from conf import UserError
+from conf import JobFailed, UserError
 from training.checkpoints import Checkpoints, State, better
 from training.files import check_space, replace_json
 
@@ -38,11 +40,51 @@ def test_without_a_pointer_there_is_no_checkpoint(tmp_path):
     (tmp_path / "step-3").mkdir()
     assert checkpoints.latest() is None
     state = {"step": 3, "best": 0.5, "best_step": 3, "evaluations": [{"step": 3, "val/loss": 1.0}]}
+    # Of an earlier version, which names no files.
     replace_json(tmp_path / "latest.json", {"tag": "step-3", "world": 2, "state": state})
     pointer = checkpoints.latest()
     assert pointer is not None
     assert (pointer.tag, pointer.world) == ("step-3", 2)
     assert pointer.state == State(3, 0.5, 3, evaluations=[{"step": 3, "val/loss": 1.0}])
+
+
+def damaged(tag: Path, damage: str) -> None:
+    weights = tag / "model.safetensors"
+    if damage == "cut":
+        weights.write_bytes(weights.read_bytes()[:-1])
+    elif damage == "a file gone":
+        weights.unlink()
+    elif damage == "a folder gone":
+        shutil.rmtree(tag)
+    else:
+        (tag.parent / "latest.json").write_text(damage)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        ("cut", "model.safetensors has 9 of 10 bytes"),
+        ("a file gone", "model.safetensors has 0 of 10 bytes"),
+        ("a folder gone", "no folder .*step-3"),
+        ("", "JSONDecodeError"),
+        ("{}", "KeyError"),
+        ("[]", "TypeError"),
+    ],
+)
+def test_a_damaged_checkpoint_is_named_with_the_way_out(tmp_path, damage, reason):
+    checkpoints = Checkpoints(tmp_path / "run" / "checkpoints")
+    tag = checkpoints.folder / "step-3"
+    tag.mkdir(parents=True)
+    (tag / "model.safetensors").write_bytes(b"0123456789")
+    checkpoints.complete("step-3", State(3))
+    pointer = checkpoints.latest()
+    assert pointer is not None and pointer.state == State(3)
+    damaged(tag, damage)
+    with pytest.raises(JobFailed, match=f"{reason}.*delete .*checkpoints to begin anew") as error:
+        checkpoints.latest()
+    assert str(error.value).startswith(f"{tmp_path / 'run'}: its checkpoint cannot be read (")
+    shutil.rmtree(checkpoints.folder)
+    assert checkpoints.latest() is None
 
 
 def test_a_file_is_replaced_whole(tmp_path):

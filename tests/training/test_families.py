@@ -6,7 +6,11 @@ the cells, each two updates in one process; the full product is for a benchmark.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import os
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +24,7 @@ from training import sharding
 from training.answering import classifier
 from training.job import finetune
 from training.models.encoders import set_template
-from training.models.loading import resolve
+from training.models.loading import Trained, content_of, resolve
 from training.models.pretrained import find
 from training.scoring.job import score
 from training.scoring.settings import Settings as Scoring
@@ -126,6 +130,35 @@ def test_adapters_are_merged_on_request(adept_lake, family_models, tmp_path):
         for name in ("model", "merged")
     ]
     np.testing.assert_allclose(class_scores[0], class_scores[1], atol=1e-4)
+    adapted, merged = (Trained.read(folder / name) for name in ("model", "merged"))
+    assert adapted is not None and adapted.base_content == content_of(family_models["qwen"])
+    # Scored and used for prediction as the adapters are.
+    assert merged == dataclasses.replace(adapted, base_content=None)
+    assert (folder / "merged/README.md").read_text() == (folder / "model/README.md").read_text()
+
+
+def test_adapters_know_their_model_from_any_folder(
+    adept_lake, family_models, tmp_path, monkeypatch
+):
+    base = Path(shutil.copytree(family_models["llama"], tmp_path / "here" / "llama"))
+    monkeypatch.chdir(base.parent)
+    folder = run(adept_lake, "llama", tmp_path / "out", "lora.rank=4", "train_size=[32]") / "model"
+    # Another model of the same name.
+    shutil.copytree(family_models["qwen"], tmp_path / "elsewhere" / "llama")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    source = resolve(os.fspath(folder))
+    assert families.difference(folder.parent, adept_lake) < 1e-5
+    content = source.content()
+    config = base / "config.json"
+    text = config.read_text()
+    config.write_text(text + " ")
+    with pytest.raises(UserError, match=f"{folder}: adapters for another model than .*{base}"):
+        source.content()
+    config.write_text(text)
+    assert source.content() == content
+    base.rename(tmp_path / "away")
+    with pytest.raises(UserError, match=f"{folder}: adapters, and the model .* not there .*{base}"):
+        source.content()
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])

@@ -34,7 +34,19 @@ def test_every_combination_size_and_seed():
         ("grid.learning_rate=3", "expected a list"),
         ("grid.learning_rate=[]", "expected a list"),
         ("grid.learning_rate=[1,1]", "the same value twice"),
-        ("grid.seeds=[1,2]", "not an axis"),
+        ("grid.seeds=[1,2]", r"not an axis of a grid; write seeds=\[1, 2\] itself"),
+        *(
+            (f"grid.{name}={values}", f"grid.{name}: not an axis of a grid, since it decides no")
+            for name, values in (
+                ("register", "[a,b]"),
+                ("attention", "[eager,sdpa]"),
+                ("eval_batch_size", "[1,2]"),
+                ("predictions", "[true,false]"),
+                ("log_model", "[true,false]"),
+                ("run_name", "[a,b]"),
+                ("grid.epochs", "[1,2]"),
+            )
+        ),
         ("grid.lerning_rate=[1,2]", "did you mean 'learning_rate'"),
         ("grid.epochs=[0]", "epochs=0: expected 1 or more"),
         ("grid.epochs=[many]", "epochs=many: expected a whole number"),

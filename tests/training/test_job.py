@@ -19,7 +19,7 @@ from conf import JobFailed, UserError
 from etl.lake import arrow
 from tests.training.conftest import UNRECORDED, adept_rows, losses, result_of, run_folder
 from training import grid
-from training.job import execute, finetune, learner, prepare, prepared_runs
+from training.job import _summarise, execute, finetune, learner, prepare, prepared_runs
 from training.loop import TrainingLoop
 from training.runs import folder_name
 from training.settings import Settings
@@ -223,6 +223,26 @@ def test_a_run_without_a_number_fails_alone(adept_lake, tiny_encoder, tmp_path):
     assert run_folder(tmp_path)
 
 
+@pytest.mark.parametrize("validated", [True, False])
+def test_the_best_is_never_chosen_on_the_test_part(tmp_path, caplog, validated):
+    parts = ("val", "test") if validated else ("test",)
+    outcomes = [
+        {"changes": {"epochs": epochs}, "seed": 0}
+        | {"figures": {f"{part}/accuracy": accuracy for part in parts}}
+        for epochs, accuracy in ((1, 0.5), (2, 0.9))
+    ]
+    with caplog.at_level(logging.INFO, logger="adnominal"):
+        _summarise(Settings(), tmp_path, outcomes, None)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    expected = ("val/accuracy", {"epochs": 2}) if validated else (None, None)
+    assert (summary["by"], summary["best"] and summary["best"]["changes"]) == expected
+    assert len(summary["combinations"]) == 2
+    assert ("no best combination" in caplog.text) is not validated
+    # Of one combination nothing is chosen.
+    _summarise(Settings(), tmp_path, outcomes[:1], None)
+    assert json.loads((tmp_path / "summary.json").read_text())["best"]["changes"] == {"epochs": 1}
+
+
 def test_two_grids_of_one_folder_have_a_parent_each(
     adept_lake, tiny_encoder, tmp_path, empty_store
 ):
@@ -320,7 +340,12 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
         (["max_length=100"], "max_length=100: expected 4 to 32"),
         (["train_size=1000"], "train_size=1000"),
         (["metric=bleu"], "metric=bleu: expected one of"),
-        (["epochs=0"], "epochs=0"),
+        (["epochs=0"], "epochs=0: expected 1 or more"),
+        (["clip=nan"], "clip=nan: expected a finite number, 0 or more"),
+        (["weight_decay=inf"], "weight_decay=inf: expected a finite number"),
+        (["learning_rate=inf"], "learning_rate=inf: expected a finite number above 0"),
+        (["learning_rate=nan"], "learning_rate=nan: expected a finite number above 0"),
+        (["seq2seq.length_penalty=nan"], "length_penalty=nan: expected a finite number"),
         (["lora.alpha=8"], "lora.alpha=8: expected lora.rank= with it"),
         (["lora.merge=true"], "lora.merge=True: expected lora.rank="),
         (["lora.rank=2", "lora.alpha=0"], "lora.alpha=0: expected 1 or more"),

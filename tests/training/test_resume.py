@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 import conf
 from tests import fork_server
@@ -62,6 +63,15 @@ def killed(command: list[str], ready: Callable[[], bool]) -> None:
         fork_server.settle()
 
 
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """As the processes of `ranks` have: the order of sums follows the number of threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 EQUAL = {"losses": 0, "weights": 0, "scores": 0}
 """To the last digit."""
 
@@ -76,6 +86,9 @@ def test_a_killed_run_goes_on_with_the_same_losses(adept_lake, tiny_encoder, tmp
     (pointer,) = cut.glob("*/checkpoints/latest.json")
     assert 2 <= json.loads(pointer.read_text())["state"]["step"] < 20
     assert not list(cut.glob("*/result.json"))
+    # What a power cut may leave.
+    (steps,) = cut.glob("*/steps.jsonl")
+    steps.write_bytes(b"\0\xff\n[]\n" + steps.read_bytes() + b'{"step": 3, "tra')
     finetune(conf.load(Settings, words))
     assert ranks.apart(cut, uninterrupted) == EQUAL
     assert result_of(cut)["figures"] == result_of(uninterrupted)["figures"]
@@ -93,6 +106,13 @@ def test_two_processes_that_were_killed_go_on_with_the_same_losses(
     ranks.kill(words, 2, lambda: ranks.reached(cut, 4, "bucket: 2\n"))
     ranks.kill(words, 2, lambda: ranks.reached(cut, 4, "bucket: null\n"))
     assert len(list(cut.glob("*/result.json"))) == 1
+    # Without its files a checkpoint is an error of every process.
+    (pointer,) = cut.glob("*/checkpoints/latest.json")
+    folder = pointer.parent / json.loads(pointer.read_text())["tag"]
+    folder.rename(tmp_path / "away")
+    with pytest.raises(AssertionError, match=r"exit codes \[1, 1\]"):
+        ranks.finish(words, 2)
+    (tmp_path / "away").rename(folder)
     ranks.finish(words, 2)
     assert len(list(cut.glob("*/result.json"))) == 2
     assert ranks.apart(cut, uninterrupted) == EQUAL

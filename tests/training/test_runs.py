@@ -68,6 +68,19 @@ def test_a_finished_run_is_done_once_and_commits_to_every_lake(place, tmp_path):
     assert not Path(third).exists()
 
 
+@pytest.mark.parametrize("text", ["", '{"value": 7, "run', "null"])
+def test_a_result_that_was_cut_is_named(place, text):
+    settings = Settings(predictions=False)
+    place.once(settings)
+    path = place.folder / "result.json"
+    path.write_text(text)
+    with pytest.raises(JobFailed, match=f"{path}: cannot be read .*; delete it to do the run aga"):
+        place.once(settings)
+    path.unlink()
+    assert place.once(settings)["value"] == 7
+    assert place.executions == 2
+
+
 HOLDS = """
 import fcntl, sys, time
 lock = open(sys.argv[1], "w")

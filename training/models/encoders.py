@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from conf import UserError
 from training.batching import Ids, layout
 from training.models.learner import Learner
 from training.models.pretrained import (
+    EMBEDDED,
     base_model,
     check_quantised,
     find,
@@ -234,7 +236,10 @@ class PairLearner(TokenLearner):
             adapted = get_peft_model(model, config, autocast_adapter_dtype=False)
         except ValueError as error:
             raise UserError(f"lora.targets={lora.targets}: {error}") from error
-        adapted.peft_config["default"].base_model_name_or_path = self.name
+        # From any folder the same model.
+        local = self.name not in EMBEDDED and Path(self.name).is_dir()
+        base = os.path.abspath(self.name) if local else self.name
+        adapted.peft_config["default"].base_model_name_or_path = base
         return adapted
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:

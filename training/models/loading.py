@@ -45,8 +45,9 @@ class Trained:
     `task` are the settings ``task.*``; `dataset`, `edition`, `scheme` and `fold` what the table
     predictions says of its rows; `outcomes` the classes that it is evaluated in, and `outcome_of`
     the outcome of each of its `labels`. `pair` tells whether it takes two texts, `max_length` how
-    many tokens of them it saw at most (None: all), `model` what it was before it was trained, and
-    `instruction` the prompt that a language model was taught to answer (None: it has a head).
+    many tokens of them it saw at most (None: all), `model` what it was before it was trained,
+    `instruction` the prompt that a language model was taught to answer (None: it has a head), and
+    `base_content` the content of the folder that adapters are for (None: none, or no folder).
     """
 
     task: Mapping[str, Any]
@@ -62,6 +63,7 @@ class Trained:
     model: str
     seed: int
     instruction: str | None = None
+    base_content: str | None = None
 
     def write(self, folder: Path) -> None:
         """Write it beside the weights."""
@@ -89,7 +91,9 @@ class Trained:
             ) from error
 
 
-def trained_facts(task: Task, dataset: Dataset, learner: Learner, seed: int) -> Trained:
+def trained_facts(
+    task: Task, dataset: Dataset, learner: Learner, seed: int, base_content: str | None = None
+) -> Trained:
     """What `learner` has trained its model on."""
     return Trained(
         task=conf.to_dict(task.settings),
@@ -106,6 +110,7 @@ def trained_facts(task: Task, dataset: Dataset, learner: Learner, seed: int) -> 
         model=learner.name,
         seed=seed,
         instruction=dataset.instruction if getattr(learner, "instructed", False) else None,
+        base_content=base_content,
     )
 
 
@@ -143,7 +148,11 @@ class ModelSource:
 
 
 def content_of(name: str) -> str:
-    """A hash of the files that a model's answers depend on; of a model on the hub, its commit."""
+    """A hash of the files that a model's answers depend on; of a model on the hub, its commit.
+
+    Raises:
+        UserError: adapters whose base is not there, or is not what they were trained on.
+    """
     digest = hashlib.blake2b(digest_size=16)
     folder = Path(name)
     if not folder.is_dir():
@@ -151,7 +160,7 @@ def content_of(name: str) -> str:
         digest.update(f"{name} {commit}".encode())
         return digest.hexdigest()
     if (folder / ADAPTERS).is_file():
-        digest.update(content_of(adapted_base(folder)).encode())
+        digest.update(_base_content(folder).encode())
     for path in sorted(folder.iterdir()):
         if path.suffix in (".safetensors", ".json"):
             digest.update(f"{path.name} {path.stat().st_size}\n".encode())
@@ -159,6 +168,19 @@ def content_of(name: str) -> str:
                 while block := stream.read(1 << 24):
                     digest.update(block)
     return digest.hexdigest()
+
+
+def _base_content(folder: Path) -> str:
+    """The content of the model that the adapters in `folder` are for."""
+    base, record = adapted_base(folder), Trained.read(folder)
+    content = content_of(base)
+    if record is not None and record.base_content not in (None, content):
+        raise UserError(
+            f"model={folder}: adapters for another model than what is now in {base}; put back the "
+            "files that they were trained on, or write the place of these as "
+            f"base_model_name_or_path into {ADAPTERS} of that folder"
+        )
+    return content
 
 
 def folder_content(name: str) -> str | None:
@@ -216,7 +238,7 @@ def _folder(uri: str) -> Path:
     if runs:
         raise UserError(
             f"model={uri}: {len(runs)} runs there; expected one of them, as {runs[0]} "
-            f"({folder / 'summary.json'} says which is the best)"
+            f"({folder / 'summary.json'} has the figures of each)"
         )
     raise UserError(
         f"model={uri}: a folder without config.json; expected a model's, or one that "

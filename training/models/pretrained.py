@@ -220,7 +220,13 @@ def adapted_base(folder: Path) -> str:
         UserError: as `find`.
     """
     config = json.loads((folder / ADAPTERS).read_text(encoding="utf-8"))
-    return find(config["base_model_name_or_path"]).path
+    try:
+        return find(config["base_model_name_or_path"]).path
+    except UserError as error:
+        raise UserError(
+            f"model={folder}: adapters, and the model that they are for is not there ({error}); "
+            f"write its place as base_model_name_or_path into {ADAPTERS} of that folder"
+        ) from error
 
 
 def base_model(model: Any) -> Any:

@@ -6,6 +6,7 @@ served; sequence-to-sequence models and adapters need this package installed.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,11 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             else:
                 self._model = getattr(transformers, name).from_pretrained(folder)
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        record = folder / "adnominal.json"
+        trained = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+        # Texts are read as in training: to its limit of tokens, with the full stops that it wrote.
+        self._limit = trained.get("max_length")
+        self._ends = trained.get("task", {}).get("full_stops") == "normalised"
         self._model.eval()
 
     # Untyped: MLflow would take hints for a schema of its own, and the model has a signature.
@@ -72,9 +78,10 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             if self._writes:
                 return pd.DataFrame({"text": self._generated_texts(first)})
             second = rows["second"].tolist() if "second" in rows else None
-            batch = self._tokenizer(
-                first, second, padding=True, truncation=True, return_tensors="pt"
-            )
+            if self._ends:
+                first, second = map(_with_full_stops, (first, second))
+            how = {"truncation": True, "max_length": self._limit}
+            batch = self._tokenizer(first, second, padding=True, return_tensors="pt", **how)
             logits = self._model(**batch).logits.float()
         if self._fills:
             masks = batch["input_ids"] == self._tokenizer.mask_token_id
@@ -99,6 +106,10 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         written = ids[:, batch["input_ids"].shape[1] :]
         texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
         return [text.strip() for text in texts]
+
+
+def _with_full_stops(texts: list[str] | None) -> list[str] | None:
+    return texts and [text if text.endswith(".") else f"{text}." for text in texts]
 
 
 set_model(ServedModel())

@@ -24,7 +24,7 @@ import pyarrow as pa
 from training.batching import Ids, layout
 
 _CHUNK = 16_384
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,14 @@ def _offsets(lengths: Sequence[int]) -> Ids:
 
 
 def fingerprint(tokenizer: Any) -> str:
-    """A hash of everything that a tokenizer does to a text, by its own serialised form."""
+    """A hash of everything that a tokenizer does to a text: its own serialised form, and what
+    transformers holds beside it."""
     backend = tokenizer.backend_tokenizer
     # The limit of an earlier call is part of its state, and not of what it is.
     backend.no_truncation()
     backend.no_padding()
-    text = json.dumps([_VERSION, type(tokenizer).__name__, backend.to_str()])
+    beside = [type(tokenizer).__name__, tokenizer.model_input_names, tokenizer.truncation_side]
+    text = json.dumps([_VERSION, *beside, backend.to_str()])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

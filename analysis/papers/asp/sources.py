@@ -6,18 +6,27 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.inference.intervals import Interval, mean_over_runs, wilson
-from analysis.inference.resampling import bootstrap
+from analysis.inference.intervals import Interval, clustered_interval, mean_over_runs, wilson
 from analysis.papers.page import Sources
-from analysis.predictions import labelled, read
-from analysis.rows import distinct_values, lists, schema, tuples, where_equal, with_column
+from analysis.predictions import ANSWERS, labelled, read
+from analysis.rows import (
+    distinct_values,
+    is_right,
+    places,
+    schema,
+    tuples,
+    where_equal,
+    with_column,
+)
 from conf import UserError
 from etl.lake import arrow
 from training.finished_runs import Run, groups, short_name
+from training.prompting import scores
 
 IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
 TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"
@@ -43,8 +52,10 @@ def row_name(model: str) -> str | None:
 
 @dataclass(frozen=True)
 class Answered:
-    """A model's answers in test parts: columns kind, test, gold, predicted, group, part, polarity,
-    z, and `run`, the number of its run."""
+    """A model's answers in test parts: columns item_id, kind, test, gold, predicted, group, part,
+    polarity, z, and `run`, the number of its run.
+
+    Prompted models answer an item once for each prompt, by restricted choice."""
 
     model: str
     job: str
@@ -74,11 +85,14 @@ class Answered:
 
 
 def _accuracy(rows: pa.Table) -> Interval:
-    gold, predicted, premises = lists(rows, "gold", "predicted", "group")
-    if 1 < len(set(premises)) < len(premises):
-        # Forty numbers of a premise are not forty observations.
-        return bootstrap("accuracy", gold, predicted, premises)
-    return wilson(sum(a == b for a, b in zip(gold, predicted, strict=True)), len(gold))
+    right = is_right(rows)
+    # An item's answers to several prompts are one observation, the numbers of a premise one group.
+    items = places(rows, "item_id", "group")
+    shares = [fmean(right[at] for at in rows_of_item) for rows_of_item in items.values()]
+    premises = [item if group is None else group for item, group in items]
+    if len(set(premises)) < len(right):
+        return clustered_interval(shares, premises)
+    return wilson(sum(right), len(right))
 
 
 @dataclass(frozen=True)
@@ -166,11 +180,17 @@ class Asp(Sources):
     def _test_rows(self, run: Run) -> pa.Table:
         """A run's answers to rows of the editions shown, with the part of its split each was in."""
         editions = sorted(set(self.editions.values()))
-        rows = labelled(self.lake.root, run.id)
+        rows = labelled(self.lake.root, run.id, (*ANSWERS, "scores"))
         rows = rows.filter(pc.field("edition").isin(editions))
+        if run.job == "prompt":
+            # As `training.prompting.scores.asp_table`: `predicted` has first tokens, most of which
+            # are no label.
+            predicted = scores.answers(rows, "restricted")
+            rows = with_column(rows.drop_columns("predicted"), "predicted", predicted)
         known = self._items.column("item_id").combine_chunks()
-        places = pc.index_in(rows.column("item_id"), value_set=known)
-        rows, items = rows.filter(places.is_valid()), self._items.take(places.drop_null())
+        rows_of_items = pc.index_in(rows.column("item_id"), value_set=known)
+        rows = rows.filter(rows_of_items.is_valid())
+        items = self._items.take(rows_of_items.drop_null())
         parts = self._parts(run, editions)
         ids = items.column("item_id").to_pylist()
         items = with_column(items, "part", [parts.get(item, "test") for item in ids])

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
-from analysis.editions import Lake
+from analysis.editions import Lake, open_lake
+from analysis.inference.intervals import wilson
 from analysis.papers.asp import curves as asp
 from analysis.papers.asp.dataset import baseline_table, degree
 from analysis.papers.asp.models import correlation
@@ -16,7 +19,7 @@ from etl.asp.gold import HUMAN, PUBLISHED
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published.asp import read
-from training.finished_runs import Runs
+from training.finished_runs import Run, Runs
 
 
 def answers(threshold: float, rises: bool = True, model: str = "M") -> asp.Answers:
@@ -159,3 +162,66 @@ def test_correlation_as_scipy_has_it():
     for points in ([(1, 2)] * 3, [(1, 1), (1, 2), (1, 3), (1, 4)]):
         with pytest.raises(ValueError, match="expected four or more"):
             correlation(points)
+
+
+YES = "entailment"
+PROMPTS = 5
+
+
+def answered_prompts(lake: str, rights: list[bool], job: str = "prompt") -> Asp:
+    """A prompted model's answers to two tests: an item of each gets no other first token than words
+    that are no label, and `rights` says which items restricted choice gets right."""
+    items: list[dict[str, Any]] = [
+        {"item_id": f"i{at}", "edition": "demo", "test": "ordering", "label": YES}
+        for at in range(len(rights))
+    ]
+    degree = [
+        {**item, "item_id": f"d{at}", "variant": "base", "group": at // 2, "z": 100.0}
+        | {"polarity": "positive"}
+        for at, item in enumerate(items)
+    ]
+    predictions = [
+        {"run_id": "r", "task": "asp", "edition": "demo", "item_id": item["item_id"], "gold": YES}
+        | {"model": "bert", "text": "the", "prompt": f"asp/{prompt}@1"}
+        # Labels in the order of the column scores: entailment first.
+        | {"scores": [-1.0, -2.0] if right else [-2.0, -1.0]}
+        for every in (items, degree)
+        for item, right in zip(every, rights, strict=True)
+        for prompt in range(PROMPTS)
+    ]
+    for name, rows in (
+        ("asp_entailment", items),
+        ("asp_degree", degree),
+        ("predictions", predictions),
+    ):
+        names = table(name).schema.names
+        rows = [{key: value for key, value in row.items() if key in names} for row in rows]
+        arrow.append(lake, name, pa.Table.from_pylist(rows, table(name).schema), job="t")
+    run = Run("r", job, 1, {"task.name": "asp"})
+    return Asp(open_lake(lake), Runs([run]))
+
+
+def test_prompted_models_are_read_by_restricted_choice(tmp_path):
+    (model,) = answered_prompts(str(tmp_path), [True] * 6 + [False] * 2).untrained_runs
+    assert model.rows.column("predicted").null_count == 0
+    entailment, degree = (model.accuracy(kind, "ordering") for kind in ("entailment", "degree"))
+    assert entailment is not None and degree is not None
+    assert (entailment.estimate, degree.estimate) == (0.75, 0.75)
+    # Five prompts of eight items are no forty observations; pairs of numbers of four premises less.
+    assert entailment.n == 8
+    assert entailment.low < wilson(30, 40).low - 0.1
+    assert degree.low < entailment.low
+
+
+def test_items_that_are_all_right_count_once(tmp_path):
+    (model,) = answered_prompts(str(tmp_path), [True] * 6).untrained_runs
+    score = model.accuracy("entailment", "ordering")
+    assert score is not None
+    assert (score.low, score.high) == (wilson(6, 6).low, wilson(6, 6).high)
+
+
+def test_an_answer_that_is_no_label_is_wrong(tmp_path):
+    (model,) = answered_prompts(str(tmp_path), [True] * 4, "score").untrained_runs
+    for kind in ("entailment", "degree"):
+        score = model.accuracy(kind, "ordering")
+        assert score is not None and score.estimate == 0.0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from etl.adept import LABELS
 from tests.training.conftest import adept_rows, result_of, run_folder, scores
 from training.answering import classifier
 from training.answering import texts as examples
+from training.files import replace_json
 from training.models import loading
 from training.models.loading import Trained, resolve
 from training.settings import Settings
@@ -46,6 +49,30 @@ def texts(rows: list[dict[str, Any]]) -> tuple[pa.StringArray, pa.StringArray]:
 def test_a_run_is_registered_once(client, tuned):
     (version,) = client.search_model_versions("name='adept'")
     assert version.run_id == result_of(tuned / "out")["run_id"]
+
+
+def served(folder: Path, first: list[str], second: list[str]) -> Any:
+    """The answers of the weights in a folder, as MLflow serves them."""
+    import pandas as pd
+
+    from training.models.served import ServedModel
+
+    model = ServedModel()
+    model.load_context(SimpleNamespace(artifacts={"weights": os.fspath(folder)}))
+    return model.predict(None, pd.DataFrame({"first": first, "second": second}))
+
+
+def test_served_texts_are_cut_and_ended_as_in_training(tuned, adept_classifier, tmp_path):
+    folder = run_folder(tuned / "out") / "model"
+    first, second = ["A dog runs."] * 2, ["A fake dog runs. " * 6, "A fake dog runs."]
+    expected = scores(adept_classifier, pa.array(first), pa.array(second)).max(axis=1)
+    assert served(folder, first, second)["score"].to_list() == pytest.approx(expected, abs=1e-6)
+    record = json.loads((folder / "adnominal.json").read_text())
+    ending = Path(shutil.copytree(folder, tmp_path / "ending"))
+    replace_json(ending / "adnominal.json", record | {"task": {"full_stops": "normalised"}})
+    bare = ([text.removesuffix(".") for text in texts] for texts in (first, ["A fake dog"] * 2))
+    with_stops = served(folder, first, ["A fake dog."] * 2)
+    assert served(ending, *bare)["score"].to_list() == with_stops["score"].to_list()
 
 
 def test_every_address_leads_to_the_same_weights(client, tuned):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -66,6 +68,20 @@ def test_the_fingerprint_is_of_the_tokenizer_not_its_last_call(tokenizer):
     fingerprint_before = fingerprint(tokenizer)
     tokenizer(["a dog"], truncation=True, max_length=3)
     assert fingerprint(tokenizer) == fingerprint_before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"truncation_side": "left"}, {"model_input_names": ["input_ids", "attention_mask"]}],
+)
+def test_tokenizers_of_the_same_file_have_caches_of_their_own(tokenizer, tmp_path, change):
+    other = copy.deepcopy(tokenizer)
+    for name, value in change.items():
+        setattr(other, name, value)
+    encode(tokenizer, FIRST, SECOND, 12, tmp_path)
+    cached, expected = encode(other, FIRST, SECOND, 12, tmp_path), encode(other, FIRST, SECOND, 12)
+    assert cached.ids.tolist() == expected.ids.tolist()
+    assert (cached.types is None) == (expected.types is None)
 
 
 def test_a_second_writer_does_no_harm(tokenizer, tmp_path):
