@@ -2,17 +2,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from analysis.across import splits
-from analysis.across.splits import Answers
 from analysis.inference.intervals import difference, wilson
 from analysis.slices import by_training_word, words
 from conf import UserError
 from tests.rows import rows, write
 
-RIGHT = Answers(["a", "a", "b", "b"], ["a", "a", "b", "a"], list("wxyz"))
-WRONG = Answers(["a", "b"], ["b", "b"], list("wx"))
+RIGHT = pa.table({"gold": list("aabb"), "predicted": list("aaba"), "group": list("wxyz")})
+WRONG = pa.table({"gold": list("ab"), "predicted": list("bb"), "group": list("wx")})
 
 
 def test_two_splits_side_by_side():
@@ -30,7 +30,7 @@ def test_runs_of_one_item_are_one_group():
     def row(answers):
         return splits.split_rows("adept", "ours", ("random", answers), ("noun_disjoint", WRONG))
 
-    thrice = Answers(*(3 * list(part) for part in (RIGHT.gold, RIGHT.predicted, RIGHT.groups)))
+    thrice = pa.concat_tables([RIGHT] * 3)
     assert row(thrice)["low"] == pytest.approx(row(RIGHT)["low"])
     assert row(thrice)["leaking_rows"] == 12
 
@@ -43,11 +43,6 @@ def test_rows_parted_by_what_training_saw():
     (row,) = splits.seen_rows("plane", "ours", RIGHT, sides)
     assert (row["leaking"], row["leaking_rows"], row["leaking_accuracy"]) == ("seen noun", 2, 1)
     assert (row["leak_free"], row["leak_free_rows"]) == ("unseen noun", 1)
-
-
-def test_answers_of_one_length():
-    with pytest.raises(ValueError, match="1 gold labels, 2 answers, 1 groups"):
-        Answers(["a"], ["a", "b"], ["w"])
 
 
 def test_words_that_training_saw(tmp_path):
