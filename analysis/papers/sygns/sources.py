@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -188,8 +189,7 @@ class Meanings:
         """
         scores: dict[str, list[Triple]] = defaultdict(list)
         cache = Path(self.cache) if self.cache else None
-        proving = Proving(provers(self.prover.split(",")), cache=cache)
-        try:
+        with closing(Proving(provers(self.prover.split(",")), cache=cache)) as proving:
             for number, run in enumerate(runs, 1):
                 log.info("proving: run %d of %d (%s)", number, len(runs), run.id)
                 rows = self.rows(run)
@@ -197,8 +197,6 @@ class Meanings:
                     of_class = rows.take(pa.array(_places(rows, "quantifier", value), pa.int64()))
                     if of_class.num_rows:
                         scores[value].append(_entailment_counts(proving, of_class))
-        finally:
-            proving.close()
         return {value: _means(triples) for value, triples in scores.items()}
 
 
