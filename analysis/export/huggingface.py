@@ -32,11 +32,34 @@ def write(
     about: About,
     provenance: Sequence[Origin],
 ) -> None:
-    """Write README.md."""
+    """Write README.md: header, what it is, configurations, columns, rows, licence, provenance."""
+    header = _yaml(_header(exported, files, about), width=1000)
+    meanings = {config.name: config.meaning for config in exported.configs}
     sample = pq.read_table(out / files[0].path).slice(0, 3).to_pylist()
-    (out / "README.md").write_text(
-        card(exported, files, about, provenance, sample), encoding="utf-8"
-    )
+    lines = ["---", header, "---", "", f"# {about.title}", "", about.summary, ""]
+    lines += ["## Configurations", "", "| name | what | part | rows |"]
+    lines += ["| --- | --- | --- | ---: |"]
+    lines += [
+        f"| {file.config} | {meanings[file.config]} | {file.part} | {file.rows:,} |"
+        for file in files
+    ]
+    lines += _column_lines(exported, files)
+    lines += ["", f"Rows of {files[0].config}, {files[0].part}:", "", "```yaml"]
+    lines += [_yaml([row]) for row in sample]
+    lines += ["```", "", "## Licence", "", f"`{about.licence}`. {' '.join(about.terms)}", ""]
+    lines += _made_of(about)
+    lines += ["", "## Provenance", "", "| table | version | job | code | settings |"]
+    lines += ["| --- | --- | --- | --- | --- |"]
+    lines += [
+        f"| {o.table} | {o.version} | {o.job or ''} | {o.code_version or ''} | {o.settings or ''} |"
+        for o in provenance
+    ]
+    lines += ["", "## Citation", "", about.citation, ""]
+    (out / "README.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _yaml(value: Any, **options: int) -> str:
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, **options)).rstrip()
 
 
 def licence_text(about: About) -> str:
@@ -101,44 +124,6 @@ def _header(exported: Content, files: Sequence[File], about: About) -> dict[str,
         "configs": configs,
         "dataset_info": infos,
     }
-
-
-def card(
-    exported: Content,
-    files: Sequence[File],
-    about: About,
-    provenance: Sequence[Origin],
-    sample: Sequence[dict[str, Any]],
-) -> str:
-    """The card's text: header, what it is, configurations, columns, rows, licence, provenance."""
-    header = yaml.safe_dump(
-        _header(exported, files, about), sort_keys=False, allow_unicode=True, width=1000
-    )
-    meanings = {config.name: config.meaning for config in exported.configs}
-    lines = ["---", header.rstrip(), "---", "", f"# {about.title}", "", about.summary, ""]
-    lines += [
-        "## Configurations",
-        "",
-        "| name | what | part | rows |",
-        "| --- | --- | --- | ---: |",
-    ]
-    lines += [
-        f"| {file.config} | {meanings[file.config]} | {file.part} | {file.rows:,} |"
-        for file in files
-    ]
-    lines += _column_lines(exported, files)
-    lines += ["", f"Rows of {files[0].config}, {files[0].part}:", "", "```yaml"]
-    lines += [yaml.safe_dump([row], sort_keys=False, allow_unicode=True).rstrip() for row in sample]
-    lines += ["```", "", "## Licence", "", f"`{about.licence}`. {' '.join(about.terms)}", ""]
-    lines += _made_of(about)
-    lines += ["", "## Provenance", "", "| table | version | job | code | settings |"]
-    lines += ["| --- | --- | --- | --- | --- |"]
-    lines += [
-        f"| {o.table} | {o.version} | {o.job or ''} | {o.code_version or ''} | {o.settings or ''} |"
-        for o in provenance
-    ]
-    lines += ["", "## Citation", "", about.citation]
-    return "\n".join(lines) + "\n"
 
 
 def _column_lines(exported: Content, files: Sequence[File]) -> list[str]:
