@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.inference.comparisons import Paired
-from analysis.rows import tuples, where_equal, with_column
+from analysis.rows import distinct_values, tuples, where_equal, with_column, with_columns
 from analysis.slices import words
 from conf import UserError
 from etl.lake import arrow
@@ -42,10 +42,10 @@ def labelled(lake: str, run: str, columns: Sequence[str] = ANSWERS) -> pa.Table:
 
 def labelled_runs(lake: str, runs: Sequence[Run]) -> pa.Table:
     """The labelled predictions of runs, one run after the other, with the id of each as `run`."""
-    tables = [labelled(lake, run.id) for run in runs]
     return pa.concat_tables(
         with_column(table, "run", [run.id] * table.num_rows)
-        for run, table in zip(runs, tables, strict=True)
+        for run in runs
+        for table in [labelled(lake, run.id)]
     )
 
 
@@ -95,14 +95,14 @@ def read_prompted(lake: str, run: str) -> pa.Table:
         )
     pieces = []
     for key in rows.group_by(["task", "edition", "fold"]).aggregate([]).to_pylist():
-        runs_with_answers = rows
+        members = rows
         for name, value in key.items():
-            runs_with_answers = where_equal(runs_with_answers, name, value)
-        table = "plane_items" if key["task"] == "plane" else f"asp_{key['fold']}"
-        items = words(lake, table, key["edition"], runs_with_answers.column("item_id").to_pylist())
-        for name in ("class", "inference_type") if key["task"] == "plane" else ("test",):
-            runs_with_answers = runs_with_answers.append_column(name, items.column(name))
-        pieces.append(runs_with_answers)
+            members = where_equal(members, name, value)
+        is_plane = key["task"] == "plane"
+        table = "plane_items" if is_plane else f"asp_{key['fold']}"
+        items = words(lake, table, key["edition"], members.column("item_id").to_pylist())
+        names = ["class", "inference_type"] if is_plane else ["test"]
+        pieces.append(with_columns(members, items.select(names)))
     return pa.concat_tables(pieces)
 
 
@@ -168,7 +168,7 @@ def _by_item(table: pa.Table) -> dict[_Item, tuple[str, str]]:
 
 
 def _names(table: pa.Table) -> str:
-    return "+".join(sorted(set(table.column("run_id").to_pylist())))
+    return "+".join(distinct_values(table, "run_id"))
 
 
 def groups_of(lake: str, predictions: pa.Table, column: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -66,6 +67,19 @@ def places(table: pa.Table, *names: str) -> dict[tuple[Any, ...], list[int]]:
     for place, values in enumerate(tuples(table, *names)):
         groups.setdefault(values, []).append(place)
     return groups
+
+
+def row_counts(batches: Iterable[pa.RecordBatch], *names: str) -> Counter[tuple[Any, ...]]:
+    """How many rows have the same values in these columns, by these values.
+
+    Batches are counted while they are streamed; memory does not grow with the table.
+    """
+    totals: Counter[tuple[Any, ...]] = Counter()
+    for batch in batches:
+        groups = pa.Table.from_batches([batch]).group_by(list(names))
+        for *values, count in tuples(groups.aggregate([([], "count_all")]), *names, "count_all"):
+            totals[tuple(values)] += count
+    return totals
 
 
 def is_right(table: pa.Table) -> list[bool]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -12,6 +11,7 @@ from etl.amod.association import ADJECTIVES, Adjectives, association_of
 from etl.amod.kernel import PAIRS
 from etl.lake import arrow
 from etl.lake.tables import table
+from tests.rows import rows, write
 
 SCRIPT = "<script>document.title = 'run'</script> The false key opened <b>no</b> door."
 
@@ -27,12 +27,6 @@ COUNTS: dict[str, Sequence[tuple[str, str, int]]] = {
     ],
     "web": [("false", "key", 1), ("public", "key", 8), ("wooden", "door", 2)],
 }
-
-
-def _put(root: str, name: str, rows: Sequence[dict[str, Any]]) -> None:
-    schema = table(name).schema
-    full = [{field: row.get(field) for field in schema.names} for row in rows]
-    arrow.append(root, name, pa.Table.from_pylist(full, schema=schema), job="test")
 
 
 def association(corpus: str, counts: Sequence[tuple[str, str, int]]) -> pa.Table:
@@ -58,86 +52,28 @@ def write_lake(folder: Path) -> Path:
     """Write the lake into a folder; the folder."""
     root = str(folder)
     for corpus, counts in COUNTS.items():
-        rows = association(corpus, counts)
-        arrow.append(root, "amod_association", rows, job="test")
-        by_adjective = rows.sort_by([("adjective", "ascending"), ("noun", "ascending")])
+        by_noun = association(corpus, counts)
+        arrow.append(root, "amod_association", by_noun, job="test")
+        by_adjective = by_noun.sort_by([("adjective", "ascending"), ("noun", "ascending")])
         arrow.append(root, "amod_by_adjective", by_adjective, job="test")
-        pairs = rows.select(["corpus", "adjective", "noun", "count"])
+        pairs = by_noun.select(["corpus", "adjective", "noun", "count"])
         arrow.append(root, "amod_pairs", pairs, job="test")
     pair = {"adjective": "false", "noun": "key"}
-    _put(
-        root,
-        "amod_examples",
-        [
-            {**pair, "corpus": "news", "sentence": SCRIPT, "document": "http://example.org/1"},
-            {**pair, "corpus": "web", "sentence": "A false key.", "document": "two"},
-        ],
-    )
+    examples = [("news", SCRIPT, "http://example.org/1"), ("web", "A false key.", "two")]
+    write(root, "amod_examples", rows("corpus sentence document", *examples, **pair))
     classes = (("false", "O"), ("old", "S"), ("small", "S"), ("wooden", "I"))
-    _put(
-        root,
-        "adjective_classes",
-        [{"adjective": word, "class": one, "source": "test"} for word, one in classes],
-    )
-    _put(
-        root,
-        "adept",
-        [
-            {
-                "item_id": "a1",
-                "sentence1": "A key opens a door.",
-                "sentence2": "A false key opens a door.",
-                "modifier": "false",
-                "noun": "key",
-                "label": 1,
-                "edition": "demo",
-            }
-        ],
-    )
-    _put(
-        root,
-        "plane_items",
-        [
-            {
-                **pair,
-                "item_id": "p1",
-                "class": "O",
-                "premise": "false key",
-                "conclusion": "key",
-                "label": 0,
-                "edition": "demo",
-            }
-        ],
-    )
-    _put(
-        root,
-        "asp_entailment",
-        [
-            {
-                "item_id": "s1",
-                "test": "argument",
-                "premise": "The old key is red.",
-                "hypothesis": "The key is red.",
-                "label": "entailment",
-                "adjective": "old",
-                "noun": "key",
-                "edition": "demo",
-            }
-        ],
-    )
-    _put(
-        root,
-        "predictions",
-        [
-            {
-                "run_id": "r1",
-                "task": "plane",
-                "edition": "demo",
-                "item_id": "p1",
-                "gold": "0",
-                "predicted": "1",
-                "model": "tiny",
-            }
-        ],
-    )
+    write(root, "adjective_classes", rows("adjective class", *classes, source="test"))
+    sentences = {"sentence1": "A key opens a door.", "sentence2": "A false key opens a door."}
+    words = {"item_id": "a1", "modifier": "false", "noun": "key"}
+    write(root, "adept", [{**sentences, **words, "label": 1, "edition": "demo"}])
+    texts = {"premise": "false key", "conclusion": "key"}
+    item = {"item_id": "p1", "class": "O", "label": 0, "edition": "demo"}
+    write(root, "plane_items", [{**pair, **texts, **item}])
+    texts = {"premise": "The old key is red.", "hypothesis": "The key is red."}
+    words = {"test": "argument", "adjective": "old", "noun": "key"}
+    item = {"item_id": "s1", "label": "entailment", "edition": "demo"}
+    write(root, "asp_entailment", [{**texts, **words, **item}])
+    answer = {"item_id": "p1", "gold": "0", "predicted": "1"}
+    run = {"run_id": "r1", "task": "plane", "edition": "demo", "model": "tiny"}
+    write(root, "predictions", [{**run, **answer}])
     return folder

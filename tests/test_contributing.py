@@ -8,13 +8,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from conf import ROOT
 from etl.lake import arrow
-from etl.lake.tables import table
 from tests import fork_server
+from tests.rows import rows, write
 from tests.training.conftest import make_encoder
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -64,15 +63,9 @@ def repository(tmp_path: Path) -> Path:
 def lake(tmp_path: Path) -> Path:
     """A lake with the pairs of one corpus."""
     adjectives = ("brown", "fast", "red", "old")
-    counts = [(noun, adjective) for noun in _NOUNS for adjective in adjectives]
-    rows = [
-        {"corpus": "web", "adjective": adjective, "noun": f"{noun}{number}", "count": 3}
-        for noun, adjective in counts
-        for number in range(8)
-    ]
+    pairs = [(a, f"{noun}{number}") for noun in _NOUNS for a in adjectives for number in range(8)]
     root = tmp_path / "lake"
-    pairs = pa.Table.from_pylist(rows, schema=table("amod_pairs").schema)
-    arrow.append(os.fspath(root), "amod_pairs", pairs, job="test")
+    write(root, "amod_pairs", rows("adjective noun", *pairs, corpus="web", count=3))
     return root
 
 

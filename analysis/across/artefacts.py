@@ -30,7 +30,7 @@ from analysis.rendering import figures
 from analysis.rendering.figures import Channels, Plot
 from analysis.rows import schema, with_column
 from etl.checks.artefacts import tokens
-from etl.draws import content_hash, draw
+from etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
 RESAMPLES = 2_000
@@ -156,7 +156,7 @@ def audit(
     """
     audited: list[dict[str, Any]] = []
     # Several tests of one split learn from the same rows: each input is learnt once.
-    classifiers: dict[str, _Classifier] = {}
+    classifier = lru_cache(maxsize=4)(_Classifier)
     for rows in splits:
         learnt_rows = _sample(rows, rows.train, train_size, seed)
         scored_rows = _sample(rows, rows.test, test_size, seed)
@@ -174,11 +174,7 @@ def audit(
             )
             guesses = [majority_label] * len(scored_rows)
             if len(set(known_texts)) > 1 and len(counts) > 1:
-                key = content_hash(*known_texts, *labels)
-                if key not in classifiers:
-                    recent = dict(list(classifiers.items())[:3])
-                    classifiers = {key: _Classifier(known_texts, labels)} | recent
-                guesses = classifiers[key](asked_texts)
+                guesses = classifier(tuple(known_texts), tuple(labels))(asked_texts)
             gold = [rows.labels[place] for place in scored_rows]
             audited.append(
                 {

@@ -52,6 +52,22 @@ def _texts(dataset: Dataset, table: pa.Table) -> dict[str, list[str]]:
     return dict(zip(inputs, lists(table, *inputs.values()), strict=True))
 
 
+def _rows(
+    dataset: Dataset,
+    names: tuple[str, str, str],
+    table: pa.Table,
+    parts: Sequence[tuple[int, str | None]],
+) -> Rows:
+    """The rows of a split: `names` are its edition, its own and that of the part to score on,
+    `parts` numbers of rows with the part of each."""
+    train, test = (
+        [place for place, part in parts if part == name] for name in ("train", names[-1])
+    )
+    (item_ids,) = lists(table, "item_id")
+    labels, texts = _labels(dataset, table), _texts(dataset, table)
+    return Rows(dataset.name, *names, item_ids, labels, texts, train, test)
+
+
 def adept(lake: str, edition: str) -> Iterator[Rows]:
     """ADEPT by each of its splits: the modifier, the noun and either sentence alone.
 
@@ -64,17 +80,7 @@ def adept(lake: str, edition: str) -> Iterator[Rows]:
         parts = table.column(column).to_pylist()
         part = _held_out_part(parts)
         if part is not None and "train" in parts:
-            yield Rows(
-                dataset="adept",
-                edition=edition,
-                split=name,
-                part=part,
-                item_ids=table.column("item_id").to_pylist(),
-                labels=_labels(dataset, table),
-                inputs=_texts(dataset, table),
-                train=[place for place, part_of_row in enumerate(parts) if part_of_row == "train"],
-                test=[place for place, part_of_row in enumerate(parts) if part_of_row == part],
-            )
+            yield _rows(dataset, (edition, name, part), table, list(enumerate(parts)))
 
 
 def _listed_values(lake: str, table: str, **where: str) -> tuple[list[str], list[str]]:
@@ -108,17 +114,7 @@ def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
         known = dict(zip(table.column("item_id").to_pylist(), range(table.num_rows), strict=True))
         # A row that the split lists twice is scored twice, as in training.
         rows = [(known[item], part) for item, part in zip(ids, parts, strict=True) if item in known]
-        yield Rows(
-            dataset="plane",
-            edition=edition,
-            split=scheme,
-            part="test",
-            item_ids=table.column("item_id").to_pylist(),
-            labels=_labels(dataset, table),
-            inputs=_texts(dataset, table),
-            train=[place for place, part in rows if part == "train"],
-            test=[place for place, part in rows if part == "test"],
-        )
+        yield _rows(dataset, (edition, scheme, "test"), table, rows)
 
 
 def asp(lake: str, edition: str) -> Iterator[Rows]:

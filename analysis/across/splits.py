@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +23,7 @@ from analysis.papers.page import exhibit
 from analysis.predictions import labelled
 from analysis.rendering.blocks import Block, Table, Text
 from analysis.rendering.numbers import percent, percent_difference
-from analysis.rows import distinct_values, lists, tuples, where_equal, with_column
+from analysis.rows import distinct_values, is_right, lists, tuples, where_equal, with_column
 from analysis.slices import by_training_word, words
 from conf import UserError
 from etl.declaration import Dataset
@@ -44,42 +43,17 @@ _SIDES = ("leaking", "leak_free")
 _TABLES = ("predictions", "adept", "plane_items")
 
 
-@dataclass(frozen=True)
-class Answers:
-    """A model's answers, one value for each row; the rows of several runs follow one another.
-
-    `groups` names what was drawn as a whole (a noun, an adjective, a premise), whose rows are not
-    independent; the rows that several runs give an item belong to one group as well.
-    """
-
-    gold: Sequence[str]
-    predicted: Sequence[str]
-    groups: Sequence[str]
-
-    def __post_init__(self) -> None:
-        if not len(self.gold) == len(self.predicted) == len(self.groups):
-            raise ValueError(
-                f"{len(self.gold)} gold labels, {len(self.predicted)} answers, "
-                f"{len(self.groups)} groups"
-            )
-
-    def __len__(self) -> int:
-        return len(self.gold)
-
-    def take(self, rows: Sequence[int]) -> Answers:
-        """These rows."""
-        columns = (self.gold, self.predicted, self.groups)
-        gold, predicted, groups = ([column[place] for place in rows] for column in columns)
-        return Answers(gold, predicted, groups)
-
-
 Row = Mapping[str, Any]
 
 
 def split_rows(
-    dataset: str, model: str, leaking: tuple[str, Answers], leak_free: tuple[str, Answers]
+    dataset: str, model: str, leaking: tuple[str, pa.Table], leak_free: tuple[str, pa.Table]
 ) -> Row:
     """One model's accuracy on the test rows of two splits, each by its name.
+
+    Answers have the columns gold, predicted and group: what was drawn as a whole (a noun, an
+    adjective, a premise), whose rows are not independent. The rows of several runs follow one
+    another; those that several runs give an item belong to one group as well.
 
     A row has the name, rows, majority and accuracy of the leaking and of the leak-free side, and
     the difference, leaking less leak-free, with its interval (95 %). The majority is there because
@@ -91,20 +65,20 @@ def split_rows(
     row: dict[str, Any] = {"dataset": dataset, "model": model}
     shares = []
     for side, (name, answers) in zip(_SIDES, (leaking, leak_free), strict=True):
-        correct = [float(a == b) for a, b in zip(answers.gold, answers.predicted, strict=True)]
-        share = clustered_interval(correct, answers.groups)
+        gold, groups = lists(answers, "gold", "group")
+        share = clustered_interval(is_right(answers), groups)
         shares.append(share)
         row |= {
             side: name,
-            f"{side}_rows": len(answers),
-            f"{side}_majority": max(Counter(answers.gold).values()) / len(answers),
+            f"{side}_rows": len(gold),
+            f"{side}_majority": max(Counter(gold).values()) / len(gold),
             f"{side}_accuracy": share.estimate,
         }
     return row | difference(*shares).columns("difference")
 
 
 def seen_rows(
-    dataset: str, model: str, answers: Answers, parts: Mapping[str, Sequence[str | None]]
+    dataset: str, model: str, answers: pa.Table, parts: Mapping[str, Sequence[str | None]]
 ) -> list[Row]:
     """One model's answers to a test set, parted by what training had seen: a row for each name.
 
@@ -171,9 +145,9 @@ def _table(rows: Sequence[Row], names: tuple[str, str]) -> pa.Table:
     return pa.Table.from_pylist(cells)
 
 
-def _answers(rows: pa.Table, group: str) -> Answers:
-    gold, predicted, groups = lists(rows, "gold", "predicted", group)
-    return Answers(gold, [guess or "" for guess in predicted], list(map(str, groups)))
+def _answers(rows: pa.Table, group: str) -> pa.Table:
+    """The answers, as `split_rows` takes them, with the column that has the groups."""
+    return rows.select(["gold", "predicted", group]).rename_columns(["gold", "predicted", "group"])
 
 
 def _leaking() -> Iterator[tuple[Dataset, dict[str, str]]]:

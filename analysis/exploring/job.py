@@ -129,9 +129,9 @@ def explore(settings: Settings) -> None:
     query = settings.query()
     if query is None and settings.export is None:
         # Before the words are read: a port that is taken is known at once.
-        from analysis.exploring.server import check_port, give_memory_back
+        from analysis.exploring.server import bound, give_memory_back
 
-        check_port(settings.port)
+        bound(settings.port).close()
         give_memory_back()
     sketches = Sketches(settings.lake, Path(settings.cache).expanduser())
     if query is not None:

@@ -165,18 +165,25 @@ def _refusal(_: Request, error: Exception) -> Response:
     return PlainTextResponse(" ".join(str(error).split()), status_code=400)
 
 
-def check_port(port: int) -> None:
-    """Raise `UserError` for an invalid port, and for one that another program uses."""
+def bound(port: int) -> socket.socket:
+    """A socket of loopback at the port.
+
+    Raises:
+        UserError: an invalid port, or one that another program uses.
+    """
     if not 0 <= port <= 65535:
         raise UserError(f"port={port}: expected 1 to 65535, or 0 for any that is free")
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOSTS[0], port))
-        except OSError as error:
-            raise UserError(
-                f"port={port}: {error.strerror}; choose another one, or port=0 for any that is free"
-            ) from error
+    # The protocol is named, else answers wait for the client to acknowledge their headers.
+    listener = socket.socket(proto=socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOSTS[0], port))
+    except OSError as error:
+        listener.close()
+        raise UserError(
+            f"port={port}: {error.strerror}; choose another one, or port=0 for any that is free"
+        ) from error
+    return listener
 
 
 def give_memory_back() -> None:
@@ -193,13 +200,9 @@ def serve(sketches: Sketches, port: int, on_start: Callable[[str], None]) -> Non
     """Serve until interrupted; `on_start` gets the address once requests are taken.
 
     Raises:
-        UserError: as `check_port`.
+        UserError: as `bound`.
     """
-    check_port(port)
-    # The protocol is named, else answers wait for the client to acknowledge their headers.
-    listener = socket.socket(proto=socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((HOSTS[0], port))
+    listener = bound(port)
     listener.listen(256)
     config = uvicorn.Config(application(sketches), log_level="warning", access_log=False)
     on_start(f"http://{HOSTS[0]}:{listener.getsockname()[1]}/")

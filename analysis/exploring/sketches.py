@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -121,14 +121,6 @@ class Lexicon:
             known = pa.array(list(self.classes), pa.string())
             selected = selected | ~pc.is_in(adjectives, value_set=known).to_numpy()
         return np.asarray(selected)
-
-
-class _Side(NamedTuple):
-    """The collocates on one side of a difference."""
-
-    words: pa.StringArray
-    values: Numbers
-    counts: Numbers
 
 
 class _Recent:
@@ -298,9 +290,11 @@ class Sketches:
             self._of_word(query, query.word, query.corpus),
             self._of_word(query, second_word, query.other_corpus or query.corpus),
         )
-        words, values, counts = _aligned_values(
-            *(_by_word(side, partner, query.measure) for side in sides)
-        )
+        first_side, second_side = (_by_word(side, partner, query.measure) for side in sides)
+        both = first_side.join(second_side, "word", join_type="full outer", right_suffix="_second")
+        words = both.column("word")
+        values = [both.column(name).to_numpy() for name in ("value", "value_second")]
+        counts = [pc.fill_null(both.column(name), 0) for name in ("count", "count_second")]
         difference = np.nan_to_num(values[0]) - np.nan_to_num(values[1])
         best = _best(np.abs(difference), query.limit).tolist()
         differing = sorted(
@@ -317,9 +311,9 @@ class Sketches:
                 {
                     "word": word,
                     "first": first,
-                    "first_count": int(counts[0][place]),
+                    "first_count": counts[0][place].as_py(),
                     "second": second,
-                    "second_count": int(counts[1][place]),
+                    "second_count": counts[1][place].as_py(),
                     "difference": difference[place].item(),
                     "class": self.lexicon.class_of(word) if partner == "adjective" else "",
                 }
@@ -358,41 +352,18 @@ def _values(rows: pa.Table, measure: str, places: Numbers | slice = _ALL) -> Num
     return values
 
 
-def _by_word(rows: pa.Table, partner: str, measure: str) -> _Side:
-    """Measure and count by the other word; of several corpora the greatest measure."""
+def _by_word(rows: pa.Table, partner: str, measure: str) -> pa.Table:
+    """The other words, each with `value` (the measure) and count; of several corpora those of the
+    greatest measure."""
     words = rows.column(partner).cast(pa.string()).combine_chunks()
     values = _values(rows, measure).astype(np.float64)
     counts = rows.column("count").to_numpy()
+    table = pa.table({"word": words, "value": values, "count": counts})
     if len(rows.column("corpus").unique()) < 2:  # each word has one row
-        return _Side(words, values, counts)
-    coded = words.dictionary_encode()
-    codes = coded.indices.to_numpy()
+        return table
+    codes = words.dictionary_encode().indices.to_numpy()
     order = np.lexsort((-values, codes))
-    first = order[np.flatnonzero(np.diff(codes[order], prepend=-1))]
-    words = coded.dictionary.take(pa.array(codes[first]))
-    return _Side(words, values[first], counts[first])
-
-
-def _aligned_values(one: _Side, other: _Side) -> tuple[pa.Array, list[Numbers], list[Numbers]]:
-    """The words of two sides, with the values (not a number for none) and counts of each side."""
-    place = pc.fill_null(pc.index_in(one.words, value_set=other.words), -1).to_numpy()
-    alone = np.ones(len(other.words), bool)
-    alone[place[place >= 0]] = False
-    rest = np.flatnonzero(alone)
-    words = pa.concat_arrays([one.words, other.words.take(pa.array(rest))])
-    second = np.full(len(place), np.nan)
-    second[place >= 0] = other.values[place[place >= 0]]
-    second_count = np.zeros(len(place), np.int64)
-    second_count[place >= 0] = other.counts[place[place >= 0]]
-    values = [
-        np.concatenate([one.values, np.full(len(rest), np.nan)]),
-        np.concatenate([second, other.values[rest]]),
-    ]
-    counts = [
-        np.concatenate([one.counts, np.zeros(len(rest), np.int64)]),
-        np.concatenate([second_count, other.counts[rest]]),
-    ]
-    return words, values, counts
+    return table.take(pa.array(order[np.flatnonzero(np.diff(codes[order], prepend=-1))]))
 
 
 def tsv(rows: Sequence[dict[str, Any]]) -> str:

@@ -14,6 +14,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -99,13 +100,11 @@ class Words:
                 files.indices.to_numpy(),
                 files.dictionary.to_pylist(),
             )
-        self._near: list[str] | None = None
 
     def count(self, corpus: str, word: str) -> int:
         """How many pairs of the corpus have the word; 0 for none."""
-        corpus_words = self.corpora.get(corpus)
-        place = corpus_words.place(word) if corpus_words else None
-        return 0 if corpus_words is None or place is None else int(corpus_words.counts[place])
+        count, _ = self._entry(corpus, word)
+        return count
 
     def total(self, corpus: str) -> int:
         """How many pairs the corpus has in all; 0 for an unknown corpus."""
@@ -113,13 +112,15 @@ class Words:
 
     def file(self, corpus: str, word: str) -> str | None:
         """The path of the file that has the word's rows; None where the word is not kept."""
-        corpus_words = self.corpora.get(corpus)
-        place = corpus_words.place(word) if corpus_words else None
-        return (
-            None
-            if corpus_words is None or place is None
-            else corpus_words.paths[corpus_words.files[place]]
-        )
+        _, path = self._entry(corpus, word)
+        return path
+
+    def _entry(self, corpus: str, word: str) -> tuple[int, str | None]:
+        """The count and the file of a word."""
+        words = self.corpora.get(corpus)
+        if words is None or (place := words.place(word)) is None:
+            return 0, None
+        return int(words.counts[place]), words.paths[words.files[place]]
 
     def complete(self, corpus: str) -> bool:
         """Whether every word of the corpus is kept."""
@@ -138,22 +139,21 @@ class Words:
         ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
         return [Suggestion(*one) for one in ranked[:most]]
 
-    def nearest(self, word: str, most: int = 5) -> list[str]:
-        """Known words that are spelt much like `word`, nearest first."""
-        if self._near is None:
-            self._near = self.frequent(_NEAR)
+    def nearest(self, word: str) -> list[str]:
+        """The five known words that are spelt most like `word`, nearest first."""
         similar_words = [
             one
             for one in self._near
             if abs(len(one) - len(word)) <= 2 and (set(one[:2]) & set(word[:2]))
         ]
-        return difflib.get_close_matches(word, similar_words, n=most, cutoff=0.6)
+        return difflib.get_close_matches(word, similar_words, n=5, cutoff=0.6)
 
-    def frequent(self, most: int) -> list[str]:
+    @cached_property
+    def _near(self) -> list[str]:
         """The most frequent words of each corpus, without repetition."""
         words: dict[str, None] = {}
         for corpus in self.corpora.values():
-            best = np.argsort(-corpus.counts, kind="stable")[:most]
+            best = np.argsort(-corpus.counts, kind="stable")[:_NEAR]
             words.update(dict.fromkeys(corpus.words.take(pa.array(best)).to_pylist()))
         return list(words)
 

@@ -19,43 +19,24 @@ _TYPES = {
     pa.float64(): "sc:Float",
     pa.bool_(): "sc:Boolean",
 }
-# The vocabulary as the specification fixes it.
+_TERMS = """
+    citeAs column extract field fileObject fileProperty fileSet format includes isLiveDataset
+    jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate
+    separator source subField transform
+"""
+# The vocabulary as the specification fixes it, in alphabetical order.
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
     "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
+    **{name: f"cr:{name}" for name in _TERMS.split()},
 }
 
 
@@ -77,7 +58,7 @@ def metadata(
     """The metadata: a file object and a record set for each Parquet file."""
     versions = ", ".join(f"{o.table} version {o.version} ({o.job})" for o in provenance)
     return {
-        "@context": _CONTEXT,
+        "@context": dict(sorted(_CONTEXT.items())),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": f"{exported.dataset}_{exported.edition}",

@@ -9,7 +9,6 @@ declaration (`etl.declaration.Question`); rows that nobody can answer are left o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from etl.registry import DATASETS
 
 # A task whose prompt or label words change is another: raise it with them.
 VERSION = 1
+_METRICS = [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}]
 
 _UTILS = '''"""Opens the Parquet files beside this file, wherever the folder lies."""
 
@@ -41,15 +41,6 @@ def load(file, **_):
 '''
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A task's file: `doc` holds what differs between tasks."""
-
-    name: str
-    file: str
-    doc: Mapping[str, Any]
-
-
 def write(out: Path, exported: Content, about: About) -> dict[str, int]:
     """Write tasks, a group, ``utils.py`` and the rows; rows by file.
 
@@ -58,25 +49,25 @@ def write(out: Path, exported: Content, about: About) -> dict[str, int]:
     """
     (out / "data").mkdir()
     rows: dict[str, int] = {}
-    tasks: list[_Task] = []
+    tasks: dict[str, dict[str, Any]] = {}
     for file, table, of_file in _files(exported):
         pq.write_table(table, out / "data" / f"{file}.parquet", compression="zstd")
         rows[f"data/{file}.parquet"] = table.num_rows
-        tasks += of_file
+        tasks |= of_file
     if not tasks:
         raise UserError(
             f"dataset={exported.dataset} edition={exported.edition}: no rows to test on"
         )
-    for task in tasks:
-        text = yaml.safe_dump(
-            _document(task, about), sort_keys=False, allow_unicode=True, width=1000
-        )
+    metadata = {"version": VERSION, "licence": about.licence, "citation": about.citation}
+    for name, task in tasks.items():
+        document = {**task, "metric_list": _METRICS, "metadata": metadata}
+        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
         # A tag that lm-evaluation-harness resolves beside the file, and PyYAML does not know.
         text += "custom_dataset: !function utils.load\n"
-        (out / f"{task.name}.yaml").write_text(text, encoding="utf-8")
+        (out / f"{name}.yaml").write_text(text, encoding="utf-8")
     group = {
         "group": f"{exported.dataset}_{exported.edition}",
-        "task": [task.name for task in tasks],
+        "task": list(tasks),
         # Tasks differ in size and in what they ask: every one counts as much.
         "aggregate_metric_list": [{"metric": "acc", "weight_by_size": False}],
         "metadata": {"version": VERSION},
@@ -86,22 +77,6 @@ def write(out: Path, exported: Content, about: About) -> dict[str, int]:
     )
     (out / "utils.py").write_text(_UTILS, encoding="utf-8")
     return rows
-
-
-def _document(task: _Task, about: About) -> dict[str, Any]:
-    return {
-        "task": task.name,
-        "dataset_kwargs": {"file": task.file},
-        "test_split": "test",
-        "output_type": "multiple_choice",
-        **task.doc,
-        "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
-        "metadata": {
-            "version": VERSION,
-            "licence": about.licence,
-            "citation": about.citation,
-        },
-    }
 
 
 def _test_rows(config: Config, *, whole: bool) -> pa.Table | None:
@@ -116,8 +91,8 @@ def _test_rows(config: Config, *, whole: bool) -> pa.Table | None:
     return None
 
 
-def _files(exported: Content) -> Iterator[tuple[str, pa.Table, list[_Task]]]:
-    """The files of rows by name, each with the tasks that ask about it."""
+def _files(exported: Content) -> Iterator[tuple[str, pa.Table, dict[str, dict[str, Any]]]]:
+    """The files of rows by name, each with the tasks, by name, that ask about it."""
     declaration = DATASETS[exported.dataset]
     wholes = {table.whole.name for table in declaration.tables if table.whole is not None}
     for config in exported.configs:
@@ -136,10 +111,8 @@ def _files(exported: Content) -> Iterator[tuple[str, pa.Table, list[_Task]]]:
         rows = _answerable_rows(rows, questions[0], declaration.labels)
         for suffix, members in _by_value(rows, questions[0]):
             file = f"{name}{suffix}"
-            tasks = [
-                _Task(f"{file}_{question.name}" if question.name else file, file, _doc(question))
-                for question in questions
-            ]
+            names = {"_".join(filter(None, (file, asked.name))): asked for asked in questions}
+            tasks = {task: _document(task, file, asked) for task, asked in names.items()}
             yield file, _written_rows(members, questions[0], declaration.labels), tasks
 
 
@@ -178,9 +151,14 @@ def _written_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.Tabl
     return prepared_rows.select(columns).add_column(place, label, numbers)
 
 
-def _doc(question: Question) -> dict[str, Any]:
+def _document(task: str, file: str, question: Question) -> dict[str, Any]:
+    """What differs between tasks, and how all are asked."""
     choices = question.choices
     return {
+        "task": task,
+        "dataset_kwargs": {"file": file},
+        "test_split": "test",
+        "output_type": "multiple_choice",
         "doc_to_text": question.text,
         "doc_to_choice": choices if isinstance(choices, str) else list(choices.values()),
         "doc_to_target": "{{label}}",

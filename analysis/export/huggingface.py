@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ _DTYPES = {
     pa.bool_(): "bool",
 }
 
+_OTHER_LICENCE = {"license_name": "see-license", "license_link": "LICENSE.md"}
+
 
 def write(
     out: Path,
@@ -29,27 +32,46 @@ def write(
     about: About,
     provenance: Sequence[Origin],
 ) -> None:
-    """Write README.md."""
+    """Write README.md: header, what it is, configurations, columns, rows, licence, provenance."""
+    header = _yaml(_header(exported, files, about), width=1000)
+    meanings = {config.name: config.meaning for config in exported.configs}
     sample = pq.read_table(out / files[0].path).slice(0, 3).to_pylist()
-    (out / "README.md").write_text(
-        card(exported, files, about, provenance, sample), encoding="utf-8"
-    )
+    lines = ["---", header, "---", "", f"# {about.title}", "", about.summary, ""]
+    lines += ["## Configurations", "", "| name | what | part | rows |"]
+    lines += ["| --- | --- | --- | ---: |"]
+    lines += [
+        f"| {file.config} | {meanings[file.config]} | {file.part} | {file.rows:,} |"
+        for file in files
+    ]
+    lines += _column_lines(exported, files)
+    lines += ["", f"Rows of {files[0].config}, {files[0].part}:", "", "```yaml"]
+    lines += [_yaml([row]) for row in sample]
+    lines += ["```", "", "## Licence", "", f"`{about.licence}`. {' '.join(about.terms)}", ""]
+    lines += _made_of(about)
+    lines += ["", "## Provenance", "", "| table | version | job | code | settings |"]
+    lines += ["| --- | --- | --- | --- | --- |"]
+    lines += [
+        f"| {o.table} | {o.version} | {o.job or ''} | {o.code_version or ''} | {o.settings or ''} |"
+        for o in provenance
+    ]
+    lines += ["", "## Citation", "", about.citation, ""]
+    (out / "README.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _yaml(value: Any, **options: int) -> str:
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, **options)).rstrip()
 
 
 def licence_text(about: About) -> str:
     """What binds whoever passes the data on, for LICENSE.md."""
     name = f"{about.licence} ({about.licence_url})" if about.licence_url else about.licence
-    lines = [
-        f"# {about.title}: licence",
-        "",
-        f"Licence: {name}",
-        "",
-        *about.terms,
-        "",
-        "Made of:",
-        "",
-    ]
-    return "\n".join([*lines, *(f"- {source}" for source in about.made_of)]) + "\n"
+    lines = [f"# {about.title}: licence", "", f"Licence: {name}", "", *about.terms, ""]
+    return "\n".join([*lines, *_made_of(about)]) + "\n"
+
+
+def _made_of(about: About) -> list[str]:
+    """The sources of the rows, as a list of Markdown."""
+    return ["Made of:", "", *(f"- {source}" for source in about.made_of)]
 
 
 def _feature(column: pa.Field, classes: Sequence[str] | None) -> dict[str, Any]:
@@ -63,9 +85,8 @@ def _feature(column: pa.Field, classes: Sequence[str] | None) -> dict[str, Any]:
 
 def _size(rows: int) -> str:
     """The hub's category of so many rows."""
-    limits = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
-    limits[10_000_000] = "1M<n<10M"
-    return next((name for limit, name in limits.items() if rows < limit), "10M<n<100M")
+    names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
+    return names[bisect.bisect([10**digits for digits in range(3, 8)], rows)]
 
 
 def _header(exported: Content, files: Sequence[File], about: About) -> dict[str, Any]:
@@ -73,6 +94,7 @@ def _header(exported: Content, files: Sequence[File], about: About) -> dict[str,
     configs, infos = [], []
     for name in names:
         members = [file for file in files if file.config == name]
+        size = sum(file.bytes for file in members)
         configs.append(
             {
                 "config_name": name,
@@ -88,80 +110,20 @@ def _header(exported: Content, files: Sequence[File], about: About) -> dict[str,
                     {"name": file.part, "num_bytes": file.bytes, "num_examples": file.rows}
                     for file in members
                 ],
-                "download_size": sum(file.bytes for file in members),
-                "dataset_size": sum(file.bytes for file in members),
+                "download_size": size,
+                "dataset_size": size,
             }
         )
     return {
         "pretty_name": about.title,
         "language": ["en"],
         "license": about.licence,
-        **(
-            {"license_name": "see-license", "license_link": "LICENSE.md"}
-            if about.licence == "other"
-            else {}
-        ),
+        **(_OTHER_LICENCE if about.licence == "other" else {}),
         "task_categories": [about.task],
         "size_categories": [_size(max(file.rows for file in files))],
         "configs": configs,
         "dataset_info": infos,
     }
-
-
-def card(
-    exported: Content,
-    files: Sequence[File],
-    about: About,
-    provenance: Sequence[Origin],
-    sample: Sequence[dict[str, Any]],
-) -> str:
-    """The card's text: header, what it is, configurations, columns, rows, licence, provenance."""
-    header = yaml.safe_dump(
-        _header(exported, files, about), sort_keys=False, allow_unicode=True, width=1000
-    )
-    meanings = {config.name: config.meaning for config in exported.configs}
-    lines = [
-        "---",
-        header.rstrip(),
-        "---",
-        "",
-        f"# {about.title}",
-        "",
-        about.summary,
-        "",
-    ]
-    lines += [
-        "## Configurations",
-        "",
-        "| name | what | part | rows |",
-        "| --- | --- | --- | ---: |",
-    ]
-    lines += [
-        f"| {file.config} | {meanings[file.config]} | {file.part} | {file.rows:,} |"
-        for file in files
-    ]
-    lines += _column_lines(exported, files)
-    lines += ["", f"Rows of {files[0].config}, {files[0].part}:", "", "```yaml"]
-    lines += [yaml.safe_dump([row], sort_keys=False, allow_unicode=True).rstrip() for row in sample]
-    lines += [
-        "```",
-        "",
-        "## Licence",
-        "",
-        f"`{about.licence}`. {' '.join(about.terms)}",
-        "",
-        "Made of:",
-        "",
-    ]
-    lines += [f"- {source}" for source in about.made_of]
-    lines += ["", "## Provenance", "", "| table | version | job | code | settings |"]
-    lines += ["| --- | --- | --- | --- | --- |"]
-    lines += [
-        f"| {o.table} | {o.version} | {o.job or ''} | {o.code_version or ''} | {o.settings or ''} |"
-        for o in provenance
-    ]
-    lines += ["", "## Citation", "", about.citation]
-    return "\n".join(lines) + "\n"
 
 
 def _column_lines(exported: Content, files: Sequence[File]) -> list[str]:

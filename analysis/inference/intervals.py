@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 
 from training.metrics import wilson_bounds
 
@@ -60,8 +60,8 @@ def clustered_interval(
     else:
         if len(groups) != size:
             raise ValueError(f"{len(groups)} groups for {size} items")
-        encoded = pa.array([str(group) for group in groups], pa.string()).dictionary_encode()
-        codes, number = encoded.indices.to_numpy(), len(encoded.dictionary)
+        codes, names = pd.factorize(np.array(list(map(str, groups)), dtype=object))
+        number = len(names)
     mean = float(values.mean())
     if mean in (0.0, 1.0) or number < 2:
         effective = float(number)

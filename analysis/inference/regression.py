@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 
@@ -63,22 +64,15 @@ def slope(
             f"{len(values)} values, {len(is_right)} answers, {len(groups)} groups, "
             f"{len(stratum_of)} strata"
         )
-    usable_items = [item for item, value in enumerate(values) if value is not None]
-    mixed_strata = {
-        name
-        for name in set(stratum_of)
-        if len({bool(is_right[item]) for item in usable_items if stratum_of[item] == name}) == 2
-    }
-    usable_items = [item for item in usable_items if stratum_of[item] in mixed_strata]
-    x = np.array([values[item] for item in usable_items], dtype=np.float64)
-    y = np.array([bool(is_right[item]) for item in usable_items], dtype=np.float64)
-    codes = np.unique([str(groups[item]) for item in usable_items], return_inverse=True)[1]
-    if len(usable_items) < 3 or np.ptp(x) == 0 or len(set(codes.tolist())) < 3:
+    columns = {"value": values, "right": map(bool, is_right), "group": map(str, groups)}
+    items = pd.DataFrame({name: list(column) for name, column in columns.items()})
+    items = items.assign(stratum=stratum_of).dropna(subset=["value"])
+    items = items[items.groupby("stratum")["right"].transform("nunique") == 2]
+    x, y = items["value"].to_numpy(np.float64), items["right"].to_numpy(np.float64)
+    codes, names = pd.factorize(items["group"], sort=True)
+    if len(names) < 3 or np.ptp(x) == 0:
         return None
-    names = sorted(mixed_strata)
-    intercepts = np.array(
-        [[stratum_of[item] == name for name in names] for item in usable_items], dtype=np.float64
-    )
+    intercepts = pd.get_dummies(items["stratum"], dtype=np.float64)
     # Centred and scaled for the solver's sake; the estimate is scaled back.
     scale = float(x.std())
     design = np.column_stack([(x - x.mean()) / scale, intercepts])
@@ -91,7 +85,7 @@ def slope(
         (estimate - reach) / scale,
         (estimate + reach) / scale,
         2 * float(stats.norm.sf(abs(estimate) / error)),
-        len(usable_items),
+        len(items),
         level,
     )
 

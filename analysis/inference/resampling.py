@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
+import pandas as pd
 
 from analysis.inference.intervals import Interval
 
@@ -58,16 +58,11 @@ def encode(*labels: Labels) -> tuple[list[_Ints], int]:
         raise ValueError(f"labels of {' and '.join(str(len(column)) for column in labels)} items")
     if lengths == {0}:
         raise ValueError("no items")
-    texts = [[None if value is None else str(value) for value in column] for column in labels]
-    encoded = [pa.array(column, pa.string()).dictionary_encode() for column in texts]
-    if any(column.null_count for column in encoded):
+    values = [value for column in labels for value in column]
+    if any(value is None for value in values):
         raise ValueError("an item without label")
-    names = sorted({name for column in encoded for name in column.dictionary.to_pylist()})
-    ids = {name: place for place, name in enumerate(names)}
-    return [
-        np.array([ids[name] for name in column.dictionary.to_pylist()])[column.indices.to_numpy()]
-        for column in encoded
-    ], len(names)
+    codes, names = pd.factorize(np.array(list(map(str, values)), dtype=object), sort=True)
+    return np.split(codes, len(labels)), len(names)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from analysis.inference.intervals import Interval
 from analysis.papers import published
-from analysis.papers.published import Published
+from analysis.papers.published import Beside
 from analysis.rendering.blocks import Block, NotRun, Table, Text
 from analysis.rendering.numbers import number, round_half_up
 
@@ -44,16 +44,13 @@ def comparison(
     the interval of the difference (the printed number has none of its own) and a star where the
     printed number lies outside of it. `edition` is that of ours.
     """
-    numbers = published.table(paper, name)
-    beside = {
-        (row["row"], row["column"]): row for row in published.beside(paper, name, ours).to_pylist()
-    }
-    statuses = Counter(str(row["status"]) for row in beside.values())
+    numbers = published.beside(paper, name, ours)
+    statuses = Counter(cell.status for cell in numbers.values())
     any_ours = bool(statuses["recomputed"])
     # With many columns, intervals have separate lines so that the table fits the page.
     gap = "\n" if len({column for _, column in numbers}) > _NARROW else " "
-    texts = {key: _cell(numbers[key], beside[key], any_ours, gap) for key in numbers}
-    unit = next(iter(numbers.values())).unit
+    texts = {key: _cell(cell, any_ours, gap) for key, cell in numbers.items()}
+    unit = next(iter(numbers.values())).printed.unit
     title = caption + {"percent": ", in percent", "share": ", as shares", "": ""}.get(
         unit, f", {unit}"
     )
@@ -62,7 +59,7 @@ def comparison(
     elif edition:
         title += f"; ours of edition {edition}"
     blocks: list[Block] = [Table(title, _layout(texts), printed=dict(statuses))]
-    remarks = _remarks(numbers, beside)
+    remarks = _remarks(numbers)
     if remarks:
         blocks.append(Text(remarks))
     if statuses["not run"] and missing is not None:
@@ -81,33 +78,22 @@ def _layout(texts: Mapping[tuple[str, str], str]) -> pa.Table:
     return pa.table({name: pa.array(values, pa.string()) for name, values in cells.items()})
 
 
-def _cell(printed: Published, row: Mapping[str, object], any_ours: bool, gap: str) -> str:
-    if row["status"] != "recomputed":
-        status = str(row["status"])
-        return (
-            printed.printed
-            if status == "not run" and not any_ours
-            else f"{printed.printed}\n{status}"
-        )
-    ours = row["ours"]
-    assert isinstance(ours, float)
+def _cell(cell: Beside, any_ours: bool, gap: str) -> str:
+    printed, ours, low, high = cell.printed, cell.ours, cell.low, cell.high
+    if ours is None:
+        plain = cell.status == "not run" and not any_ours
+        return printed.printed if plain else f"{printed.printed}\n{cell.status}"
     # What is exact must not be rounded to equality.
-    digits = printed.decimals if row["agrees"] or not printed.exact else printed.decimals + 3
+    digits = printed.decimals if cell.agrees or not printed.exact else printed.decimals + 3
     lines = [printed.printed, f"ours {number(ours, digits)}"]
-    low, high = row["low"], row["high"]
-    if isinstance(low, float) and isinstance(high, float):
+    if low is not None and high is not None:
         lines[1] += f"{gap}[{number(low, digits)}, {number(high, digits)}]"
         # What rounds to the printed number is never outside of our interval.
-        inside = low <= printed.value <= high or printed.approximate or row["agrees"]
-        outside = "" if inside else " *"
-        lines.append(
-            f"{_signed(ours - printed.value, digits)}{gap}[{_signed(low - printed.value, digits)}, "
-            f"{_signed(high - printed.value, digits)}]{outside}"
-        )
-    elif row["agrees"]:
-        lines.append("equal")
+        inside = low <= printed.value <= high or printed.approximate or cell.agrees
+        difference, *ends = (_signed(value - printed.value, digits) for value in (ours, low, high))
+        lines.append(f"{difference}{gap}[{', '.join(ends)}]{'' if inside else ' *'}")
     else:
-        lines.append(_signed(ours - printed.value, digits))
+        lines.append("equal" if cell.agrees else _signed(ours - printed.value, digits))
     return "\n".join(lines)
 
 
@@ -117,20 +103,17 @@ def _signed(value: float, digits: int) -> str:
     return f"{decimal:+,f}".replace("-", "−") if decimal else f"{abs(decimal):f}"
 
 
-def _remarks(
-    numbers: Mapping[tuple[str, str], Published],
-    beside: Mapping[tuple[str, str], Mapping[str, str]],
-) -> str:
+def _remarks(numbers: Mapping[tuple[str, str], Beside]) -> str:
     """The remarks of the file on single cells, then on the table."""
     deviations: dict[str, list[str]] = {}
     for (row, column), cell in numbers.items():
-        if cell.deviation:
-            deviations.setdefault(cell.deviation, []).append(f"{row}, {column}")
+        if cell.printed.deviation:
+            deviations.setdefault(cell.printed.deviation, []).append(f"{row}, {column}")
     sentences = [f"{' and '.join(cells)}: {why}." for why, cells in deviations.items()]
     not_recomputable = dict.fromkeys(
-        row for (row, _), cell in beside.items() if cell["status"] == "not recomputable"
+        row for (row, _), cell in numbers.items() if cell.status == "not recomputable"
     )
     if not_recomputable:
         sentences.append(f"Not recomputable: {'; '.join(not_recomputable)}.")
-    note = next(iter(numbers.values())).note
+    note = next(iter(numbers.values())).printed.note
     return " ".join([*sentences, note]).strip()

@@ -23,27 +23,16 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import pyarrow as pa
 import yaml
 
 from analysis.inference.intervals import Interval
-from analysis.rows import schema
 from conf import UserError
 
 PAPERS = ("adept", "plane", "asp", "sygns")
 _UNITS = ("percent", "share", "Cohen's kappa", "")
-_TABLE_KEYS = {
-    "table",
-    "title",
-    "unit",
-    "columns",
-    "rows",
-    "not_recomputable",
-    "exact",
-    "deviations",
-    "note",
-}
-_NUMBER = re.compile(r"(?P<bound>[~>]?)(?P<value>\d*\.?\d+)(?: ± (?P<spread>\d*\.?\d+))?")
+_REQUIRED = {"table", "title", "columns", "rows"}
+_OPTIONAL = {"unit", "not_recomputable", "exact", "deviations", "note"}
+_NUMBER = re.compile(r"(?P<bound>[~>]?)(?P<value>\d*\.?\d+)(?: ± \d*\.?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -53,7 +42,6 @@ class Published:
     Attributes:
         printed: as the paper has it, ``69.9 ± 38``; its digits say how far it can be compared.
         value: 69.9.
-        spread: 38, a standard deviation, where there is one.
         approximate: whether the paper says about (~) or more than (>).
         recomputable: whether data that can be had give the number.
         deviation: why the printed number is not what its rule gives; empty where it is.
@@ -66,7 +54,6 @@ class Published:
     column: str
     printed: str
     value: float
-    spread: float | None
     unit: str
     approximate: bool
     recomputable: bool
@@ -139,8 +126,8 @@ def parse(paper: str, text: str) -> tuple[Published, ...]:
 
 def _table(paper: str, entry: Mapping[str, Any], faults: list[str]) -> Iterator[Published]:
     name = entry.get("table", "a table without name")
-    unknown = sorted(set(entry) - _TABLE_KEYS)
-    missing = sorted({"table", "title", "columns", "rows"} - set(entry))
+    unknown = sorted(set(entry) - _REQUIRED - _OPTIONAL)
+    missing = sorted(_REQUIRED - set(entry))
     if unknown or missing:
         faults.append(f"{name}: unknown keys {unknown}, missing keys {missing}")
         return
@@ -149,10 +136,8 @@ def _table(paper: str, entry: Mapping[str, Any], faults: list[str]) -> Iterator[
         faults.append(f"{name}: unit {unit!r}; expected one of {', '.join(filter(None, _UNITS))}")
     columns: Sequence[str] = entry["columns"]
     rows: Mapping[str, Any] = entry["rows"]
-    not_recomputable, deviations = (
-        entry.get("not_recomputable", []),
-        dict(entry.get("deviations", {})),
-    )
+    not_recomputable = entry.get("not_recomputable", [])
+    deviations = dict(entry.get("deviations", {}))
     faults += [
         f"{name}: not_recomputable names {row!r}, no row"
         for row in not_recomputable
@@ -179,7 +164,6 @@ def _table(paper: str, entry: Mapping[str, Any], faults: list[str]) -> Iterator[
                 column=column,
                 printed=printed,
                 value=float(parts["value"]),
-                spread=float(parts["spread"]) if parts["spread"] else None,
                 unit=unit,
                 approximate=bool(parts["bound"]),
                 recomputable=row not in not_recomputable,
@@ -231,19 +215,36 @@ def agrees(published: Published, ours: float) -> bool:
     )
 
 
-_BESIDE = schema(
-    "row column printed ours:float low:float high:float difference:float agrees:bool status remark"
-)
+@dataclass(frozen=True)
+class Beside:
+    """A printed number, and ours with the ends of its interval in the paper's unit, where known."""
+
+    printed: Published
+    ours: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def status(self) -> str:
+        """``recomputed``, ``not run`` or ``not recomputable``."""
+        missing = "not run" if self.printed.recomputable else "not recomputable"
+        return missing if self.ours is None else "recomputed"
+
+    @property
+    def agrees(self) -> bool:
+        """Whether ours is the printed digits; never for numbers that the paper gives roughly."""
+        if self.ours is None or self.printed.approximate:
+            return False
+        return agrees(self.printed, self.ours)
 
 
-def beside(paper: str, name: str, ours: Mapping[tuple[str, str], float | Interval]) -> pa.Table:
-    """A table's numbers and ours, one row for each number, in the order and unit of the paper.
+def beside(
+    paper: str, name: str, ours: Mapping[tuple[str, str], float | Interval]
+) -> dict[tuple[str, str], Beside]:
+    """A table's numbers and ours by (row, column), in the order and unit of the paper.
 
     `ours` has a number, or one with its interval, by (row, column): counts where the paper has
-    counts, else shares, kappas and so on as they are; for percentages shares from 0 to 1. Columns:
-    row, column, printed, ours, low and high (our interval), difference (ours less printed), agrees
-    (to the printed digit; null for numbers that the paper gives roughly), status (``recomputed``,
-    ``not run``, ``not recomputable``), remark.
+    counts, else shares, kappas and so on as they are; for percentages shares from 0 to 1.
 
     Raises:
         UserError: no such table.
@@ -253,27 +254,15 @@ def beside(paper: str, name: str, ours: Mapping[tuple[str, str], float | Interva
     unknown = [key for key in ours if key not in cells]
     if unknown:
         raise ValueError(f"{paper}, {name} has no {'/'.join(unknown[0])}")
-    rows = []
+    numbers = {}
     for key, printed in cells.items():
-        our_value, scale = ours.get(key), 100.0 if printed.unit == "percent" else 1.0
-        interval = our_value if isinstance(our_value, Interval) else None
-        estimate = our_value.estimate if isinstance(our_value, Interval) else our_value
-        scaled = None if estimate is None else scale * estimate
-        missing = "not run" if printed.recomputable else "not recomputable"
-        rows.append(
-            {
-                "row": key[0],
-                "column": key[1],
-                "printed": printed.printed,
-                "ours": scaled,
-                "low": None if interval is None else scale * interval.low,
-                "high": None if interval is None else scale * interval.high,
-                "difference": None if scaled is None else scaled - printed.value,
-                "agrees": None
-                if scaled is None or printed.approximate
-                else agrees(printed, scaled),
-                "status": missing if scaled is None else "recomputed",
-                "remark": printed.deviation or ("" if printed.recomputable else printed.note),
-            }
-        )
-    return pa.Table.from_pylist(rows, _BESIDE)
+        match ours.get(key):
+            case None:
+                values = []
+            case Interval(estimate, low, high):
+                values = [estimate, low, high]
+            case number:
+                values = [number]
+        scale = 100.0 if printed.unit == "percent" else 1.0
+        numbers[key] = Beside(printed, *(scale * value for value in values))
+    return numbers

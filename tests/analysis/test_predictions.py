@@ -1,46 +1,30 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 
 from analysis.inference.comparisons import compare
 from analysis.inference.resampling import Resampling
 from analysis.predictions import pair, read_run
 from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import rows, write
 
 
-def rows(run, answers, gold="xxy", **more):
-    return [
-        {
-            "run_id": run,
-            "task": "adept_5",
-            "edition": "mine",
-            "item_id": item,
-            "gold": g,
-            "predicted": p,
-            **more,
-        }
-        for item, g, p in zip("aab", gold, answers, strict=True)
-    ]
+def answers(run, predicted, gold="xxy"):
+    cells = zip("aab", gold, predicted, strict=True)
+    constants = {"run_id": run, "task": "adept_5", "edition": "mine"}
+    return rows("item_id gold predicted", *cells, **constants)
 
 
 @pytest.fixture
 def lake(tmp_path):
     records = [
-        *rows("one", "xyy"),
-        *reversed(rows("two", "xxy")),
-        *rows("three", "xxx", gold="xxx"),
-        *rows("four", "xyy")[1:],
-        *rows("bare", "xyy", gold=[None] * 3),
+        *answers("one", "xyy"),
+        *reversed(answers("two", "xxy")),
+        *answers("three", "xxx", gold="xxx"),
+        *answers("four", "xyy")[1:],
+        *answers("bare", "xyy", gold=[None] * 3),
     ]
-    arrow.append(
-        str(tmp_path),
-        "predictions",
-        pa.Table.from_pylist(records, table("predictions").schema),
-        job="t",
-    )
+    write(tmp_path, "predictions", records)
     return str(tmp_path)
 
 

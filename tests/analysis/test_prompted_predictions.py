@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from analysis import predictions
 from analysis.papers.plane import prompting
 from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import rows as records
+from tests.rows import write
 from tests.training.prompting.test_scores import FIRST_NO, FIRST_YES, MODEL, rows, two_shot
 from training.prompting.scores import asp_table, cells
 
@@ -40,38 +40,26 @@ ASP_YES, ASP_NO = "entailment", "not_entailment"
 
 def asp_rows():
     """A test of two rows under two prompts: one of them right in both, the other in one."""
-    records = []
-    for prompt, scores in (
-        ("asp/follows@1", [FIRST_NO, FIRST_YES]),
-        ("asp/true@1", [FIRST_NO] * 2),
-    ):
-        for item, (gold, label_scores) in enumerate(zip((ASP_YES, ASP_NO), scores, strict=True)):
-            records.append(
-                {
-                    "run_id": "r",
-                    "task": "asp",
-                    "edition": "clean",
-                    "fold": "entailment",
-                    "item_id": f"i{item}",
-                    "gold": gold,
-                    "scores": label_scores,
-                    "prompt": prompt,
-                    "verbaliser": "yes/no",
-                    "model": MODEL,
-                }
-            )
-    return pa.Table.from_pylist(records, table("predictions").schema)
+    return records(
+        "item_id prompt gold scores",
+        ("i0", "asp/follows@1", ASP_YES, FIRST_NO),
+        ("i1", "asp/follows@1", ASP_NO, FIRST_YES),
+        ("i0", "asp/true@1", ASP_YES, FIRST_NO),
+        ("i1", "asp/true@1", ASP_NO, FIRST_NO),
+        run_id="r",
+        task="asp",
+        edition="clean",
+        fold="entailment",
+        verbaliser="yes/no",
+        model=MODEL,
+    )
 
 
 def test_asp_is_averaged_over_prompts_read_from_the_lake(tmp_path):
     lake = str(tmp_path)
-    items = [
-        {"item_id": f"i{n}", "test": "ordering", "adjective": "big", "noun": "dog"} for n in (0, 1)
-    ]
-    items = [{**item, "edition": "clean"} for item in items]
-    schema = table("asp_entailment").schema
-    arrow.append(lake, "asp_entailment", pa.Table.from_pylist(items, schema), job="test")
-    arrow.append(lake, "predictions", asp_rows(), job="test")
+    item: Any = {"test": "ordering", "adjective": "big", "noun": "dog", "edition": "clean"}
+    write(lake, "asp_entailment", records("item_id", ("i0",), ("i1",), **item))
+    write(lake, "predictions", asp_rows())
     (row,) = asp_table(predictions.read_prompted(lake, "r")).to_pylist()
     assert (row["task"], row["test"], row["rows"], row["prompts"]) == (
         "entailment",

@@ -8,19 +8,15 @@ import pytest
 from analysis import predictions
 from conf import UserError
 from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import rows as records
+from tests.rows import write
 from tests.training.scoring.test_matrix import rows
 
 
 def test_groups_come_from_the_items_table(tmp_path):
     lake = str(tmp_path / "lake")
-    items = [
-        {"item_id": "0", "class": "I", "edition": "published"},
-        {"item_id": "1", "class": "O", "edition": "published"},
-        {"item_id": "0", "class": "S", "edition": "other"},
-    ]
-    schema = table("plane_items").schema
-    arrow.append(lake, "plane_items", pa.Table.from_pylist(items, schema=schema), job="test")
+    items = [("0", "I", "published"), ("1", "O", "published"), ("0", "S", "other")]
+    write(lake, "plane_items", records("item_id class edition", *items))
     group_rows = rows([("entailed", "entailed")])
     assert predictions.groups_of(lake, group_rows, "class") == {"0": "I"}
     with pytest.raises(UserError, match="variant: not a column of the tables of plane"):

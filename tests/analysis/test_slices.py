@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import itertools
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import slices
 from conf import UserError
-from etl.lake import arrow
 from etl.lake.tables import table
 from etl.registry import ITEM_TABLES
+from tests.rows import rows, write
 
 NAYAK = {"fake", "alleged"}
 
@@ -59,22 +58,9 @@ def test_deciles_rise_with_counts(counts):
 @pytest.fixture
 def lake(tmp_path):
     pairs = [("web", "red", "car", 7), ("web", "fake", "gun", 2), ("wiki", "red", "car", 1)]
-    names = ("corpus", "adjective", "noun", "count")
-    rows = [dict(zip(names, row, strict=True)) for row in pairs]
-    arrow.append(
-        str(tmp_path), "amod_pairs", pa.Table.from_pylist(rows, table("amod_pairs").schema), job="t"
-    )
-    items = [
-        {"item_id": name, "modifier": "red", "noun": noun, "edition": edition}
-        for name, noun, edition in [
-            ("1", "car", "mine"),
-            ("2", "gun", "mine"),
-            ("3", "key", "other"),
-        ]
-    ]
-    arrow.append(
-        str(tmp_path), "adept", pa.Table.from_pylist(items, table("adept").schema), job="t"
-    )
+    write(tmp_path, "amod_pairs", rows("corpus adjective noun count", *pairs))
+    items = [("1", "car", "mine"), ("2", "gun", "mine"), ("3", "key", "other")]
+    write(tmp_path, "adept", rows("item_id noun edition", *items, modifier="red"))
     return str(tmp_path)
 
 

@@ -31,23 +31,21 @@ from etl.lake.tables import TABLES
 from etl.looking.export import Output, export
 from etl.published import pickles
 from tests.etl.knowledge import wordnet_files
+from tests.rows import rows, write
 
 PAIRS = TABLES["amod_pairs"]
 SCRIPT = "<script>alert(1)</script>"
 
 
-def pairs(*adjectives: str) -> pa.Table:
-    rows = [
-        {"corpus": "uk", "adjective": word, "noun": "key", "count": number - 1}
-        for number, word in enumerate(adjectives)
-    ]
-    return pa.Table.from_pylist(rows, PAIRS.schema)
+def write_pairs(lake: str, *adjectives: str) -> None:
+    cells = [(word, number - 1) for number, word in enumerate(adjectives)]
+    write(lake, "amod_pairs", rows("adjective count", *cells, corpus="uk", noun="key"))
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> str:
     root = str(tmp_path / "lake")
-    arrow.append(root, "amod_pairs", pairs("old"), job="test")
+    write_pairs(root, "old")
     return root
 
 
@@ -189,7 +187,7 @@ def test_settings_that_write_themselves_out(tmp_path: Path, text: str) -> None:
 
 def test_cells_that_a_spreadsheet_would_run(lake: str, tmp_path: Path) -> None:
     words = ('=HYPERLINK("http://a")', "+1", "-1", "@SUM(A1)", "plain")
-    arrow.append(lake, "amod_pairs", pairs(*words), job="test")
+    write_pairs(lake, *words)
     out = tmp_path / "pairs.csv"
     export(lake, "amod_pairs", Output(str(out), "csv"))
     lines = sorted(out.read_text().splitlines()[1:])

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import product
 from typing import Any
-
-import pyarrow as pa
 
 from etl.adept.splits import split_columns
 from etl.asp import TESTS
 from etl.asp.degree import NUMBERS
 from etl.asp.job import Recipe
 from etl.asp.settings import Settings as Asp
-from etl.lake import arrow
-from etl.lake.tables import table
 from etl.plane import TYPES, rules
 from etl.sygns.generate import Sampler, sample
 from etl.sygns.grammar import grammar
+from etl.sygns.job import record_batch
 from etl.sygns.splits import SCHEMES, rows_of
+from tests.rows import write
 
 EDITION = "demo"
 CORPUS = "demo-wikipedia"
@@ -26,12 +23,7 @@ NOUNS = {"key": ("device", "instrument"), "bridge": ("structure", "artifact"), "
 ADJECTIVES = {"wooden": "I", "red": "I", "small": "S", "old": "S", "false": "O", "fake": "O"}
 
 
-def put(root: str, name: str, rows: list[dict[str, Any]]) -> None:
-    """Append rows; columns that they leave out are null."""
-    arrow.append(root, name, pa.Table.from_pylist(rows, table(name).schema), job="test")
-
-
-def write(root: str) -> None:
+def fill(root: str) -> None:
     """Every table that a notebook reads."""
     pairs(root)
     adept(root)
@@ -45,13 +37,13 @@ def pairs(root: str) -> None:
         {"corpus": CORPUS, "adjective": adjective, "noun": noun, "count": 1 + at % 5}
         for at, (noun, adjective) in enumerate(product(NOUNS, ADJECTIVES))
     ]
-    put(root, "amod_pairs", counted)
+    write(root, "amod_pairs", counted)
     totals = {"adjective_count": 9, "noun_count": 12, "pmi": 1.5, "npmi": 0.2, "log_dice": 9.0}
-    put(root, "amod_association", [{**pair, **totals} for pair in counted])
+    write(root, "amod_association", [{**pair, **totals} for pair in counted])
     example = {"sentence": "A false key opens no door.", "document": "Key"}
-    put(root, "amod_examples", [{**pair, **example} for pair in counted if pair["noun"] == "key"])
-    left_out = {"job": "extract_amod/demo-wikipedia", "table": "amod_counts"}
-    put(root, "dropped", [{**left_out, "reason": "head_not_noun", "count": 3, "sample": "line 7"}])
+    write(root, "amod_examples", [{**pair, **example} for pair in counted if pair["noun"] == "key"])
+    left_out = {"job": "extract_amod/demo-wikipedia", "table": "amod_counts", "sample": "line 7"}
+    write(root, "dropped", [{**left_out, "reason": "head_not_noun", "count": 3}])
 
 
 def adept(root: str) -> None:
@@ -72,8 +64,8 @@ def adept(root: str) -> None:
         for noun in NOUNS
         for at, adjective in enumerate(ADJECTIVES)
     ]
-    put(root, "adept_items", items)
-    put(root, "adept_entries", [{"noun": noun, "edition": EDITION} for noun in NOUNS])
+    write(root, "adept_items", items)
+    write(root, "adept_entries", [{"noun": noun, "edition": EDITION} for noun in NOUNS])
     labelled = [
         {
             "item_id": item["item_id"],
@@ -90,7 +82,7 @@ def adept(root: str) -> None:
         }
         for item in items
     ]
-    put(root, "adept", labelled)
+    write(root, "adept", labelled)
 
 
 def plane(root: str) -> None:
@@ -119,14 +111,14 @@ def plane(root: str) -> None:
             if noun == "key":
                 membership = {"scheme": "two_shot", "fold": "1", "part": "test", "item_id": item}
                 splits.append({**membership, "edition": EDITION})
-    put(root, "plane_items", items)
-    put(root, "plane_splits", splits)
+    write(root, "plane_items", items)
+    write(root, "plane_splits", splits)
     phrases = [
         {"corpus": CORPUS, "adjective": a, "class": kind, "noun": noun, "count": 1}
         | {"pmi": float(at % 4), "edition": EDITION}
         for at, (noun, (a, kind)) in enumerate(product(NOUNS, ADJECTIVES.items()))
     ]
-    put(root, "plane_association", phrases)
+    write(root, "plane_association", phrases)
 
 
 def asp(root: str) -> None:
@@ -135,14 +127,14 @@ def asp(root: str) -> None:
     entailment, degree = recipe.entailment(), recipe.degree()
     edition = {"edition": EDITION}
     rows = [row._asdict() | edition for test in TESTS for row in entailment.rows(test, 0, 12)]
-    put(root, "asp_entailment", rows)
+    write(root, "asp_entailment", rows)
     numbers = [
         row._asdict() | edition
         for test in TESTS
         for at in range(160 // NUMBERS)
         for row in degree.rows(degree.group(test, at))
     ]
-    put(root, "asp_degree", numbers)
+    write(root, "asp_degree", numbers)
     run = {"run_id": "r1", "task": "asp", "scheme": "dimension", "fold": "length", "model": "tiny"}
     answers = [
         {
@@ -155,17 +147,16 @@ def asp(root: str) -> None:
         for row in numbers
         if row["label"] != "discard"
     ]
-    put(root, "predictions", answers)
+    write(root, "predictions", answers)
 
 
 def sygns(root: str) -> None:
-    rows, splits = [], []
-    for depth, size in ((0, 150), (1, 10)):
-        for record in sample(Sampler(grammar("clean", 10, 10), depth, seed=0), size):
-            row = asdict(record)
-            for name in ("polarity_fol", "polarity_vf"):
-                row[name] = [{"word": word, "direction": way} for word, way in row[name]]
-            rows.append({**row, "phenomena": list(record.phenomena), "edition": EDITION})
-            splits += rows_of(rows[-1], SCHEMES, 0, EDITION)
-    put(root, "sygns", rows)
-    put(root, "sygns_splits", splits)
+    records = [
+        record
+        for depth, size in ((0, 150), (1, 10))
+        for record in sample(Sampler(grammar("clean", 10, 10), depth, seed=0), size)
+    ]
+    sentences = record_batch(records, EDITION).to_pylist()
+    splits = [split for row in sentences for split in rows_of(row, SCHEMES, 0, EDITION)]
+    write(root, "sygns", sentences)
+    write(root, "sygns_splits", splits)

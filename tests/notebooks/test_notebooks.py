@@ -49,7 +49,7 @@ def test_notebooks_are_stored_without_outputs(file):
 @pytest.mark.slow
 def test_notebooks_run(tmp_path, monkeypatch):
     root = str(tmp_path / "lake")
-    lake.write(root)
+    lake.fill(root)
     parts = [nbformat.read(file, 4).cells for file in FILES]
     notebook = executed(parts, root, monkeypatch)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]

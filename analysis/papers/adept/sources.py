@@ -136,11 +136,9 @@ class Adept(Sources):
         """The best on val (of a model, if named): the paper's figures are of the best of a grid
         there (section 5.4)."""
         candidates = [
-            scored_models
-            for scored_models in self.scored_models
-            if (scored_models.classes, scored_models.context) == (classes, context)
-            and model in ("", scored_models.model)
+            scored
+            for scored in self.scored_models
+            if (scored.classes, scored.context) == (classes, context)
+            and model in ("", scored.model)
         ]
-        return max(
-            candidates, key=lambda scored_models: scored_models.accuracy.estimate, default=None
-        )
+        return max(candidates, key=lambda scored: scored.accuracy.estimate, default=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,7 +18,7 @@ from analysis.papers.published import table as published_table
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Plot
-from analysis.rows import distinct_values, tuples, where_equal
+from analysis.rows import distinct_values, row_counts, where_equal
 from etl.lake import arrow
 from etl.plane import CLASSES
 
@@ -34,30 +33,24 @@ def rule_check(batches: Iterable[pa.RecordBatch]) -> pa.Table:
     every row has the expected label. Needs the columns class, inference_type and label; batches
     may come of a table of any size.
     """
-    keys = ["class", "inference_type"]
-    rows: Counter[tuple[str, int]] = Counter()
-    entailed: Counter[tuple[str, int]] = Counter()
-    for batch in batches:
-        table = pa.Table.from_batches([batch])
-        grouped = table.group_by(keys).aggregate([("label", "count"), ("label", "sum")])
-        for kind, inference, count, total in tuples(grouped, *keys, "label_count", "label_sum"):
-            rows[kind, inference] += count
-            entailed[kind, inference] += total
-    if not rows:
+    counts = row_counts(batches, "class", "inference_type", "label")
+    if not counts:
         raise ValueError("no rows to check")
     rule = published_table("plane", "table 1")
+    keys = {(kind, inference) for kind, inference, _ in counts}
     checks = []
-    for kind, inference in sorted(rows, key=lambda key: (CLASSES.index(key[0]), key[1])):
-        key = kind, inference
+    for kind, inference in sorted(keys, key=lambda key: (CLASSES.index(key[0]), key[1])):
+        entailed = counts[kind, inference, 1]
+        rows = entailed + counts[kind, inference, 0]
         expected = int(rule[TYPES[inference], kind].value)
         checks.append(
             {
                 "class": kind,
                 "inference_type": inference,
-                "rows": rows[key],
-                "entailed": entailed[key],
+                "rows": rows,
+                "entailed": entailed,
                 "expected": expected,
-                "agrees": entailed[key] == expected * rows[key],
+                "agrees": entailed == expected * rows,
             }
         )
     return pa.Table.from_pylist(checks)

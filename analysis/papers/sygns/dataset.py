@@ -17,7 +17,7 @@ from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit
 from analysis.papers.sygns.sources import Sygns, classes
 from analysis.rendering.blocks import Block, Table, Text
-from analysis.rows import seeded_order, tuples
+from analysis.rows import row_counts, schema, seeded_order, tuples
 from conf import UserError
 from etl.lake import arrow
 from etl.sygns import splits
@@ -26,27 +26,22 @@ _BUILD = "python etl/build_sygns.py preset=paper lake=LAKE"
 _ARROWS = {"up": "↑", "down": "↓"}
 _EMBEDDING = {"peripheral": "PER", "center": "CEN"}
 _KEYS = ["scheme", "primitive", "part"]
+_BY_DEPTH = schema("depth:int32 sentences:int")
 
 
 def split_sizes(lake: str, edition: str) -> pa.Table:
     """Sentences by scheme, primitive quantifier and part (section 3.4): those and `sentences`.
 
-    Counted while streaming; memory does not grow with the table.
-
     Raises:
         UserError: no splits of the edition.
     """
-    counts: Counter[tuple[str, str, str]] = Counter()
     where = [("edition", "=", edition)]
-    for batch in arrow.batches(lake, "sygns_splits", where=where, columns=_KEYS):
-        grouped = pa.Table.from_batches([batch]).group_by(_KEYS).aggregate([([], "count_all")])
-        for *key, count in tuples(grouped, *_KEYS, "count_all"):
-            counts[key[0], key[1], key[2]] += count
+    counts = row_counts(arrow.batches(lake, "sygns_splits", where=where, columns=_KEYS), *_KEYS)
     if not counts:
         raise UserError(f"edition={edition}: no rows of it in the table sygns_splits of {lake}")
     orders = splits.SCHEMES, ("", *splits.PRIMITIVES), ("train", "val", "test")
 
-    def place(key: tuple[str, str, str]) -> list[int]:
+    def place(key: tuple[str, ...]) -> list[int]:
         return [order.index(value) for order, value in zip(orders, key, strict=True)]
 
     return pa.Table.from_pylist(
@@ -210,13 +205,11 @@ def _by_depth(lake: Lake, edition: str) -> pa.Table:
     """Sentences of the scheme productivity: columns depth, sentences."""
     where = [("edition", "=", edition), ("scheme", "=", "productivity")]
     ids = arrow.read(lake.root, "sygns_splits", where=where, columns=["sentence_id"])
-    classes_of_sentences = classes(lake.root, edition)
-    members = pc.is_in(
-        classes_of_sentences.column("sentence_id"), value_set=ids.column(0).combine_chunks()
-    )
-    by_depth = classes_of_sentences.filter(members).group_by("depth").aggregate([([], "count_all")])
-    by_depth = by_depth.sort_by("depth").select(["depth", "count_all"])
-    return by_depth.rename_columns(["depth", "sentences"])
+    sentences = classes(lake.root, edition)
+    members = pc.is_in(sentences["sentence_id"], value_set=ids["sentence_id"].combine_chunks())
+    depths = row_counts(sentences.filter(members).to_batches(), "depth")
+    rows = [{"depth": depth, "sentences": count} for (depth,), count in sorted(depths.items())]
+    return pa.Table.from_pylist(rows, _BY_DEPTH)
 
 
 def polarity_marked(formula: str, directions: Sequence[Mapping[str, str]]) -> str:

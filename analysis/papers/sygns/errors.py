@@ -36,16 +36,17 @@ def _wrong(
     """(sentence, gold, answers by model) of a drawn test sentence that as many models as possible
     have wrong."""
     meanings = page.meanings
+    if meanings is None:
+        return None
     wrong: dict[str, dict[str, str]] = defaultdict(dict)
     gold: dict[str, str] = {}
-    for model, run in runs.items() if meanings else ():
-        assert meanings is not None
+    for model, run in runs.items():
         rows = where_equal(where_equal(meanings.rows(run), "part", "test"), "exact", False)
         rows = rows.filter(pc.field(by).cast(pa.string()) == value)
         for item, meaning, text in tuples(rows, "item_id", "gold", "text"):
             wrong[item][model] = text or ""
             gold[item] = meaning
-    if not wrong or meanings is None:
+    if not wrong:
         return None
     most = max(map(len, wrong.values()))
     hardest = [item for item, answers in wrong.items() if len(answers) == most]

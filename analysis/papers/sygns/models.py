@@ -14,7 +14,7 @@ from analysis.inference.intervals import Interval
 from analysis.papers import published
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import Exhibit, exhibit, runs_text
-from analysis.papers.sygns.sources import EPOCHS, QUANTIFIERS, Choice, Meanings, Sygns
+from analysis.papers.sygns.sources import EPOCHS, QUANTIFIERS, Meanings, Sygns
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Channels, Plot
@@ -59,9 +59,7 @@ def _runs(
     """The runs of a model on systematicity with the primitive *one*; None where there are none."""
     if page.meanings is None:
         return None
-    architecture = ARCHITECTURES[model]
-    choice = Choice("systematicity", "one", form, architecture, size, train_size)
-    runs = page.meanings.group(choice)
+    runs = page.meanings.group(ARCHITECTURES[model], form, size=size, train_size=train_size)
     return (page.meanings, runs) if runs else None
 
 
@@ -85,8 +83,7 @@ def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) ->
     for column in dict.fromkeys(column for _, column in printed) if page.meanings else ():
         assert page.meanings is not None
         model, _, form = column.partition(" ")
-        choice = Choice(scheme, primitive, _FORMS[form], ARCHITECTURES[model])
-        runs = page.meanings.group(choice)
+        runs = page.meanings.group(ARCHITECTURES[model], _FORMS[form], (scheme, primitive))
         if not runs:
             continue
         if form.endswith("(cnt)"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -21,7 +22,6 @@ from analysis.papers.page import Sources
 from analysis.predictions import labelled, runs_with_answers
 from analysis.rows import lists, schema, with_columns
 from analysis.semantics import drs_matching, polarity
-from analysis.semantics.polarity import PolarityScore
 from analysis.semantics.prover import Outcome, Proving, provers
 from conf import UserError
 from conf.progress import Progress
@@ -37,7 +37,7 @@ EPOCHS = "25"
 _RESAMPLES = 2000
 _T = TypeVar("_T")
 _Floats = npt.NDArray[np.float64]
-Triple = tuple[Interval, Interval, Interval]
+Triple = tuple[Interval, ...]
 QUANTIFIERS = ("EXI", "NUM", "UNI")
 _CLASSES = schema("sentence_id quantifier modifier depth:int32")
 
@@ -53,30 +53,6 @@ def classes(lake: str, edition: str) -> pa.Table:
         modifiers = list(map(splits.modifier_class, phenomena))
         pieces.append(pa.table([ids, quantifiers, modifiers, depths], schema=_CLASSES))
     return pa.concat_tables(pieces) if pieces else _CLASSES.empty_table()
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Which runs a printed table is of: the task's settings and the model's."""
-
-    scheme: str
-    primitive: str
-    form: str
-    architecture: str
-    size: str = "10M"
-    train_size: str = "[]"
-
-    def parameters(self) -> dict[str, str]:
-        """The runs' parameters in MLflow."""
-        parameters = {
-            "task.scheme": self.scheme,
-            "task.form": self.form,
-            "seq2seq.architecture": self.architecture,
-            "seq2seq.size": self.size,
-            "train_size": self.train_size,
-            "epochs": EPOCHS,
-        }
-        return parameters | ({"task.primitive": self.primitive} if self.primitive else {})
 
 
 class Meanings:
@@ -100,10 +76,31 @@ class Meanings:
     def _classes(self) -> pa.Table:
         return classes(self.lake.root, self.edition)
 
-    def group(self, choice: Choice) -> list[Run]:
-        """The newest runs of a choice, which differ in their seeds alone."""
-        runs = Runs(self.runs).of("finetune", choice.parameters())
-        members = next(iter(groups(runs)), [])
+    def group(
+        self,
+        architecture: str,
+        form: str,
+        split: tuple[str, str] = ("systematicity", "one"),
+        size: str = "10M",
+        train_size: str = "[]",
+    ) -> list[Run]:
+        """The newest runs of a model on a form, which differ in their seeds alone.
+
+        `split` is the scheme with its primitive quantifier, empty where it has none.
+        """
+        scheme, primitive = split
+        parameters = {
+            "task.scheme": scheme,
+            "task.primitive": primitive,
+            "task.form": form,
+            "seq2seq.architecture": architecture,
+            "seq2seq.size": size,
+            "train_size": train_size,
+            "epochs": EPOCHS,
+        }
+        if not primitive:
+            del parameters["task.primitive"]
+        members = next(iter(groups(Runs(self.runs).of("finetune", parameters))), [])
         self.used_runs += members
         return members
 
@@ -173,9 +170,7 @@ class Meanings:
         """
         scores: dict[str, list[Triple]] = defaultdict(list)
 
-        def score(gold: str, predicted: str) -> PolarityScore | None:
-            return polarity.score(form, gold, predicted, direction, 2)
-
+        score = partial(polarity.score, form, direction=direction, rounding=2)
         for run in runs:
             rows = self.rows(run)
             of_rows = _of_pairs(rows, f"polarity {direction} of run {run.id}", score)
@@ -183,8 +178,7 @@ class Meanings:
                 places = _places(rows, "quantifier", value)
                 defined = [triple for place in places if (triple := of_rows[place])]
                 if defined:
-                    precision, recall, f = map(mean, zip(*defined, strict=True))
-                    scores[value].append((precision, recall, f))
+                    scores[value].append(tuple(map(mean, zip(*defined, strict=True))))
         return {value: _means(triples) for value, triples in scores.items()}
 
     def entailment(self, runs: Sequence[Run]) -> dict[str, Triple]:
@@ -195,8 +189,7 @@ class Meanings:
         """
         scores: dict[str, list[Triple]] = defaultdict(list)
         cache = Path(self.cache) if self.cache else None
-        proving = Proving(provers(self.prover.split(",")), cache=cache)
-        try:
+        with closing(Proving(provers(self.prover.split(",")), cache=cache)) as proving:
             for number, run in enumerate(runs, 1):
                 log.info("proving: run %d of %d (%s)", number, len(runs), run.id)
                 rows = self.rows(run)
@@ -204,8 +197,6 @@ class Meanings:
                     of_class = rows.take(pa.array(_places(rows, "quantifier", value), pa.int64()))
                     if of_class.num_rows:
                         scores[value].append(_entailment_counts(proving, of_class))
-        finally:
-            proving.close()
         return {value: _means(triples) for value, triples in scores.items()}
 
 
@@ -216,13 +207,11 @@ def _entailment_counts(proving: Proving, rows: pa.Table) -> Triple:
     forward = [proof.forward == Outcome.THEOREM for proof in proofs]
     backward = [proof.backward == Outcome.THEOREM for proof in proofs]
     both = [a and b for a, b in zip(forward, backward, strict=True)]
-    first, second, third = (wilson(sum(flags), len(flags)) for flags in (forward, backward, both))
-    return first, second, third
+    return tuple(wilson(sum(flags), len(flags)) for flags in (forward, backward, both))
 
 
 def _means(runs: Sequence[Triple]) -> Triple:
-    first, second, third = (mean_over_runs(intervals) for intervals in zip(*runs, strict=True))
-    return first, second, third
+    return tuple(mean_over_runs(intervals) for intervals in zip(*runs, strict=True))
 
 
 def _of(rows: pa.Table, by: str, value: str, part: str) -> pa.Table:
@@ -277,11 +266,7 @@ def mean(values: Sequence[float], seed: int = 0) -> Interval:
     return _over_items(np.array(values)[:, None], lambda sums: sums[..., 0] / number, seed)
 
 
-def _over_items(
-    rows: _Floats,
-    statistic: Callable[[_Floats], _Floats],
-    seed: int,
-) -> Interval:
+def _over_items(rows: _Floats, statistic: Callable[[_Floats], _Floats], seed: int) -> Interval:
     """A statistic of the sums of rows. Few rows differ: their numbers are drawn, not the rows."""
     if not len(rows):
         raise ValueError("no items")

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-import pyarrow as pa
+from typing import Any
+
 import pytest
 
 from analysis.across import audits
 from analysis.across.artefacts import Rows, audit, audit_figure, token_table
 from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import rows as records
+from tests.rows import write
 
 
 def rows(number=200, **inputs):
@@ -82,89 +83,42 @@ def test_figure_of_the_audit():
     assert figure.axes[0].get_xlabel() == "accuracy (share of rows)"
 
 
-def write(lake, name, cells):
-    arrow.append(lake, name, pa.Table.from_pylist(cells, table(name).schema), job="t")
-
-
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     root = str(tmp_path_factory.mktemp("lake"))
-    parts = ["train", "train", "val"]
-    write(
-        root,
-        "adept",
-        [
-            {
-                "item_id": f"a{at}",
-                "sentence1": "A gun shoots.",
-                "sentence2": f"A {word} gun shoots.",
-                "modifier": word,
-                "noun": "gun",
-                "label": label,
-                "split_random": parts[at],
-                "edition": "mine",
-            }
-            for at, (word, label) in enumerate([("fake", 0), ("big", 2), ("toy", 0)])
-        ],
+    adept = records(
+        "item_id modifier label split_random",
+        ("a0", "fake", 0, "train"),
+        ("a1", "big", 2, "train"),
+        ("a2", "toy", 0, "val"),
+        sentence1="A gun shoots.",
+        sentence2="A strange gun shoots.",
+        noun="gun",
+        edition="mine",
     )
-    write(
-        root,
-        "plane_items",
-        [
-            {
-                "item_id": f"p{at}",
-                "adjective": "red",
-                "class": "I",
-                "premise": "red car",
-                "conclusion": end,
-                "label": 1,
-                "edition": "mine",
-            }
-            for at, end in enumerate(["car", "vehicle"])
-        ],
-    )
-    write(
-        root,
-        "plane_splits",
-        [
-            {"scheme": "strict", "fold": "1", "part": part, "item_id": item, "edition": "mine"}
-            for part, item in [("train", "p0"), ("train", "p0"), ("test", "p1")]
-        ],
-    )
+    write(root, "adept", adept)
+    item: Any = {"adjective": "red", "class": "I", "premise": "red car", "label": 1}
+    ends = [("p0", "car"), ("p1", "vehicle")]
+    write(root, "plane_items", records("item_id conclusion", *ends, **item, edition="mine"))
+    split: Any = {"scheme": "strict", "fold": "1", "edition": "mine"}
+    parts = [("train", "p0"), ("train", "p0"), ("test", "p1")]
+    write(root, "plane_splits", records("part item_id", *parts, **split))
     cells = [
-        ("e0", "ordering", "entailment", "published_tuning", "train"),
-        ("e1", "ordering", "not_entailment", "published", "test"),
-        ("e2", "booster", "entailment", "published", "test"),
+        ("e0", "ordering", "entailment", "published_tuning", "premise e0"),
+        ("e1", "ordering", "not_entailment", "published", "premise e1"),
+        ("e2", "booster", "entailment", "published", "premise e2"),
     ]
-    write(
-        root,
-        "asp_entailment",
-        [
-            {
-                "item_id": item,
-                "test": test,
-                "premise": f"premise {item}",
-                "hypothesis": "it is",
-                "label": label,
-                "edition": edition,
-            }
-            for item, test, label, edition, _ in cells
-        ],
+    names = "item_id test label edition premise"
+    write(root, "asp_entailment", records(names, *cells, hypothesis="it is"))
+    rounds = records(
+        "item_id edition part",
+        ("e0", "published_tuning", "train"),
+        ("e1", "published", "test"),
+        ("e2", "published", "test"),
+        scheme="adjectives",
+        round="0",
     )
-    write(
-        root,
-        "asp_splits",
-        [
-            {
-                "scheme": "adjectives",
-                "round": "0",
-                "part": part,
-                "item_id": item,
-                "edition": edition,
-            }
-            for item, _, _, edition, part in cells
-        ],
-    )
+    write(root, "asp_splits", rounds)
     return root
 
 

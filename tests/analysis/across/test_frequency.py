@@ -12,8 +12,7 @@ from analysis.across import frequency
 from analysis.inference import regression
 from analysis.inference.intervals import wilson
 from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import write
 
 
 def test_tenths_of_known_values():
@@ -113,9 +112,8 @@ def test_figure_of_tenths():
 
 
 def test_pmi_of_pairs(tmp_path):
-    schema = table("amod_association").schema
-    rows = [{"corpus": "web", "adjective": "red", "noun": "car", "count": 3, "pmi": 1.5}]
-    arrow.append(str(tmp_path), "amod_association", pa.Table.from_pylist(rows, schema), job="t")
+    row = {"corpus": "web", "adjective": "red", "noun": "car", "count": 3, "pmi": 1.5}
+    write(tmp_path, "amod_association", [row])
     rows_of_table = slices.pair_pmi(
         str(tmp_path), "web", ["Red", "red", None], ["car", "gun", "car"]
     )

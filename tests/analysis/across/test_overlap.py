@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import pyarrow as pa
+from typing import Any
+
 import pytest
 
 from analysis.across.overlap import overlap, pattern
 from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import rows, write
 
 ROWS = [
     ("t1", "one dog ran", "exists x1.(dog(x1) & run(x1))", "train"),
@@ -28,31 +28,11 @@ def test_patterns_keep_what_is_held_out():
 
 def test_what_training_gives_away(tmp_path):
     lake, edition = str(tmp_path), "mine"
-    arrow.append(
-        lake,
-        "sygns",
-        pa.Table.from_pylist(
-            [
-                {"sentence_id": a, "sentence": b, "fol": c, "depth": 0, "edition": edition}
-                for a, b, c, _ in ROWS
-            ],
-            table("sygns").schema,
-        ),
-        job="t",
-    )
-    of = {"scheme": "systematicity", "primitive": "one", "edition": edition}
-    arrow.append(
-        lake,
-        "sygns_splits",
-        pa.Table.from_pylist(
-            [
-                {**of, "part": part, "sentence_id": row_of_split}
-                for row_of_split, _, _, part in ROWS
-            ],
-            table("sygns_splits").schema,
-        ),
-        job="t",
-    )
+    sentences = [row[:3] for row in ROWS]
+    write(lake, "sygns", rows("sentence_id sentence fol", *sentences, depth=0, edition=edition))
+    split: Any = {"scheme": "systematicity", "primitive": "one", "edition": edition}
+    parts = [(item, part) for item, *_, part in ROWS]
+    write(lake, "sygns_splits", rows("sentence_id part", *parts, **split))
     (row,) = overlap(lake, edition).to_pylist()
     assert (row["trained"], row["tested"]) == (3, 4)
     assert row["same_form"] == 0.25  # a dog ran, of one dog ran

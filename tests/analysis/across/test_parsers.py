@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pyarrow as pa
 import pytest
 
 from analysis.across import parsers
@@ -12,8 +11,7 @@ from analysis.across.fine_tuned import Across
 from analysis.editions import Lake
 from analysis.rendering.blocks import Table
 from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import TABLES
+from tests.rows import rows, write
 from training.finished_runs import Runs
 
 PAIRS = {("red", "dog"): 4, ("old", "cat"): 3, ("new", "car"): 3}
@@ -21,33 +19,16 @@ PAIRS = {("red", "dog"): 4, ("old", "cat"): 3, ("new", "car"): 3}
 
 def written(root, pairs):
     """A lake with the pairs, their association and one ADEPT entry per noun."""
-    rows = [
-        {"corpus": "c", "adjective": a, "noun": n, "count": count}
-        for (a, n), count in pairs.items()
-    ]
-    scores = [
-        row
-        | {"adjective_count": row["count"], "noun_count": row["count"]}
-        | {"pmi": 1.0, "npmi": 1.0, "log_dice": 10.0 + row["count"]}
-        for row in rows
-    ]
+    counts = [(*pair, count) for pair, count in pairs.items()]
+    write(root, "amod_pairs", rows("adjective noun count", *counts, corpus="c"))
+    scores = [(*row, row[2], row[2], 10.0 + row[2]) for row in counts]
+    names = "adjective noun count adjective_count noun_count log_dice"
+    write(root, "amod_association", rows(names, *scores, corpus="c", pmi=1.0, npmi=1.0))
     entries = [
-        {
-            "noun": row["noun"],
-            "adjectives": [
-                {"adjective": row["adjective"], "count": row["count"], "nonsubsective": False}
-            ],
-            "edition": "demo",
-        }
-        for row in rows
+        (noun, rows("adjective count", (adjective, count), nonsubsective=False))
+        for adjective, noun, count in counts
     ]
-    for table, content in (
-        ("amod_pairs", rows),
-        ("amod_association", scores),
-        ("adept_entries", entries),
-    ):
-        data = pa.Table.from_pylist(content, TABLES[table].schema)
-        arrow.append(str(root), table, data, job="test")
+    write(root, "adept_entries", rows("noun adjectives", *entries, edition="demo"))
     return str(root)
 
 

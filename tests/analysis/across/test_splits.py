@@ -1,18 +1,18 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
 from analysis.across import splits
-from analysis.across.splits import Answers
 from analysis.inference.intervals import difference, wilson
 from analysis.slices import by_training_word, words
 from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import rows, write
 
-RIGHT = Answers(["a", "a", "b", "b"], ["a", "a", "b", "a"], list("wxyz"))
-WRONG = Answers(["a", "b"], ["b", "b"], list("wx"))
+RIGHT = pa.table({"gold": list("aabb"), "predicted": list("aaba"), "group": list("wxyz")})
+WRONG = pa.table({"gold": list("ab"), "predicted": list("bb"), "group": list("wx")})
 
 
 def test_two_splits_side_by_side():
@@ -30,7 +30,7 @@ def test_runs_of_one_item_are_one_group():
     def row(answers):
         return splits.split_rows("adept", "ours", ("random", answers), ("noun_disjoint", WRONG))
 
-    thrice = Answers(*(3 * list(part) for part in (RIGHT.gold, RIGHT.predicted, RIGHT.groups)))
+    thrice = pa.concat_tables([RIGHT] * 3)
     assert row(thrice)["low"] == pytest.approx(row(RIGHT)["low"])
     assert row(thrice)["leaking_rows"] == 12
 
@@ -45,30 +45,16 @@ def test_rows_parted_by_what_training_saw():
     assert (row["leak_free"], row["leak_free_rows"]) == ("unseen noun", 1)
 
 
-def test_answers_of_one_length():
-    with pytest.raises(ValueError, match="1 gold labels, 2 answers, 1 groups"):
-        Answers(["a"], ["a", "b"], ["w"])
-
-
-def write(lake, name, cells):
-    arrow.append(lake, name, pa.Table.from_pylist(cells, table(name).schema), job="t")
-
-
 def test_words_that_training_saw(tmp_path):
     lake = str(tmp_path)
-    cells = [
+    items = rows(
+        "item_id modifier noun split_random",
         ("1", "Red", "car", "train"),
         ("2", "fake", "gun", "train"),
         ("3", "red", "gun", "val"),
-    ]
-    write(
-        lake,
-        "adept",
-        [
-            {"item_id": a, "modifier": b, "noun": c, "split_random": d, "edition": "mine"}
-            for a, b, c, d in cells
-        ],
+        edition="mine",
     )
+    write(lake, "adept", items)
     trained = splits.trained_words(lake, "adept", "mine", "random")
     assert trained == {
         "adjective": {"red", "fake"},
@@ -89,17 +75,10 @@ def test_words_that_training_saw(tmp_path):
 
 def test_words_of_a_fold_of_plane(tmp_path):
     lake = str(tmp_path)
-    names = {"adjective": "red", "class": "I", "noun": "car", "edition": "mine"}
-    write(
-        lake,
-        "plane_items",
-        [{**names, "item_id": at, "hypernym": word} for at, word in [("1", "a"), ("2", "b")]],
-    )
-    split = {"scheme": "strict", "fold": "2", "edition": "mine"}
-    write(
-        lake,
-        "plane_splits",
-        [{**split, "item_id": "1", "part": "train"}, {**split, "item_id": "2", "part": "test"}],
-    )
+    item: Any = {"adjective": "red", "class": "I", "noun": "car", "edition": "mine"}
+    write(lake, "plane_items", rows("item_id hypernym", ("1", "a"), ("2", "b"), **item))
+    split: Any = {"scheme": "strict", "fold": "2", "edition": "mine"}
+    parts = rows("item_id part", ("1", "train"), ("2", "test"), **split)
+    write(lake, "plane_splits", parts)
     fold_words = splits.trained_words(lake, "plane_items", "mine", "strict", "2")
     assert fold_words["hypernym"] == {"a"} and fold_words["pair"] == {"red car"}

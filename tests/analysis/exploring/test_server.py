@@ -7,7 +7,7 @@ import socket
 import pytest
 from starlette.testclient import TestClient
 
-from analysis.exploring.server import application, check_port
+from analysis.exploring.server import application, bound
 from analysis.exploring.sketches import Query, Sketches, tsv
 from conf import UserError
 
@@ -70,6 +70,6 @@ def test_a_taken_port_is_refused() -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         with pytest.raises(UserError, match="port=0 for any that is free"):
-            check_port(listener.getsockname()[1])
+            bound(listener.getsockname()[1])
     with pytest.raises(UserError, match="expected 1 to 65535"):
-        check_port(70000)
+        bound(70000)

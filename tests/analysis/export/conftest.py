@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import write
 
 EDITION = "mine"
 
 
 def put(lake: str, name: str, rows: list[dict[str, Any]]) -> None:
-    full = [{"edition": EDITION, **row} for row in rows]
-    arrow.append(lake, name, pa.Table.from_pylist(full, table(name).schema), job=f"test/{name}")
+    write(lake, name, [{"edition": EDITION, **row} for row in rows])
 
 
 def adept(item: str, modifier: str, label: int, part: str, **more: Any) -> dict[str, Any]:
@@ -134,16 +131,6 @@ def small_lake(tmp_path_factory) -> str:
             {**SYGNS, "sentence_id": "s2", "sentence": "two dogs did not come", "depth": 1},
         ],
     )
-    put(
-        lake,
-        "sygns_splits",
-        [
-            {
-                "scheme": "systematicity",
-                "primitive": "one,two,every",
-                "part": "train",
-                "sentence_id": "s1",
-            }
-        ],
-    )
+    split = {"scheme": "systematicity", "primitive": "one,two,every", "part": "train"}
+    put(lake, "sygns_splits", [{**split, "sentence_id": "s1"}])
     return lake

@@ -52,7 +52,7 @@ def test_adept_opens_as_a_hugging_face_dataset(small_lake, tmp_path):
         "random",
         "noun_disjoint",
     ]
-    assert "| adept | 0 | test/adept |" in card
+    assert "| adept | 0 | test |" in card
     assert "| label | int32 | 0 impossible to 4 necessarily true (0 impossible, 1 less" in card
 
 

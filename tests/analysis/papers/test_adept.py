@@ -13,15 +13,18 @@ from conf import UserError
 from etl.knowledge import lexicons
 from etl.lake import arrow
 from etl.lake.tables import table as declaration
+from tests.rows import rows as records
+from tests.rows import write
 
 
 def rows(*cells: tuple[str, int, str], agreement: str | None = None) -> pa.Table:
-    records = [
-        {"item_id": str(at), "modifier": m, "label": label, "split_random": part}
-        | {"agreement": agreement, "edition": "mine"}
-        for at, (m, label, part) in enumerate(cells)
-    ]
-    return pa.Table.from_pylist(records, declaration("adept").schema)
+    items = records(
+        "item_id modifier label split_random",
+        *((str(at), *cell) for at, cell in enumerate(cells)),
+        agreement=agreement,
+        edition="mine",
+    )
+    return pa.Table.from_pylist(items, declaration("adept").schema)
 
 
 SMALL = rows(
@@ -82,15 +85,10 @@ def test_confusion_has_every_cell():
 
 def test_stages_that_are_there_are_counted(tmp_path):
     lake = str(tmp_path)
-    pairs: list[dict[str, object]] = [
-        {"corpus": corpus, "adjective": "red", "noun": noun, "count": 1}
-        for corpus, noun in (("web", "car"), ("web", "key"), ("news", "car"))
-    ]
-    items: list[dict[str, object]] = [
-        {"item_id": str(at), "chosen": at == 0, "edition": "mine"} for at in range(4)
-    ]
-    for name, records in (("amod_pairs", pairs), ("adept_items", items)):
-        arrow.append(lake, name, pa.Table.from_pylist(records, declaration(name).schema), job="t")
+    pairs = [("web", "car"), ("web", "key"), ("news", "car")]
+    write(lake, "amod_pairs", records("corpus noun", *pairs, adjective="red", count=1))
+    items = [(str(at), at == 0) for at in range(4)]
+    write(lake, "adept_items", records("item_id chosen", *items, edition="mine"))
     stages = dataset.stages(lake, "mine", ["web"])
     assert dict(zip(*stages.to_pydict().values(), strict=True)) == {
         "pairs": 2,
@@ -113,13 +111,13 @@ def test_an_edition_that_is_not_there(tmp_path):
 
 @pytest.fixture(scope="module")
 def release(shared_data) -> pa.Table:
-    records = [
+    released = [
         {"item_id": str(row["idx"]), "modifier": row["modifier"], "noun": row["noun"]}
         | {"label": row["label"], "split_random": part, "edition": "published"}
         for part in ("train", "val")
         for row in json.loads((shared_data / "adept" / f"{part}.json").read_text())
     ]
-    return pa.Table.from_pylist(records, declaration("adept").schema)
+    return pa.Table.from_pylist(released, declaration("adept").schema)
 
 
 def test_table_5_to_the_printed_digit(release):

@@ -17,8 +17,8 @@ from conf import UserError
 from etl.asp import TESTS
 from etl.asp.gold import HUMAN, PUBLISHED
 from etl.lake import arrow
-from etl.lake.tables import table
 from etl.published.asp import read
+from tests.rows import rows, write
 from training.finished_runs import Run, Runs
 
 
@@ -53,17 +53,17 @@ def test_answers_that_no_curve_fits(model_answers):
 @pytest.fixture(scope="module")
 def release(shared_data, tmp_path_factory) -> str:
     lake = str(tmp_path_factory.mktemp("asp"))
-    for name, rows in read(shared_data / "asp").tables.items():
-        arrow.append(lake, name, rows, job="t")
+    for name, table in read(shared_data / "asp").tables.items():
+        arrow.append(lake, name, table, job="t")
     return lake
 
 
 @pytest.mark.parametrize("task", ["asp_entailment", "asp_degree"])
 @pytest.mark.parametrize("paper_table", ["table 3", "table 4"])
 def test_baselines_to_the_printed_digit(release, task, paper_table):
-    rows = baseline_table(release, task, "published", paper_table).to_pylist()
-    assert len(rows) == 2 * len(TESTS)
-    for row in rows:
+    baselines = baseline_table(release, task, "published", paper_table).to_pylist()
+    assert len(baselines) == 2 * len(TESTS)
+    for row in baselines:
         # Equal, or the reason is stated; and a reason is stated only where they differ.
         assert row["agrees"] == (row["deviation"] is None), row
     with pytest.raises(UserError, match="edition=none: no rows"):
@@ -101,19 +101,20 @@ def test_human_curves_and_thresholds(release):
 
 
 def test_human_curves_of_a_small_table(tmp_path):
-    rows = [
-        {"test": "ordering", "polarity": "positive", "z": z, "share": share, "fit": fit}
-        | {"threshold": 100.0, "standard_error": 1.0, "source": "mine"}
-        for z, share, fit in [
-            (58.0, 0.9, 0.0),
-            (60.0, 0.2, 0.0),
-            (100.0, 0.4, 0.5),
-            (101.0, 1.0, 0.5),
-            (138.0, 0.8, 1.0),
-        ]
-    ]
-    schema = table("asp_human").schema
-    arrow.append(str(tmp_path), "asp_human", pa.Table.from_pylist(rows, schema), job="t")
+    judgements = rows(
+        "z share fit",
+        (58.0, 0.9, 0.0),
+        (60.0, 0.2, 0.0),
+        (100.0, 0.4, 0.5),
+        (101.0, 1.0, 0.5),
+        (138.0, 0.8, 1.0),
+        test="ordering",
+        polarity="positive",
+        threshold=100.0,
+        standard_error=1.0,
+        source="mine",
+    )
+    write(tmp_path, "asp_human", judgements)
     curve_rows = asp.human_curves(str(tmp_path), "mine").to_pylist()
     assert [(r["z"], r["share"]) for r in curve_rows if r["answer"] == "people"] == [
         (60.0, 0.2),
@@ -138,14 +139,13 @@ def test_human_curves_of_a_small_table(tmp_path):
     ],
 )
 def test_degree_examples_state_the_numbers_that_are_entailed(tmp_path, polarity, entailed, text):
-    rows = [
+    records = [
         {"item_id": f"{alpha}", "test": "ordering", "variant": "base", "group": 0, "unit": "cm"}
         | {"polarity": polarity, "alpha": float(alpha), "premise": "P.", "hypothesis": "H."}
         | {"label": "entailment" if alpha in entailed else "not_entailment", "edition": "mine"}
         for alpha in range(5)
     ]
-    schema = table("asp_degree").schema
-    arrow.append(str(tmp_path), "asp_degree", pa.Table.from_pylist(rows, schema), job="t")
+    write(tmp_path, "asp_degree", records)
     (block,) = degree.build(Asp(Lake(str(tmp_path), {"asp_degree": ("mine",)}), Runs()))
     assert isinstance(block, Table)
     assert block.data.to_pylist()[0]["entailed for"] == text
@@ -189,14 +189,12 @@ def answered_prompts(lake: str, rights: list[bool], job: str = "prompt") -> Asp:
         for item, right in zip(every, rights, strict=True)
         for prompt in range(PROMPTS)
     ]
-    for name, rows in (
+    for name, records in (
         ("asp_entailment", items),
         ("asp_degree", degree),
         ("predictions", predictions),
     ):
-        names = table(name).schema.names
-        rows = [{key: value for key, value in row.items() if key in names} for row in rows]
-        arrow.append(lake, name, pa.Table.from_pylist(rows, table(name).schema), job="t")
+        write(lake, name, records)
     run = Run("r", job, 1, {"task.name": "asp"})
     return Asp(open_lake(lake), Runs([run]))
 

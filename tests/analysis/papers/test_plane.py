@@ -12,7 +12,7 @@ from analysis.papers.plane import dataset, subwords
 from analysis.papers.plane.sources import FineTuned, Plane
 from conf import UserError
 from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import rows, write
 from tests.training.scoring.test_matrix import rows as predicted
 from training.finished_runs import Run, Runs
 
@@ -52,12 +52,8 @@ def test_rules_over_batches():
 
 
 def test_pmi_by_class(tmp_path):
-    rows = [
-        {"corpus": "web", "class": kind, "pmi": pmi, "edition": "mine"}
-        for kind, pmi in [("I", 3.0), ("I", 1.0), ("I", 16.0), ("O", 0.0)]
-    ]
-    schema = table("plane_association").schema
-    arrow.append(str(tmp_path), "plane_association", pa.Table.from_pylist(rows, schema), job="t")
+    cells = [("I", 3.0), ("I", 1.0), ("I", 16.0), ("O", 0.0)]
+    write(tmp_path, "plane_association", rows("class pmi", *cells, corpus="web", edition="mine"))
     values = dataset.pmi_by_class(str(tmp_path), "mine", "web")
     assert {kind: list(pmi) for kind, pmi in values.items()} == {"I": [1, 3, 16], "O": [0]}
     quantiles = dataset.pmi_quantiles(values).to_pylist()
@@ -106,9 +102,9 @@ def test_table_1_of_the_release(shared_data):
     batches = []
     for name in ("ood_train_1", "ood_test_1", "one_it_train_1", "one_it_test_1"):
         with gzip.open(shared_data / "plane" / f"{name}.tsv.gz", "rt", encoding="utf-8") as lines:
-            rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+            released = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
         cells = []
-        for row in rows:
+        for row in released:
             start = f"A {row['adjective']} {row['noun']} is a "
             conclusion = row["sentence"].removeprefix(start)
             ends = (row["noun"], row["hypernym"], f"{row['adjective']} {row['hypernym']}")
@@ -146,8 +142,8 @@ def test_of_a_model_for_nli_the_run_on_the_two_shot_items_is_shown(tmp_path):
 
     def run(name: str, ended: int, scheme: str) -> Run:
         answers = [("entailed", "entailed")]
-        rows = predicted(answers, run=name, scheme=scheme, texts=["entailment"])
-        arrow.append(root, "predictions", rows, job="test")
+        table = predicted(answers, run=name, scheme=scheme, texts=["entailment"])
+        arrow.append(root, "predictions", table, job="test")
         return Run(name, "score", ended, {"task.name": "plane", "task.scheme": scheme})
 
     newer, older = run("newer", 2, "one_it"), run("older", 1, "two_shot")

@@ -37,8 +37,8 @@ def test_numbers_as_printed():
     ]
     first, second, human, about, _ = numbers
     assert (second.printed, second.decimals, second.deviation) == ("85.0", 1, "a slip")
-    assert (human.spread, human.recomputable, human.note) == (38.0, False, "said twice")
-    assert (first.spread, first.recomputable, first.unit) == (None, True, "percent")
+    assert (human.printed, human.recomputable, human.note) == ("69.9 ± 38", False, "said twice")
+    assert (first.recomputable, first.unit) == (True, "percent")
     assert about.approximate and not first.approximate
 
 
@@ -118,16 +118,15 @@ def test_what_is_not_there_is_said():
 
 def test_ours_beside_theirs():
     cells = beside("adept", "table 5", {("majority", "5-class"): wilson(1070, 1611)})
-    rows = {(row["row"], row["column"]): row for row in cells.to_pylist()}
-    majority = rows["majority", "5-class"]
-    assert majority["ours"] == pytest.approx(66.4183, abs=1e-4)
-    assert majority["low"] < 66.4 < majority["high"] and majority["agrees"]
-    assert majority["difference"] == pytest.approx(0.0183, abs=1e-4)
-    assert rows["BERT", "3-class"]["status"] == "not run"
-    human = rows["human", "3-class"]
-    assert human["status"] == "not recomputable" and "answers are not" in human["remark"]
+    majority = cells["majority", "5-class"]
+    assert majority.ours == pytest.approx(66.4183, abs=1e-4)
+    assert majority.low is not None and majority.high is not None
+    assert majority.low < 66.4 < majority.high and majority.agrees
+    assert cells["BERT", "3-class"].status == "not run"
+    human = cells["human", "3-class"]
+    assert human.status == "not recomputable" and "answers are not" in human.printed.note
     sizes = beside("sygns", "section 3.4", {("systematicity, train", "sentences"): 11983.0})
-    assert sizes.to_pylist()[1]["agrees"] is None
-    assert sizes.to_pylist()[1]["difference"] == -17
+    size = sizes["systematicity, train", "sentences"]
+    assert (size.ours, size.printed.value, size.agrees) == (11983, 12000, False)
     with pytest.raises(ValueError, match="table 5 has no BERT/2-class"):
         beside("adept", "table 5", {("BERT", "2-class"): 0.5})

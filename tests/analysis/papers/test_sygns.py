@@ -7,8 +7,8 @@ from analysis.editions import open_lake
 from analysis.papers.sygns import dataset, models, sources
 from conf import UserError
 from etl.lake import arrow
-from etl.lake.tables import table
 from etl.published.sygns import read
+from tests.rows import rows, write
 from training.finished_runs import Run, Runs
 
 SENTENCES = [
@@ -28,11 +28,9 @@ SENTENCES = [
 
 @pytest.fixture
 def lake(tmp_path) -> str:
-    rows = [
-        {"sentence_id": str(at), "depth": 0, "sentence": text, "phenomena": tags, "edition": "mine"}
-        for at, (text, tags) in enumerate(SENTENCES)
-    ]
-    arrow.append(str(tmp_path), "sygns", pa.Table.from_pylist(rows, table("sygns").schema), job="t")
+    cells = [(str(at), *sentence) for at, sentence in enumerate(SENTENCES)]
+    sentences = rows("sentence_id sentence phenomena", *cells, depth=0, edition="mine")
+    write(tmp_path, "sygns", sentences)
     return str(tmp_path)
 
 
@@ -54,19 +52,17 @@ def test_table_1(lake):
 
 
 def test_split_sizes(lake):
-    rows = [
-        {"scheme": scheme, "primitive": primitive, "part": part, "sentence_id": "1"}
-        | {"edition": "mine"}
-        for scheme, primitive, part in [
-            ("productivity", "", "test"),
-            ("systematicity", "two", "train"),
-            ("systematicity", "one", "test"),
-            ("systematicity", "one", "train"),
-            ("systematicity", "one", "test"),
-        ]
-    ]
-    schema = table("sygns_splits").schema
-    arrow.append(lake, "sygns_splits", pa.Table.from_pylist(rows, schema), job="t")
+    splits = rows(
+        "scheme primitive part",
+        ("productivity", "", "test"),
+        ("systematicity", "two", "train"),
+        ("systematicity", "one", "test"),
+        ("systematicity", "one", "train"),
+        ("systematicity", "one", "test"),
+        sentence_id="1",
+        edition="mine",
+    )
+    write(lake, "sygns_splits", splits)
     assert [tuple(row.values()) for row in dataset.split_sizes(lake, "mine").to_pylist()] == [
         ("systematicity", "one", "train", 1),
         ("systematicity", "one", "test", 2),
@@ -79,13 +75,10 @@ def test_split_sizes(lake):
 
 def test_runs_are_found_on_the_edition_that_they_were_trained_on(tmp_path):
     lake = str(tmp_path)
-    tables = {"sygns": {"sentence_id": "1"}, "sygns_splits": {"sentence_id": "1"}}
-    for name, row in tables.items():
-        rows = [{**row, "edition": edition} for edition in ("published", "paper")]
-        arrow.append(lake, name, pa.Table.from_pylist(rows, table(name).schema), job="t")
+    for name in ("sygns", "sygns_splits"):
+        write(lake, name, rows("edition", ("published",), ("paper",), sentence_id="1"))
     answer = {"run_id": "trained", "task": "sygns", "item_id": "1", "text": "run(x1)"}
-    schema = table("predictions").schema
-    arrow.append(lake, "predictions", pa.Table.from_pylist([answer], schema), job="t")
+    write(lake, "predictions", [answer])
     params = {"task.name": "sygns", "task.edition": "paper"}
     runs = Runs((Run(id="trained", job="finetune", ended=1, params=params),))
 
@@ -101,8 +94,8 @@ def test_runs_are_found_on_the_edition_that_they_were_trained_on(tmp_path):
 
 def test_the_published_rows(shared_data, tmp_path):
     lake = str(tmp_path)
-    for name, rows in read(shared_data / "sygns" / "sample.tsv").tables.items():
-        arrow.append(lake, name, rows, job="t")
+    for name, table in read(shared_data / "sygns" / "sample.tsv").tables.items():
+        arrow.append(lake, name, table, job="t")
     patterns = dataset.pattern_table(lake, "published").to_pylist()
     assert sum(row["sentences"] for row in patterns) > 0
     sizes = dataset.split_sizes(lake, "published").to_pylist()
@@ -126,25 +119,16 @@ def test_learning_curves_have_a_panel_a_model():
 
 
 def test_table_2_and_the_classes_of_sentences(tmp_path):
-    rows = [
-        {
-            "sentence_id": str(at),
-            "depth": depth,
-            "sentence": text,
-            "phenomena": tags,
-            "edition": "e",
-        }
-        for at, (depth, text, tags) in enumerate(
-            [
-                (0, "two dogs loved ann", ["sbj_quant"]),
-                (1, "bob liked a bear that ran", ["peripheral", "negation"]),
-                (2, "two dogs that a bear that ran saw came", ["center", "peripheral", "adverb"]),
-                (3, "too deep", []),
-            ]
-        )
-    ]
     lake = str(tmp_path)
-    arrow.append(lake, "sygns", pa.Table.from_pylist(rows, table("sygns").schema), job="t")
+    sentences = rows(
+        "sentence_id depth sentence phenomena",
+        ("0", 0, "two dogs loved ann", ["sbj_quant"]),
+        ("1", 1, "bob liked a bear that ran", ["peripheral", "negation"]),
+        ("2", 2, "two dogs that a bear that ran saw came", ["center", "peripheral", "adverb"]),
+        ("3", 3, "too deep", []),
+        edition="e",
+    )
+    write(lake, "sygns", sentences)
     patterns = dataset.embedding_table(lake, "e").to_pylist()
     assert [(r["set"], r["pattern"], r["sentences"]) for r in patterns] == [
         ("basic 1", "NON", 1),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import conf
@@ -19,11 +19,12 @@ from etl.adept import LABELS as ADEPT
 from etl.asp import TESTS
 from etl.asp.gold import HUMAN, POLARITIES, PUBLISHED, rises
 from etl.lake import arrow
-from etl.lake.tables import table
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
+from etl.sygns.job import record_batch
 from etl.sygns.splits import rows_of
 from tests.analysis.report.small_lake import SmallLake
+from tests.rows import rows, write
 from training.finished_runs import find_runs
 
 NOUNS = ("dog", "key", "leg", "leaf", "boat")
@@ -38,12 +39,8 @@ LABELS = {
 VARIANTS = ("dead", "old", "red", "big")
 
 
-def write(lake: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    arrow.append(lake, name, pa.Table.from_pylist(list(rows), table(name).schema), job="test")
-
-
 def adept(lake: str) -> list[dict[str, Any]]:
-    rows = [
+    labelled = [
         {
             "item_id": f"{adjective}-{noun}-{part}",
             "sentence1": f"A {noun} falls.",
@@ -58,38 +55,34 @@ def adept(lake: str) -> list[dict[str, Any]]:
         for adjective, labels in LABELS.items()
         for noun, label in zip(NOUNS, labels, strict=True)
     ]
-    write(lake, "adept", rows)
-    write(
-        lake,
-        "adept_items",
-        [
-            {
-                "item_id": f"i-{adjective}",
-                "noun": "dog",
-                "relation": "CapableOf",
-                "predicate": "bark",
-                "adjective": adjective,
-                "nonsubsective": adjective == "dead",
-                "variant": at,
-                "chosen": at == 1,
-                "sentence": "A dog barks.",
-                "modified_sentence": f"A {adjective} dog barks.",
-                "edition": "demo",
-            }
-            for at, adjective in enumerate(VARIANTS)
-        ],
-    )
-    counts = [
-        {"adjective": a, "count": 10 + at, "nonsubsective": False} for at, a in enumerate(VARIANTS)
+    write(lake, "adept", labelled)
+    variants = [
+        (f"i-{adjective}", adjective, adjective == "dead", at, at == 1, f"A {adjective} dog barks.")
+        for at, adjective in enumerate(VARIANTS)
     ]
+    # Of another edition, whose variants are all chosen, annotators have answered some.
+    asked = [(*cells[:4], True, cells[5]) for cells in variants]
+    for edition, cells in (("demo", variants), ("own", asked)):
+        items = rows(
+            "item_id adjective nonsubsective variant chosen modified_sentence",
+            *cells,
+            noun="dog",
+            relation="CapableOf",
+            predicate="bark",
+            sentence="A dog barks.",
+            edition=edition,
+        )
+        write(lake, "adept_items", items)
+    frequencies = [(adjective, 10 + at) for at, adjective in enumerate(VARIANTS)]
+    counts = rows("adjective count", *frequencies, nonsubsective=False)
     write(lake, "adept_entries", [{"noun": "dog", "adjectives": counts, "edition": "demo"}])
-    write_annotations(lake, rows)
-    return rows
+    write_annotations(lake, labelled)
+    return labelled
 
 
-def write_annotations(lake: str, rows: list[dict[str, Any]]) -> None:
+def write_annotations(lake: str, labelled: list[dict[str, Any]]) -> None:
     """Three made-up annotators of the items, two experts and one more person on the rows of val."""
-    val = [row for row in rows if row["split_random"] == "val"]
+    val = [row for row in labelled if row["split_random"] == "val"]
     # One item unanimous, two by majority, one without agreement.
     main = {"dead": (0, 0, 0), "old": (2, 2, 1), "red": (2, 2, 3), "big": (0, 1, 2)}
     answers = [
@@ -115,15 +108,9 @@ def write_annotations(lake: str, rows: list[dict[str, Any]]) -> None:
             for item, who, label, round, condition in answers
         ],
     )
-    write(
-        lake,
-        "adept_batches",
-        [
-            {"question_id": round, "batch": round, "page": f"{round}-1", "round": round}
-            | {"edition": "demo" if round == "main" else "published"}
-            for round in ("main", "expert", "human")
-        ],
-    )
+    batches = [("main", "own"), ("expert", "published"), ("human", "published")]
+    cells = [(name, name, name, f"{name}-1", edition) for name, edition in batches]
+    write(lake, "adept_batches", rows("question_id batch round page edition", *cells))
 
 
 def asp(lake: str) -> None:
@@ -136,38 +123,25 @@ def asp(lake: str) -> None:
             )
             texts = [f"The ox is big {test} {at // 2}.", f"The ox is huge {test} {at // 2}."]
             premise, hypothesis = texts if at % 2 else texts[::-1]
-            entailment.append(
-                {"item_id": item, "test": test, "premise": premise, "hypothesis": hypothesis}
-                | {"label": label, "edition": "published"}
-            )
-            splits.append(
-                {"scheme": "adjectives", "round": "published", "item_id": item}
-                | {"part": "leaking" if at == 3 else "test", "edition": "published"}
-            )
+            entailment.append((item, test, premise, hypothesis, label))
+            splits.append((item, "leaking" if at == 3 else "test"))
         for group, polarity in enumerate(POLARITIES):
             degree += [_degree(test, polarity, group, float(z)) for z in range(60, 140, 2)]
-    write(lake, "asp_entailment", entailment)
+    names, edition = "item_id test premise hypothesis label", "published"
+    write(lake, "asp_entailment", rows(names, *entailment, edition=edition))
     write(lake, "asp_degree", degree)
-    write(lake, "asp_splits", splits)
+    rounds: Any = {"scheme": "adjectives", "round": "published", "edition": edition}
+    write(lake, "asp_splits", rows("item_id part", *splits, **rounds))
     people = []
     for test in HUMAN:
         for polarity in POLARITIES:
             cut = PUBLISHED[test, polarity]
             sign = 1 if rises(test, polarity) else -1
-            people += [
-                {
-                    "test": test,
-                    "polarity": polarity,
-                    "z": float(z),
-                    "share": (share := 1 / (1 + math.exp(-sign * (z - cut) / 4))),
-                    "fit": share,
-                    "threshold": cut,
-                    "standard_error": 0.5,
-                    "source": "published",
-                }
-                for z in range(60, 140, 2)
-            ]
-    write(lake, "asp_human", people)
+            for z in range(60, 140, 2):
+                share = 1 / (1 + math.exp(-sign * (z - cut) / 4))
+                people.append((test, polarity, float(z), share, share, cut))
+    names, constants = "test polarity z share fit threshold", {"source": "published"}
+    write(lake, "asp_human", rows(names, *people, standard_error=0.5, **constants))
 
 
 def _degree(test: str, polarity: str, group: int, z: float) -> dict[str, Any]:
@@ -193,33 +167,18 @@ def _degree(test: str, polarity: str, group: int, z: float) -> dict[str, Any]:
 
 
 def sygns(lake: str) -> list[dict[str, Any]]:
-    rows, splits = [], []
-    for depth, size in ((0, 150), (1, 30), (2, 30)):
-        records = Sampler(grammar("clean"), depth, seed=0).records(range(size))
-        for record in {sampled.sentence_id: sampled for sampled in records}.values():
-            rows.append(
-                {
-                    "sentence_id": record.sentence_id,
-                    "depth": depth,
-                    "sentence": record.sentence,
-                    "fol": record.fol,
-                    "drs": record.drs,
-                    "vf": record.vf,
-                    "polarity_fol": [{"word": w, "direction": d} for w, d in record.polarity_fol],
-                    "polarity_vf": [{"word": w, "direction": d} for w, d in record.polarity_vf],
-                    "phenomena": list(record.phenomena),
-                    "edition": "demo",
-                }
-            )
-            splits += rows_of(rows[-1], ("systematicity", "productivity"), 0, "demo")
-    write(lake, "sygns", rows)
+    records = {
+        record.sentence_id: record
+        for depth, size in ((0, 150), (1, 30), (2, 30))
+        for record in Sampler(grammar("clean"), depth, seed=0).records(range(size))
+    }
+    schemes = ("systematicity", "productivity")
+    sentences = record_batch(list(records.values()), "demo").to_pylist()
+    splits = [split for row in sentences for split in rows_of(row, schemes, 0, "demo")]
+    write(lake, "sygns", sentences)
     write(lake, "sygns_splits", splits)
-    return [
-        {**row, **split}
-        for row in rows
-        for split in splits
-        if split["sentence_id"] == row["sentence_id"]
-    ]
+    by_id = {row["sentence_id"]: row for row in sentences}
+    return [by_id[split["sentence_id"]] | split for split in splits]
 
 
 ADEPT_RUN = {
@@ -235,6 +194,7 @@ SYGNS_RUN = {
     "train_size": "[]",
     "epochs": "25",
     "train_examples": "70",
+    "seeds": "[0]",
 }
 
 
@@ -269,26 +229,19 @@ class Store:
         write(self.lake, "predictions", self.answers)
 
 
-def _adept_answers(rows: list[dict[str, Any]], wrong: int, classes: int) -> list[dict[str, Any]]:
+def _adept_answers(
+    labelled: list[dict[str, Any]], wrong: int, classes: int
+) -> list[dict[str, Any]]:
     """The gold label of val rows, but `equally likely` for the first `wrong` of other labels."""
-    answers: list[dict[str, Any]] = []
-    for row in rows:
+    answers = []
+    for row in labelled:
         label = {5: (0, 1, 2, 3, 4), 3: (1, 1, 2, 3, 3)}[classes][row["label"]]
-        if row["split_random"] != "val":
-            continue
-        missed = label != 2 and wrong > 0
-        wrong -= missed
-        answers.append(
-            {
-                "task": f"adept_{classes}",
-                "edition": "published",
-                "scheme": "random",
-                "item_id": row["item_id"],
-                "gold": ADEPT[label],
-                "predicted": ADEPT[2] if missed else ADEPT[label],
-            }
-        )
-    return answers
+        if row["split_random"] == "val":
+            missed = label != 2 and wrong > 0
+            wrong -= missed
+            answers.append((row["item_id"], ADEPT[label], ADEPT[2 if missed else label]))
+    names, task = "item_id gold predicted", f"adept_{classes}"
+    return rows(names, *answers, task=task, edition="published", scheme="random")
 
 
 def _asp_answers(lake: str, threshold: float) -> list[dict[str, Any]]:
@@ -300,36 +253,25 @@ def _asp_answers(lake: str, threshold: float) -> list[dict[str, Any]]:
             if name == "asp_degree":
                 up = rises(row["test"], row["polarity"])
                 answer = "entailment" if (row["z"] >= threshold) == up else "not_entailment"
-            answers.append(
-                {"task": "asp", "edition": "published", "item_id": row["item_id"]}
-                | {"gold": row["label"], "predicted": answer}
-            )
-    return answers
+            answers.append((row["item_id"], row["label"], answer))
+    return rows("item_id gold predicted", *answers, task="asp", edition="published")
 
 
 def _sygns_answers(
-    rows: list[dict[str, Any]], scheme: str, primitive: str, form: str
+    sentences: list[dict[str, Any]], params: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Right but for sentences with a universal quantifier, which lose their last part."""
-    answers = []
-    for row in rows:
+    scheme, primitive = params["task.scheme"], params.get("task.primitive", "")
+    form, answers = params["task.form"], []
+    for row in sentences:
         if (row["scheme"], row["primitive"]) != (scheme, primitive) or row["part"] == "train":
             continue
         gold = str(row[form])
         wrong = {"every", "all"} & set(str(row["sentence"]).split())
         short = gold.rsplit(" [SEP] " if form == "drs" else " ", 1)[0]
-        answers.append(
-            {
-                "task": f"sygns_{form}",
-                "edition": "demo",
-                "scheme": scheme,
-                "fold": primitive,
-                "item_id": row["sentence_id"],
-                "gold": gold,
-                "text": short if wrong else gold,
-            }
-        )
-    return answers
+        answers.append((row["sentence_id"], gold, short if wrong else gold))
+    run = {"task": f"sygns_{form}", "edition": "demo", "scheme": scheme, "fold": primitive}
+    return rows("item_id gold text", *answers, **run)
 
 
 @pytest.fixture(scope="module")
@@ -347,23 +289,15 @@ def report_inputs(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -
     adept_rows, sygns_rows = adept(lake), sygns(lake)
     asp(lake)
     store = Store(folder, lake)
-    for seed, wrong in enumerate((2, 4)):
-        store.run(
-            "finetune",
-            {**ADEPT_RUN, "task.classes": "5", "model_name": "owner/roberta-base"}
-            | {"seeds": f"[{seed}]"},
-            _adept_answers(adept_rows, wrong, 5),
-        )
-    store.run(
-        "finetune",
-        {**ADEPT_RUN, "task.classes": "5", "model_name": "MiniLM", "seeds": "[0]"},
-        _adept_answers(adept_rows, 13, 5),
-    )
-    store.run(
-        "finetune",
-        {**ADEPT_RUN, "task.classes": "3", "model_name": "MiniLM", "seeds": "[0]"},
-        _adept_answers(adept_rows, 3, 3),
-    )
+    for model, seed, wrong, classes in (
+        ("owner/roberta-base", 0, 2, 5),
+        ("owner/roberta-base", 1, 4, 5),
+        ("MiniLM", 0, 13, 5),
+        ("MiniLM", 0, 3, 3),
+    ):
+        params = {**ADEPT_RUN, "task.classes": str(classes), "model_name": model}
+        answers = _adept_answers(adept_rows, wrong, classes)
+        store.run("finetune", {**params, "seeds": f"[{seed}]"}, answers)
     store.run(
         "score",
         {"task.name": "asp", "model_name": "nli", "trained_on": "pairs_nli"}
@@ -376,27 +310,17 @@ def report_inputs(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -
         | {"task.full_stops": "kept", "seeds": "[0]"},
         _asp_answers(lake, 95),
     )
-    for form in ("fol", "drs", "vf"):
-        for architecture in ("gru", "transformer"):
-            store.run(
-                "finetune",
-                {**SYGNS_RUN, "task.scheme": "systematicity", "task.primitive": "one"}
-                | {"task.form": form, "seq2seq.architecture": architecture, "seeds": "[0]"},
-                _sygns_answers(sygns_rows, "systematicity", "one", form),
-            )
-    store.run(
-        "finetune",
-        {**SYGNS_RUN, "task.scheme": "systematicity", "task.primitive": "one"}
-        | {"task.form": "fol", "seq2seq.architecture": "gru", "seeds": "[0]"}
-        | {"train_size": "[40]", "train_examples": "40"},
-        _sygns_answers(sygns_rows, "systematicity", "one", "fol"),
-    )
-    store.run(
-        "finetune",
-        {**SYGNS_RUN, "task.scheme": "productivity", "task.form": "drs"}
-        | {"seq2seq.architecture": "gru", "seeds": "[0]"},
-        _sygns_answers(sygns_rows, "productivity", "", "drs"),
-    )
+    primitive = {**SYGNS_RUN, "task.scheme": "systematicity", "task.primitive": "one"}
+    small = {**primitive, "train_size": "[40]", "train_examples": "40"}
+    deeper = {**SYGNS_RUN, "task.scheme": "productivity"}
+    pairs = product(("fol", "drs", "vf"), ("gru", "transformer"))
+    for settings, form, architecture in (
+        *((primitive, *pair) for pair in pairs),
+        (small, "fol", "gru"),
+        (deeper, "drs", "gru"),
+    ):
+        params = settings | {"task.form": form, "seq2seq.architecture": architecture}
+        store.run("finetune", params, _sygns_answers(sygns_rows, params))
     store.close()
     return lake, store.uri
 

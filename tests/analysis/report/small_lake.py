@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
-from etl.lake import arrow
-from etl.lake.tables import table
 from etl.plane.rules import HOLDS
 from etl.registry import DATASETS
+from tests.rows import rows, write
 from training.finished_runs import Run, Runs
 
 ADEPT = DATASETS["adept"].label_names
@@ -35,11 +34,6 @@ ASP = [
 # item, dimension, label, part (the row of the dimension held out is in no part)
 DEGREE = [("d0", "mass", "entailment", "train"), ("d1", "mass", "entailment", "val")]
 HELD_OUT = ("d2", "length", "not_entailment", None)
-
-
-def _write(root: str, name: str, rows: list[dict[str, Any]]) -> None:
-    schema = table(name).schema
-    arrow.append(root, name, pa.Table.from_pylist(rows, schema), job="t")
 
 
 def _items() -> Iterator[dict[str, Any]]:
@@ -79,7 +73,7 @@ def tokenizer(folder: Path) -> str:
 
 def _plane(root: str) -> list[dict[str, Any]]:
     items = list(_items())
-    _write(root, "plane_items", items)
+    write(root, "plane_items", items)
     of = {"fold": "1", "edition": EDITION}
     splits = []
     for item in items:
@@ -90,25 +84,18 @@ def _plane(root: str) -> list[dict[str, Any]]:
             splits.append({**row, "scheme": "published"})
             if item["inference_type"] == 3:
                 splits.append({**row, "scheme": "one_it"})
-    _write(root, "plane_splits", splits)
-    _write(
-        root,
-        "plane_association",
-        [
-            {"corpus": "web", "class": kind, "pmi": float(at), "edition": EDITION}
-            for kind in "ISO"
-            for at in range(4)
-        ],
-    )
+    write(root, "plane_splits", splits)
+    phrases = [(kind, float(at)) for kind in "ISO" for at in range(4)]
+    write(root, "plane_association", rows("class pmi", *phrases, corpus="web", edition=EDITION))
     return [item for item in items if item["adjective"] not in TRAINED]
 
 
 def _adept(root: str) -> list[dict[str, Any]]:
-    rows = []
+    items = []
     words = list(CLASS)
     for at in range(24):
         word, noun = words[at % 6], list(HYPERNYM)[at % 3]
-        rows.append(
+        items.append(
             {
                 "item_id": f"a{at}",
                 "sentence1": f"A {noun} is here, {at}.",
@@ -121,62 +108,43 @@ def _adept(root: str) -> list[dict[str, Any]]:
                 "edition": EDITION,
             }
         )
-    _write(root, "adept", rows)
-    return rows
+    write(root, "adept", items)
+    return items
 
 
 def _asp(root: str) -> None:
-    _write(
-        root,
-        "asp_entailment",
-        [
-            {
-                "item_id": item,
-                "test": test,
-                "premise": f"The dog is {word}.",
-                "hypothesis": "It is.",
-                "adjective": word,
-                "noun": "dog",
-                "label": label,
-                "edition": edition,
-            }
-            for item, word, test, label, edition, _ in ASP
-        ],
-    )
-    _write(
-        root,
-        "asp_degree",
-        [
-            {
-                "item_id": item,
-                "test": "ordering",
-                "group": 0,
-                "dimension": dimension,
-                "premise": f"{item}",
-                "hypothesis": "It is.",
-                "label": label,
-                "edition": "published" if part is None else "published_tuning",
-            }
-            for item, dimension, label, part in [*DEGREE, HELD_OUT]
-        ],
-    )
-    splits = [
-        ("adjectives", "published", part, item, values) for item, _, _, _, values, part in ASP
+    sentences = [(*row[:5], f"The dog is {row[1]}.") for row in ASP]
+    names = "item_id adjective test label edition premise"
+    write(root, "asp_entailment", rows(names, *sentences, noun="dog", hypothesis="It is."))
+    numbers = [
+        (item, item, dimension, label, "published" if part is None else "published_tuning")
+        for item, dimension, label, part in [*DEGREE, HELD_OUT]
     ]
+    names, constants = "item_id premise dimension label edition", {"hypothesis": "It is."}
+    write(root, "asp_degree", rows(names, *numbers, test="ordering", group=0, **constants))
+    splits = [("adjectives", "published", part, item, edition) for item, *_, edition, part in ASP]
     splits += [("dimension", "length", part, i, "published_tuning") for i, _, _, part in DEGREE]
-    names = ("scheme", "round", "part", "item_id", "edition")
-    _write(root, "asp_splits", [dict(zip(names, values, strict=True)) for values in splits])
+    write(root, "asp_splits", rows("scheme round part item_id edition", *splits))
 
 
 def _corpus(root: str) -> None:
-    rows = []
-    for at, word in enumerate(CLASS):
-        for to, noun in enumerate(HYPERNYM):
-            if (word, noun) != ("dead", "gun"):
-                row = {"corpus": "web", "adjective": word, "noun": noun, "count": 2 ** (at + to)}
-                rows.append({**row, "pmi": float(at - to)})
-    _write(root, "amod_association", rows)
-    _write(root, "amod_pairs", [{k: v for k, v in row.items() if k != "pmi"} for row in rows])
+    cells = [
+        (word, noun, 2 ** (at + to), float(at - to))
+        for at, word in enumerate(CLASS)
+        for to, noun in enumerate(HYPERNYM)
+        if (word, noun) != ("dead", "gun")
+    ]
+    write(root, "amod_association", rows("adjective noun count pmi", *cells, corpus="web"))
+    counts = [row[:3] for row in cells]
+    write(root, "amod_pairs", rows("adjective noun count", *counts, corpus="web"))
+
+
+def _answers(
+    task: str, scheme: str, fold: str, cells: Sequence[tuple[str, ...]], edition: str = EDITION
+) -> list[dict[str, Any]]:
+    """Rows of predictions; `cells` are item, gold and predicted label, and the text, if any."""
+    names = " ".join(("item_id", "gold", "predicted", "text")[: len(cells[0])])
+    return rows(names, *cells, task=task, scheme=scheme, fold=fold, edition=edition)
 
 
 class SmallLake:
@@ -194,77 +162,51 @@ class SmallLake:
         self._supervised(folder, tested, adept)
         self._prompted(tested)
         self._scored(tested, adept)
-        _write(self.root, "predictions", self.rows)
+        write(self.root, "predictions", self.rows)
 
     @property
     def all(self) -> Runs:
         return Runs(sorted(self.runs, key=lambda run: -run.ended))
 
-    def run(self, name: str, job: str, rows: list[dict[str, Any]], **params: str) -> None:
+    def run(self, name: str, job: str, answers: list[dict[str, Any]], **params: str) -> None:
         """A run with its answers."""
         self.runs.append(Run(name, job, len(self.runs), params))
         same = {"run_id": name, "seed": int(params.get("seeds", "[0]").strip("[]"))}
         same["model"] = params.get("model_name", params["model"])
-        self.rows += [{**same, **row} for row in rows]
+        self.rows += [{**same, **row} for row in answers]
 
     def _supervised(self, folder: Path, tested: list[Any], adept: list[Any]) -> None:
         """Answers that are right, but for O adjectives of type 1 (PLANE) and red ones (ADEPT)."""
 
         def plane(scheme: str, items: list[Any]) -> list[dict[str, Any]]:
-            return [
-                {
-                    "task": "plane",
-                    "edition": EDITION,
-                    "scheme": scheme,
-                    "fold": "1",
-                    "item_id": item["item_id"],
-                    "gold": PLANE[item["label"]],
-                    "predicted": PLANE[
-                        1 if item["class"] == "O" and item["inference_type"] == 1 else item["label"]
-                    ],
-                }
-                for item in items
-            ]
+            answers = []
+            for item in items:
+                wrong = item["class"] == "O" and item["inference_type"] == 1
+                guess = PLANE[1 if wrong else item["label"]]
+                answers.append((item["item_id"], PLANE[item["label"]], guess))
+            return _answers("plane", scheme, "1", answers)
 
         of: dict[str, str] = {"model": self.base, "model_name": self.base, "task.edition": EDITION}
         for seed in ("[0]", "[1]"):
             params = {**of, "task.name": "plane", "task.scheme": "published", "seeds": seed}
             self.run(f"plane {seed}", "finetune", plane("published", tested), **params)
         one_it = plane("one_it", [item for item in tested if item["inference_type"] == 3])
-        self.run(
-            "one_it",
-            "finetune",
-            one_it,
-            **{**of, "task.name": "plane"},
-            **{"task.scheme": "one_it"},
-        )
+        params = {**of, "task.name": "plane", "task.scheme": "one_it"}
+        self.run("one_it", "finetune", one_it, **params)
         for length in ("6", "12"):
             params = {**of, "task.name": "plane", "task.scheme": "in_distribution"}
-            rows = plane("in_distribution", tested if length == "12" else tested[:6])
-            self.run(f"length {length}", "finetune", rows, **params, max_length=length)
+            asked = plane("in_distribution", tested if length == "12" else tested[:6])
+            self.run(f"length {length}", "finetune", asked, **params, max_length=length)
 
         def answers(scheme: str, wrong: str) -> list[dict[str, Any]]:
-            return [
-                {
-                    "task": "adept_5",
-                    "edition": EDITION,
-                    "scheme": scheme,
-                    "fold": "",
-                    "item_id": row["item_id"],
-                    "gold": ADEPT[row["label"]],
-                    "predicted": ADEPT[4 if row["modifier"] == wrong else row["label"]],
-                }
-                for row in adept
-                if row[f"split_{scheme}"] == "val"
-            ]
+            cells = []
+            for row in adept:
+                if row[f"split_{scheme}"] == "val":
+                    guess = ADEPT[4 if row["modifier"] == wrong else row["label"]]
+                    cells.append((row["item_id"], ADEPT[row["label"]], guess))
+            return _answers("adept_5", scheme, "", cells)
 
-        of = {
-            **of,
-            "task.name": "adept",
-            "task.classes": "5",
-            "task.context": "true",
-            "seeds": "[0]",
-        }
+        of |= {"task.name": "adept", "task.classes": "5", "task.context": "true", "seeds": "[0]"}
         self.run("base", "finetune", answers("random", "red"), **of, **{"task.split": "random"})
         apart = {"task.split": "noun_disjoint", "train_examples": "16"}
         self.run("disjoint", "finetune", answers("noun_disjoint", "big"), **of, **apart)
@@ -275,41 +217,18 @@ class SmallLake:
         of |= {"model": str(weights), "model_name": str(weights)}
         self.run("again", "finetune", answers("random", "none"), **of, **{"task.split": "random"})
 
-        labels = [("e1", "entailment"), ("e2", "entailment"), ("e3", "entailment")]
-        gold = {item: label for item, _, _, label, _, _ in ASP}
-        rows = [
-            {
-                "task": "asp",
-                "edition": "published",
-                "scheme": "adjectives",
-                "fold": "published",
-                "item_id": item,
-                "gold": gold[item],
-                "predicted": guess,
-            }
-            for item, guess in labels
-        ]
+        of_asp = [(item, label, "entailment") for item, _, _, label, *_ in ASP[1:]]
+        entailed = _answers("asp", "adjectives", "published", of_asp)
         of = {"model": self.base, "task.name": "asp", "task.edition": "published"}
         of |= {"task.train_edition": "published_tuning"}
         fold_params = {"task.scheme": "adjectives", "task.round": "published"}
-        self.run("asp", "finetune", rows, **of, **fold_params)
-        rows = [
-            {
-                "task": "asp",
-                "edition": edition,
-                "scheme": "dimension",
-                "fold": "length",
-                "item_id": item,
-                "gold": label,
-                "predicted": "entailment",
-            }
-            for item, label, edition in [
-                ("d1", "entailment", "published_tuning"),
-                ("d2", "not_entailment", "published"),
-            ]
-        ]
+        self.run("asp", "finetune", entailed, **of, **fold_params)
+        known = [("d1", "entailment", "entailment")]
+        held_out = [("d2", "not_entailment", "entailment")]
+        numbers = _answers("asp", "dimension", "length", known, edition="published_tuning")
+        numbers += _answers("asp", "dimension", "length", held_out)
         fold_params = {"task.scheme": "dimension", "task.dimension": "length", "task.round": "0"}
-        self.run("asp degree", "finetune", rows, **of, **fold_params)
+        self.run("asp degree", "finetune", numbers, **of, **fold_params)
 
     def _prompted(self, tested: list[Any]) -> None:
         """A model that always finds the positive word likelier, and says a third one first."""
@@ -326,21 +245,12 @@ class SmallLake:
                 "text": "good" if item["class"] == "I" else "big",
             }
             one, other = (at for at in (1, 2, 3) if at != item["inference_type"])
+            orders = (f"{one},{other}", f"{other},{one}")
             for prompt in ("plane/internal@1", "plane/external@1"):
-                zero.append(
-                    {**row, "scheme": "zero_shot", "prompt": prompt, "verbaliser": "conversion"}
-                )
-                two += [
-                    {
-                        **row,
-                        "scheme": "two_shot",
-                        "prompt": prompt,
-                        "verbaliser": verbaliser,
-                        "premise_order": order,
-                    }
-                    for verbaliser in ("good/poor", "true/false")
-                    for order in (f"{one},{other}", f"{other},{one}")
-                ]
+                asked = {**row, "prompt": prompt}
+                zero.append({**asked, "scheme": "zero_shot", "verbaliser": "conversion"})
+                pairs = product(("good/poor", "true/false"), orders)
+                two += rows("verbaliser premise_order", *pairs, **asked, scheme="two_shot")
         of = {"model": "bert-base-cased", "model_name": "bert-base-cased", "task.name": "plane"}
         self.run("two", "prompt", two, **of, shots="2")
         self.run("zero", "prompt", zero, **of, shots="0")
@@ -348,43 +258,21 @@ class SmallLake:
     def _scored(self, tested: list[Any], adept: list[Any]) -> None:
         """A model for NLI that says entailment of red things, and is neutral of the others; and
         one of ADEPT that finds everything equally likely."""
-        of_plane = {"task": "plane", "edition": EDITION, "scheme": "published", "fold": "1"}
 
-        def rows_of(text: dict[str, str], outcome: dict[str, int]) -> list[dict[str, Any]]:
-            return [
-                {
-                    **of_plane,
-                    "item_id": item["item_id"],
-                    "gold": PLANE[item["label"]],
-                    "predicted": PLANE[outcome[item["class"]]],
-                    "text": text[item["class"]],
-                }
-                for item in tested
-            ]
+        def of_plane(text: dict[str, str], outcome: dict[str, int]) -> list[dict[str, Any]]:
+            answers = []
+            for item in tested:
+                gold, kind = PLANE[item["label"]], item["class"]
+                answers.append((item["item_id"], gold, PLANE[outcome[kind]], text[kind]))
+            return _answers("plane", "published", "1", answers)
 
         text = {"I": "entailment", "S": "neutral", "O": "contradiction"}
-        rows = rows_of(text, {"I": 1, "S": 0, "O": 0})
         params = {"model": "FacebookAI/roberta-large-mnli", "task.name": "plane"}
-        self.run("nli", "score", rows, **params)
-        equal = dict.fromkeys("ISO", "equally likely")
-        adept_params = {
-            "model": "runs/adept/model",
-            "model_name": "runs/adept/model",
-            "trained_on": "adept_5",
-        }
-        rows = rows_of(equal, dict.fromkeys("ISO", 1))
-        self.run("adept on plane", "score", rows, **adept_params, **{"task.name": "plane"})
-        rows = [
-            {
-                "task": "adept_5",
-                "edition": EDITION,
-                "scheme": "random",
-                "fold": "",
-                "item_id": row["item_id"],
-                "gold": ADEPT[row["label"]],
-                "predicted": ADEPT[2],
-                "text": ADEPT[2],
-            }
-            for row in adept[16:]
-        ]
-        self.run("adept on adept", "score", rows, **adept_params, **{"task.name": "adept"})
+        self.run("nli", "score", of_plane(text, {"I": 1, "S": 0, "O": 0}), **params)
+        name = "runs/adept/model"
+        params = {"model": name, "model_name": name, "trained_on": "adept_5"}
+        equal = of_plane(dict.fromkeys("ISO", ADEPT[2]), dict.fromkeys("ISO", 1))
+        self.run("adept on plane", "score", equal, **params, **{"task.name": "plane"})
+        cells = [(row["item_id"], ADEPT[row["label"]], ADEPT[2], ADEPT[2]) for row in adept[16:]]
+        equal = _answers("adept_5", "random", "", cells)
+        self.run("adept on adept", "score", equal, **params, **{"task.name": "adept"})

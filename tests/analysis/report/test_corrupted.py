@@ -235,7 +235,7 @@ Case: TypeAlias = tuple[str, Callable[[list[Row]], list[Row]], tuple[str, ...]]
 PAPERS: Mapping[str, list[Case]] = {
     "adept": [
         ("adept", other_labels, ("adept-table-4", "adept-table-5", "adept-figure-4")),
-        ("adept_items", drop("chosen"), ("adept-figure-1", "adept-table-2")),
+        ("adept_items", drop("edition", "chosen"), ("adept-figure-1", "adept-table-2")),
         ("adept_entries", drop("edition"), ("adept-figure-1",)),
         (
             "adept_annotations",

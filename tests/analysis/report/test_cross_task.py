@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 
 from analysis.across import PAGE
 from analysis.editions import open_lake
 from analysis.rendering.blocks import FigureBlock, NotRun, Section, Table, Text
-from etl.lake import arrow
-from etl.lake.tables import table
 from tests.analysis.rendering.test_figures import labelled
+from tests.rows import rows, write
 from training.finished_runs import Runs
 
 
@@ -97,11 +95,7 @@ def test_artefacts(page):
 
 
 def test_a_lake_without_it_names_the_commands(tmp_path):
-    schema = table("amod_pairs").schema
-    rows = pa.Table.from_pylist(
-        [{"corpus": "web", "adjective": "red", "noun": "car", "count": 1}], schema
-    )
-    arrow.append(str(tmp_path), "amod_pairs", rows, job="t")
+    write(tmp_path, "amod_pairs", rows("corpus adjective noun count", ("web", "red", "car", 1)))
     for section in PAGE.sections(open_lake(str(tmp_path)), Runs()):
         (block,) = section.blocks
         assert isinstance(block, NotRun) and block.command and block.reason

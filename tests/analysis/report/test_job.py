@@ -26,7 +26,7 @@ from analysis.rendering.blocks import (
     build_blocks,
 )
 from conf import UserError
-from tests.analysis.report.conftest import write
+from tests.rows import write
 from training.finished_runs import find_runs
 
 PAGES = "pages=[adept,asp,sygns]"

@@ -6,9 +6,8 @@ import pytest
 from analysis.editions import open_lake
 from analysis.papers.plane import PAGE
 from analysis.rendering.blocks import FigureBlock, NotRun, Section, Table, Text
-from etl.lake import arrow
-from etl.lake.tables import table
 from tests.analysis.rendering.test_figures import labelled
+from tests.rows import rows, write
 from training.finished_runs import Runs
 
 
@@ -122,11 +121,7 @@ def test_lengths_and_pmi(page):
 
 
 def test_a_lake_without_it_names_the_commands(tmp_path):
-    schema = table("amod_pairs").schema
-    rows = pa.Table.from_pylist(
-        [{"corpus": "web", "adjective": "red", "noun": "car", "count": 1}], schema
-    )
-    arrow.append(str(tmp_path), "amod_pairs", rows, job="t")
+    write(tmp_path, "amod_pairs", rows("corpus adjective noun count", ("web", "red", "car", 1)))
     for section in PAGE.sections(open_lake(str(tmp_path)), Runs()):
         (last,) = [block for block in section.blocks if isinstance(block, NotRun)]
         assert last.command and "lake=" in last.command, section.anchor

@@ -3,23 +3,27 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import conf
 from analysis.semantics.job import Settings, run_form, run_items, score, text_items
 from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import table
-from etl.sygns.generate import Sampler
+from etl.sygns.generate import Record, Sampler
 from etl.sygns.grammar import grammar
+from etl.sygns.job import record_batch
+from tests.rows import rows, write
 
 GOLD = (
     "sentence_id\tsentence\tdepth\tphenomena\tvf\n"
     'a\tevery wild cat ran\t0\t["sbj_quant", "adjective"]\tALL AND CAT WILD RUN\n'
     "b\ttwo dogs ran\t0\t[]\tTWO DOG RUN\n"
 )
+
+
+def sentences(depth: int) -> list[Record]:
+    return list(Sampler(grammar("clean", 5, 5), depth, seed=0).records(range(3)))
 
 
 @pytest.fixture
@@ -153,36 +157,21 @@ def test_a_file_in_place_of_the_folder_is_noticed_before_any_work(files, monkeyp
 
 def test_predictions_of_a_run(tmp_path):
     lake = str(tmp_path / "lake")
-    rows = list(Sampler(grammar("clean", 5, 5), 1, seed=0).records(range(3)))
-    sygns = [
-        {
-            "sentence_id": row.sentence_id,
-            "depth": row.depth,
-            "sentence": row.sentence,
-            "fol": row.fol,
-            "drs": row.drs,
-            "vf": row.vf,
-            "polarity_fol": [{"word": w, "direction": d} for w, d in row.polarity_fol],
-            "polarity_vf": [{"word": w, "direction": d} for w, d in row.polarity_vf],
-            "phenomena": list(row.phenomena),
-            "edition": "clean",
-        }
-        for row in rows
-    ]
-    predictions = [
-        {"run_id": "r1", "task": "sygns", "edition": "clean", "item_id": rows[0].sentence_id}
-        | {"text": rows[0].vf},
-        {"run_id": "r1", "task": "sygns", "edition": "clean", "item_id": rows[1].sentence_id}
-        | {"predicted": "ALL DOG RUN"},
-        {"run_id": "r2", "task": "sygns", "edition": "clean", "item_id": "0123"},
-    ]
-    for name, data in (("sygns", sygns), ("predictions", predictions)):
-        schema = table(name).schema
-        arrow.append(lake, name, pa.Table.from_pylist(data, schema=schema), job="test")
+    first, second, *_ = records = sentences(depth=1)
+    write(lake, "sygns", record_batch(records, "clean").to_pylist())
+    predictions = rows(
+        "run_id item_id text predicted",
+        ("r1", first.sentence_id, first.vf, None),
+        ("r1", second.sentence_id, None, "ALL DOG RUN"),
+        ("r2", "0123", None, None),
+        task="sygns",
+        edition="clean",
+    )
+    write(lake, "predictions", predictions)
     items = run_items(lake, "r1", "vf")
     assert {(i.gold, i.predicted) for i in items} == {
-        (rows[0].vf, rows[0].vf),
-        (rows[1].vf, "ALL DOG RUN"),
+        (first.vf, first.vf),
+        (second.vf, "ALL DOG RUN"),
     }
     assert {i.depth for i in items} == {1}
     with pytest.raises(UserError, match="item 0123 is not in the table sygns"):
@@ -195,29 +184,15 @@ def test_predictions_of_a_run(tmp_path):
 
 def test_parts_of_a_run_are_scored_apart(tmp_path, capsys):
     lake = str(tmp_path / "lake")
-    records = list(Sampler(grammar("clean", 5, 5), 0, seed=0).records(range(3)))
-    parts = ("test", "val", "test")
-    split = {"scheme": "systematicity", "edition": "clean"}
-    sygns, splits, predictions = [], [], []
-    for row, part in zip(records, parts, strict=True):
-        sygns.append(
-            {"sentence_id": row.sentence_id, "depth": 0, "sentence": row.sentence, "vf": row.vf}
-            | {"phenomena": list(row.phenomena), "edition": "clean"}
-        )
-        for primitive, assigned_part in (("one", part), ("two", "train")):
-            assigned = {
-                "primitive": primitive,
-                "part": assigned_part,
-                "sentence_id": row.sentence_id,
-            }
-            splits.append(split | assigned)
-        predictions.append(
-            {"run_id": "r1", "task": "sygns_vf", "fold": "one", "item_id": row.sentence_id}
-            | {"text": row.vf, **split}
-        )
-    for name, data in (("sygns", sygns), ("sygns_splits", splits), ("predictions", predictions)):
-        schema = table(name).schema
-        arrow.append(lake, name, pa.Table.from_pylist(data, schema=schema), job="test")
+    records = sentences(depth=0)
+    write(lake, "sygns", record_batch(records, "clean").to_pylist())
+    split: Any = {"scheme": "systematicity", "edition": "clean"}
+    for record, part in zip(records, ("test", "val", "test"), strict=True):
+        item = record.sentence_id
+        parts = [("one", part, item), ("two", "train", item)]
+        write(lake, "sygns_splits", rows("primitive part sentence_id", *parts, **split))
+        answer = ("r1", "sygns_vf", "one", item, record.vf)
+        write(lake, "predictions", rows("run_id task fold item_id text", answer, **split))
     sizes = {part: len(run_items(lake, "r1", "vf", part)) for part in ("test", "val", "all")}
     assert sizes == {"test": 2, "val": 1, "all": 3}
     items = run_items(lake, "r1", "vf", "test")

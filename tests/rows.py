@@ -1,0 +1,25 @@
+"""Rows of small tables, written to a lake without an engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from etl.lake import arrow
+from etl.lake.tables import table
+
+
+def rows(names: str, *cells: Sequence[Any], **constants: Any) -> list[dict[str, Any]]:
+    """A row for each of `cells` under the `names`, with further columns that all rows share."""
+    columns = names.split()
+    return [{**dict(zip(columns, values, strict=True)), **constants} for values in cells]
+
+
+def write(lake: str | Path, name: str, records: Iterable[Mapping[str, Any]]) -> None:
+    """Append rows to a table; columns that they leave out are null."""
+    data = pa.Table.from_pylist(list(records), table(name).schema)
+    arrow.append(os.fspath(lake), name, data, job="test")
