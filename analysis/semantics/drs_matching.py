@@ -304,15 +304,16 @@ def match(gold: str, predicted: str, *, search: str = "exact", variant: str = "e
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r}; expected one of {', '.join(VARIANTS)}")
-    gold_clauses = without_redundant_referents(parse_clauses(gold))
-    if variant == "sygns":
-        gold_clauses = as_sygns(gold_clauses)
+
+    def clauses_of(text: str) -> list[Clause]:
+        clauses = without_redundant_referents(parse_clauses(text))
+        return as_sygns(clauses) if variant == "sygns" else clauses
+
+    gold_clauses = clauses_of(gold)
     try:
-        predicted_clauses = without_redundant_referents(parse_clauses(predicted))
+        predicted_clauses = clauses_of(predicted)
     except ParseError:
         return Score(0, 1, len(gold_clauses), 1)
-    if variant == "sygns":
-        predicted_clauses = as_sygns(predicted_clauses)
     if search == "exact":
         matched, proven = matching(predicted_clauses, gold_clauses)
     elif search == "hill_climbing":
