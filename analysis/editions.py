@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -83,10 +84,9 @@ class Lake:
 def rows_by_edition(root: str, table: str) -> dict[str, int]:
     """The rows of each edition of a table, the preferred edition first; those of a table without
     editions under an empty name."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for file in arrow.files(root, table):
-        edition = str(dict(file.partition).get("edition", ""))
-        counts[edition] = counts.get(edition, 0) + (file.rows or 0)
+        counts[str(dict(file.partition).get("edition", ""))] += file.rows or 0
     return {edition: counts[edition] for edition in sorted(counts, key=_preference)}
 
 

@@ -221,13 +221,13 @@ def _gain(
     }
 
 
-def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> pa.Table:
+def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
     """The words of an input that most give a label away in the training rows.
 
     For each word in `least` rows or more and each label: the share of its rows that have the label,
     the share `expected` (that of all rows), z of the difference (Gardner et al. 2021, section 3,
     with the labels' own shares in the place of even ones), and p, two-sided, times the number of
-    words and labels tested (Bonferroni). The `top` with the greatest z, and p below .01. A word
+    words and labels tested (Bonferroni). The ten with the greatest z, and p below .01. A word
     counts once a row; how many a text has counts as a word of it: ``(tokens: 3)``.
     """
     texts = rows.inputs[name]
@@ -254,7 +254,7 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> 
                 row = {"token": word, "label": label, "rows": counts[word], "share": share}
                 telling_words.append({**row, "expected": expected_share, "z": z, "p": p})
     telling_words.sort(key=lambda row: (-row["z"], row["token"], row["label"]))
-    return pa.Table.from_pylist(telling_words[:top], _TOKENS)
+    return pa.Table.from_pylist(telling_words[:10], _TOKENS)
 
 
 def audit_figure(data: pa.Table) -> Plot:

@@ -63,7 +63,7 @@ def pattern(text: str, categories: Mapping[str, str]) -> str:
     return _WORD.sub(lambda match: categories.get(match[0].lower(), match[0]), text)
 
 
-def overlap(lake: str, edition: str, form: str = "fol", seed: int = 0) -> pa.Table:
+def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
     """What of each split's test rows training has; one row a scheme and primitive quantifier.
 
     Columns: trained, tested (sentences; of the test part at most 20,000 drawn by id); same_form,
@@ -73,10 +73,8 @@ def overlap(lake: str, edition: str, form: str = "fol", seed: int = 0) -> pa.Tab
     words is right; most_frequent, the same by the most frequent pattern of all.
 
     Raises:
-        UserError: no splits of the edition; another form than fol, vf or drs.
+        UserError: no splits of the edition.
     """
-    if form not in ("fol", "vf", "drs"):
-        raise UserError(f"form={form}: expected fol, vf or drs")
     splits = read_edition(lake, "sygns_splits", edition)
     parts: dict[tuple[str, str], dict[str, list[str]]] = {}
     columns = ("scheme", "primitive", "part", "sentence_id")
@@ -84,7 +82,7 @@ def overlap(lake: str, edition: str, form: str = "fol", seed: int = 0) -> pa.Tab
         parts.setdefault((scheme, primitive), {}).setdefault(part, []).append(item)
     categories = _categories()
     rows_by_id: dict[str, tuple[str, str, str, int]] = {}
-    names = ["sentence_id", "sentence", form]
+    names = ["sentence_id", "sentence", "fol"]
     for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=names):
         for item, sentence, meaning in tuples(batch, *names):
             texts = pattern(sentence, categories), pattern(meaning, categories)

@@ -132,12 +132,12 @@ def pair_table(root: str, other_root: str, corpus: str) -> pa.Table:
     return pa.table({"figure": list(texts), corpus: list(texts.values())})
 
 
-def difference_table(root: str, other_root: str, corpus: str, limit: int = 20) -> pa.Table:
-    """The pairs whose counts differ most, with both counts."""
+def difference_table(root: str, other_root: str, corpus: str) -> pa.Table:
+    """The twenty pairs whose counts differ most, with both counts."""
     pairs, other = pairs_of(root, corpus), pairs_of(other_root, corpus)
     ranked_pairs = sorted(
         pairs.keys() | other.keys(), key=lambda pair: (-abs(pairs[pair] - other[pair]), pair)
-    )[:limit]
+    )[:20]
     return pa.table(
         {
             "pair": [" ".join(pair) for pair in ranked_pairs],

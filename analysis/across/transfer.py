@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from analysis.across.fine_tuned import Across
 from analysis.inference.comparisons import compare
-from analysis.inference.resampling import Resampling, accuracy
+from analysis.inference.resampling import Resampling
 from analysis.papers.page import exhibit
 from analysis.predictions import pair, read_run, read_scored
 from analysis.rendering import figures
@@ -157,14 +158,17 @@ def _comparison(page: Across, run: Run, source: Run, base: Run) -> dict[str, Any
     both = pair(read_run(root, run.id), read_run(root, base.id))
     result = compare("accuracy", both, resampling=Resampling(seed=page.lake.seed))
     difference = result.difference
+    share, base_share = (
+        sum(map(eq, both.gold, guesses)) / len(both.gold) for guesses in (both.first, both.second)
+    )
     return {
         "task": run.params.get("task.name", ""),
         "first trained on": source.params.get("task.name", ""),
         "base": base.model,
         "seed": run.params.get("seeds", ""),
         "items": len(both.gold),
-        "from the task": percent(accuracy(both.gold, both.first)),
-        "from the base": percent(accuracy(both.gold, both.second)),
+        "from the task": percent(share),
+        "from the base": percent(base_share),
         "difference": percent_difference(difference.estimate, difference.low, difference.high),
         "p": p_value(result.p),
     }

@@ -78,15 +78,8 @@ class _Page:
         self._sketches = sketches
 
     def about(self, _: Request) -> Response:
-        sketches = self._sketches
-        return JSONResponse(
-            {
-                "lake": sketches.lake,
-                "corpora": sketches.corpora,
-                "measures": MEASURES,
-                "classes": CLASSES,
-            }
-        )
+        about = {"lake": self._sketches.lake, "corpora": self._sketches.corpora}
+        return JSONResponse({**about, "measures": MEASURES, "classes": CLASSES})
 
     async def suggest(self, request: Request) -> Response:
         # In the server's own thread: it takes less time than waiting for another one.

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.exploring.words import ROLES, TABLES, Words, words_of
+from analysis.rows import tuples
 from conf import UserError
 from conf.help import nearest
 from etl.amod.measures import MEASURES as FORMULAS
@@ -164,21 +165,16 @@ class Sketches:
         self.words: dict[str, Words] = {role: words_of(lake, role, cache) for role in ROLES}
         self._files = {role: SortedFiles(lake, TABLES[role], role, _READ[role]) for role in ROLES}
         self.tables = frozenset(arrow.tables(lake))
-        self.lexicon = self._lexicon()
+        self.lexicon = Lexicon()
+        if "adjective_classes" in self.tables:
+            classes = arrow.read(lake, "adjective_classes", columns=["adjective", "class"])
+            # Of an adjective's classes the first stays.
+            self.lexicon = Lexicon(dict(reversed(tuples(classes, "adjective", "class"))))
         self.corpora: dict[str, int] = {}
         for file in arrow.files(lake, "amod_association"):
             corpus = dict(file.partition)["corpus"]
             self.corpora[corpus] = self.corpora.get(corpus, 0) + (file.rows or 0)
         self._recent = _Recent(_RECENT_BYTES)
-
-    def _lexicon(self) -> Lexicon:
-        if "adjective_classes" not in self.tables:
-            return Lexicon()
-        rows = arrow.read(self.lake, "adjective_classes", columns=["adjective", "class"])
-        classes: dict[str, str] = {}
-        for row in rows.to_pylist():
-            classes.setdefault(row["adjective"], row["class"])
-        return Lexicon(classes)
 
     def check_query(self, query: Query) -> Query:
         """The query, its corpora known to be there; words as the tables have them.
@@ -263,10 +259,8 @@ class Sketches:
         counts = self._counts(query.role, query.word)
         return {
             "rows": [
-                {
-                    **{name: row[name] for name in _NAMES},
-                    "class": self.lexicon.class_of(row["adjective"]),
-                }
+                {name: row[name] for name in _NAMES}
+                | {"class": self.lexicon.class_of(row["adjective"])}
                 for row in (best_rows[: query.limit] if query.limit else best_rows)
             ],
             "total": rows.num_rows,

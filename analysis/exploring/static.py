@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from analysis.exploring.pairs import pairs
 from analysis.exploring.sketches import CLASSES, MEASURES, Sketches
 from analysis.exploring.words import ROLES
+from analysis.rows import tuples
 from conf import JobFailed, UserError
 from etl.lake import arrow
 from training.files import complete_folder
@@ -77,12 +78,11 @@ def _write(sketches: Sketches, folder: Path, min_count: int) -> None:
     first: dict[str, list[str]] = {}
     corpora = sorted(sketches.corpora)
     for role in ROLES:
-        counts = dict(_counts(rows, role))
+        counts = _counts(rows, role)
         entries = _entries(sketches, rows, role, corpora)
         first[role] = _shards(folder, role, entries)
-        first[f"{role}-words"] = _shards(
-            folder, f"{role}-words", ((word, counts[word]) for word in sorted(counts, key=_utf16))
-        )
+        frequencies = ((word, counts[word]) for word in sorted(counts, key=_utf16))
+        first[f"{role}-words"] = _shards(folder, f"{role}-words", frequencies)
     first["pair"] = _shards(folder, "pair", _pair_entries(sketches, rows))
     about = {
         "corpora": corpora,
@@ -153,12 +153,11 @@ def _fitting(value: Any) -> str:
     return text
 
 
-def _counts(rows: pa.Table, role: str) -> Iterator[tuple[str, int]]:
-    """Each word of a role with its count in all corpora."""
+def _counts(rows: pa.Table, role: str) -> dict[str, int]:
+    """The count of each word of a role in all corpora."""
     by_corpus = rows.group_by([role, "corpus"]).aggregate([(f"{role}_count", "max")])
     total = by_corpus.group_by(role).aggregate([(f"{role}_count_max", "sum")])
-    columns = (total.column(name).to_pylist() for name in (role, f"{role}_count_max_sum"))
-    yield from zip(*columns, strict=True)
+    return dict(tuples(total, role, f"{role}_count_max_sum"))
 
 
 def _entries(
@@ -193,12 +192,7 @@ def _entries(
 
 def _pair_entries(sketches: Sketches, rows: pa.Table) -> Iterator[tuple[str, dict[str, Any]]]:
     """What pairs have besides their counts, those that have anything."""
-    known_pairs = set(
-        zip(*(rows.column(name).to_pylist() for name in ("adjective", "noun")), strict=True)
-    )
-    details = {
-        f"{adjective} {noun}": value
-        for (adjective, noun), value in pairs(sketches.lake, known_pairs)
-    }
+    known_pairs = set(tuples(rows, "adjective", "noun"))
+    details = {" ".join(pair): value for pair, value in pairs(sketches.lake, known_pairs)}
     for name in sorted(details, key=_utf16):
         yield name, details[name]

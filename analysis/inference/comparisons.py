@@ -206,7 +206,7 @@ def compare_by_slice(
     for name, value, items in _members(slices, len(pair.gold)):
         gold, first, second = (_pick(x, items) for x in (pair.gold, pair.first, pair.second))
         several = _several(groups, items)
-        interval, _ = paired_bootstrap(statistic, gold, first, second, several, resampling)
+        interval = paired_bootstrap(statistic, gold, first, second, several, resampling)
         p = permutation(statistic, gold, first, second, several, resampling)
         parts.append((name, value, interval, p, mcnemar(gold, first, second)))
     corrected = holm([part[3] for part in parts])

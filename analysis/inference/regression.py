@@ -16,8 +16,7 @@ from scipy import stats
 class Slope:
     """How the log odds of a right answer change with a value: by `estimate` for each unit of it.
 
-    `low` to `high` is the interval of `level`, `p` two-sided (Wald), `items` those with a value.
-    `odds_ratio` is what a unit multiplies the odds by.
+    `low` to `high` is the 95 % interval, `p` two-sided (Wald), `items` those with a value.
     """
 
     estimate: float
@@ -25,14 +24,9 @@ class Slope:
     high: float
     p: float
     items: int
-    level: float = 0.95
-
-    @property
-    def odds_ratio(self) -> float:
-        return math.exp(self.estimate)
 
     def text(self) -> str:
-        """The odds ratio with its interval: ``1.31 [1.10, 1.56]``."""
+        """What a unit multiplies the odds by, with its interval: ``1.31 [1.10, 1.56]``."""
         ends = (math.exp(value) for value in (self.estimate, self.low, self.high))
         return "{:.2f} [{:.2f}, {:.2f}]".format(*ends)
 
@@ -42,7 +36,6 @@ def slope(
     is_right: Sequence[bool],
     groups: Sequence[object],
     strata: Sequence[object] | None = None,
-    level: float = 0.95,
 ) -> Slope | None:
     """The logistic regression of right answers on `values`; items without a value are left out.
 
@@ -79,14 +72,13 @@ def slope(
     estimate, error = _fit_logit(design, y, codes)
     if estimate is None or error is None:
         return None
-    reach = float(stats.norm.ppf(0.5 + level / 2)) * error
+    reach = float(stats.norm.ppf(0.975)) * error
     return Slope(
         estimate / scale,
         (estimate - reach) / scale,
         (estimate + reach) / scale,
         2 * float(stats.norm.sf(abs(estimate) / error)),
         len(items),
-        level,
     )
 
 

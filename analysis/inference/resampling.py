@@ -135,22 +135,6 @@ def _measure(
     return f1
 
 
-def accuracy(gold: Labels, predicted: Labels) -> float:
-    """Share of right predictions."""
-    return _point("accuracy", gold, predicted)
-
-
-def macro_f1(gold: Labels, predicted: Labels) -> float:
-    """Mean F1 over the classes that occur among gold or predicted labels, as scikit-learn's."""
-    return _point("macro_f1", gold, predicted)
-
-
-def _point(statistic: str, gold: Labels, predicted: Labels) -> float:
-    cells = _cells(statistic, gold, [predicted], None)
-    measure = _measure(statistic, cells.gold, cells.predicted[0], cells.classes)
-    return float(measure(cells.counts.sum(axis=0)))
-
-
 def _resampled_statistics(
     draw: Callable[[np.random.Generator, int], _Floats], resampling: Resampling
 ) -> _Floats:
@@ -199,7 +183,8 @@ def bootstrap(
     groups: Labels | None = None,
     resampling: Resampling = DEFAULT,
 ) -> Interval:
-    """Percentile bootstrap of ``accuracy`` or ``macro_f1``.
+    """Percentile bootstrap of ``accuracy`` or ``macro_f1``, the mean F1 over the classes that occur
+    among gold or predicted labels, as scikit-learn's.
 
     Raises:
         ValueError: another statistic; no items; lengths that differ; fewer than two groups.
@@ -220,11 +205,10 @@ def paired_bootstrap(
     second: Labels,
     groups: Labels | None = None,
     resampling: Resampling = DEFAULT,
-) -> tuple[Interval, float]:
-    """First less second: the percentile interval of the difference, and its two-sided p.
+) -> Interval:
+    """First less second, with the percentile interval of the difference.
 
-    Both models are scored on the same resampled items. p is twice the share of resamples on the
-    other side of 0, with one resample added to each side.
+    Both models are scored on the same resampled items.
 
     Raises:
         ValueError: as `bootstrap`.
@@ -239,9 +223,7 @@ def paired_bootstrap(
     values = _resampled_statistics(draw, resampling)
     totals = cells.counts.sum(axis=0)
     low, high = _quantiles(values, resampling.level)
-    side = min(int((values <= _TIE).sum()), int((values >= -_TIE).sum()))
-    p = min(1.0, 2 * (side + 1) / (resampling.resamples + 1))
-    return Interval(float(one(totals) - two(totals)), low, high, cells.n, resampling.level), p
+    return Interval(float(one(totals) - two(totals)), low, high, cells.n, resampling.level)
 
 
 def permutation(

@@ -198,7 +198,6 @@ def curves(
     channels: Channels,
     smooth: Sequence[str] = (),
     columns: int = 3,
-    ylim: tuple[float, float] | None = (0, 1),
 ) -> Plot:
     """Lines of y over x; an interval is a band, series named in `smooth` have no markers."""
     panels = _distinct(data, channels.panel)
@@ -221,8 +220,7 @@ def curves(
                     axes.fill_between(*band, color=look["color"], alpha=0.15, linewidth=0)
             if panel is not None:
                 axes.set_title(str(panel))
-            if ylim:
-                axes.set_ylim(*ylim)
+            axes.set_ylim(0, 1)
         _shared_labels(figure, drawings, channels)
     return figure, data
 
@@ -361,17 +359,12 @@ def scatter(
     return figure, data
 
 
-def intervals(
-    data: pa.Table,
-    channels: Channels,
-    columns: int = 3,
-    ylim: tuple[float, float] | None = (0, 1),
-) -> Plot:
+def intervals(data: pa.Table, channels: Channels) -> Plot:
     """Points with whiskers over the values of x, those of the series side by side."""
     places, panels = _distinct(data, channels.x), _distinct(data, channels.panel)
     step = 0.7 / len(_distinct(data, channels.series))
     with _style_context():
-        figure, drawings = _panels(len(panels), columns, 2.1 if channels.panel else 2.8)
+        figure, drawings = _panels(len(panels), 3, 2.1 if channels.panel else 2.8)
         for axes, panel in zip(drawings, panels, strict=True):
             for number, name, rows in _series(data, channels, panel):
                 axes.errorbar(
@@ -385,8 +378,7 @@ def intervals(
                 axes.set_title(str(panel))
             # Of panels each has a third of the page.
             _categories(axes, places, 0.6, 70 if len(panels) < 2 else 22, 40)
-            if ylim:
-                axes.set_ylim(ylim[0] - 0.03, ylim[1] + 0.03)
+            axes.set_ylim(-0.03, 1.03)
         _shared_labels(figure, drawings, channels)
     return figure, data
 

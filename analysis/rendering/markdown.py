@@ -19,6 +19,7 @@ from analysis.rendering.blocks import (
     blocks_by_anchor,
     cells,
 )
+from analysis.rows import tuples
 from conf.markdown import table_text
 
 
@@ -81,6 +82,5 @@ def _tsv(data: pa.Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     writer.writerow(data.column_names)
-    for row in zip(*(column.to_pylist() for column in data.columns), strict=True):
-        writer.writerow(["" if value is None else value for value in row])
+    writer.writerows(tuples(data))
     return out.getvalue()

@@ -202,10 +202,7 @@ def matching(predicted: Sequence[Clause], gold: Sequence[Clause], steps: int = S
 
 
 def hill_climbing(
-    predicted: Sequence[Clause],
-    gold: Sequence[Clause],
-    restarts: int = RESTARTS,
-    seed: int = 0,
+    predicted: Sequence[Clause], gold: Sequence[Clause], restarts: int = RESTARTS
 ) -> int:
     """Matching clauses by COUNTER's search: the best of `restarts` climbs.
 
@@ -215,7 +212,7 @@ def hill_climbing(
     """
     problem = _Problem(predicted, gold)
     all_pairs = (1 << problem.count) - 1
-    generator = random.Random(f"{seed}\t{len(predicted)}\t{' '.join(map(str, gold))}")
+    generator = random.Random(f"0\t{len(predicted)}\t{' '.join(map(str, gold))}")
     sources = sorted(problem.of_predicted)
     targets = {kind: [v for v in sorted(problem.of_gold) if v[0] == kind] for kind in "bx"}
     lost = {
@@ -307,15 +304,16 @@ def match(gold: str, predicted: str, *, search: str = "exact", variant: str = "e
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r}; expected one of {', '.join(VARIANTS)}")
-    gold_clauses = without_redundant_referents(parse_clauses(gold))
-    if variant == "sygns":
-        gold_clauses = as_sygns(gold_clauses)
+
+    def clauses_of(text: str) -> list[Clause]:
+        clauses = without_redundant_referents(parse_clauses(text))
+        return as_sygns(clauses) if variant == "sygns" else clauses
+
+    gold_clauses = clauses_of(gold)
     try:
-        predicted_clauses = without_redundant_referents(parse_clauses(predicted))
+        predicted_clauses = clauses_of(predicted)
     except ParseError:
         return Score(0, 1, len(gold_clauses), 1)
-    if variant == "sygns":
-        predicted_clauses = as_sygns(predicted_clauses)
     if search == "exact":
         matched, proven = matching(predicted_clauses, gold_clauses)
     elif search == "hill_climbing":

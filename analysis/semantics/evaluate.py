@@ -63,8 +63,8 @@ class Summary:
     """The scores of one class of sentences; shares from 0 to 1.
 
     `entailment` counts the outcomes in each direction and how often both are theorems; `clauses` is
-    the sum over items (micro), `clauses_f` the mean of their F; `up` and `down` are means over the
-    `up_items` and `down_items` that have a word of the direction.
+    the sum over items (micro), `clauses_f` the mean of their F; `polarity` has by direction (up,
+    down) the mean precision, recall and f over the `items` that have a word of the direction.
     """
 
     group: str
@@ -74,10 +74,7 @@ class Summary:
     entailment: dict[str, dict[str, int]] = field(default_factory=dict)
     clauses: Score | None = None
     clauses_f: float | None = None
-    up: PolarityScore | None = None
-    up_items: int = 0
-    down: PolarityScore | None = None
-    down_items: int = 0
+    polarity: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """The summary as plain values, for JSON."""
@@ -89,11 +86,7 @@ class Summary:
             names = ("precision", "recall", "f", "ill_formed", "unproven")
             clauses = {name: getattr(self.clauses, name) for name in names}
             result["clauses"] = {**clauses, "f_by_item": self.clauses_f}
-        if self.up is not None:
-            result["up"] = {**self.up._asdict(), "items": self.up_items}
-        if self.down is not None:
-            result["down"] = {**self.down._asdict(), "items": self.down_items}
-        return result
+        return result | self.polarity
 
 
 def evaluate(
@@ -156,8 +149,10 @@ def summarise(items: Sequence[Item], scores: Sequence[ItemScores]) -> list[Summa
 
 def _summary(group: str, name: str, scores: Sequence[ItemScores]) -> Summary:
     clauses = [s.clauses for s in scores if s.clauses is not None]
-    up, up_items = polarity.average(s.up for s in scores)
-    down, down_items = polarity.average(s.down for s in scores)
+    means = {
+        "up": polarity.average(s.up for s in scores),
+        "down": polarity.average(s.down for s in scores),
+    }
     return Summary(
         group,
         name,
@@ -166,10 +161,7 @@ def _summary(group: str, name: str, scores: Sequence[ItemScores]) -> Summary:
         entailment=_outcomes([s.entailment for s in scores if s.entailment is not None]),
         clauses=sum(clauses, Score()) if clauses else None,
         clauses_f=sum(c.f for c in clauses) / len(clauses) if clauses else None,
-        up=up,
-        up_items=up_items,
-        down=down,
-        down_items=down_items,
+        polarity={way: {**mean._asdict(), "items": n} for way, (mean, n) in means.items() if mean},
     )
 
 

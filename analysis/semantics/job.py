@@ -331,39 +331,27 @@ def _of_part(
 
 def report(summaries: Sequence[Summary]) -> str:
     """The summaries as a table of aligned columns, shares in percent."""
-    header = ["class", "items", "exact"]
-    first = summaries[0]
-    if first.entailment:
-        header += ["G⇒P", "P⇒G", "G⇔P", "timeout", "unparseable"]
-    if first.clauses is not None:
-        header += ["precision", "recall", "F", "F/item", "ill-formed"]
-    polar = any(s.up or s.down for s in summaries)
-    if polar:
-        header += ["F up", "F down"]
-    lines = [header]
+    has_polarity = any(s.polarity for s in summaries)
+    rows = []
     for s in summaries:
         name = s.name if s.group == "all" else f"{s.group} {s.name}"
-        line = [name, str(s.items), _percent(s.exact)]
+        row = {"class": name, "items": str(s.items), "exact": _percent(s.exact)}
         if s.entailment:
-            forward = s.entailment["gold_entails_predicted"]
-            backward = s.entailment["predicted_entails_gold"]
-            theorem = str(Outcome.THEOREM)
-            line += [
-                _percent(counts[theorem] / s.items)
-                for counts in (forward, backward, s.entailment["equivalent"])
-            ]
-            late = str(Outcome.TIMEOUT)
-            line += [str(forward[late] + backward[late]), str(forward[str(Outcome.UNPARSEABLE)])]
+            forward, backward, both = s.entailment.values()
+            for direction, counts in (("G⇒P", forward), ("P⇒G", backward), ("G⇔P", both)):
+                row[direction] = _percent(counts[Outcome.THEOREM] / s.items)
+            row["timeout"] = str(forward[Outcome.TIMEOUT] + backward[Outcome.TIMEOUT])
+            row["unparseable"] = str(forward[Outcome.UNPARSEABLE])
         if s.clauses is not None:
-            line += [
-                _percent(value)
-                for value in (s.clauses.precision, s.clauses.recall, s.clauses.f, s.clauses_f)
-            ]
-            line.append(str(s.clauses.ill_formed))
-        if polar:
-            line += [_percent(p.f if p else None) for p in (s.up, s.down)]
-        lines.append(line)
-    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+            row["precision"], row["recall"] = map(_percent, (s.clauses.precision, s.clauses.recall))
+            row["F"], row["F/item"] = map(_percent, (s.clauses.f, s.clauses_f))
+            row["ill-formed"] = str(s.clauses.ill_formed)
+        if has_polarity:
+            for way in ("up", "down"):
+                row[f"F {way}"] = _percent(s.polarity.get(way, {}).get("f"))
+        rows.append(row)
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(
             cell.ljust(width) if i == 0 else cell.rjust(width)

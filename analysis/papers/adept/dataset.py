@@ -72,22 +72,22 @@ def examples(page: Adept) -> list[Block]:
     ]
 
 
-def stages(lake: str, edition: str, corpora: Sequence[str] = ()) -> pa.Table:
+def stages(lake: str, edition: str) -> pa.Table:
     """How many entries each stage of the construction has left (figure 1): columns stage, entries.
 
-    Pairs are those of the corpora named (of all if none is), distinct within a corpus. A stage
-    whose table is not in the lake, or has no rows of the edition, has null.
+    Pairs are those of all corpora, distinct within a corpus. A stage whose table is not in the
+    lake, or has no rows of the edition, has null.
     """
     tables = arrow.tables(lake)
 
-    def count(table: str, where: pc.Expression | None) -> int | None:
+    def count(table: str, where: pc.Expression | None = None) -> int | None:
         if table not in tables:
             return None
         return int(arrow.dataset(lake, table).count_rows(filter=where)) or None
 
     of_edition = pc.field("edition") == edition
     counts = {
-        "pairs": count("amod_pairs", pc.field("corpus").isin(list(corpora)) if corpora else None),
+        "pairs": count("amod_pairs"),
         "nouns": count("adept_entries", of_edition),
         "variants": count("adept_items", of_edition),
         # Not `== True`: the log keeps no bounds of truth values, and a comparison finds nothing.

@@ -163,19 +163,15 @@ class Asp(Sources):
     @cached_property
     def _items(self) -> pa.Table:
         """Every row that models answer; of degree estimation only the base variant."""
-        pieces = []
+        pieces = [_ITEMS.empty_table()]
         for kind, edition in self.editions.items():
             where, names = [("edition", "=", edition)], ["item_id", "test"]
             if kind == "degree":
                 where.append(("variant", "=", "base"))
                 names += ["group", "polarity", "z"]
             items = arrow.read(self.lake.root, ITEM_TABLES[kind], where=where, columns=names)
-            items = with_column(items, "kind", [kind] * items.num_rows)
-            for field in _ITEMS:
-                if field.name not in items.column_names:
-                    items = items.append_column(field.name, pa.nulls(items.num_rows, field.type))
-            pieces.append(items.select(_ITEMS.names).cast(_ITEMS))
-        return pa.concat_tables(pieces)
+            pieces.append(with_column(items, "kind", [kind] * items.num_rows))
+        return pa.concat_tables(pieces, promote_options="permissive")
 
     def _test_rows(self, run: Run) -> pa.Table:
         """A run's answers to rows of the editions shown, with the part of its split each was in."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from analysis.inference.intervals import Interval
 from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit, runs_text
+from analysis.papers.page import Exhibit, exhibit, runs_text
 from analysis.papers.plane import intervals
 from analysis.papers.plane.sources import CLASS_NAMES, Plane
 from analysis.predictions import groups_of
@@ -73,39 +73,35 @@ def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval
     }
 
 
-def _prompt_table(
-    page: Plane, name: str, kind: str, command: str, read: Callable[[], pa.Table]
-) -> list[Block]:
-    """The paper's table, then every model by either way to read its answers."""
-    caption = f"F1 of {kind} prompts"
-    try:
-        rows = read()
-    except UserError as error:
-        # What the paper prints is shown in any case.
-        missing = Missing(command, str(error))
-        return comparison("plane", name, {}, caption, missing=missing)
-    firsts = rows.filter(pc.is_valid(rows.column("text")))
-    ours = _ours(page, firsts) if firsts.num_rows else {}
-    blocks = comparison("plane", name, ours, caption, missing=Missing(command))
-    for choice, answers in _choices(rows):
-        data = scores.class_table(scores.cells(answers, choice))
-        blocks.append(Table(f"Ours, F1 in percent, {_READ[choice]}", _layout(data)))
-    always = scores.class_table(scores.always(rows, "entailed"))
-    return [*blocks, Table("Always answering that it is entailed", _layout(always))]
+def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[Plane]:
+    """The paper's table of F1 by class and model, then every model by either way to read its
+    answers."""
+    name, caption = f"table {number}", f"F1 of {kind} prompts"
+
+    @exhibit(name.capitalize(), f"{kind} prompts", command=command, tables=_TABLES, beside=(name,))
+    def build(page: Plane) -> list[Block]:
+        try:
+            rows = page.two_shot if shots == "2" else page.zero_shot
+        except UserError as error:
+            # What the paper prints is shown in any case.
+            missing = Missing(command, str(error))
+            blocks = comparison("plane", name, {}, caption, missing=missing)
+            return [*blocks, *runs_text(page.prompted_runs(shots))]
+        firsts = rows.filter(pc.is_valid(rows.column("text")))
+        ours = _ours(page, firsts) if firsts.num_rows else {}
+        blocks = comparison("plane", name, ours, caption, missing=Missing(command))
+        for choice, answers in _choices(rows):
+            data = scores.class_table(scores.cells(answers, choice))
+            blocks.append(Table(f"Ours, F1 in percent, {_READ[choice]}", _layout(data)))
+        always = scores.class_table(scores.always(rows, "entailed"))
+        blocks.append(Table("Always answering that it is entailed", _layout(always)))
+        return [*blocks, *runs_text(page.prompted_runs(shots))]
+
+    return build
 
 
-@exhibit("Table 4", "two-shot prompts", command=_TWO_SHOT, tables=_TABLES, beside=("table 4",))
-def two_shot(page: Plane) -> list[Block]:
-    """F1 with two examples, by class and model."""
-    blocks = _prompt_table(page, "table 4", "two-shot", _TWO_SHOT, lambda: page.two_shot)
-    return [*blocks, *runs_text(page.prompted_runs("2"))]
-
-
-@exhibit("Table 8", "zero-shot prompts", command=_ZERO_SHOT, tables=_TABLES, beside=("table 8",))
-def zero_shot(page: Plane) -> list[Block]:
-    """F1 without examples, by class and model."""
-    blocks = _prompt_table(page, "table 8", "zero-shot", _ZERO_SHOT, lambda: page.zero_shot)
-    return [*blocks, *runs_text(page.prompted_runs("0"))]
+two_shot = _prompt_table(4, "2", "two-shot", _TWO_SHOT)
+zero_shot = _prompt_table(8, "0", "zero-shot", _ZERO_SHOT)
 
 
 def _spread(row: Mapping[str, Any]) -> dict[str, float]:
@@ -167,12 +163,9 @@ def _in_groups(data: pa.Table, names: Sequence[str]) -> pa.Table:
     rows_in_groups = []
     for key, members in places(data, *names).items():
         values = [f1[place] for place in members]
-        spread = {
-            "mean": fmean(values),
-            "deviation": scores.deviation(values),
-            "cells": len(values),
-        }
-        rows_in_groups.append({**dict(zip(names, key, strict=True)), **spread})
+        spread = {"mean": fmean(values), "deviation": scores.deviation(values)}
+        row = dict(zip(names, key, strict=True))
+        rows_in_groups.append({**row, **spread, "cells": len(values)})
     return pa.Table.from_pylist(rows_in_groups, pa.schema(fields))
 
 

@@ -77,25 +77,25 @@ def subword_accuracy(
     return pa.Table.from_pylist(rows)
 
 
-def subword_lines(data: pa.Table, share: str = "split") -> dict[str, tuple[float, float]]:
+def subword_lines(data: pa.Table) -> dict[str, tuple[float, float]]:
     """(intercept, slope) of accuracy over the share of split items, by class, by least squares.
 
     Classes with fewer than two different shares have none.
     """
     lines = {}
     for kind in CLASSES:
-        x, y = lists(where_equal(data, "class", kind), share, "accuracy")
+        x, y = lists(where_equal(data, "class", kind), "split", "accuracy")
         if len(set(x)) > 1:
             fit = stats.linregress(x, y)
             lines[kind] = (float(fit.intercept), float(fit.slope))
     return lines
 
 
-def subword_figure(data: pa.Table, share: str = "split") -> Plot:
+def subword_figure(data: pa.Table) -> Plot:
     """`subword_accuracy` as points with a regression line a class (figures 2 and 3)."""
     xlabel = "share of items with a word of several subwords"
-    channels = Channels(share, "accuracy", xlabel, "accuracy", series="class")
-    return figures.scatter(data, channels, lines=subword_lines(data, share))
+    channels = Channels("split", "accuracy", xlabel, "accuracy", series="class")
+    return figures.scatter(data, channels, lines=subword_lines(data))
 
 
 def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:

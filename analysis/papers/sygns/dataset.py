@@ -72,8 +72,9 @@ def _patterns(
     return counts, {key: sentence for key, (_, sentence) in examples.items()}, rows
 
 
-def pattern_table(lake: str, edition: str, primitive: str = "one") -> pa.Table:
-    """What systematicity trains and tests on (table 1): columns set, pattern, sentences, example.
+def pattern_table(lake: str, edition: str) -> pa.Table:
+    """What systematicity trains and tests on with the primitive *one* (table 1): columns set,
+    pattern, sentences, example.
 
     Of training are the sets ``primitive quantifier``, ``basic 1`` (the other quantifiers without
     modifier) and ``basic 2`` (the primitive with a modifier); ``test`` has the others with one.
@@ -92,9 +93,9 @@ def pattern_table(lake: str, edition: str, primitive: str = "one") -> pa.Table:
         if quantifier in ("NON", "MIX"):
             return None
         negation = "+NEG" if modifier.endswith("+NEG") else ""
-        if splits.part("systematicity", primitive, 0, sentence, phenomena) == "test":
+        if splits.part("systematicity", "one", 0, sentence, phenomena) == "test":
             return "test", f"{quantifier}+{modifier}"
-        if not set(splits.quantifiers(sentence)) & set(primitive.split(",")):
+        if "one" not in splits.quantifiers(sentence):
             return "basic 1", f"{quantifier}{negation}"
         if modifier.startswith("NON"):
             return "primitive quantifier", quantifier + negation
@@ -115,7 +116,7 @@ def pattern_table(lake: str, edition: str, primitive: str = "one") -> pa.Table:
     )
 
 
-def embedding_table(lake: str, edition: str, depths: Sequence[int] = (0, 1, 2)) -> pa.Table:
+def embedding_table(lake: str, edition: str) -> pa.Table:
     """What productivity trains on (depths 0 and 1) and tests on (2 and deeper): table 2.
 
     Columns set, depth, pattern (NON, PER for peripheral, CEN for centre-embedded clauses, PER+CEN
@@ -129,12 +130,11 @@ def embedding_table(lake: str, edition: str, depths: Sequence[int] = (0, 1, 2)) 
         kinds = [short for tag, short in _EMBEDDING.items() if tag in phenomena]
         return depth, "+".join(kinds) or "NON"
 
-    where = [("edition", "=", edition), ("depth", "in", list(depths))]
+    where = [("edition", "=", edition), ("depth", "in", [0, 1, 2])]
     counts, examples, _ = _patterns(lake, where, pattern)
     if not counts:
         raise UserError(
-            f"edition={edition}: no sentences of depths {', '.join(map(str, depths))} of it in the "
-            f"table sygns of {lake}"
+            f"edition={edition}: no sentences of depths 0, 1, 2 of it in the table sygns of {lake}"
         )
     return pa.Table.from_pylist(
         [

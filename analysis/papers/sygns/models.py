@@ -35,7 +35,7 @@ Ours = dict[tuple[str, str], float | Interval]
 Build = Callable[[Sygns], list[Block]]
 
 
-def command(scheme: str, primitive: str, settings: str) -> str:
+def command(settings: str = BOTH, scheme: str = "systematicity", primitive: str = "one") -> str:
     """The command that trains models of a scheme."""
     return f"{TRAIN} task.scheme={scheme} task.primitive={primitive} {settings}"
 
@@ -92,7 +92,7 @@ def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) ->
         else:
             ours |= _exact(page.meanings, runs, by, values, column)
     primitive_text = f", primitive {primitive.replace(',', ', ')}" if primitive else ""
-    missing = Missing(command(scheme, primitive, _ALL))
+    missing = Missing(command(_ALL, scheme, primitive))
     return _comparison(page, name, ours, f"Accuracy by {by}{primitive_text}", missing)
 
 
@@ -160,7 +160,7 @@ table_17 = _accuracy_exhibit(
 def entailment(page: Sygns) -> list[Block]:
     """Entailments between gold and predicted formulas; provers are called on request."""
     ours: Ours = {}
-    missing = Missing(command("systematicity", "one", BOTH))
+    missing = Missing(command())
     for model, meanings, runs in _models(page, "fol"):
         if meanings.prover == "none":
             missing = Missing(
@@ -185,8 +185,8 @@ def polarity_of_fol(page: Sygns) -> list[Block]:
         for direction in _DIRECTIONS
         for row, (_, _, f) in meanings.polarity(runs, "fol", direction).items()
     }
-    missing = Missing(command("systematicity", "one", BOTH))
-    return _comparison(page, "table 8", ours, "F of polarity, FOL, primitive one", missing)
+    caption = "F of polarity, FOL, primitive one"
+    return _comparison(page, "table 8", ours, caption, Missing(command()))
 
 
 @exhibit(
@@ -211,7 +211,7 @@ def polarity_of_forms(page: Sygns) -> list[Block]:
                 for row, scores in meanings.polarity(runs, form, direction).items():
                     for kind, score in zip("PRF", scores, strict=True):
                         ours[row, f"{model} {direction} {kind}"] = score
-        missing = Missing(command("systematicity", "one", f"task.form={form} {BOTH}"))
+        missing = Missing(command(f"task.form={form} {BOTH}"))
         caption = f"Polarity of {form.upper()}, primitive one"
         blocks += _comparison(page, f"table 15, {form.upper()}", ours, caption, missing)
     return blocks

@@ -242,7 +242,7 @@ def _of_pairs(rows: pa.Table, title: str, score: Callable[[str, str], _T]) -> li
     return scores
 
 
-def clause_f(clauses: Sequence[tuple[int, int, int]], seed: int = 0) -> Interval:
+def clause_f(clauses: Sequence[tuple[int, int, int]]) -> Interval:
     """F over all clauses of (matched, predicted, gold) numbers, an item each (COUNTER's micro F),
     with the percentile interval of a bootstrap over items.
 
@@ -253,25 +253,25 @@ def clause_f(clauses: Sequence[tuple[int, int, int]], seed: int = 0) -> Interval
     def f(sums: _Floats) -> _Floats:
         return 2 * sums[..., 0] / (sums[..., 1] + sums[..., 2])
 
-    return _over_items(np.array(clauses, dtype=np.float64), f, seed)
+    return _over_items(np.array(clauses, dtype=np.float64), f)
 
 
-def mean(values: Sequence[float], seed: int = 0) -> Interval:
+def mean(values: Sequence[float]) -> Interval:
     """The mean of scores from 0 to 1 with the percentile interval of a bootstrap over items.
 
     Raises:
         ValueError: no items.
     """
     number = len(values)
-    return _over_items(np.array(values)[:, None], lambda sums: sums[..., 0] / number, seed)
+    return _over_items(np.array(values)[:, None], lambda sums: sums[..., 0] / number)
 
 
-def _over_items(rows: _Floats, statistic: Callable[[_Floats], _Floats], seed: int) -> Interval:
+def _over_items(rows: _Floats, statistic: Callable[[_Floats], _Floats]) -> Interval:
     """A statistic of the sums of rows. Few rows differ: their numbers are drawn, not the rows."""
     if not len(rows):
         raise ValueError("no items")
     unique, counts = np.unique(rows, axis=0, return_counts=True)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     draws = generator.multinomial(len(rows), counts / len(rows), size=_RESAMPLES)
     low, high = np.quantile(statistic(draws @ unique), (0.025, 0.975))
     return Interval(float(statistic(counts @ unique)), float(low), float(high), len(rows))

@@ -43,5 +43,3 @@ def test_what_training_gives_away(tmp_path):
     assert row["most_frequent"] == 0.5
     with pytest.raises(UserError, match="edition=other"):
         overlap(lake, "other")
-    with pytest.raises(UserError, match="form=xyz"):
-        overlap(lake, edition, "xyz")

@@ -79,7 +79,6 @@ def test_accuracy_by_share_of_split_items():
     assert (by_cell["S", "1"]["split_adjective"], by_cell["S", "1"]["split_noun"]) == (1.0, 0.0)
     # Every small thing is split, and red cars are of one fold: only O has a line over all words.
     assert subwords.subword_lines(points) == {"O": (1.0, -1.0)}
-    assert subwords.subword_lines(points, "split_noun") == {"O": (1.0, -1.0), "S": (1.0, -1.0)}
     figure, plotted = subwords.subword_figure(points)
     assert plotted.num_rows == 5 and figure.axes[0].get_ylabel() == "accuracy"
     with pytest.raises(ValueError, match="5 items, 1 answers, 5 folds"):

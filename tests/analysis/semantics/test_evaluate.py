@@ -79,7 +79,7 @@ def test_summaries_by_class(proving):
         "unparseable": 1,
     }
     assert overall.entailment["equivalent"] == {"theorem": 1}
-    assert overall.down_items == 2
+    assert overall.polarity["down"]["items"] == 2
     assert summaries["depth", "1"].record()["up"]["items"] == 1
 
 
