@@ -196,16 +196,14 @@ class _Rows:
             return []
         split_rows = arrow.read(self.lake, splits.table, where=[("edition", "=", self.edition)])
         present = set(pc.unique(split_rows.column("scheme")).to_pylist())
-        declared_schemes = [scheme for scheme in splits.schemes if scheme.name in present]
-        undeclared = [Scheme(name, name) for name in sorted(present - set(splits.names))]
-        schemes = {scheme.name: scheme for scheme in (*declared_schemes, *undeclared)}
+        schemes = [scheme for scheme in splits.schemes if scheme.name in present]
+        schemes += [Scheme(name, name) for name in sorted(present - set(splits.names))]
+        by_table: dict[str, list[Scheme]] = {}
+        for scheme in schemes:
+            by_table.setdefault(self.dataset.table_of(scheme).name, []).append(scheme)
         configs = []
-        for name in sorted({self.dataset.table_of(scheme).name for scheme in schemes.values()}):
-            members = [
-                scheme for scheme in schemes.values() if self.dataset.table_of(scheme).name == name
-            ]
-            names = pa.array([scheme.name for scheme in members], pa.string())
-            of_table = split_rows.filter(pc.is_in(split_rows.column("scheme"), value_set=names))
+        for _, members in sorted(by_table.items()):
+            of_table = split_rows.filter(pc.field("scheme").isin([s.name for s in members]))
             configs += self._configs(self.dataset.table_of(members[0]), members, of_table)
         return configs
 

@@ -6,8 +6,10 @@ import contextlib
 import gzip
 import io
 import pickle
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +128,7 @@ def _kernel(dialect: str) -> Callable[[bytes, Path], Any]:
 def _file(name: str, read: Callable[[Path], Any]) -> Callable[[bytes, Path], Any]:
     def written(data: bytes, folder: Path) -> Any:
         path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
         return read(path)
 
@@ -134,14 +137,7 @@ def _file(name: str, read: Callable[[Path], Any]) -> Callable[[bytes, Path], Any
 
 def _release(name: str, read: Callable[[Path], Any]) -> Callable[[bytes, Path], Any]:
     """A release: a folder of its own with the file in it."""
-
-    def written(data: bytes, folder: Path) -> Any:
-        path = folder / name.split("/", 1)[0] / name.split("/", 1)[1]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-        return read(folder / name.split("/", 1)[0])
-
-    return written
+    return _file(name, lambda path: read(path.parents[name.count("/") - 1]))
 
 
 def _unit(read: Callable[..., Any], kind: Any = "whole") -> Callable[[Path], Any]:
@@ -149,18 +145,12 @@ def _unit(read: Callable[..., Any], kind: Any = "whole") -> Callable[[Path], Any
         size = path.stat().st_size
         if not size:
             return
-        file = InputFile(str(path), size, conf_epoch())
+        file = InputFile(str(path), size, datetime(2020, 1, 1, tzinfo=UTC))
         for unit in units(file, kind, 64):
             for _ in read(unit):
                 pass
 
     return all_units
-
-
-def conf_epoch() -> Any:
-    from datetime import UTC, datetime
-
-    return datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def _parquet() -> bytes:
@@ -187,8 +177,6 @@ WORDNET = (b"data.noun", b"index.noun", b"index.sense", b"noun.exc", b"data.verb
 
 
 def _wordnet_seeds() -> tuple[bytes, ...]:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         place = wordnet_files.write(Path(folder))
         return tuple(
@@ -199,7 +187,7 @@ def _wordnet_seeds() -> tuple[bytes, ...]:
 
 
 def _formula(data: bytes, folder: Path) -> None:
-    string = data.decode("utf-8", "replace")
+    string = _text(data)
     formula = fol.parse(string)
     assert fol.parse(fol.text(formula)) == formula
     fol.canonical(formula)
@@ -209,7 +197,7 @@ def _formula(data: bytes, folder: Path) -> None:
 
 
 def _term(data: bytes, folder: Path) -> None:
-    string = data.decode("utf-8", "replace")
+    string = _text(data)
     term = vf.parse(string)
     assert vf.parse(vf.text(term)) == term
     polarity.polarities("vf", string)
@@ -217,7 +205,7 @@ def _term(data: bytes, folder: Path) -> None:
 
 
 def _structure(data: bytes, folder: Path) -> None:
-    string = data.decode("utf-8", "replace")
+    string = _text(data)
     # What a model wrote is scored, whatever it is.
     drs_matching.match(DRS[0].decode(), string)
     box = drs.parse(string)

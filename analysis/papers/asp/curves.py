@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.papers.asp.sources import (
     ANSWER_TABLES,
@@ -101,13 +102,11 @@ class Answers:
 
         Numbers are pooled at the nearest even z, the grid that people were asked on.
         """
-        answers: dict[tuple[str, str], dict[float, list[bool]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-        for test, polarity, z, guess in zip(
-            self.tests, self.polarities, self.z, self.predicted, strict=True
-        ):
-            answers[test, polarity][2.0 * round(z / 2)].append(guess == ENTAILMENT)
+        answers: dict[tuple[str, str], dict[float, list[bool]]] = {}
+        columns = (self.tests, self.polarities, self.z, self.predicted)
+        for test, polarity, z, guess in zip(*columns, strict=True):
+            at_z = answers.setdefault((test, polarity), {})
+            at_z.setdefault(2.0 * round(z / 2), []).append(guess == ENTAILMENT)
         return {
             panel: {z: (sum(yes) / len(yes), len(yes)) for z, yes in sorted(at_z.items())}
             for panel, at_z in answers.items()
@@ -188,8 +187,7 @@ def _answers(models: Sequence[Answered]) -> list[tuple[Answered, Answers]]:
     """The models with answers to tests with human gold, with these answers."""
     answers = []
     for model in models:
-        rows = where_equal(model.rows, "kind", "degree")
-        rows = rows.filter(pa.array([test in HUMAN for test in rows.column("test").to_pylist()]))
+        rows = model.rows.filter((pc.field("kind") == "degree") & pc.field("test").isin(HUMAN))
         if rows.num_rows:
             columns = lists(rows, "test", "polarity", "z", "predicted")
             answers.append((model, Answers(model.model, *columns)))
@@ -206,10 +204,8 @@ def _model_curves(
     fitted = where_equal(people, "answer", "people, fitted")
     for _, numbers in answers[:_DRAWN_MODELS]:
         plot = curves_figure(pa.concat_tables([fitted, model_curves(numbers)]), number)
-        caption = (
-            f"{numbers.model}: its answers, the psychometric curve where one fits, and people's"
-        )
-        blocks.append(FigureBlock(caption, *plot))
+        text = "its answers, the psychometric curve where one fits, and people's"
+        blocks.append(FigureBlock(f"{numbers.model}: {text}", *plot))
     if len(answers) > _DRAWN_MODELS:
         undrawn = len(answers) - _DRAWN_MODELS
         blocks.append(Text(f"{undrawn} further models are in the tables alone."))

@@ -75,9 +75,8 @@ class Answered:
 
     def accuracy(self, kind: str, test: str, part: str = "test") -> Interval | None:
         """Mean accuracy over the runs; None where no run has such rows."""
-        rows = where_equal(
-            where_equal(where_equal(self.rows, "kind", kind), "test", test), "part", part
-        )
+        of_test = (pc.field("kind") == kind) & (pc.field("test") == test)
+        rows = self.rows.filter(of_test & (pc.field("part") == part))
         scores = [
             _accuracy(where_equal(rows, "run", number)) for number in distinct_values(rows, "run")
         ]
