@@ -33,15 +33,15 @@ def test_kappa_with_its_interval() -> None:
 
 
 def test_editions_that_were_answered(lake: str, tmp_path) -> None:
-    assert editions(lake) == ["demo", "published"]
+    assert editions(lake) == ["own", "published"]
     assert editions(str(tmp_path)) == []
 
 
 def test_made_up_annotators_are_counted_apart(lake: str) -> None:
-    assert Annotations(lake, "demo").annotators("main") == "3 simulated annotators"
-    assert has_simulated_labels(open_lake(lake), "demo")
+    assert Annotations(lake, "own").annotators("main") == "3 simulated annotators"
+    assert has_simulated_labels(open_lake(lake), "own")
     assert not has_simulated_labels(open_lake(lake), "published")
-    shown = Adept(replace(open_lake(lake), requested_edition="demo"), Runs())
+    shown = Adept(replace(open_lake(lake), requested_edition="own"), Runs())
     assert shown.remarks == {"adept": "labels of simulated annotators"}
     assert Adept(open_lake(lake), Runs()).remarks == {}
     assert Annotations(lake, "published").annotators("expert", "human") == "3 annotators"
@@ -49,5 +49,5 @@ def test_made_up_annotators_are_counted_apart(lake: str) -> None:
 
 def test_rounds_without_answers_have_no_cells(lake: str) -> None:
     assert Annotations(lake, "published").agreement() == ({}, {})
-    made_up = Annotations(lake, "demo")
+    made_up = Annotations(lake, "own")
     assert made_up.kappas() == {} and made_up.human() == {} and made_up.audit() is None
