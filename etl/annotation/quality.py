@@ -219,6 +219,12 @@ def filtered(
         item, answers_of_item = min(short_items.items())
         text = f"item {item}: {len(answers_of_item)} of {rules.answers} answers"
         _note(result, "few_answers", list(short_items), text, "items")
+    _label(result, rules)
+    return result
+
+
+def _label(result: Filtered, rules: Rules) -> None:
+    """Label the items on which enough annotators agree; count the others."""
     disputed = []
     for item, answers_of_item in result.items.items():
         label = majority((a.label for a in answers_of_item), rules.agree)
@@ -230,7 +236,6 @@ def filtered(
         item = min(disputed)
         codes = ", ".join(str(a.label) for a in sorted(result.items[item], key=lambda a: a.label))
         _note(result, "no_agreement", disputed, f"item {item}: labels {codes}", "items")
-    return result
 
 
 def _without(
