@@ -25,11 +25,12 @@ def text_of(file: Path, name: str) -> str:
 
 
 def rows_of(
-    text: str, name: str, needed: Sequence[str] = (), *, tabs: bool = False
+    text: str, name: str, needed: Sequence[str] = (), *, tabs: bool = False, expected: str = ""
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows under the header, each with the line that it begins on; absent fields are empty.
 
-    Fields are separated by commas and may be quoted, or by `tabs` and never are.
+    Fields are separated by commas and may be quoted, or by `tabs` and never are. `expected` says
+    which file has the columns `needed`.
 
     Raises:
         UserError: a column of `needed` is not there; a row with more fields than columns; a quote
@@ -46,7 +47,7 @@ def rows_of(
         if missing := sorted(set(needed) - set(names)):
             raise UserError(
                 f"{name}: line 1 has no column {', '.join(missing)}, it has "
-                f"{', '.join(names) or 'nothing'}"
+                f"{', '.join(names) or 'nothing'}" + (expected and f"; expected {expected}")
             )
         line = reader.line_num + 1
         for row in reader:

@@ -19,6 +19,7 @@ from analysis.semantics.evaluate import FORMS, Item, ItemScores, Summary, evalua
 from analysis.semantics.prover import Outcome, Proving, provers
 from conf import UserError, setting
 from conf.checks import check_minimum
+from conf.delimited import text_of
 from conf.numbers import percent
 from etl.lake import arrow
 from etl.sygns.fol import ParseError
@@ -171,10 +172,7 @@ def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        lines = path.read_bytes().decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
+    lines = text_of(path, str(path)).split("\n")
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix("\r") for line in lines]

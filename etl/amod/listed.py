@@ -28,6 +28,7 @@ from conf.progress import duration
 from etl.amod import adjacent, plan, reading, results, tasks
 from etl.amod.job import Extraction, checked_engine
 from etl.amod.kernel import PAIRS
+from etl.amod.list_counts import TABLE, replace_list
 from etl.amod.outcomes import Tallies, left_out_of, sum_of_tallies
 from etl.amod.plan import FAILED, Entry
 from etl.amod.settings import PARSED, RAW, Settings, decisive
@@ -44,11 +45,9 @@ from etl.corpora.inputs import InputFile
 from etl.engine import map_arrow, progress
 from etl.lake import arrow
 from etl.lake.tables import TABLES
-from etl.lake.tables import table as declaration
 
 Pairs = Sequence[tuple[str, str]]
 
-TABLE = "listed_counts"
 MOST_PAIRS = 10_000_000  # some 2 GB with their counts, in each worker
 
 _TEXT_LINE = re.compile(rb"^(?:# text =|>>>>>\t)(.*)$", re.MULTILINE)
@@ -266,7 +265,11 @@ class Listing(Extraction):
             # Zeros in the place of what an earlier run has counted would be no counts at all.
             self.corpus.staging.forget_all()
             plan.refuse_failed(ledger, "not listed here")
-        self._commit_counts(counts, base)
+        of_list = {pair: counts[pair] for pair in self.pairs}
+        column = "adjacent" if settings.adjacent else "amod"
+        replace_list(
+            settings.lake, settings.name, self.list_name, of_list, column, base=base, **self._commit
+        )
         # Replaced whole, as the counts are: a run that was killed before this does both again.
         if left_out or self._left_out():
             self._replace_left_out(left_out, self._commit)
@@ -298,26 +301,6 @@ class Listing(Extraction):
             shares, lambda units, settings: count_neighbours(units, settings, pairs), self.settings
         )
         return map_arrow(numbers, run, schema)
-
-    def _commit_counts(self, counts: Counter[tuple[str, str]], base: int | None) -> None:
-        """Replace the list's rows; what was counted the other way of the same pairs stays."""
-        schema = declaration(TABLE).schema.remove_metadata()
-        count_column = "adjacent" if self.settings.adjacent else "amod"
-        rows, list_rows = [], {}
-        for row in self.corpus.rows(TABLE, {"corpus": self.settings.name}):
-            if row["list"] == self.list_name:
-                list_rows[row["adjective"], row["noun"]] = row
-            else:
-                rows.append(row)
-        for pair in self.pairs:
-            row = dict(list_rows.get(pair, {"amod": None, "adjacent": None}))
-            row |= {"list": self.list_name, "corpus": self.settings.name}
-            row |= {"adjective": pair[0], "noun": pair[1], count_column: counts[pair]}
-            rows.append(row)
-        rows.sort(key=lambda row: (row["list"], row["adjective"], row["noun"]))
-        table = pa.Table.from_pylist(rows, schema=schema)
-        partition = self.corpus.partition
-        arrow.replace(self.settings.lake, TABLE, table, partition, base=base, **self._commit)
 
     @property
     def _commit(self) -> dict[str, Any]:

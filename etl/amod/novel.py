@@ -18,13 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import JobFailed
+from etl.amod.list_counts import TABLE, replace_list, rows_of_corpus
 from etl.lake import arrow
-from etl.lake.tables import table as declaration
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-TABLE = "listed_counts"
 LIST = "novel"
 _ROUNDS = 20  # of drawing anew where what was drawn occurs
 
@@ -107,32 +106,14 @@ def forget(root: str, corpus: str, job: str) -> None:
 
 def _listed(root: str, corpus: str) -> dict[tuple[str, str], int | None]:
     """The pairs of the list ``novel`` with their amod."""
-    if arrow.version(root, TABLE) is None:
-        return {}
-    where = [("corpus", "=", corpus), ("list", "=", LIST)]
-    rows = arrow.read(root, TABLE, where=where).to_pylist()
-    return {(row["adjective"], row["noun"]): row["amod"] for row in rows}
+    rows = rows_of_corpus(root, corpus)
+    return {(row["adjective"], row["noun"]): row["amod"] for row in rows if row["list"] == LIST}
 
 
 def _replace(root: str, corpus: str, counts: Mapping[tuple[str, str], int], job: str) -> None:
-    """Make `counts` the list ``novel``; a pair that was listed keeps its count of neighbours."""
+    """Make `counts` the list ``novel``, which may be empty."""
     base = arrow.version(root, TABLE)
-    rows = []
-    adjacent: dict[tuple[str, str], int | None] = {}
-    if base is not None:
-        for row in arrow.read(root, TABLE, where=[("corpus", "=", corpus)]).to_pylist():
-            if row["list"] == LIST:
-                adjacent[row["adjective"], row["noun"]] = row["adjacent"]
-            else:
-                rows.append(row)
-    rows += [
-        {"list": LIST, "corpus": corpus, "adjective": a, "noun": n, "amod": amod}
-        | {"adjacent": adjacent.get((a, n))}
-        for (a, n), amod in counts.items()
-    ]
-    rows.sort(key=lambda row: (row["list"], row["adjective"], row["noun"]))
-    data = pa.Table.from_pylist(rows, schema=declaration(TABLE).schema.remove_metadata())
-    arrow.replace(root, TABLE, data, {"corpus": corpus}, job=job, base=base, allow_empty=True)
+    replace_list(root, corpus, LIST, counts, "amod", job=job, base=base, allow_empty=True)
 
 
 def _decades(root: str, corpus: str, column: str, min_count: int) -> dict[int, pa.StringArray]:

@@ -90,7 +90,7 @@ def read_responses(
         answer = row["answer"].strip().lower()
         try:
             z = float(row["z"])
-        except (TypeError, ValueError):
+        except ValueError:
             z = math.nan
         if not math.isfinite(z):
             faults.append(f"line {line}: z is {row['z']!r}")
@@ -123,7 +123,9 @@ def read_responses(
 def _answered_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows with an answer, each with the line that it begins on."""
     name = f"responses={path}"
-    for line, row in rows_of(text_of(path, name), name, ("test", "polarity", "z", "answer")):
+    needed = ("test", "polarity", "z", "answer")
+    sheet = "a sheet that etl/judge_asp.py sheet=… wrote, with its answers filled in"
+    for line, row in rows_of(text_of(path, name), name, needed, expected=sheet):
         if row["answer"].strip():
             yield line, row
 
