@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, cast
 
 import matplotlib as mpl
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -139,11 +140,11 @@ def _look(number: int, name: Any) -> dict[str, Any]:
     }
 
 
-def _whiskers(rows: pd.DataFrame, channels: Channels) -> list[pd.Series] | None:
+def _whiskers(rows: pd.DataFrame, channels: Channels) -> list[npt.NDArray[np.float64]] | None:
     if channels.low is None or channels.high is None:
         return None
-    values = rows[channels.y]
-    return [values - rows[channels.low], rows[channels.high] - values]
+    low, y, high = rows[[channels.low, channels.y, channels.high]].to_numpy(float).T
+    return [y - low, high - y]
 
 
 def _panels(number: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
@@ -235,7 +236,7 @@ def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
         for number, name, rows in _series(data, channels, None):
             axes.bar(
                 [places.index(x) + (number + 0.5) * width - 0.4 for x in rows[channels.x]],
-                rows[channels.y],
+                rows[channels.y].to_numpy(),
                 width * 0.92,
                 label=None if name is None else str(name),
                 color=COLOURS[number % len(COLOURS)],
@@ -369,7 +370,7 @@ def intervals(data: pa.Table, channels: Channels) -> Plot:
             for number, name, rows in _series(data, channels, panel):
                 axes.errorbar(
                     [places.index(x) + (number + 0.5) * step - 0.35 for x in rows[channels.x]],
-                    rows[channels.y],
+                    rows[channels.y].to_numpy(),
                     yerr=_whiskers(rows, channels),
                     **_look(number, name),
                     **_WHISKER,

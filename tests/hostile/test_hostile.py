@@ -129,17 +129,20 @@ def test_a_zip_bomb_in_the_place_of_wordnet(
 
 
 class Boom:
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
     def __reduce__(self) -> tuple[object, tuple[str]]:
-        return os.system, ("touch /tmp/adnominal-was-run",)
+        return os.system, (f"touch '{self.trace}'",)
 
 
 @pytest.mark.parametrize("read", [pickles.plain, pickles.array])
 def test_a_pickle_that_runs_a_command(tmp_path: Path, read: object) -> None:
     path = tmp_path / "rows.pkl"
-    path.write_bytes(pickle.dumps(Boom()))
+    path.write_bytes(pickle.dumps(Boom(tmp_path / "was run")))
     with pytest.raises(UserError, match="could run any code"):
         read(path)  # type: ignore[operator]
-    assert not Path("/tmp/adnominal-was-run").exists()
+    assert not (tmp_path / "was run").exists()
 
 
 def test_no_other_code_loads_pickles_or_foreign_code() -> None:
