@@ -227,7 +227,7 @@ def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scrat
 def predicates_of(
     sentences: DataFrame, pairs: DataFrame, settings: Settings, drops: Drops, folder: Scratch
 ) -> DataFrame:
-    """(noun, said): for each noun of the pairs its predicates of lowest rank, at most `predicates` of them."""
+    """(noun, said): for each noun of the pairs its `predicates` predicates of lowest rank."""
     drops.append(drops_by_reason(sentences, ITEMS, F.col("sample")))
     nouns = pairs.select("noun", F.lit(True).alias("entered")).distinct()
     sentences_of_entries = sentences.where("reason IS NULL").join(nouns, "noun", "left")

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from conf import ROOT, UserError
 from conf.markdown import table_text
+from etl.declaration import RELEASED
 from etl.lake import arrow
 from etl.lake.log import Record
 from etl.lake.tables import table as declared_table
@@ -194,7 +195,7 @@ class _Edition:
             if str(row["table"]).split("_")[0] == dataset
             and (
                 row["job"].endswith(f"/{self.edition}")
-                or (self.edition == "published" and row["job"].startswith("import_published/"))
+                or (self.edition in RELEASED and row["job"].startswith("import_published/"))
             )
         ]
         if not drops:

@@ -100,8 +100,10 @@ function command(text) {
 }
 
 function unknown(query, words, nearest) {
+  // The first unknown word is the one to replace; the other side of a difference stays.
+  const replaced = words[0] === query.word ? "word" : "other";
   const links = nearest.flatMap((word, place) => [
-    place ? ", " : "", node("a", { href: addressOf({ ...query, word, other: "" }) }, word)]);
+    place ? ", " : "", node("a", { href: addressOf({ ...query, [replaced]: word }) }, word)]);
   return node("div", { class: "error" }, node("p", {},
     `No pairs with the ${query.role} “${words.join("” or “")}”.`,
     ...(links.length ? [" Spelt alike: ", ...links, "."] : [])));

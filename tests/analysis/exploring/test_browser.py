@@ -142,6 +142,14 @@ def test_an_unknown_word_links_to_the_nearest(page: Any, address: str) -> None:
     assert "wooden" in words(page)
 
 
+def test_an_unknown_word_of_a_difference_is_replaced(page: Any, address: str) -> None:
+    page.goto(f"{address}#word=key&other=dor&corpus=news&measure=count")
+    page.wait_for_selector("#result .error")
+    page.get_by_role("link", name="door").click()
+    page.wait_for_selector("#result table")
+    assert words(page) == ["false", "old", "small", "wooden"]
+
+
 def test_downloads(page: Any, address: str, tmp_path: Path) -> None:
     page.goto(f"{address}#word=key&measure=count")
     words(page)

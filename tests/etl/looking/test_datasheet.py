@@ -53,6 +53,18 @@ def test_facts_with_their_sources(lake):
     assert "To be filled in" in text and "{{" not in text
 
 
+def test_each_edition_of_a_release_has_the_drops_of_its_import(lake):
+    rows = [{**ROW, "edition": edition} for edition in ("published", "published_wider")]
+    arrow.append(lake, "adept", pa.Table.from_pylist(rows, table("adept").schema), job="test_job")
+    dropped = [{"job": "import_published/adept", "table": "adept", "reason": "no label", "count": 4,
+                "sample": "d"}]  # fmt: skip
+    data = pa.Table.from_pylist(dropped, table("dropped").schema)
+    arrow.append(lake, "dropped", data, job="test_job")
+    for edition in ("published", "published_wider"):
+        assert "| adept | no label | 4 | d |" in datasheet(lake, "adept", edition)
+    assert "no label" not in datasheet(lake, "adept", "mine")
+
+
 def test_what_has_no_source_is_refused(lake, tmp_path):
     sheet = tmp_path / "own.md"
     sheet.write_text("# {{name}}\n\nThere are 16,115 rows.\n")
