@@ -42,7 +42,7 @@ from conf.help import help_text as help_text
 from conf.output import output_may_be_closed
 
 MOST_VALUES = 10_000
-"""Values of a settings file, aliases written out: a few lines could stand for billions."""
+"""The most values that a settings file may have once its YAML aliases are expanded."""
 ROOT = Path(__file__).resolve().parent.parent
 
 SettingsType = TypeVar("SettingsType")
@@ -74,7 +74,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 
 
 class UserError(Exception):
-    """A mistake that the user can correct: what was got, what was expected, what to do (exit 2)."""
+    """A mistake that the user can correct (exit code 2): says what was expected and what to do."""
 
 
 class JobFailed(Exception):
@@ -195,9 +195,9 @@ def _any_value(key: str, text: str) -> Any:
 
 
 def _expanded_size(node: Any, sizes: dict[int, int]) -> int:
-    """How many values a YAML document has once every alias stands for what it names."""
+    """How many values a YAML document has once its aliases are expanded."""
     if id(node) not in sizes:
-        sizes[id(node)] = MOST_VALUES + 1  # one within itself has no end
+        sizes[id(node)] = MOST_VALUES + 1  # a node that contains itself has no end
         children: list[Any] = []
         if isinstance(node, MappingNode):
             children = [child for pair in node.value for child in pair]
@@ -213,8 +213,8 @@ def _read_yaml(path: str) -> dict[str, Any]:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is not None and _expanded_size(node, {}) > MOST_VALUES:
             raise UserError(
-                f"--config {path}: more than {MOST_VALUES} values once its aliases are written "
-                "out; settings have some dozens"
+                f"--config {path}: more than {MOST_VALUES} values once its aliases are expanded; "
+                "settings have some dozens"
             )
         yaml_values = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
     except FileNotFoundError as error:
@@ -262,7 +262,7 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
 
 
 def from_dict(cls: type[SettingsType], values: Mapping[str, Any]) -> SettingsType:
-    """The settings of a mapping, as of a YAML file with the same content.
+    """The settings of a mapping, read like a YAML file with the same content.
 
     Raises `UserError` as `load` does.
     """
@@ -387,13 +387,14 @@ def run(
     argv: Sequence[str] | None = None,
     next_step: str | Callable[[SettingsType], str] = "",
 ) -> int:
-    """Parse, call, and turn the outcome into an exit code (0 done, 1 failed, 2 user's mistake).
+    """Parse the command line, call the job and return its exit code (0 done, 1 failed, 2 user
+    error).
 
-    The resolved settings are printed before `job` starts. `next_step` is printed when it is
-    done: a command, with settings of this one in braces (``adnominal explore lake={lake}``), or a
-    function that gives such a command for the settings.
+    The resolved settings are printed before `job` starts. `next_step` is printed when it is done: a
+    command with the names of settings in braces (``adnominal explore lake={lake}``), or a function
+    of the settings that returns such a command.
     """
-    # At its end a process searches all imported objects for cycles, which takes a quarter of a
+    # At exit, a process searches all imported objects for cycles, which takes a quarter of a
     # second; frozen objects are not searched.
     atexit.register(gc.freeze)
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -416,7 +417,7 @@ def run(
     except JobFailed as error:
         return complain(error, 1)
     except KeyboardInterrupt:
-        return complain("interrupted; run the same command again to go on", 130)
+        return complain("interrupted; run the same command again to continue", 130)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and (message := missing_package(error)):
             return complain(message, 2)
@@ -424,7 +425,7 @@ def run(
             if (line := explain(error)) is not None:
                 log.debug("the exception", exc_info=error)
                 return complain(line, 1)
-        # A fault of this program, not of the user: a report of it needs the traceback.
+        # A bug in this program, not a mistake of the user: a report of it needs the traceback.
         traceback.print_exc()
         return 1
     return 0
@@ -437,8 +438,8 @@ def missing_package(error: ModuleNotFoundError) -> str | None:
     if extra is None:
         return None
     return (
-        f"this needs the package {name}, which the core of adnominal does without; "
-        f"install it with: pip install 'adnominal[{extra}]' (in a checkout: make setup)"
+        f"this needs the package {name}, which is not part of adnominal's core; install it with: "
+        f"pip install 'adnominal[{extra}]' (in a checkout: make setup)"
     )
 
 

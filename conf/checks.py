@@ -1,4 +1,4 @@
-"""Checks of values that settings of several jobs share."""
+"""Checks of setting values that several jobs share."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from conf import UserError
 
 
 def check_minimum(settings: Any, minimum: int, *names: str) -> None:
-    """Raise `UserError` where one of the settings named is given and below `minimum`, not a number
-    or infinite."""
+    """Raise `UserError` if a named setting is below `minimum`, infinite or not a number."""
     for name in names:
         value = getattr(settings, name)
         if value is not None and not minimum <= value < math.inf:
@@ -21,7 +20,7 @@ def check_minimum(settings: Any, minimum: int, *names: str) -> None:
 
 
 def check_distinct(settings: Any, *names: str) -> None:
-    """Raise `UserError` where one of the lists named has a value twice."""
+    """Raise `UserError` if one of the named lists has a value twice."""
     for name in names:
         values = getattr(settings, name)
         if len(set(values)) < len(values):
@@ -29,7 +28,7 @@ def check_distinct(settings: Any, *names: str) -> None:
 
 
 def check_default(settings: Any, names: Sequence[str], reason: str) -> None:
-    """Raise `UserError`, which ends in `reason`, where one of the settings named is given."""
+    """Raise `UserError` with `reason` if one of the named settings differs from its default."""
     for field in fields(settings):
         value = getattr(settings, field.name)
         is_default = not value if field.default is MISSING else value == field.default

@@ -1,4 +1,4 @@
-"""CSV and TSV files that users give: their rows, with one message for each fault."""
+"""Read the rows of users' CSV and TSV files, with one message for each fault."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conf import UserError
 
 
 def text_of(file: Path, name: str) -> str:
-    """The content of a file, which messages call `name`, without a byte order mark.
+    """The content of a file without a byte order mark; messages call the file `name`.
 
     Raises:
         UserError: it cannot be read, or is not UTF-8.
@@ -27,14 +27,14 @@ def text_of(file: Path, name: str) -> str:
 def rows_of(
     text: str, name: str, needed: Sequence[str] = (), *, tabs: bool = False, expected: str = ""
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows under the header, each with the line that it begins on; absent fields are empty.
+    """The rows below the header, each with the number of its first line; missing fields are empty.
 
-    Fields are separated by commas and may be quoted, or by `tabs` and never are. `expected` says
-    which file has the columns `needed`.
+    Fields are separated by commas and may be quoted; with `tabs` they are separated by tabs and
+    never quoted. `expected` describes a file with the columns `needed`.
 
     Raises:
-        UserError: a column of `needed` is not there; a row with more fields than columns; a quote
-            that is not closed, or what else the csv module refuses.
+        UserError: a column of `needed` is missing, a row has more fields than columns, or the csv
+            module refuses the file (for example because of an open quote).
     """
     lines = io.StringIO(text, newline="")
     if tabs:
@@ -51,7 +51,7 @@ def rows_of(
             )
         line = reader.line_num + 1
         for row in reader:
-            if None in row:  # csv.DictReader's name for what no column is left for
+            if None in row:  # csv.DictReader's key for fields without a column
                 raise UserError(
                     f"{name}: line {line}: more fields than the {len(names)} columns; "
                     f"{'remove a tab' if tabs else 'quote a field that has a comma'}"

@@ -1,7 +1,7 @@
-"""The text of ``--help`` for a class of settings: important ones first, then the rest by groups.
+"""The text of ``--help`` for a class of settings: the important ones first, then by groups.
 
-A class names its most important settings in ``FIRST``. Without it they are the required settings,
-then those that the class declares itself, in their order. At most ten are printed first.
+A class names its most important settings in ``FIRST``. Otherwise these are the required settings,
+then those that the class declares itself, in order. At most ten are printed first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def fields_of(cls: type, prefix: str = "") -> list[Setting]:
 
 
 def type_name(type_hint: Any) -> str:
-    """A type in words: ``whole number``, ``list of text``, …"""
+    """The name of a type in words: ``whole number``, ``list of text``, …"""
     if typing.get_origin(type_hint) is list:
         return f"list of {type_name(typing.get_args(type_hint)[0])}"
     arguments = [argument for argument in typing.get_args(type_hint) if argument is not type(None)]

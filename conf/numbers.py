@@ -1,14 +1,14 @@
-"""Shares as people read them: in percent, to one digit."""
+"""Format shares as percentages with one decimal."""
 
 from __future__ import annotations
 
 
 def percent(share: float | None, absent: str = "–", sign: str = "") -> str:
-    """A share (0 to 1) in percent, ``70.6`` with `sign` after it; `absent` where there is none."""
+    """A share (0 to 1) in percent, ``70.6`` followed by `sign`; `absent` if it is None."""
     return absent if share is None else f"{100 * share:.1f}{sign}"
 
 
 def percent_with_deviation(mean: float, deviation: float | None) -> str:
-    """A mean of shares in percent with its standard deviation, ``69.9 ± 38.0``, where known."""
+    """A mean of shares in percent, with its standard deviation if known: ``69.9 ± 38.0``."""
     spread = "" if deviation is None else f" ± {percent(deviation)}"
     return f"{percent(mean)}{spread}"

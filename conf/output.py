@@ -10,7 +10,7 @@ from typing import Any, TextIO, cast
 
 
 class _Output:
-    """The stream `stream`, which turns into the null device once nobody reads it."""
+    """A stream that is redirected to the null device once nobody reads it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -26,7 +26,7 @@ class _Output:
         try:
             action()
         except BrokenPipeError:
-            # What the stream still holds must not fail when the interpreter flushes it at its end.
+            # The rest of the buffer must not fail when the interpreter flushes it at exit.
             with open(os.devnull, "wb") as null_device:
                 os.dup2(null_device.fileno(), self._stream.fileno())
 
@@ -36,10 +36,10 @@ class _Output:
 
 @contextlib.contextmanager
 def output_may_be_closed() -> Iterator[None]:
-    """Inside, a closed pipe at standard output (``| head``) ends the output and nothing else.
+    """Inside this context, a closed standard output (``| head``) ends only the output.
 
-    A job has more to do than to print: it reports files that failed, logs its run, sets the exit
-    code. Closed pipes to other processes remain errors.
+    The job still has to report failed files, log its run and set the exit code. Closed pipes to
+    other processes remain errors.
     """
     if cast("TextIO | None", sys.stdout) is None:  # started without one
         yield

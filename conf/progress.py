@@ -59,7 +59,7 @@ class Progress:
         """Args:
         label: the name of the work.
         total: the number of units.
-        initial: how many of them were done before.
+        initial: the number of units that were done before.
         unit: the name of the units in the plural; ``B`` for bytes, which get prefixes.
         silent: whether to write nothing, because another process reports the same work.
         stream: the stream for the bar, if it is a terminal; standard error by default.

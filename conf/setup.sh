@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All the set-up that a fresh machine needs: Python packages at the versions tested together, the
+# Everything that a fresh machine needs: Python packages at the versions tested together, the
 # parser's model, WordNet's database files; with JAVA=1 also Java, which only Spark needs. Run by
 # `make setup`; safe to run again.
 set -euo pipefail
@@ -36,7 +36,7 @@ if [ "${JAVA:-0}" != 0 ]; then
     fi
 fi
 
-# Needed by the knowledge import, not by extraction: its absence is said, and is no error here.
+# Needed by the knowledge import, not by extraction: if it is missing, that is reported, no error.
 if [ ! -e /usr/share/wordnet/data.noun ] && [ -z "${WNHOME:-}${WNSEARCHDIR:-}" ]; then
     as_root_or_say "WordNet 3.0" apt-get install -y -qq --no-install-recommends wordnet-base wordnet-sense-index || true
 fi
@@ -52,16 +52,16 @@ fi
 echo "setup: installing Python packages (minutes on the first run)"
 plain_pip() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" 2>&1 | { grep -v '^WARNING' || true; }; }
 pip() { plain_pip "$@"; }
-# uv resolves and installs in a fifth of pip's time; where it cannot be had, or fails, pip serves.
+# uv resolves and installs in a fifth of pip's time; pip is used if uv is unavailable or fails.
 if .venv/bin/python -m pip install --quiet --disable-pip-version-check uv 2>/dev/null; then
-    # Indexes and certificates are those that pip is set up with.
+    # Use the indexes and certificates of pip's configuration.
     eval "$(.venv/bin/python conf/uv_settings.py)"
     pip() { .venv/bin/uv pip install --quiet --compile-bytecode --python .venv/bin/python "$@" || plain_pip "$@"; }
 fi
 pip --upgrade pip setuptools wheel
-# First and pinned: as somebody's dependency it would come in its newest build, with CUDA's gigabytes.
+# First and pinned: as a dependency it would come in its newest build, with gigabytes of CUDA.
 pip -c conf/constraints.txt torch==2.13.0
-# It looks for torch when it is built, and would else compile kernels for minutes.
+# DeepSpeed looks for torch when it is built, and would otherwise compile kernels for minutes.
 DS_BUILD_OPS=0 pip --no-build-isolation -c conf/constraints.txt deepspeed
 pip -c conf/constraints.txt -e '.[dev]'
 .venv/bin/python - <<'PY'
@@ -72,5 +72,5 @@ missing = [n for n in ("pyspark", "pysail", "deltalake", "spacy", "en_core_web_s
 if missing:
     sys.exit(f"setup: not installed: {', '.join(missing)}; run `make setup` again and read what pip says")
 compiled = importlib.util.find_spec("etl.amod._kernel") is not None
-print("setup: done;", "compiled kernel" if compiled else "no compiled kernel: the reference serves, many times slower")
+print("setup: done;", "compiled kernel" if compiled else "no compiled kernel: pairs are counted by the reference, many times slower")
 PY

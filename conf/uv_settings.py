@@ -1,4 +1,4 @@
-"""uv's environment variables for the indexes and certificates of pip's configuration.
+"""Environment variables that give uv the indexes and certificates of pip's configuration.
 
 Prints lines for a shell to evaluate: uv does not read pip's configuration.
 """
@@ -20,7 +20,7 @@ NAMES = {
 
 
 def exports(listing: str) -> dict[str, str]:
-    """uv's variables from the lines of ``pip config list``; pip's environment has priority.
+    """uv's variables from the lines of ``pip config list``; pip's environment takes precedence.
 
     Indexes in folders that do not exist are dropped: pip ignores them, uv does not.
     """
@@ -39,7 +39,7 @@ def exports(listing: str) -> dict[str, str]:
             if existing:
                 values[NAMES[name]] = " ".join(existing)
     if "UV_INDEX" in values:
-        # pip takes the best version in all of its indexes; by default uv stops at the first index.
+        # pip takes the best version of all its indexes; by default uv stops at the first index.
         values["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     return values
 

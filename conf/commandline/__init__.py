@@ -1,1 +1,1 @@
-"""``adnominal COMMAND …``: every job under one name (`conf.commandline.commands` lists them)."""
+"""``adnominal COMMAND …``: one command for every job (listed in `conf.commandline.commands`)."""

@@ -21,7 +21,7 @@ def help_text() -> str:
     lines = [
         "adnominal COMMAND key=value …: adjective–noun semantics at web scale",
         "",
-        "Each command is the script of its name with the same settings; COMMAND --help lists them.",
+        "Each command runs a script with the same settings; COMMAND --help lists them.",
     ]
     group = ""
     for command in COMMANDS.values():
@@ -34,7 +34,7 @@ def help_text() -> str:
         '  completion SHELL  completion for bash, zsh or fish: eval "$(adnominal completion bash)"',
         "  --version         the installed version",
         "",
-        "Exit codes: 0 done, 1 failed, 2 a mistake in the command (one line says which).",
+        "Exit codes: 0 done, 1 failed, 2 a mistake in the command (explained in one line).",
     ]
     return "\n".join(lines) + "\n"
 
@@ -66,7 +66,7 @@ def find(words: Sequence[str]) -> tuple[Command, list[str]]:
 
 @output_may_be_closed()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code."""
+    """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] in _HELP:
         print(help_text(), end="")
@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if message is None:
             raise
         return conf.complain(message, 2)
-    # Code that reads the command line itself (for the name of an application) sees the script's.
+    # Code that reads sys.argv itself (for an application's name) sees the script's command line.
     sys.argv = [str(module.__file__), *arguments]
     code: int = module.main(arguments)
     return code

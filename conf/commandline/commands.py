@@ -1,4 +1,4 @@
-"""The commands by name: where each one's script is, and which settings it takes.
+"""The commands by name, each with its script and settings.
 
 A command runs its script: the module is imported, and its ``main`` gets the words that follow. The
 modules of a job are imported only when its command is chosen, so that help and errors appear at
@@ -21,8 +21,8 @@ class Command:
     Attributes:
         name: its words.
         module: the script, with a function ``main(argv)`` that returns the exit code.
-        settings: ``module:name`` of the settings class; or of a mapping from the command's verbs
-            to tuples with a settings class in them.
+        settings: ``module:name`` of the settings class, or of a mapping from the command's verbs to
+            tuples that contain a settings class.
         help: what it does, in one line.
         group: heading of the list of commands.
     """
@@ -105,18 +105,18 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
     ),
 }
 # fmt: on
-"""By heading of the help: name, module, settings and help of each command."""
+"""Name, module, settings and help of each command, by the headings of the help."""
 
 COMMANDS: Mapping[str, Command] = {
     name: Command(name, module, settings, help, group)
     for group, rows in _GROUPS.items()
     for name, module, settings, help in rows
 }
-"""By their words, in the order of the help."""
+"""The commands by their words, in the order of the help."""
 
 
 def lookup(words: Sequence[str]) -> tuple[Command, list[str]] | None:
-    """The command that the first words name, and the words after them; None where there is none."""
+    """The command that the first words name, and the words after them; None if there is none."""
     for length in (2, 1):
         if command := COMMANDS.get(" ".join(words[:length])):
             return command, list(words[length:])
@@ -124,7 +124,7 @@ def lookup(words: Sequence[str]) -> tuple[Command, list[str]] | None:
 
 
 def settings_of(command: Command) -> dict[str, type]:
-    """The settings classes of a command by its verbs; under ``""`` where it has no verbs."""
+    """The settings classes of a command by verb; the key is ``""`` if it has no verbs."""
     module, _, name = command.settings.partition(":")
     value: Any = getattr(importlib.import_module(module), name)
     if dataclasses.is_dataclass(value):

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Everything on the embedded corpus, as a user would type it; called by `make demo`. Run again, it
-# goes on: extraction and training do what is missing, builds replace what they wrote.
+# Every step on the embedded corpus, as a user would type it; called by `make demo`. A second run
+# continues: extraction and training do what is missing, builds replace what they wrote.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lake="${LAKE:-lake}"
 runs="${RUNS:-runs/demo}"
 report="${REPORT:-report}"
 log() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS"; }
-there() { python -m etl.lake history "$1" lake="$lake" >/dev/null 2>&1; } # TABLE
+table_exists() { python -m etl.lake history "$1" lake="$lake" >/dev/null 2>&1; } # TABLE
 mkdir -p "$runs"
 
 log "First pairs: adnominal extract source=wikipedia …"
@@ -19,20 +19,20 @@ log "Pairs, knowledge, four datasets: python etl/pipeline.py conf/demo/pipeline.
 python etl/pipeline.py conf/demo/pipeline.yaml lake="$lake"
 
 if python -c "import etl.parsing.fast._fast" 2>/dev/null; then
-    log "The same articles by the compiled extractor, in a lake of its own: parser=fast"
+    log "The same articles by the compiled extractor, in a separate lake: parser=fast"
     python etl/extract_amod.py source=wikipedia input=conf/demo/wikipedia.xml corpus=demo-wikipedia \
         parser=fast lake="$runs/fast"
-    for one in "$lake" "$runs/fast"; do
-        python -m etl.lake export amod_pairs format=tsv out="$runs/pairs.tsv" overwrite=true lake="$one" \
+    for one_lake in "$lake" "$runs/fast"; do
+        python -m etl.lake export amod_pairs format=tsv out="$runs/pairs.tsv" overwrite=true lake="$one_lake" \
             where="corpus = 'demo-wikipedia'"
-        printf '%s: %s distinct pairs\n' "$one" "$(($(wc -l <"$runs/pairs.tsv") - 1))"
+        printf '%s: %s distinct pairs\n' "$one_lake" "$(($(wc -l <"$runs/pairs.tsv") - 1))"
     done
 fi
 
-if ! there adept; then
-    log "Labels of ADEPT, by made-up annotators: python etl/annotate_adept.py …"
+if ! table_exists adept; then
+    log "Labels of ADEPT, by simulated annotators: python etl/annotate_adept.py …"
     again=false
-    if there adept_batches; then again=true; fi
+    if table_exists adept_batches; then again=true; fi
     batch="$runs/annotation/demo.csv"
     rm -rf "$runs/annotation"
     python etl/annotate_adept.py export batch="$batch" again="$again" edition=demo gold=0 lake="$lake"
@@ -48,7 +48,7 @@ if [ "$processes" -eq 0 ]; then
     export DS_ACCELERATOR=cpu
     processes=2 # which share the cores
 fi
-log "Fine-tuning by $processes processes: deepspeed training/finetune.py conf/training/asp_demo.yaml"
+log "Fine-tuning with $processes processes: deepspeed training/finetune.py conf/training/asp_demo.yaml"
 deepspeed --log_level error --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
     lake="$lake" out="$runs/asp"
 

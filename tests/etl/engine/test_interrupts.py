@@ -95,7 +95,7 @@ def test_an_interrupted_job_ends_and_the_same_command_finishes(
     command = [*job, f"compiled={compiled}"]
     code, _, errors = interrupted(command, tmp_path)
     assert code == 130
-    line = "error: interrupted; run the same command again to go on"
+    line = "error: interrupted; run the same command again to continue"
     assert errors.splitlines()[-1] == line and "Traceback" not in errors and "RETRIES" not in errors
     (tmp_path / "quick").touch()
     again = start(command)
