@@ -1,1 +1,1 @@
-"""The extraction kernel: parsed blocks in, pair counts out; and the job around it."""
+"""The extraction job: count the adjective–noun pairs of a corpus with a compiled kernel."""

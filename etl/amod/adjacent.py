@@ -1,13 +1,13 @@
-"""Counting a list of pairs as neighbours in running text, with word boundaries; no parser.
+"""Count a list of pairs as neighbouring words in running text, without a parser.
 
 A word is a run of letters and digits (`str.isalnum`), and hyphens (``-``, U+2010, U+2011) between
-two of them: "key-ring" is one word, "key's" are two. Two words are neighbours where nothing but
-white space stands between them, and no line break: a line is a paragraph. A pair (first, second) is
-counted once for each place where they are neighbours in this order, so that no hit lies inside a
-word and none crosses a comma or the end of a sentence. With `lowercase`, both are compared by their
-lower-case letters, one for one (`str.lower`, its first character).
+two of them: "key-ring" is one word, "key's" are two. Two words are neighbours if only white space
+without a line break separates them: a line is a paragraph. A pair (first, second) is counted once
+for each place where they are neighbours in this order, so no match lies inside a word or crosses a
+comma or the end of a sentence. With `lowercase`, each letter is compared by the first character of
+its `str.lower`.
 
-`count_words` defines the counts in Python; the compiled counter gives the same.
+`count_words` defines the counts in Python; the compiled counter gives the same counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 
 
 def words(text: str, lowercase: bool = True) -> Iterator[tuple[str, bool]]:
-    """Each word, and whether it is the neighbour of the one before."""
+    """Each word, and whether it is a neighbour of the previous one."""
     position, is_neighbour = 0, False
     while position < len(text):
         end = position
@@ -49,7 +49,7 @@ def words(text: str, lowercase: bool = True) -> Iterator[tuple[str, bool]]:
 def count_words(
     text: str, pairs: Sequence[tuple[str, str]], lowercase: bool = True
 ) -> Counter[tuple[str, str]]:
-    """How often each of `pairs` stands in `text`; with `lowercase` they are given lower-cased."""
+    """How often each of `pairs` occurs in `text`; with `lowercase`, pass them in lower case."""
     listed = set(pairs)
     counts: Counter[tuple[str, str]] = Counter()
     previous = ""
@@ -73,7 +73,7 @@ def check_words(pairs: Sequence[tuple[str, str]], lowercase: bool) -> None:
 
 
 class AdjacentCounter:
-    """Counts `pairs` in the texts fed, in memory that depends on the list alone."""
+    """Counts `pairs` in the texts fed, in memory that depends only on the list."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class AdjacentCounter:
         lowercase: bool = True,
         implementation: str = "auto",
     ) -> None:
-        """`implementation`: compiled, reference, or auto: compiled where it was built."""
+        """`implementation` is "compiled", "reference" or "auto" (compiled if it was built)."""
         self._pairs = list(pairs)
         self._lowercase = lowercase
         module = None if implementation == "reference" else compiled("_adjacent")
@@ -93,16 +93,17 @@ class AdjacentCounter:
             self._compiled = module.Counter(first, second, lowercase)
 
     def feed(self, text: str) -> None:
-        """Count the pairs of a text, a paragraph a line."""
+        """Count the pairs of a text with one paragraph per line."""
         if self._compiled is None:
             self._counts += count_words(text, self._pairs, self._lowercase)
         else:
             self._compiled.feed(text)
 
     def feed_texts(self, texts: pa.StringArray) -> list[int]:
-        """Count texts as they stand, where the document made of one counts the same.
+        """Count texts directly if the documents made of them would give the same counts.
 
-        The rows of the others: documents are to be made of them (`etl.corpora.text.text_events`).
+        Returns the rows of the other texts, which must become documents first
+        (`etl.corpora.text.text_events`).
         """
         _, offsets, data = texts.buffers()
         if self._compiled is None or not len(texts) or data is None:

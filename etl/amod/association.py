@@ -1,12 +1,12 @@
-"""Measures of association of pairs, a part at a time.
+"""Measure the association of pairs, one part at a time.
 
-Marginals are those of the relation itself: ``adjective_count`` is the number of amod pairs with
-the adjective, ``noun_count`` with the noun, both before any floor on the count of a pair. The
-measures are those of `etl.amod.measures`.
+Marginals are those of the relation itself: ``adjective_count`` is the number of amod pairs with the
+adjective, ``noun_count`` with the noun, both before any minimum count of a pair. The measures are
+those of `etl.amod.measures`.
 
-A file of ``amod_pairs`` has all pairs of its nouns (`etl.amod.sums`), so that only the counts of
-adjectives have to come from elsewhere: a row for each of them, which every task reads once. No pair
-is sorted, joined or shuffled for them by an engine.
+A file of ``amod_pairs`` has all pairs of its nouns (`etl.amod.sums`), so only the counts of
+adjectives come from elsewhere: one row each, which every task reads once. The engine sorts, joins
+and shuffles no pairs.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from etl.amod.measures import Counts
 
 ADJECTIVES = pa.schema([("adjective", pa.string()), ("count", pa.int64()), ("nouns", pa.int64())])
-"""How many pairs each adjective of a corpus has, and with how many different nouns."""
+"""The number of pairs of each adjective of a corpus, and of its distinct nouns."""
 
 
 def adjectives_of(pairs: DataFrame) -> DataFrame:
-    """`ADJECTIVES` of the pairs of one corpus."""
+    """The table `ADJECTIVES` of the pairs of one corpus."""
     return pairs.groupBy("adjective").agg(
         F.sum("count").alias("count"), F.count("*").alias("nouns")
     )
@@ -51,14 +51,14 @@ class Adjectives(NamedTuple):
 
     @classmethod
     def of(cls, adjectives: pa.Table) -> Adjectives:
-        """Those of a table with the schema `ADJECTIVES`, in any order."""
+        """Build from a table with the schema `ADJECTIVES`, in any order."""
         ordered = adjectives.sort_by("adjective").combine_chunks()
         words = ordered.column("adjective").cast(pa.string()).combine_chunks()
         counts, nouns = (ordered.column(name).to_numpy() for name in ("count", "nouns"))
         return cls(WordIndex(words), counts, nouns)
 
     def parts(self, part_pairs: int = PART_PAIRS) -> Counts:
-        """For each adjective a part: all of its pairs are in it, and about `part_pairs` in all."""
+        """The part of each adjective: it has all pairs of the adjective, and about `part_pairs`."""
         return (np.cumsum(self.nouns) - self.nouns) // part_pairs
 
 
@@ -67,9 +67,9 @@ def association_of(pairs: pa.Table, adjectives: Adjectives, corpus: str) -> pa.T
 
     Args:
         pairs: adjective, noun, count: all pairs of the nouns that occur in it; words may be
-            dictionaries, as those of the result are.
-        adjectives: those of the whole corpus.
-        corpus: its name.
+            dictionary-encoded, as in the result.
+        adjectives: the adjectives of the whole corpus.
+        corpus: name of the corpus.
     """
     counts = pairs.column("count").to_numpy()
     noun, adjective = (as_dictionary(pairs.column(name)) for name in ("noun", "adjective"))
@@ -86,13 +86,13 @@ def measured_rows(
     adjectives: Adjectives,
     corpus: str,
 ) -> pa.Table:
-    """Pairs with their measures, as ``amod_association`` and ``amod_by_adjective`` have them.
+    """Pairs with their measures: rows of ``amod_association`` or ``amod_by_adjective``.
 
     Args:
         words: adjective and noun of each pair.
         counts: of each pair, of its adjective and of its noun.
-        adjectives: those of the whole corpus.
-        corpus: its name.
+        adjectives: the adjectives of the whole corpus.
+        corpus: name of the corpus.
     """
     columns = {
         "corpus": pa.repeat(corpus, len(counts[0])),
@@ -106,18 +106,18 @@ def measured_rows(
 
 @lru_cache(maxsize=1)
 def stored_adjectives(uri: str) -> Adjectives:
-    """Read once a process."""
+    """The adjectives stored at `uri`, read once per process."""
     return Adjectives.of(load(uri, ADJECTIVES))
 
 
 def rows_of(pairs: DataFrame, adjectives: str, corpus: str) -> Blocks:
-    """Rows of ``amod_association``, a file for each file of ``amod_pairs``.
+    """Rows of ``amod_association``, one file for each file of ``amod_pairs``.
 
     Args:
-        pairs: the files of the corpus's pairs (`etl.lake.spark.Lake.files`), each of which has all
-            pairs of its nouns, as those that `etl.amod.sums` makes.
+        pairs: the files of the corpus's pairs (`etl.lake.spark.Lake.files`), each with all pairs of
+            its nouns, as `etl.amod.sums` makes them.
         adjectives: address of the stored `ADJECTIVES` of the corpus.
-        corpus: its name.
+        corpus: name of the corpus.
     """
 
     def make(file: pa.Table) -> pa.Table:

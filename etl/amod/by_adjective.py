@@ -1,9 +1,9 @@
-"""Measured pairs turned around: sorted by adjective, for look-ups from the adjective's side.
+"""Measured pairs sorted by adjective, for look-ups of adjectives.
 
-The files of ``amod_pairs`` have all pairs of their nouns. Those of ``amod_by_adjective`` each
-have a range of adjectives with all of their pairs, so that the bounds in the table's log name the
-one file that an adjective is in. The ranges follow from the counts of the adjectives alone, which
-every task reads: any machine and any engine makes the same files.
+The files of ``amod_pairs`` have all pairs of their nouns. Each file of ``amod_by_adjective`` has a
+range of adjectives with all of their pairs, so the bounds in the table's log identify the one file
+of an adjective. The ranges depend only on the counts of the adjectives, which every task reads, so
+any machine and any engine makes the same files.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from etl.engine import group_arrow
 from etl.lake.blocks import Blocks, read_files
 from etl.lake.lookup import as_dictionary
 
-# A row is a noun with its pairs in one part: adjectives by their place among all, which is their
-# order. So a noun is stored once, and adjectives are numbers until the rows are written.
+# A row is a noun with its pairs in one part, with adjectives as their positions in sorted order. A
+# noun is thus stored once, and adjectives remain numbers until the rows are written.
 _PACKED = pa.schema(
     [
         ("noun", pa.string()),
@@ -40,8 +40,8 @@ def packed_by_adjective(
 
     Args:
         pairs: adjective, noun, count: all pairs of the nouns that occur in them.
-        adjectives: those of the corpus.
-        part_pairs: how many pairs a part has; more where one adjective has more.
+        adjectives: the adjectives of the corpus.
+        part_pairs: the number of pairs in a part; more if one adjective has more.
     """
     if not pairs.num_rows:
         return PARTS.empty_table()
@@ -67,7 +67,7 @@ def packed_by_adjective(
         ],
         schema=_PACKED,
     )
-    # A value begins with a part, and with each row that begins another `PACKED_PAIRS` of pairs.
+    # A new value starts with each part, and with each row that starts another `PACKED_PAIRS` pairs.
     is_first = np.diff(part, prepend=-1) | np.diff(starts // PACKED_PAIRS, prepend=-1)
     starts_of_values = np.flatnonzero(is_first)
     lengths = np.diff(starts_of_values, append=len(part))
@@ -85,7 +85,7 @@ def association_rows(part: pa.Table, adjectives: Adjectives, corpus: str) -> pa.
     ]
     rows = pa.Table.from_batches(pieces, schema=_PACKED)
     nouns, place = sorted_places(rows.column("noun"))
-    # Numbers are sorted, not words.
+    # Sort numbers, not words.
     noun = np.repeat(place, pc.list_value_length(rows.column("count")).to_numpy())
     adjective, count = (
         pc.list_flatten(rows.column(name)).to_numpy() for name in ("adjective", "count")
@@ -109,14 +109,14 @@ def _dictionary_array(places: Places, words: pa.StringArray) -> pa.DictionaryArr
 
 
 def rows_of(pairs: DataFrame, parts: int, adjectives: str, corpus: str) -> Blocks:
-    """Rows of ``amod_by_adjective``, a file a range of adjectives.
+    """Rows of ``amod_by_adjective``, one file for each range of adjectives.
 
     Args:
-        pairs: the files of the corpus's pairs (`etl.lake.spark.Lake.files`), each of which has all
-            pairs of its nouns, as those that `etl.amod.sums` makes.
-        parts: about how many files there will be.
+        pairs: the files of the corpus's pairs (`etl.lake.spark.Lake.files`), each with all pairs of
+            its nouns, as `etl.amod.sums` makes them.
+        parts: approximate number of files.
         adjectives: address of the stored `etl.amod.association.ADJECTIVES` of the corpus.
-        corpus: its name.
+        corpus: name of the corpus.
     """
 
     def pack(file: pa.Table) -> pa.Table:

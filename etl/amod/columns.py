@@ -1,8 +1,8 @@
-"""The pairs of parsed columns: `etl.amod.rules` applied to what a parser yields.
+"""Find the pairs in a parser's columns, by the rules of `etl.amod.rules`.
 
-Where a corpus comes parsed its tokens are taken as they stand. A parser that is run here cuts
-"anti-war movement" at the hyphen and hangs "anti" and "war" on the noun as if they were words:
-such fragments make no pair (`HYPHEN_FRAGMENT`). Words that keep their hyphen ("e-mail") do.
+The tokens of pre-parsed corpora are not changed. A parser that the job runs splits "anti-war
+movement" at the hyphen and attaches "anti" and "war" to the noun as if they were words: such
+fragments make no pair (`HYPHEN_FRAGMENT`). Words that keep their hyphen ("e-mail") do.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from etl.amod.rules import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-# A member of the relation is what the tokenizer left of a hyphenated word.
+# A member of the relation is a fragment of a hyphenated word.
 HYPHEN_FRAGMENT = "hyphen_fragment"
-# Hyphen-minus, hyphen, non-breaking hyphen, en dash; an em dash without spaces parts clauses.
+# Hyphen-minus, hyphen, non-breaking hyphen, en dash; an em dash without spaces separates clauses.
 HYPHENS = ("-", "\u2010", "\u2011", "\u2013")
 
 OCCURRENCES = pa.schema(
@@ -42,8 +42,8 @@ OCCURRENCES = pa.schema(
 """One row for each `amod` token, in the order of the text.
 
 document, sentence  as in `etl.parsing.TOKENS`
-adjective, noun     the words of the pair; where there is none, a form may stand for a word, and
-                    noun is null where no token of the sentence has the head's id
+adjective, noun     the words of the pair; if there is no pair, forms may replace words, and noun
+                    is null if no token of the sentence has the head's id
 left_out            the reason why it makes no pair; null for pairs
 """
 
@@ -51,8 +51,8 @@ left_out            the reason why it makes no pair; null for pairs
 def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
     """The `amod` relations of `tokens` (`etl.parsing.TOKENS`, whole sentences), as `OCCURRENCES`.
 
-    Reasons are looked for in the order of `ReadingRules.read`, `HYPHEN_FRAGMENT` last; a head that
-    is not there is no noun.
+    Reasons are checked in the order of `ReadingRules.read`, `HYPHEN_FRAGMENT` last; a missing head
+    counts as not a noun.
     """
     document, sentence, identifier, head = (
         tokens.column(name).to_numpy() for name in ("document", "sentence", "id", "head")
@@ -62,7 +62,7 @@ def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
     if not len(row):
         return pa.RecordBatch.from_pylist([], schema=OCCURRENCES)
 
-    # Sentences are runs of rows, and ids ascend in them, so that these keys ascend.
+    # Sentences are runs of rows with ascending ids, so these keys ascend.
     starts_sentence = np.append(True, (np.diff(document) != 0) | (np.diff(sentence) != 0))
     sentence_key = np.cumsum(starts_sentence, dtype=np.int64) << 32
     keys = sentence_key + identifier
@@ -100,7 +100,7 @@ def pairs(occurrences: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _fragments(tokens: pa.RecordBatch, document: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-    """Which tokens touch a hyphen, without white space between."""
+    """Mask of the tokens that touch a hyphen without white space between."""
     form, forms = _dictionary_codes(tokens, "form")
     hyphen = np.isin(form, _where(forms, lambda word: word in HYPHENS))
     touching = ~tokens.column("space_after").to_numpy(zero_copy_only=False)
@@ -112,7 +112,7 @@ def _fragments(tokens: pa.RecordBatch, document: npt.NDArray[np.int32]) -> npt.N
 
 
 class _Read(NamedTuple):
-    """What the rules read in some tokens: a word each, and where they refused it or it is empty."""
+    """The words that the rules read in tokens, with masks of refused and of empty ones."""
 
     words: npt.NDArray[np.object_]
     refused: npt.NDArray[np.bool_]
@@ -122,16 +122,16 @@ class _Read(NamedTuple):
 def _read(
     tokens: pa.RecordBatch, row: npt.NDArray[np.intp], word: Callable[[Token], str | None]
 ) -> _Read:
-    """What `word` makes of the tokens at `row`; each distinct token is looked at once.
+    """The results of `word` for the tokens at `row`; it is called once per distinct token.
 
-    A token that makes no word is named by its form.
+    A token without a word is represented by its form.
     """
     columns = [_dictionary_codes(tokens, name) for name in ("form", "lemma", "xpos")]
-    # A null has code -1, which points to the end of the words.
+    # A null has code -1, which selects the last element of the words.
     forms, lemmas, tags = ([*words, ""] for _, words in columns)
     codes = np.column_stack([codes[row] for codes, _ in columns])
     distinct, place = np.unique(codes, axis=0, return_inverse=True)
-    # A parser gives one tag, the Penn tag: it stands for both columns, as in DepCC.
+    # A parser gives only the Penn tag, which is used for both columns, as in DepCC.
     readings = [word(Token(forms[f], lemmas[m], tags[t], tags[t])) for f, m, t in distinct.tolist()]
     words = [w or forms[f] for w, f in zip(readings, distinct[:, 0].tolist(), strict=True)]
     place = place.reshape(-1)
@@ -143,12 +143,12 @@ def _read(
 
 
 def _dictionary_codes(tokens: pa.RecordBatch, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
-    """A dictionary column as codes (-1 for null) and the words they stand for."""
+    """A dictionary column as codes (-1 for null) and their words."""
     column = tokens.column(name)
     codes = pc.fill_null(column.indices, -1).to_numpy()
     return codes, column.dictionary.to_pylist()
 
 
 def _where(words: list[str], is_accepted: Callable[[str], bool]) -> list[int]:
-    """The codes of the words accepted."""
+    """The codes of the accepted words."""
     return [code for code, word in enumerate(words) if is_accepted(word)]

@@ -1,4 +1,4 @@
-"""A corpus in the lake: who writes it, its ledger of input files, and what restart=true empties."""
+"""A corpus in the lake: its transactions, its ledger of input files, and restart=true."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from etl.lake.errors import LakeConflict
 from etl.lake.spark import Lake
 from etl.lake.tables import table as declaration
 
-# What restart=true empties. The counts first: that commit numbers the restart, so from then on no
-# run goes on with what was read before it, be the emptying complete or not.
+# The tables that restart=true empties. The counts come first: that commit numbers the restart, so
+# after it no run continues with earlier rows, even if the emptying is incomplete.
 EMPTIED_BY_RESTART = (
     "amod_counts",
     "amod_seen",
@@ -34,7 +34,7 @@ EMPTIED_BY_RESTART = (
     "amod_association",
     "amod_by_adjective",
 )
-_ATTEMPTS = 20  # at the ledger, while other runs write it
+_ATTEMPTS = 20  # to write the ledger while other runs write it
 
 log = logging.getLogger("adnominal")
 
@@ -45,8 +45,8 @@ class Corpus:
     Attributes:
         partition: the partition of the tables that holds the corpus.
         job: name of the job in commits and in the table ``dropped``.
-        app: application id of the job's transactions; it changes with the settings that decide on
-            the rows, and with each restart.
+        app: application id of the job's transactions; it changes with the settings that decide the
+            rows, and with each restart.
     """
 
     def __init__(self, lake: Lake, settings: Settings) -> None:
@@ -67,17 +67,17 @@ class Corpus:
         return f"{self.job}/{settings_hash(decisive(self.settings))}/{self._restart_number}"
 
     def refuse_restarted(self) -> None:
-        """Raise `JobFailed` where another run has begun the corpus anew since this one started."""
+        """Raise `JobFailed` if another run has restarted the corpus since this one started."""
         if self._restarts() != self._restart_number:
             raise JobFailed(
-                f"another extraction has begun corpus {self.name!r} anew (restart=true) while this "
-                "one was at work; run the same command again once that one has ended"
+                f"another extraction has restarted corpus {self.name!r} (restart=true) while this "
+                "one was running; run the same command again once that one has ended"
             )
 
     def bases(self) -> dict[str, int]:
-        """The present versions of the tables of the corpus, -1 for those that are not there.
+        """The current versions of the tables of the corpus, -1 for missing ones.
 
-        A write with one of them as its base fails where another run begins the corpus anew.
+        A write with one of them as its base fails if another run restarts the corpus.
         """
         versions = {name: self.lake.version(name) for name in EMPTIED_BY_RESTART}
         self.refuse_restarted()
@@ -103,13 +103,13 @@ class Corpus:
         }
 
     def planned_entries(self, files: Sequence[InputFile]) -> list[Entry]:
-        """The ledger with the input files planned into waves, as it now stands in the lake.
+        """Plan the input files into waves, write the ledger and return it.
 
         Raises:
             UserError: the corpus was read with other settings, or a file has changed since.
-            JobFailed: another run is at work on the corpus; the ledger lacks a counted wave.
+            JobFailed: another run is working on the corpus; the ledger lacks a counted wave.
         """
-        # Before the ledger, in which every wave is planned before it is counted.
+        # Read before the ledger, since every wave is planned there before it is counted.
         last_counted = self.lake.transaction_version("amod_counts", self.app)
 
         def planned(ledger: list[Entry]) -> list[Entry]:
@@ -123,25 +123,25 @@ class Corpus:
         return self._update_ledger(planned)
 
     def _check_ledger(self, ledger: Sequence[Entry], last_counted: int | None) -> None:
-        """Refuse a ledger of other settings, or without the wave `last_counted`."""
+        """Raise if the ledger has other settings or lacks the wave `last_counted`."""
         if ledger and self.lake.transaction_version("amod_files", self.app) is None:
             if difference := self._difference():
                 raise UserError(
-                    f"corpus {self.name!r} was read with other settings{difference}; "
-                    "give another corpus= name, or restart=true to read everything anew"
+                    f"corpus {self.name!r} was read with other settings{difference}; give another "
+                    "corpus= name, or restart=true to read everything again"
                 )
             raise JobFailed(
-                f"another extraction is beginning corpus {self.name!r} anew (restart=true), or was "
+                f"another extraction is restarting corpus {self.name!r} (restart=true), or was "
                 "stopped; run the same command again once it has ended, or with restart=true"
             )
         if last_counted is not None and all(entry.wave < last_counted for entry in ledger):
             raise JobFailed(
                 f"amod_counts has wave {last_counted + 1} of corpus {self.name!r}, whose files are "
-                "not in amod_files; give restart=true to read everything anew"
+                "not in amod_files; give restart=true to read everything again"
             )
 
     def _difference(self) -> str:
-        """How the settings differ from those that the corpus was read with."""
+        """The differences from the settings that the corpus was read with, as text."""
         for commit in self.lake.history("amod_files"):
             if commit.metadata.get("corpus") == self.name:
                 then = json.loads(commit.metadata.get("settings", "{}"))
@@ -155,7 +155,7 @@ class Corpus:
         return ""
 
     def ledger(self) -> list[Entry]:
-        """The files of the corpus as the lake now has them, by wave and path."""
+        """The entries of the corpus in ``amod_files``, sorted by wave and path."""
         rows = self.rows("amod_files", {"corpus": self.name})
         for row in rows:
             del row["corpus"]
@@ -163,13 +163,13 @@ class Corpus:
         return sorted(entries, key=lambda entry: (entry.wave, entry.path))
 
     def record(self, outcomes: Sequence[Entry]) -> None:
-        """Put the outcomes of a wave into the ledger; what other runs have written there stays."""
+        """Write the outcomes of a wave to the ledger, and keep the entries of other runs."""
         self._update_ledger(lambda ledger: plan.updated_ledger(ledger, outcomes))
 
     def _update_ledger(self, change: Callable[[list[Entry]], list[Entry]]) -> list[Entry]:
-        """Replace the ledger by what `change` makes of it; that is returned.
+        """Replace the ledger with the result of `change` and return it.
 
-        Where another run has written it in the meantime, `change` is asked again.
+        If another run has written the ledger in the meantime, `change` is called again.
         """
         for _ in range(_ATTEMPTS):
             version = self.lake.version("amod_files")
@@ -184,18 +184,18 @@ class Corpus:
             ):
                 return changed
         raise JobFailed(
-            f"other extractions of corpus {self.name!r} are at work; "
-            "run the same command again once they have ended"
+            f"other extractions of corpus {self.name!r} are running; run the same command again "
+            "once they have ended"
         )
 
     def _write_ledger(self, ledger: Sequence[Entry], base: int, number: int) -> bool:
-        """Replace the ledger of version `base`; whether no other run was first."""
+        """Replace version `base` of the ledger; return False if another run wrote it first."""
         schema = declaration("amod_files").schema.remove_metadata()
         columns = {
             name: [getattr(entry, name, self.name) for entry in ledger] for name in schema.names
         }
         rows = pa.Table.from_pydict(columns, schema=schema)
-        # The number marks whose ledger it is, and what tables that are derived from it stand for.
+        # The number identifies this ledger and the tables derived from it.
         commit = self.commit(ledger, number)
         try:
             written = arrow.replace(
@@ -206,11 +206,11 @@ class Corpus:
         return not written.skipped
 
     def empty(self) -> None:
-        """Empty the corpus's partitions; the application id of later commits is a new one."""
+        """Empty the corpus's partitions; later commits get a new application id."""
         number = self._restart_number + 1
         log.info("restart=true: forgetting what was read of %s", self.name)
         for name in EMPTIED_BY_RESTART:
-            # The counts in any case, for the number of the restart.
+            # Always replace the counts: their commit has the number of the restart.
             if name == "amod_counts" or self.lake.exists(name):
                 emptied = arrow.replace(
                     self.root,
@@ -230,14 +230,14 @@ class Corpus:
         self.app = self._app()
 
     def rows(self, table: str, partition: Mapping[str, str]) -> list[dict[str, Any]]:
-        """The rows of a partition of a table of few rows, if there is one, without Spark."""
+        """The rows of a partition of a small table, without Spark; none if the table is missing."""
         if not self.lake.exists(table):
             return []
         where = [(name, "=", value) for name, value in partition.items()]
         return list(arrow.read(self.root, table, where=where).to_pylist())
 
     def row_count(self, table: str) -> int:
-        """The corpus's rows in a table, from the statistics of its log; 0 where there is none."""
+        """The number of the corpus's rows in a table, from its log; 0 if the table is missing."""
         if not self.lake.exists(table):
             return 0
         files = arrow.files(self.root, table)

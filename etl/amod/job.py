@@ -1,10 +1,9 @@
-"""The extraction job: input files to ``amod_counts`` wave by wave, then pairs and association.
+"""The extraction job: count input files into ``amod_counts``, then derive pairs and association.
 
-What a wave does: tasks turn its files into staged rows (`etl.amod.tasks`); their sums become
-visible in one commit of each table, the counts last; the ledger is brought up to date; the staged
-rows are deleted. Killed anywhere, the job run again with the same command goes on with the first
-wave that the ledger does not show as read, and every commit carries an application transaction, so
-that a repeated one changes nothing.
+In each wave, tasks turn the files into staged rows (`etl.amod.tasks`); the sums become visible in
+one commit per table, the counts last; the ledger is updated; the staged rows are deleted. If the
+job is killed, the same command continues with the first wave that the ledger does not show as read.
+Every commit carries an application transaction, so a repeated commit changes nothing.
 """
 
 from __future__ import annotations
@@ -41,18 +40,18 @@ log = logging.getLogger("adnominal")
 
 
 def extract(settings: Settings) -> None:
-    """Adjective–noun pairs from Wikipedia XML, DepCC, CoNLL-U, text, JSON lines, Parquet, WET.
+    """Count adjective–noun pairs in Wikipedia XML, DepCC, CoNLL-U, text, JSON lines, Parquet, WET.
 
     Reads every file of input=, counts the pairs (an adjective with the relation amod, and the noun
     it modifies) and writes the tables amod_files, amod_counts, amod_pairs, amod_association and
     amod_by_adjective of the lake; with examples=N also amod_examples, with keep_text=true also
-    sentences. Run again after a kill, it goes on where it stopped; run again with further files,
+    sentences. After a kill, the same command continues where the job stopped; with further files,
     it adds them.
     """
     files = list_inputs(settings.input)
     settings = reading.with_parser(settings, files)
     if settings.pairs is not None:
-        from etl.amod import listed  # which builds on this module
+        from etl.amod import listed  # imports this module
 
         listed.count_list(settings, files)
         return
@@ -61,10 +60,10 @@ def extract(settings: Settings) -> None:
 
 
 def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
-    """The engine, once input, parser and kernel have been found fit for the settings.
+    """Check input, parser and kernel, and start the engine.
 
     Raises:
-        UserError: something that the settings need is not here, or does not go with them.
+        UserError: something that the settings need is missing or does not fit them.
     """
     is_raw = settings.source in RAW
     is_parsed_here = is_raw and not settings.adjacent
@@ -73,7 +72,7 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
     if is_parsed_here:
         check_parser(settings.text_parser, settings.parser_model)
     elif not settings.adjacent:
-        PairCounter("conllu", settings.rules, settings.kernel)  # says what is wrong with kernel=
+        PairCounter("conllu", settings.rules, settings.kernel)  # raises if kernel= is not available
     by_sparknlp = is_parsed_here and settings.text_parser == "sparknlp"
     engine = start(
         f"extract_amod {settings.name}",
@@ -81,7 +80,7 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
         needs_jvm="parser=sparknlp" if by_sparknlp else None,
     )
     if is_parsed_here:
-        # Spark NLP's jar, now it can be asked.
+        # Spark NLP's jar can be checked only now.
         check_parser(settings.text_parser, settings.parser_model)
     elif not settings.adjacent:
         _check_kernel(engine, settings)
@@ -89,7 +88,7 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
 
 
 def _check_kernel(engine: Engine, settings: Settings) -> None:
-    """Refuse to count on a cluster, and warn of counting here, without the compiled kernel."""
+    """Without the compiled kernel, refuse to count on a cluster and warn on one machine."""
     if settings.kernel == "reference" or "compiled" in available():
         return
     if engine.is_cluster:
@@ -97,11 +96,13 @@ def _check_kernel(engine: Engine, settings: Settings) -> None:
             f"{NO_COMPILER} before the packages are sent to the cluster, or give kernel=reference "
             "(the same counts, many times slower)"
         )
-    log.warning("%s; until then the reference counts, many times slower", NO_COMPILER)
+    log.warning(
+        "%s; until then the reference implementation counts, many times slower", NO_COMPILER
+    )
 
 
 class Extraction:
-    """The job on one corpus; `run` does what is left to do.
+    """The job on one corpus; `run` does what remains to be done.
 
     Raises:
         UserError: a file or setting changed since the corpus was first read.
@@ -114,14 +115,14 @@ class Extraction:
         self.lake = Lake(engine.spark, settings.lake)
         self.corpus = Corpus(self.lake, settings)
         self.bases: dict[str, int] = {}
-        self.counts_version: int | None = None  # that this run's last counts have made
+        self.counts_version: int | None = None  # the version of this run's last counts
 
     def run(self, files: Sequence[InputFile]) -> None:
-        """Plan, read what is not yet read, derive pairs and association, report."""
+        """Plan the waves, read the unread ones, derive pairs and association, and report."""
         started = time.monotonic()
         ledger = self.corpus.planned_entries(files)
         waves = plan.pending(ledger)
-        # A job that was killed after a wave's last commit has left what it had staged.
+        # A job that was killed after a wave's last commit has left staged rows.
         self.corpus.staging.forget_all_but({number for number, _ in waves})
         if not waves:
             log.info("every file of the input has been read before; nothing new to count")
@@ -129,7 +130,7 @@ class Extraction:
             self._wave(number, entries, f"wave {number + 1} of {waves[-1][0] + 1}")
             self.corpus.staging.forget(number)
         self.bases = self.corpus.bases()
-        # The number before the ledger and the counts: they have at least what it stands for.
+        # Read the number before the ledger and the counts, which then have at least its content.
         state = self.lake.transaction_version("amod_files", self.corpus.app) or 0
         ledger = self.corpus.ledger()
         distinct = self._derive(ledger, state)
@@ -148,7 +149,7 @@ class Extraction:
         try:
             outcomes = self._read_wave(number, entries, label)
         except (PySparkException, OSError):
-            # Another run deletes what is staged once it has read the wave, or begins anew.
+            # Another run deletes the staged rows once it has read the wave or restarted the corpus.
             self.corpus.refuse_restarted()
             if not self._is_read_elsewhere(number, label):
                 raise
@@ -156,19 +157,19 @@ class Extraction:
             self.corpus.record(outcomes)
 
     def _is_read_elsewhere(self, number: int, label: str) -> bool:
-        """Whether another run of the corpus has read a wave in the meantime."""
+        """Whether another run has read the wave in the meantime."""
         is_read = bool(plan.read_in(self.corpus.ledger(), number))
         if is_read:
             log.info("%s: another run has read it in the meantime", label)
         return is_read
 
     def _read_wave(self, number: int, entries: Sequence[Entry], label: str) -> list[Entry]:
-        """Read and commit one wave; its files with their outcomes, or none if read elsewhere."""
+        """Read and commit one wave; return its files' outcomes, or none if another run read it."""
         started = time.monotonic()
         staged_rows = self._staged_rows_of_wave(number, entries, label)
         outcomes, statements, good_rows = self._outcomes(entries, staged_rows)
-        # Another run of the same corpus deletes what is staged of a wave after it has written the
-        # wave's outcomes into the ledger: if they are not there now, all staged rows were read.
+        # Another run of the same corpus deletes a wave's staged rows after it has written the
+        # outcomes to the ledger: if these are still missing, all staged rows were read.
         if self._is_read_elsewhere(number, label):
             return []
         pair_count = sum(entry.pairs for entry in outcomes if entry.status == DONE)
@@ -195,10 +196,12 @@ class Extraction:
         return outcomes
 
     def _staged_rows_of_wave(self, number: int, entries: Sequence[Entry], label: str) -> DataFrame:
-        """The staged rows of a wave: those of an attempt that was stopped later, or read now."""
+        """The staged rows of a wave, from an earlier attempt or read now."""
         staged = self.corpus.staging.complete(number)
         if staged is not None:
-            log.info("%s: going on from what was read before the job was stopped", label)
+            log.info(
+                "%s: continuing from the rows that were read before the job was stopped", label
+            )
             return staged
         with self.engine.watch(label, sum(entry.bytes for entry in entries)):
             return self.corpus.staging.write(number, self._staged_rows(entries))
@@ -209,7 +212,7 @@ class Extraction:
     def _outcomes(
         self, entries: Sequence[Entry], staged_rows: DataFrame
     ) -> tuple[list[Entry], dict[int, list[Any]], DataFrame]:
-        """The files with their outcomes, what tasks said of each, and the rows of those read."""
+        """The files with their outcomes, the statements of tasks, and the rows of good files."""
         statements = grouped_by_file(results.statements(staged_rows).collect())
         outcomes = [
             outcome_of(entry, statements.get(file, []), self.settings)
@@ -222,9 +225,9 @@ class Extraction:
     def _commit_wave(
         self, rows: DataFrame, pair_count: int, number: int, commit: Mapping[str, Any]
     ) -> int:
-        """Write the `pair_count` pairs of a wave's good files, and what else they gave.
+        """Write the `pair_count` pairs of a wave's good files, and their other rows.
 
-        Returns how many repeated texts were left out.
+        Returns the number of repeated texts that were dropped.
         """
         settings = self.settings
         pairs = results.kind(rows, "pair")
@@ -252,7 +255,7 @@ class Extraction:
         return repeats
 
     def _commit_digests(self, rows: DataFrame, number: int, commit: Mapping[str, Any]) -> DataFrame:
-        """Write the digests of texts that no earlier wave counted; they are returned."""
+        """Write and return the digests of texts that no earlier wave counted."""
         wave = F.col("wave")
         earlier_digests = None
         if self.lake.exists("amod_seen"):
@@ -264,7 +267,7 @@ class Extraction:
         return self._read("amod_seen").where(wave == number)
 
     def _commit_examples(self, rows: DataFrame, commit: Mapping[str, Any]) -> None:
-        """Draw the examples of each pair anew from those of earlier waves and of this one."""
+        """Draw the examples of each pair again, from those of earlier waves and of this one."""
         candidates = results.kind(rows, "example").select(
             "adjective", "noun", F.col("text").alias("sentence"), "document"
         )
@@ -283,7 +286,7 @@ class Extraction:
         self._replace("relation_pairs", summed, allow_empty=True, **commit)
 
     def _commit_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
-        """Add a wave's counts to those of the corpus's earlier waves (exactly once)."""
+        """Add a wave's dropped counts to those of earlier waves (exactly once)."""
         earlier = {
             (row["table"], row["reason"]): (row["count"], row["sample"]) for row in self._left_out()
         }
@@ -291,7 +294,7 @@ class Extraction:
         self._replace_left_out(sum_of_tallies(left_out, earlier), commit)
 
     def _replace_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
-        """Put counts in the place of all that ``dropped`` holds of the job."""
+        """Replace the job's rows in ``dropped``."""
         rows = [
             {"job": self.corpus.job, "table": table, "reason": reason, "count": n, "sample": sample}
             for (table, reason), (n, sample) in sorted(left_out.items())
@@ -306,20 +309,20 @@ class Extraction:
         )
 
     def _lines_of_left_out(self) -> list[str]:
-        """What was left out as lines of the summary, the most frequent first."""
+        """Summary lines of the dropped rows by reason, the most frequent first."""
         return [
             f"  {row['reason']:<28}{row['count']:>15_} left out"
             for row in sorted(self._left_out(), key=lambda row: -row["count"])
         ]
 
     def _left_out(self) -> list[dict[str, Any]]:
-        """The rows of ``dropped`` that the job has written."""
+        """The job's rows in ``dropped``."""
         return self.corpus.rows("dropped", {"job": self.corpus.job})
 
     def _read(self, table: str) -> DataFrame:
         return self.lake.read(table, where=self.corpus.partition)
 
-    # With the bases: nothing is added to what another run has begun anew.
+    # Writes use the bases, so that nothing is added after another run has restarted the corpus.
 
     def _append(self, table: str, rows: DataFrame | Blocks, **commit: Any) -> Commit:
         return self.lake.append(table, rows, base=self.bases[table], **commit)
@@ -331,9 +334,9 @@ class Extraction:
     # ------------------------------------------------------------------------ what follows them
 
     def _derive(self, ledger: Sequence[Entry], state: int) -> int:
-        """Bring pairs and association up to date with the counts; how many distinct pairs.
+        """Update pairs and association from the counts; return the number of distinct pairs.
 
-        `state` is the number of the ledger, which tells which waves are in the counts.
+        `state` is the number of the ledger and thus of the waves in the counts.
         """
         if not sum(entry.pairs for entry in ledger if entry.status == DONE):
             return 0
@@ -343,8 +346,8 @@ class Extraction:
         waves = {entry.wave for entry in read_files if entry.pairs}
         counts = self.lake.files("amod_counts", self.corpus.partition)
         if len(waves) == 1 and self.lake.version("amod_counts") == self.counts_version:
-            # What one wave has counted are the pairs, noun by noun in one file each; no other run
-            # has added to them.
+            # The counts of a single wave are the pairs, with each noun in one file, and no other
+            # run has added to them.
             pair_rows = results.copied_from(counts, "amod_pairs", corpus=corpus)
         else:
             parts = parts_for(self.corpus.row_count("amod_counts"))
@@ -365,7 +368,7 @@ class Extraction:
         return distinct or self.corpus.row_count("amod_association")
 
     def _derive_relations(self, commit: Mapping[str, Any]) -> None:
-        """Measure the further relations, where that is asked for or was before."""
+        """Measure the further relations, if that is requested or was before."""
         if not self.settings.further_relations:
             return
         name = relation_association.TABLE
@@ -375,7 +378,7 @@ class Extraction:
             self._replace(name, rows, allow_empty=True, **commit)
 
     def _propose_novel(self) -> None:
-        """Propose the pairs of novel=; without it, renew the counts of those of an earlier run."""
+        """Propose the pairs of novel=; without it, update the counts of earlier proposals."""
         settings = self.settings
         if not settings.novel:
             novel.renew(settings.lake, settings.name, self.corpus.job)
@@ -389,7 +392,7 @@ class Extraction:
     def _report(
         self, ledger: Sequence[Entry], read_paths: set[str], distinct_pairs: int, seconds: float
     ) -> None:
-        """Print the summary of the corpus; raise for files that failed and for want of pairs."""
+        """Print the summary of the corpus; raise if files failed or there are no pairs."""
         read_files = [entry for entry in ledger if entry.status == DONE]
         failed_files = [entry for entry in ledger if entry.status == FAILED]
         newly_read = [entry for entry in read_files if entry.path in read_paths]

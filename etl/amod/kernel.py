@@ -1,7 +1,7 @@
-"""Counting adjective–noun pairs in blocks of parsed rows: the face of the extraction kernel.
+"""Count adjective–noun pairs in blocks of parsed rows: the interface of the extraction kernel.
 
-The compiled kernel is built by ``setup.py`` where there is a C compiler. `etl.amod.reference`
-defines what it counts, and serves on one machine where it was not built: many times slower.
+``setup.py`` builds the compiled kernel if there is a C compiler. `etl.amod.reference` defines what
+it counts, and replaces it on a machine where it was not built, many times slower.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_COMPILER = (
 
 PAIRS = pa.schema([("adjective", pa.string()), ("noun", pa.string()), ("count", pa.int64())])
 BUCKETS = 256
-"""Pairs are drained by the lowest byte of their noun's CRC-32, which is their bucket."""
+"""The number of buckets; the bucket of a pair is the lowest byte of its noun's CRC-32."""
 
 
 def bucket_of(noun: str) -> int:
@@ -40,9 +40,9 @@ def bucket_of(noun: str) -> int:
 
 
 def pairs_in(count: int, buffers: Sequence[bytes]) -> pa.RecordBatch:
-    """`count` pairs (schema `PAIRS`) in the buffers that a compiled counter fills.
+    """`count` pairs (schema `PAIRS`) from the buffers that a compiled counter fills.
 
-    These are offsets and letters of the adjectives, the same of the nouns, and the counts.
+    The buffers are offsets and letters of the adjectives, the same of the nouns, and the counts.
     """
     adjective, letters, noun, noun_letters, counts = (pa.py_buffer(buffer) for buffer in buffers)
     return pa.RecordBatch.from_arrays(
@@ -56,7 +56,7 @@ def pairs_in(count: int, buffers: Sequence[bytes]) -> pa.RecordBatch:
 
 
 def compiled(name: str) -> ModuleType | None:
-    """A compiled module of this package; None where it was not built."""
+    """A compiled module of this package; None if it was not built."""
     try:
         return importlib.import_module(f"etl.amod.{name}")
     except ImportError:
@@ -64,7 +64,7 @@ def compiled(name: str) -> ModuleType | None:
 
 
 def available() -> tuple[str, ...]:
-    """The implementations that work here, the faster first."""
+    """The available implementations, the fastest first."""
     return ("compiled", "reference") if compiled("_kernel") is not None else ("reference",)
 
 
@@ -73,10 +73,10 @@ class PairCounter:
 
     dialect         a name in `etl.corpora.dialects.DIALECTS`
     rules           which relations are pairs, and which words stand for them
-    implementation  "compiled", "reference", or "auto": compiled where it was built
+    implementation  "compiled", "reference", or "auto": compiled if it was built
 
-    Line numbers in `stats` count from the first block fed. Raises `UserError` for "compiled" where
-    it was not built.
+    Line numbers in `stats` count from the first block fed. Raises `UserError` for "compiled" if it
+    was not built.
     """
 
     def __init__(self, dialect: str, rules: ReadingRules, implementation: str = "auto") -> None:
@@ -87,7 +87,7 @@ class PairCounter:
             self._counter = _Compiled(module, DIALECTS[dialect], rules)
         elif implementation == "compiled":
             raise UserError(
-                f"kernel=compiled: {NO_COMPILER}, or take kernel=reference (the same counts, many "
+                f"kernel=compiled: {NO_COMPILER}, or give kernel=reference (the same counts, many "
                 "times slower)"
             )
         else:
@@ -100,7 +100,7 @@ class PairCounter:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the pairs hold."""
+        """The memory of the pairs in bytes."""
         return self._counter.nbytes
 
     def drain(self) -> pa.RecordBatch:
@@ -111,14 +111,14 @@ class PairCounter:
         return self._counter.drain()[0]
 
     def drain_buckets(self) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """As `drain`, the pairs of each bucket that has any, with its number."""
+        """Like `drain`, but yields the pairs of each non-empty bucket with its number."""
         pairs, ends = self._counter.drain()
         for bucket, (start, end) in enumerate(pairwise([0, *ends])):
             if end > start:
                 yield bucket, pairs.slice(start, end - start)
 
     def stats(self) -> Stats:
-        """What was read so far, drained or not (a copy)."""
+        """A copy of the statistics of everything read so far, drained or not."""
         return self._counter.stats()
 
 
@@ -160,7 +160,7 @@ class _Compiled:
 
 
 class _Reference:
-    """The definition of the counts, as an implementation of them."""
+    """The reference implementation of the counts."""
 
     def __init__(self, dialect: Dialect, rules: ReadingRules) -> None:
         self._dialect, self._rules = dialect, rules

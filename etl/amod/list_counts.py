@@ -1,4 +1,4 @@
-"""The table ``listed_counts``: the rows of a corpus, and one of its lists replaced."""
+"""Read and replace lists of pairs in the table ``listed_counts``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE = "listed_counts"
 
 
 def rows_of_corpus(root: str, corpus: str) -> list[dict[str, Any]]:
-    """The rows of all lists of a corpus; none where the table is not there."""
+    """The rows of all lists of a corpus; none if the table is missing."""
     if arrow.version(root, TABLE) is None:
         return []
     rows: list[dict[str, Any]] = arrow.read(
@@ -33,8 +33,8 @@ def replace_list(
 ) -> None:
     """Make the pairs of `counts` the list `name` of a corpus, with their counts in `column`.
 
-    Other lists stay, and so does what was counted the other way of the same pairs: `column` is
-    ``amod`` or ``adjacent``. `commit` is that of `etl.lake.arrow.replace`.
+    `column` is ``amod`` or ``adjacent``. Other lists and the other column of the same pairs stay.
+    `commit` has the keyword arguments of `etl.lake.arrow.replace`.
     """
     rows, earlier = [], {}
     for row in rows_of_corpus(root, corpus):

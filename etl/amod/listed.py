@@ -1,9 +1,9 @@
-"""Counting the pairs of a list in a corpus: zero counts included, nothing else kept.
+"""Count the pairs of a list in a corpus, including zero counts, and nothing else.
 
-The files are read in waves as for any extraction; what a wave has found of the list is staged, and
-a run that was killed goes on with the waves not yet staged. The sums then replace the list's rows
-in ``listed_counts`` in one commit, and the counts of what was left out those in ``dropped``. No
-ledger is kept: a count is of the files named, all of them.
+The files are read in waves as in any extraction; the counts of a wave are staged, and a run that
+was killed continues with the waves that are not yet staged. The sums then replace the list's rows
+in ``listed_counts`` in one commit, and the counts of dropped input those in ``dropped``. There is
+no ledger: a count covers all files of ``input=``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from etl.lake.tables import TABLES
 
 Pairs = Sequence[tuple[str, str]]
 
-MOST_PAIRS = 10_000_000  # some 2 GB with their counts, in each worker
+MOST_PAIRS = 10_000_000  # about 2 GB with their counts, in each worker
 
 _TEXT_LINE = re.compile(rb"^(?:# text =|>>>>>\t)(.*)$", re.MULTILINE)
 
@@ -56,7 +56,7 @@ log = logging.getLogger("adnominal")
 
 
 def count_list(settings: Settings, files: Sequence[InputFile]) -> None:
-    """Count the pairs of ``pairs=`` in `files`; the job where that is given.
+    """Count the pairs of ``pairs=`` in `files`: the job if that setting is given.
 
     Raises:
         UserError: the list cannot be read, or has members that adjacent=true cannot count.
@@ -72,9 +72,9 @@ def count_list(settings: Settings, files: Sequence[InputFile]) -> None:
 
 
 def read_list(settings: Settings) -> list[tuple[str, str]]:
-    """The pairs that ``pairs=`` names, each once, sorted; lower-cased if so ruled.
+    """The distinct pairs of ``pairs=``, sorted, in lower case if the rules require it.
 
-    Those to be counted in plain text are in Unicode normal form C, as its documents are.
+    For plain text they are in Unicode normal form C, like its documents.
 
     Raises:
         UserError: no such file or table; a line without two columns; no pair, or too many.
@@ -85,7 +85,7 @@ def read_list(settings: Settings) -> list[tuple[str, str]]:
     else:
         members = _from_file(Path(name))
         if settings.where:
-            raise UserError(f"where= goes with a table of the lake; pairs={name} is a file")
+            raise UserError(f"where= needs a table of the lake; pairs={name} is a file")
     if settings.source in RAW:
         members = [(normal_form(adjective), normal_form(noun)) for adjective, noun in members]
     if settings.lowercase:
@@ -119,7 +119,7 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
                 if len(words) < 2 or not words[0] or not words[1]:
                     raise UserError(
                         f"pairs={path}, line {number}: got {chr(9).join(row)!r}; expected an "
-                        "adjective and a noun parted by a tab"
+                        "adjective and a noun separated by a tab"
                     )
                 pairs.append((words[0], words[1]))
     except OSError as error:
@@ -135,7 +135,7 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
 
 
 def only_listed(batches: Iterable[pa.RecordBatch], pairs: Pairs) -> Iterator[pa.RecordBatch]:
-    """Staged rows with the pairs of the list alone, one a row."""
+    """Staged rows with only the pairs of the list, one pair per row."""
     listed_keys = pa.array([f"{adjective}\0{noun}" for adjective, noun in pairs])
     for batch in batches:
         is_pair = pc.is_in(batch.column("kind"), pa.array(["pair", "pairs"]))
@@ -161,7 +161,7 @@ def only_listed(batches: Iterable[pa.RecordBatch], pairs: Pairs) -> Iterator[pa.
 def count_neighbours(
     units: Iterable[FileUnit], settings: Settings, pairs: Pairs
 ) -> Iterator[pa.RecordBatch]:
-    """Units to staged rows: the pairs of the list that are neighbours in the text, statistics."""
+    """Count the listed pairs that are neighbours in the text; yield staged rows."""
     for file, unit in units:
         counter = adjacent.AdjacentCounter(pairs, settings.rules.lowercase)
         rows = Rows()
@@ -194,7 +194,7 @@ def _count_documents(
     is_filtered = settings.language is not None or settings.min_characters > 0
 
     def uncounted(events: Iterable[Event | Texts]) -> Iterator[Event | Texts]:
-        """`events` without the rows that are counted as they stand."""
+        """`events` without the rows that are counted directly."""
         for event in events:
             if isinstance(event, Texts):
                 event, faults = columnar.valid_rows(event)
@@ -215,7 +215,7 @@ def _count_documents(
 
 
 def _sentence_texts(unit: Unit, settings: Settings) -> Iterator[str]:
-    """What stands behind ``# text =`` (in the flat layout ``>>>>>``): the sentences as written."""
+    """The sentences as written: the text after ``# text =`` (``>>>>>`` in the flat layout)."""
     with tasks.parsed_blocks(unit, settings.source) as (_, blocks):
         for block in blocks:
             for line in _TEXT_LINE.finditer(block):
@@ -226,21 +226,21 @@ def _sentence_texts(unit: Unit, settings: Settings) -> Iterator[str]:
 
 
 class Listing(Extraction):
-    """A count of one list in one corpus; `run` does what is left to do."""
+    """A count of one list in one corpus; `run` does what remains to be done."""
 
     def __init__(self, engine: object, settings: Settings, pairs: Pairs) -> None:
         super().__init__(engine, settings)  # type: ignore[arg-type]
         self.pairs = pairs
         self.list_name = settings.list_name or Path(str(settings.pairs)).stem
-        # Each way of counting a list stands beside the other, and so does what each leaves out.
+        # The two ways of counting a list have separate counts and separate drops.
         way = "adjacent" if settings.adjacent else "amod"
         self.corpus.job = f"{self.corpus.job}/{self.list_name}/{way}"
 
     def run(self, files: Sequence[InputFile]) -> None:
-        """Count, replace the list's rows, report; raise for files that failed.
+        """Count, replace the list's rows and report.
 
         Raises:
-            JobFailed: files failed; where all did, nothing is replaced.
+            JobFailed: files failed; if all did, nothing is replaced.
         """
         started = time.monotonic()
         settings = self.settings
@@ -262,7 +262,7 @@ class Listing(Extraction):
             counts += wave_counts
             left_out = sum_of_tallies(left_out, wave_left_out)
         if all(entry.status == FAILED for entry in ledger):
-            # Zeros in the place of what an earlier run has counted would be no counts at all.
+            # Zeros must not replace the counts of an earlier run if nothing was read.
             self.corpus.staging.forget_all()
             plan.refuse_failed(ledger, "not listed here")
         of_list = {pair: counts[pair] for pair in self.pairs}
@@ -270,7 +270,7 @@ class Listing(Extraction):
         replace_list(
             settings.lake, settings.name, self.list_name, of_list, column, base=base, **self._commit
         )
-        # Replaced whole, as the counts are: a run that was killed before this does both again.
+        # Replaced as a whole, like the counts: a run that was killed before this repeats both.
         if left_out or self._left_out():
             self._replace_left_out(left_out, self._commit)
         self.corpus.staging.forget_all()
@@ -279,7 +279,7 @@ class Listing(Extraction):
     def _count_wave(
         self, number: int, entries: Sequence[Entry], waves: int
     ) -> tuple[list[Entry], Counter[tuple[str, str]], Tallies]:
-        """The files of a wave with their outcomes; its counts; what was left out of it."""
+        """The outcomes of a wave's files, its counts, and its dropped input."""
         label = f"wave {number + 1} of {waves}"
         staged_rows = self._staged_rows_of_wave(number, entries, label)
         outcomes, statements, good_rows = self._outcomes(entries, staged_rows)

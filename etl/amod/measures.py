@@ -1,8 +1,8 @@
-"""Measures of association of pairs by their counts.
+"""Measures of association of pairs, computed from counts.
 
 PMI is in bits (the PLANE paper's appendix A leaves the base open; its cut-off of 15 fits base 2),
-NPMI is Bouma's (2009) normalisation, logDice Rychlý's (2008). Of a pair, c is its count, a and n
-are those of its adjective and its noun, and N is that of all pairs of the corpus.
+NPMI is Bouma's (2009) normalisation, logDice Rychlý's (2008). Here c is the count of a pair, a and
+n are the counts of its adjective and its noun, and N is the count of all pairs of the corpus.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Counts: TypeAlias = npt.NDArray[np.int64]
-    Total: TypeAlias = int | Counts  # of one corpus, or for each pair that of its corpus
+    Total: TypeAlias = int | Counts  # of one corpus, or of the corpus of each pair
     Values: TypeAlias = npt.NDArray[np.float64]
 
 
 def pmi(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total) -> Values:
-    """log2(c N / (a n)), in bits, of a pair, its adjective, its noun and all pairs."""
+    """Pointwise mutual information log2(c N / (a n)), in bits."""
     bits: Values = np.log2(
         count / (adjective_count.astype(np.float64) * noun_count.astype(np.float64)) * total
     )
@@ -29,7 +29,7 @@ def pmi(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total
 
 
 def npmi(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total) -> Values:
-    """PMI / -log2(c / N); 1, its limit, where the pair is the whole corpus."""
+    """PMI / -log2(c / N); its limit 1 if the pair is the whole corpus."""
     return _normalised_pmi(pmi(count, adjective_count, noun_count, total), count, total)
 
 
@@ -39,7 +39,7 @@ def _normalised_pmi(bits: Values, count: Counts, total: Total) -> Values:
 
 
 def log_dice(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total) -> Values:
-    """14 + log2(2 c / (a + n)), whatever N is."""
+    """14 + log2(2 c / (a + n)), independent of N."""
     values: Values = 14 + np.log2(2 * count / (adjective_count + noun_count))
     return values
 
@@ -49,7 +49,7 @@ MEASURES: Mapping[str, Callable[[Counts, Counts, Counts, Total], Values]] = {
     "npmi": npmi,
     "log_dice": log_dice,
 }
-"""By the name of their column in ``amod_association``."""
+"""The measures by the name of their column in ``amod_association``."""
 
 
 def measures(

@@ -1,8 +1,8 @@
-"""Pairs of frequent members that a corpus does not have: candidates for studies of novel phrases.
+"""Pairs of frequent words that a corpus does not have: candidates for studies of novel phrases.
 
-Both members occur in at least `least` pairs of the corpus, never together. Candidates are drawn
-from strata, the decades of both members' counts (100 to 999 with 1,000 to 9,999, and so on), as
-evenly as these allow, so that frequent members do not fill the list alone. The draw is seeded, and
+Both words occur in at least `min_count` pairs of the corpus, but never together. Candidates are
+drawn as evenly as possible from strata, the powers of ten of both words' counts (100 to 999 with
+1,000 to 9,999, and so on), so that frequent words do not fill the list. The draw is seeded, and
 memory depends on the words and on the size of the draw, not on the number of pairs.
 """
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 LIST = "novel"
-_ROUNDS = 20  # of drawing anew where what was drawn occurs
+_ROUNDS = 20  # of drawing again to replace pairs that occur
 
 log = logging.getLogger("adnominal")
 
 
 def propose(root: str, corpus: str, count: int, min_count: int, seed: int) -> list[tuple[str, str]]:
-    """`count` pairs that ``amod_pairs`` of `corpus` does not have, or as many as there are.
+    """`count` pairs that are not in ``amod_pairs`` of `corpus`, or fewer if there are not enough.
 
     Raises:
-        JobFailed: no pair of such members is missing.
+        JobFailed: all pairs of such words occur.
     """
     adjectives, nouns = (_decades(root, corpus, name, min_count) for name in ("adjective", "noun"))
     pairs_by_stratum: dict[tuple[int, int], list[tuple[str, str]]] = {}
     strata = [(a, n) for a in sorted(adjectives) for n in sorted(nouns)]
     share = -(-count // max(1, len(strata)))
-    # More than an even share, since small strata give less.
+    # Twice an even share, since small strata give less.
     missing_counts = dict.fromkeys(strata, 2 * share)
     for round_number in range(_ROUNDS):
         candidates = {
@@ -68,21 +68,21 @@ def propose(root: str, corpus: str, count: int, min_count: int, seed: int) -> li
     ]
     if not rows:
         raise JobFailed(
-            f"novel={count}: corpus {corpus!r} has no pair of members with {min_count} pairs each "
-            "that does not occur; give a lower novel_least="
+            f"novel={count}: every pair of words with {min_count} pairs each occurs in corpus "
+            f"{corpus!r}; give a lower novel_least="
         )
     if len(rows) < count:
-        log.warning("novel=%d: only %d pairs of such members do not occur", count, len(rows))
+        log.warning("novel=%d: only %d pairs of such words do not occur", count, len(rows))
     return sorted(rows[:count])
 
 
 def write(root: str, corpus: str, pairs: Sequence[tuple[str, str]], job: str) -> None:
-    """Put `pairs` into ``listed_counts`` as the list ``novel``, with amod 0; other lists stay."""
+    """Write `pairs` to ``listed_counts`` as the list ``novel`` with amod 0; other lists stay."""
     _replace(root, corpus, dict.fromkeys(pairs, 0), job)
 
 
 def renew(root: str, corpus: str, job: str) -> None:
-    """Count the pairs of the list ``novel``, if there is one, in ``amod_pairs`` as it now is."""
+    """Update the counts of the list ``novel``, if there is one, from ``amod_pairs``."""
     listed = _listed(root, corpus)
     counts = dict.fromkeys(listed, 0)
     if listed:
@@ -105,19 +105,19 @@ def forget(root: str, corpus: str, job: str) -> None:
 
 
 def _listed(root: str, corpus: str) -> dict[tuple[str, str], int | None]:
-    """The pairs of the list ``novel`` with their amod."""
+    """The pairs of the list ``novel`` with their column amod."""
     rows = rows_of_corpus(root, corpus)
     return {(row["adjective"], row["noun"]): row["amod"] for row in rows if row["list"] == LIST}
 
 
 def _replace(root: str, corpus: str, counts: Mapping[tuple[str, str], int], job: str) -> None:
-    """Make `counts` the list ``novel``, which may be empty."""
+    """Replace the list ``novel`` with `counts`, which may be empty."""
     base = arrow.version(root, TABLE)
     replace_list(root, corpus, LIST, counts, "amod", job=job, base=base, allow_empty=True)
 
 
 def _decades(root: str, corpus: str, column: str, min_count: int) -> dict[int, pa.StringArray]:
-    """The words of a column with `min_count` pairs or more, by the decade of their number."""
+    """The words of a column with at least `min_count` pairs, by the power of ten of their count."""
     sums = pa.table({column: pa.array([], pa.string()), "count": pa.array([], pa.int64())})
     batches = arrow.batches(
         root, "amod_pairs", where=[("corpus", "=", corpus)], columns=[column, "count"]
@@ -154,7 +154,7 @@ def _draw(
 def _occurring(
     root: str, corpus: str, pairs: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], int]:
-    """Those of `pairs` that occur, with their counts."""
+    """The pairs of `pairs` that occur, with their counts."""
     keys = pa.array(["\0".join(pair) for pair in pairs], pa.string())
     occurring: dict[tuple[str, str], int] = {}
     columns = ["adjective", "noun", "count"]

@@ -1,4 +1,4 @@
-"""What became of the files of a wave, and what was left out of them, from what tasks said."""
+"""Outcomes of the files of a wave and their dropped input, from the statements of tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Tallies = dict[tuple[str, str], tuple[int, str | None]]
 
 
 def grouped_by_file(rows: Sequence[Any]) -> dict[int, list[Any]]:
-    """Statements of tasks by the number of their file, in a set order."""
+    """Statements of tasks by the number of their file, in a deterministic order."""
     grouped: dict[int, list[Any]] = {}
     for row in sorted(rows, key=lambda row: (row["file"], row["kind"], row["reason"])):
         grouped.setdefault(row["file"], []).append(row)
@@ -23,10 +23,10 @@ def grouped_by_file(rows: Sequence[Any]) -> dict[int, list[Any]]:
 
 
 def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> Entry:
-    """The ledger's entry of a file that a wave has read, from the statements of its tasks.
+    """The ledger's entry of a file that was read, from the statements of its tasks.
 
-    A file fails where a task says so, where more than max_rejected of its lines are malformed, and
-    where neighbours are counted and a parsed corpus does not hold its sentences as written.
+    A file fails if a task says so, if more than max_rejected of its lines are malformed, or if
+    neighbours are counted and a parsed corpus does not contain its sentences as written.
     """
     stats = {row["reason"]: row["count"] for row in statements if row["kind"] == "stat"}
     rejected_rows = [row for row in statements if row["kind"] == "rejected"]
@@ -43,7 +43,7 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     if faults:
         return plan.failed_entry(outcome, faults[0])
     if bad > settings.max_rejected * stats.get("lines", 0):
-        # A head goes missing when its own line is damaged: of two, that is the cause.
+        # A head goes missing when its own line is damaged, so of two reasons that one is the cause.
         worst = max(rejected_rows, key=lambda row: (row["count"], row["reason"] != "head_missing"))
         return plan.failed_entry(
             outcome,
@@ -55,7 +55,7 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     if settings.adjacent and settings.source in PARSED and not stats.get("lines"):
         return plan.failed_entry(
             outcome,
-            "no sentence as written (a line # text = …; in DepCC's flat layout >>>>> …), in which "
+            "no sentence as written (a line # text = …; in DepCC's flat layout >>>>> …), where "
             "adjacent=true looks for neighbours; count it without adjacent=true",
         )
     return outcome
@@ -64,7 +64,7 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
 def left_out_of(
     outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]], table: str = "amod_counts"
 ) -> Tallies:
-    """What the files of a wave that were read had left out of `table`."""
+    """The input that the good files of a wave dropped from `table`."""
     left_out: Tallies = {}
     for file, entry in enumerate(outcomes):
         for row in statements.get(file, []) if entry.status == DONE else ():
@@ -75,7 +75,7 @@ def left_out_of(
 
 
 def sum_of_tallies(first: Tallies, second: Tallies) -> Tallies:
-    """The sums of two; of samples the first by name, whatever was read first."""
+    """The sums of two tallies; of two samples the first in alphabetical order."""
     total = dict(first)
     for key, (count, sample) in second.items():
         earlier_count, earlier_sample = total.get(key, (0, None))
@@ -85,7 +85,7 @@ def sum_of_tallies(first: Tallies, second: Tallies) -> Tallies:
 
 
 def _sample(entry: Entry, row: Any) -> str:
-    """``path, line 12: text`` (or without a line, where none is known)."""
+    """``path, line 12: text``, without the line if it is not known."""
     first = row["first"]
     line = f", line {first['place']}" if first["place"] < results.NO_PLACE else ""
     return f"{entry.path}{line}: {first['text']}"

@@ -1,8 +1,8 @@
-"""Which files are read in which wave, and what a later run makes of the ledger.
+"""Plan the files into waves and update the ledger.
 
 A wave is the unit of commit and of resume: its files are read by one Spark job whose counts become
-visible in one commit. The plan is written down before any work, so that a killed run goes on with
-the same waves, and new files (another part, next month's dump) become further waves.
+visible in one commit. The plan is stored before any work, so a killed run continues with the same
+waves, and new files (another part, next month's dump) become further waves.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def _size_date(size: int, modified: datetime) -> str:
 
 
 def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -> list[Entry]:
-    """The ledger after planning: what stood there, and the `files` that it did not hold.
+    """The ledger after planning: its previous entries and the new ones of `files`.
 
-    Files are taken in the order of their paths; a wave is closed when the next file would take it
-    over `wave_bytes` (a larger file is a wave of its own). A file that failed before is planned
-    again, changed or not, since it counts nowhere yet.
+    Files are planned in the order of their paths; a wave is full when the next file would bring it
+    over `wave_bytes` (a larger file is its own wave). A file that failed before is planned again,
+    changed or not, since it is not counted yet.
 
     Raises:
         UserError: a file already counted (or planned) has changed.
-        JobFailed: a planned one is not among those found.
+        JobFailed: a planned file is not among `files`.
     """
     entries = {entry.path: entry for entry in ledger}
     listed = {file.path: file for file in files}
@@ -55,10 +55,10 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
         if file is None:
             if entry.status == PLANNED:
                 raise JobFailed(
-                    f"{entry.path} was planned by another run, which is at work or was stopped, "
+                    f"{entry.path} was planned by another run, which is running or was stopped, "
                     "and is not in input=; run the same command again once that run has ended, or "
-                    "name the file as well, or give another corpus= name, or restart=true to begin "
-                    "anew"
+                    "name the file as well, or give another corpus= name, or restart=true to read "
+                    "everything again"
                 )
             continue
         changed = (file.bytes, file.modified) != (entry.bytes, entry.modified)
@@ -67,7 +67,7 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
                 f"{entry.path} has changed since it was {entry.status}: it was "
                 f"{_size_date(entry.bytes, entry.modified)}, now "
                 f"{_size_date(file.bytes, file.modified)}; give another corpus= name, or "
-                "restart=true to read everything anew"
+                "restart=true to read everything again"
             )
     new_files = [
         file
@@ -85,7 +85,7 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
 
 
 def pending(ledger: Iterable[Entry]) -> list[tuple[int, list[Entry]]]:
-    """The waves not yet read, in order, each with its files in order of path."""
+    """The unread waves in order, each with its files sorted by path."""
     waves: dict[int, list[Entry]] = {}
     for entry in ledger:
         if entry.status == PLANNED:
@@ -94,28 +94,28 @@ def pending(ledger: Iterable[Entry]) -> list[tuple[int, list[Entry]]]:
 
 
 def updated_ledger(ledger: Sequence[Entry], outcomes: Sequence[Entry]) -> list[Entry]:
-    """The ledger with the rows of `outcomes` in place of what it had planned in their wave."""
+    """The ledger with the planned entries of `outcomes` replaced by them."""
     by_place = {(entry.path, entry.wave, PLANNED): entry for entry in outcomes}
     return [by_place.get((entry.path, entry.wave, entry.status), entry) for entry in ledger]
 
 
 def read_in(ledger: Iterable[Entry], wave: int) -> list[Entry]:
-    """The files of a wave with their outcomes; none while one of them is not yet read."""
+    """The files of a wave with their outcomes; empty while one of them is unread."""
     entries = [entry for entry in ledger if entry.wave == wave]
     return [] if any(entry.status == PLANNED for entry in entries) else entries
 
 
 def refuse_failed(ledger: Sequence[Entry], where: str) -> None:
-    """Raise `JobFailed` where files of the ledger failed; `where` has those that are not named."""
+    """Raise `JobFailed` if files of the ledger failed; `where` says where the rest are listed."""
     failures = [entry for entry in ledger if entry.status == FAILED]
     if failures:
         reasons = "; ".join(f"{entry.path}: {entry.reason}" for entry in failures[:5])
         more = f"; and {len(failures) - 5} more ({where})" if len(failures) > 5 else ""
         raise JobFailed(
-            f"{len(failures)} of {len(ledger)} files failed and count nowhere: {reasons}{more}"
+            f"{len(failures)} of {len(ledger)} files failed and are not counted: {reasons}{more}"
         )
 
 
 def failed_entry(entry: Entry, reason: str) -> Entry:
-    """`entry` as a file that counts nowhere, with the reason."""
+    """`entry` marked as failed, with the reason."""
     return replace(entry, status=FAILED, reason=reason)

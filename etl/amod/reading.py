@@ -1,8 +1,8 @@
-"""Units of plain text to staged documents: reading, filters, and rows that come in Arrow.
+"""Read and filter plain text: units of files in, staged documents out.
 
-Rows of Parquet and Arrow files are staged as they stand (kind ``raw``), a batch at a time, and made
-documents of by the tasks that parse them (`prepared_documents`): reading then costs what Arrow's
-reader does.
+Rows of Parquet and Arrow files are staged unchanged (kind ``raw``), one batch at a time, and become
+documents in the tasks that parse them (`prepared_documents`), so reading costs no more than Arrow's
+reader.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
 
 
 def read_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Units of a corpus of plain text to staged rows: documents, and what was not read.
+    """Read units of plain text into staged rows: documents, and what was not read.
 
-    Documents come in batches, of which one begins with its shortest and the next with its longest:
-    an engine that deals out rows in turn then gives every task about as much text. Rows of Parquet
-    and Arrow files come in the order of the file.
+    Batches of documents alternate between ascending and descending length: an engine that
+    distributes rows in turn then gives every task about the same amount of text. Rows of Parquet
+    and Arrow files stay in the order of the file.
     """
     orders = cycle(("ascending", "descending"))
     for file, unit in units:
@@ -86,8 +86,7 @@ def _by_length(
 
 
 def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Units of a corpus of plain text to staged rows, counted by the compiled extractor as they
-    are read: pairs, statistics, and what was not read."""
+    """Count units of plain text with the compiled extractor while reading; yield staged rows."""
     for file, unit in units:
         staged = _Staged(file)
         counter = TextCounter(settings.rules, settings.parser_model)
@@ -102,17 +101,17 @@ def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[
         except Unreadable as error:
             staged.rows.add("failed", file, reason=error_text(error))
         add_pairs(staged.rows, file, counter)
-        # Lines are documents here, and are stated with the documents.
+        # Lines are documents here, and are reported with the documents.
         add_stats(staged.rows, file, counter.stats())
         progress.advance(unit.end - unit.start)
         yield from staged.rest()
 
 
 def with_parser(settings: Settings, files: Sequence[InputFile]) -> Settings:
-    """`settings` with the parser that ``parser=auto`` stands for, by the names of the files.
+    """`settings` with ``parser=auto`` resolved by the names of the files.
 
-    The names decide, not the sizes, so that a corpus to which files of its kind are added later
-    stays with its parser, and all files that were found, so that a folder and a pattern agree.
+    The names of all files decide, not their sizes, so that a corpus keeps its parser when files of
+    the same kind are added, and a folder gives the same parser as a pattern.
     """
     if settings.source != "text" or settings.parser != "auto" or settings.adjacent:
         return settings
@@ -132,11 +131,11 @@ def with_parser(settings: Settings, files: Sequence[InputFile]) -> Settings:
 
 
 def check_input(files: Sequence[InputFile], settings: Settings) -> None:
-    """Raise `UserError`, before work starts, where the files cannot be read with these settings.
+    """Raise `UserError` before work starts if the files cannot be read with these settings.
 
-    Of Parquet and Arrow files the first that can be opened is looked at: whether it has the columns
-    named. Of other ones too: whether it is a parsed corpus, which would be read as prose. Later
-    files of that kind, and files that cannot be opened, fail by themselves when they are read.
+    The first Parquet or Arrow file that can be opened must have the named columns, and the first
+    other file must not be a parsed corpus, which would be read as prose. Later files, and files
+    that cannot be opened, fail individually when they are read.
     """
     check_language(settings.language)
     is_text_looked_at = False
@@ -166,7 +165,7 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
 
 
 class ParsedAsText(Unreadable):
-    """A parsed corpus where text is to be read: its columns would be taken for prose."""
+    """A parsed corpus where text is expected: its columns would be read as prose."""
 
 
 def _refuse_parsed(path: str) -> None:
@@ -182,15 +181,15 @@ def _refuse_parsed(path: str) -> None:
 
 
 def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
-    """What a unit holds: documents, what is left out, what is malformed, or rows as they stand.
+    """The events of a unit: documents, dropped or malformed ones, or unchanged rows.
 
     Raises:
-        Unreadable: the file is damaged, not what its name says, or a parsed corpus.
+        Unreadable: the file is damaged, does not match its name, or is a parsed corpus.
     """
     if settings.source == "wikipedia":
         return in_language(wikipedia.read_unit(unit), settings)
     if is_wet(unit.path):
-        from etl.corpora import wet  # warcio, an extra, is wanted for these files alone
+        from etl.corpora import wet  # needs warcio, an extra, only for these files
 
         return in_language(wet.read_unit(unit, settings.language), settings, by_language=False)
     with open_stored(unit.path) as stored:
@@ -205,7 +204,7 @@ def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
 def in_language(
     events: Iterable[Event], settings: Settings, by_language: bool = True
 ) -> Iterator[Event]:
-    """`events` with documents in other languages, or too short, as `LeftOut`."""
+    """`events`, with documents that are too short or in other languages as `LeftOut`."""
     language = settings.language if by_language else None
     for event in events:
         if isinstance(event, Document):
@@ -219,7 +218,7 @@ def in_language(
 def prepared_documents(
     batches: Iterable[pa.RecordBatch], settings: Settings
 ) -> Iterator[pa.RecordBatch]:
-    """Staged rows with documents, and what was left out, in the place of rows as they stood."""
+    """Staged rows with raw rows replaced by their documents or by what was dropped."""
     for batch in batches:
         is_raw = pc.equal(batch.column("kind"), RAW_ROW)
         rest = batch.filter(pc.invert(is_raw))
@@ -236,7 +235,7 @@ def prepared_documents(
 
 
 def single_events(events: Iterable[Event | Texts], settings: Settings) -> Iterator[Event]:
-    """`events` with the documents, filtered, that rows of a Parquet or Arrow file make."""
+    """`events`, with rows of Parquet and Arrow files replaced by their filtered documents."""
     for event in events:
         if isinstance(event, Texts):
             yield from in_language(columnar.documents_of(event), settings)
@@ -245,7 +244,7 @@ def single_events(events: Iterable[Event | Texts], settings: Settings) -> Iterat
 
 
 def stated(event: Rejected | LeftOut) -> dict[str, Any]:
-    """What a staged row says of one document that is malformed or left out."""
+    """The values of the staged row of a malformed or dropped document."""
     line = event.line if isinstance(event, Rejected) else None
     offset = event.offset if isinstance(event, Rejected) else None
     at = f"byte {offset}: " if line is None and offset is not None else ""
@@ -253,7 +252,8 @@ def stated(event: Rejected | LeftOut) -> dict[str, Any]:
 
 
 def _raw(file: int, texts: Texts) -> pa.RecordBatch:
-    # Texts as bytes: no engine has to check that they are UTF-8, which `valid_rows` does later on.
+    # Texts are stored as bytes, so no engine checks that they are UTF-8: `valid_rows` does that
+    # later.
     columns = _raw_columns(file, texts.path, len(texts.texts)) | {
         "document": texts.ids,
         "place": texts.rows,
@@ -262,9 +262,9 @@ def _raw(file: int, texts: Texts) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(columns.values()), schema=STAGED)
 
 
-@lru_cache(maxsize=4)  # nearly all batches of a file are of one size
+@lru_cache(maxsize=4)  # nearly all batches of a file have the same size
 def _raw_columns(file: int, path: str, size: int) -> dict[str, pa.Array]:
-    """What the staged rows of a file have in common."""
+    """The constant columns of the staged rows of a file."""
     rows = rows_of_schema(STAGED, size, {"kind": RAW_ROW, "file": file, "text": path})
     return dict(zip(STAGED.names, rows.combine_chunks().to_batches()[0].columns, strict=True))
 
@@ -276,7 +276,7 @@ def _texts(raw: pa.RecordBatch) -> Texts:
 
 
 class _Staged:
-    """Events of a file as staged rows, handed on when they are many."""
+    """Collects the events of a file as staged rows, in batches."""
 
     def __init__(self, file: int) -> None:
         self.rows = Rows()
@@ -290,7 +290,7 @@ class _Staged:
             self.rows.add("document", self._file, document=event.id, text=event.text)
 
     def note(self, event: Event | Texts) -> None:
-        """Count a document; stage what is no document."""
+        """Count a document; stage any other event."""
         if isinstance(event, Document):
             self._documents += 1
         elif isinstance(event, Rejected):
@@ -302,12 +302,12 @@ class _Staged:
             self._left_out[event.reason] = (number + 1, min(sample, event.sample))
 
     def full(self) -> Iterator[pa.RecordBatch]:
-        """What was gathered, if it is enough to be handed on."""
+        """The collected rows, if there are enough for a batch."""
         if len(self.rows) >= ROWS_AT_ONCE or self.rows.characters >= CHARACTERS_AT_ONCE:
             yield from self.rows.take()
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """What is left to hand on, and the numbers of the file."""
+        """The remaining rows and the statistics of the file."""
         for reason, (number, sample) in self._left_out.items():
             self.rows.add("left_out", self._file, reason=reason, count=number, text=sample)
         lines = self._documents + self._others

@@ -1,25 +1,24 @@
-"""What a block of parsed lines means, line by line: the definition of the kernel.
+"""The definition of the extraction kernel: what each line of a parsed block means.
 
-The compiled kernel gives exactly what stands here. `sentences` is also the reader for whoever
-needs more of a sentence than its counts (deduplication, example sentences, kept text).
+The compiled kernel gives exactly these results. `sentences` is also the reader for jobs that need
+more of a sentence than its counts (deduplication, example sentences, kept text).
 
-Lines end at ``\\n``; a ``\\r`` before it is dropped and noted (`crlf`). An empty line, a line that
-begins with ``#`` and one that begins with ``>>>>>`` end the sentence before them; every other line
-is a row of the sentence. Comments and sentence marks are never malformed: nothing is counted from
-them. Rows are judged in three steps, each on what the step before it left:
+Lines end at ``\\n``; a ``\\r`` before it is dropped and noted (`crlf`). An empty line and lines
+that begin with ``#`` or ``>>>>>`` end the sentence before them; every other line is a row of the
+sentence. Comments and sentence marks are never malformed: nothing is counted from them. Rows are
+checked in three steps, each on the remaining rows:
 
-1. each row by itself: `nul` (it holds a NUL byte), `utf8` (invalid UTF-8), `columns` (not ten),
-   then, unless it is a CoNLL-U range or empty node, which is no token: `id` (not an id of the
-   dialect), `head` (HEAD is no number). Ids and heads are decimal numbers of at most eight
+1. each row by itself: `nul` (it has a NUL byte), `utf8` (invalid UTF-8), `columns` (not ten), then,
+   unless it is a CoNLL-U range or empty node, which is not a token: `id` (not an id of the
+   dialect), `head` (HEAD is not a number). Ids and heads are decimal numbers of at most eight
    digits without leading zeros.
-2. the ids of the sentence: where one stands twice, heads are ambiguous, and every row left is
+2. the ids of the sentence: if one occurs twice, heads are ambiguous, and all remaining rows are
    rejected (`duplicate_id`).
-3. each `amod` row: `self_head` (its head is itself), `head_missing` (no row left after step 2 has
-   the id of its head). Other relations are not checked: DepCC leaves out rows, so that heads
-   without a row are usual there. A row rejected here can still be another row's head: its own
-   columns are sound.
+3. each `amod` row: `self_head` (it is its own head), `head_missing` (no row has the id of its head
+   after step 2). Other relations are not checked, because DepCC omits rows and heads without a row
+   are usual there. A row rejected here can still be another row's head: its own columns are valid.
 
-What is left are the tokens. An `amod` token makes a pair or is left out, with the reason of
+The remaining rows are the tokens. An `amod` token makes a pair or is dropped with the reason of
 `etl.amod.rules.ReadingRules.read`.
 """
 
@@ -42,7 +41,7 @@ _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,7})\.[1-9][0-9]{0,7}")
 
 
 class Tally(NamedTuple):
-    """How many lines, and the first of them: its number (from 1) and its first 200 bytes."""
+    """The number of lines, and of the first one its number (from 1) and its first 200 bytes."""
 
     lines: int
     line: int
@@ -51,7 +50,7 @@ class Tally(NamedTuple):
 
 @dataclass
 class Stats:
-    """What was read, in counts that add up over files.
+    """Counts of what was read, which add up over files.
 
     lines      lines of any kind
     bytes      bytes of the blocks
@@ -81,7 +80,7 @@ class Stats:
 
 
 def tally(tallies: dict[str, Tally], reason: str, line: int, row: bytes, count: int = 1) -> None:
-    """Count `count` lines, the first of which is `row`; keep the sample of the lowest line."""
+    """Count `count` lines, the first of which is `row`; keep the sample of the first line."""
     earlier = tallies.get(reason)
     if earlier is not None and earlier.line <= line:
         tallies[reason] = earlier._replace(lines=earlier.lines + count)
@@ -91,21 +90,21 @@ def tally(tallies: dict[str, Tally], reason: str, line: int, row: bytes, count: 
 
 
 class Row(NamedTuple):
-    """A row of a sentence: the number of its line, and the line without its ending."""
+    """A row of a sentence: its line number, and the line without its ending."""
 
     line: int
     content: bytes
 
 
 class Judged(NamedTuple):
-    """The tokens of a sentence, as rows stand, and its pairs in the order of the adjectives."""
+    """The tokens of a sentence in row order, and its pairs in the order of the adjectives."""
 
     tokens: list[Row]
     pairs: list[tuple[str, str]]
 
 
 def judge(rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats) -> Judged:
-    """The tokens and pairs of one sentence; `stats` is added to (not its lines and bytes)."""
+    """The tokens and pairs of one sentence; updates `stats` except its lines and bytes."""
     accepted_rows: list[tuple[Row, list[str]]] = []
     for row in rows:
         reason, columns = _judge_row(row.content, dialect)
@@ -142,7 +141,7 @@ def judge(rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats) 
 
 
 def _judge_row(content: bytes, dialect: Dialect) -> tuple[str, list[str]]:
-    """The reason to reject a row, or its columns; neither for a row that is no token."""
+    """The reason to reject a row, or its columns; neither for a row that is not a token."""
     if b"\0" in content:
         return "nul", []
     try:
@@ -184,10 +183,10 @@ class Sentence:
 def sentences(
     blocks: Iterable[bytes | memoryview], dialect: Dialect, rules: ReadingRules, stats: Stats
 ) -> Iterator[Sentence]:
-    """The sentences of blocks that hold whole sentences (`etl.corpora.blocks`), in order.
+    """The sentences of blocks of whole sentences (`etl.corpora.blocks`), in order.
 
-    The current document is carried from block to block. `stats` is added to as the sentences are
-    drawn; it is complete when the iterator is exhausted.
+    The current document carries over from block to block. `stats` is updated while the sentences
+    are consumed; it is complete when the iterator is exhausted.
     """
     document = ""
     text = ""
@@ -229,7 +228,7 @@ def _lines(block: bytes, stats: Stats) -> Iterator[bytes]:
     stats.bytes += len(block)
     lines = block.split(b"\n")
     if not lines[-1]:
-        lines.pop()  # after the last newline, not a line of its own
+        lines.pop()  # the empty rest after the last newline
     for line in lines:
         stats.lines += 1
         if line.endswith(b"\r"):

@@ -1,8 +1,8 @@
-"""Association of the pairs under further relations, relation by relation, on request.
+"""Measure the association of further relations, separately for each relation, on request.
 
 The measures and their definitions are those of amod (`etl.amod.measures`); the marginals of a
-dependent and of a head are those of the relation itself. The pairs come sorted by relation and
-head, from one aggregation for each marginal: what is asked for rarely has no way of its own.
+dependent and of a head are those of the relation itself. The pairs are sorted by relation and head
+and joined with one aggregation per marginal: a rare request needs no faster way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TABLE = "relation_association"
 
 
 def rows_of(pairs: DataFrame, corpus: str) -> Blocks:
-    """Rows of ``relation_association`` from those of ``relation_pairs`` of one corpus."""
+    """Rows of ``relation_association`` from the rows of ``relation_pairs`` of one corpus."""
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         for rows in joined(batches):
@@ -32,7 +32,7 @@ def rows_of(pairs: DataFrame, corpus: str) -> Blocks:
 
 
 def with_marginals(pairs: DataFrame) -> DataFrame:
-    """relation, dependent, head, count with the counts of both members and of the relation."""
+    """Add the counts of dependent, head and relation to relation, dependent, head, count."""
     pairs = pairs.select("relation", "dependent", "head", "count")
     for keys, name in (
         (["relation", "dependent"], "dependent_count"),
@@ -44,7 +44,7 @@ def with_marginals(pairs: DataFrame) -> DataFrame:
 
 
 def association_rows(rows: pa.Table, corpus: str) -> pa.Table:
-    """Rows of the table from some rows of `with_marginals`."""
+    """Rows of the table from rows of `with_marginals`."""
     names = ("count", "dependent_count", "head_count", "total")
     count, dependent, head, total = (rows.column(name).to_numpy() for name in names)
     columns = {name: rows.column(name) for name in rows.column_names}

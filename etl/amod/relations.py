@@ -7,11 +7,11 @@
 ``obj``          a noun that is a verb's object: ``obj``, in Stanford's relations ``dobj``.
 ``advmod``       an adverb under a verb, an adjective or an adverb: ``advmod``.
 
-Tags decide as for amod (`etl.amod.rules`): adjectives and nouns by the rules that the corpus is
-read with, verbs by VB…, MD or VERB, AUX, adverbs by RB… or ADV. Adjectives and adverbs stand by the
-form that the rules take for adjectives, nouns by that for nouns, verbs by their lemma. Subtypes of
-relations (``nsubj:pass``, ``compound:prt``) do not count. Which rows are tokens is what
-`etl.amod.reference` says.
+Tags decide as for amod (`etl.amod.rules`): adjectives and nouns by the rules of the corpus, verbs
+by VB…, MD or VERB, AUX, adverbs by RB… or ADV. Adjectives and adverbs are counted by the column
+that the rules use for adjectives, nouns by the one for nouns, verbs by their lemma. Subtypes of
+relations (``nsubj:pass``, ``compound:prt``) do not count. `etl.amod.reference` defines which rows
+are tokens.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ Triple = tuple[str, str, str]
 
 
 class RelationCounter:
-    """Counts `relations` in the blocks of one file (or range) that pass by.
+    """Counts `relations` in the blocks of one file (or range).
 
-    `counts` has (relation, dependent, head) -> occurrences; memory grows with the distinct triples.
+    `counts` maps (relation, dependent, head) to occurrences; memory grows with the distinct
+    triples.
     """
 
     def __init__(self, rules: ReadingRules, relations: Iterable[str]) -> None:
@@ -44,7 +45,7 @@ class RelationCounter:
         self.counts: Counter[Triple] = Counter()
 
     def watch(self, pieces: Iterable[memoryview], dialect: Dialect) -> Iterator[memoryview]:
-        """`pieces` as they are; each is counted before it is handed on."""
+        """Count each of `pieces` and yield it unchanged."""
         for block in pieces:
             if self._relations:
                 self.feed(block, dialect)
@@ -57,7 +58,7 @@ class RelationCounter:
             self.counts.update(self._triples(rows))
 
     def staged_rows(self) -> Iterator[list[dict[str, Any]]]:
-        """The counts as values of staged rows, some thousands at a time."""
+        """The counts as values of staged rows, a few thousand at a time."""
         items = iter(sorted(self.counts.items()))
         while rows := [
             {"reason": relation, "adjective": dependent, "noun": head, "count": count}
@@ -123,7 +124,7 @@ class RelationCounter:
         return None
 
     def _tag(self, row: list[str]) -> str:
-        """The tag that decides: Penn's where the fifth column has one, else the fourth's."""
+        """The tag that decides: Penn's if the fifth column has one, else the fourth column's."""
         fifth = self._rules.tag_column == "fifth" and row[XPOS] in PENN_TAGS
         return row[XPOS] if fifth else row[UPOS]
 

@@ -1,7 +1,7 @@
-"""What the staged rows of a wave come to: DataFrame to DataFrame, nothing read or written.
+"""Derive the results of a wave from its staged rows: DataFrame to DataFrame, without storage.
 
-`staged` is a DataFrame of `etl.amod.tasks.STAGED` rows. Every function gives the same rows
-whatever the order and partitioning of its input.
+`staged_rows` is a DataFrame of `etl.amod.tasks.STAGED`. Every function gives the same rows for any
+order and partitioning of its input.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from etl.lake.frames import sort_rows
 from etl.lake.schema import rows_of_schema
 from etl.lake.tables import table as declaration
 
-NO_PLACE = 2**62  # comes after every line, so that of two samples the one with a line is first
+NO_PLACE = 2**62  # sorts after every line, so a sample with a line comes first
 
 
 def kind(staged_rows: DataFrame, name: str) -> DataFrame:
@@ -30,16 +30,16 @@ def kind(staged_rows: DataFrame, name: str) -> DataFrame:
 
 
 def statements(staged_rows: DataFrame) -> DataFrame:
-    """Per file and reason: kind, file, reason, count, and the first place with its sample.
+    """Kind, file, reason, count, and the first place with its sample, per file and reason.
 
-    A few rows for each file, never one for each line or pair.
+    These are a few rows per file, never one per line or pair.
     """
     return (
         staged_rows.where(F.col("kind").isin("stat", "rejected", "left_out", "failed"))
         .groupBy("kind", "file", "reason")
         .agg(
             F.sum("count").alias("count"),
-            # the lowest line that has one; samples without a line come after those with
+            # the first line with a sample; samples without a line come last
             F.min(F.struct(F.coalesce("place", F.lit(NO_PLACE)).alias("place"), "text")).alias(
                 "first"
             ),
@@ -48,9 +48,9 @@ def statements(staged_rows: DataFrame) -> DataFrame:
 
 
 def packed_of(pairs: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
-    """Pairs (adjective, noun, count) dealt out over `parts` by their noun, packed (`sums.PARTS`).
+    """Distribute pairs (adjective, noun, count) over `parts` by noun, packed (`sums.PARTS`).
 
-    A task holds up to `memory_bytes` of pairs, then hands on what it has summed so far.
+    A task holds up to `memory_bytes` of pairs, then yields its sums so far.
     """
     return map_arrow(
         pairs.select(PAIRS.names),
@@ -61,7 +61,7 @@ def packed_of(pairs: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
 
 
 def packed_in(staged_rows: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
-    """As `packed_of`, of the pairs that tasks have packed by bucket."""
+    """Like `packed_of`, for pairs that tasks have packed by bucket."""
     packed = kind(staged_rows, "pairs")
     if parts <= BUCKETS:
         return packed.select(F.col("bucket").bitwiseAND(parts - 1).alias("part"), "packed")
@@ -78,9 +78,9 @@ def packed_in(staged_rows: DataFrame, parts: int, memory_bytes: int) -> DataFram
 
 
 def rows_of(packed_pairs: DataFrame, parts: int, table: str, **constants: object) -> Blocks:
-    """Rows of a table of counts from packed pairs: each pair once, sorted, a file for each part.
+    """Rows of a table of counts from packed pairs: each pair once, sorted, one file per part.
 
-    `constants` are the values of its further columns.
+    `constants` are the values of the other columns.
     """
 
     def make(part: pa.Table) -> pa.Table:
@@ -90,7 +90,7 @@ def rows_of(packed_pairs: DataFrame, parts: int, table: str, **constants: object
 
 
 def copied_from(counts: DataFrame, table: str, **constants: object) -> Blocks:
-    """`rows_of` for counts in which every pair has one row, a file for each of their files.
+    """Like `rows_of`, for counts in which every pair has one row; one file for each of theirs.
 
     `counts` are the files that `rows_of` has made for one wave (`etl.lake.spark.Lake.files`).
     """
@@ -117,9 +117,9 @@ def new_digests(staged_rows: DataFrame, earlier_digests: DataFrame | None) -> Da
 
 
 def once(pairs: DataFrame, new: DataFrame) -> DataFrame:
-    """Staged pairs with those of equal sentences (or documents) kept once, seen ones left out.
+    """Staged pairs of new sentences (or documents), with those of equal ones kept once.
 
-    Equal digests mean equal content, so equal pairs: any of the copies may stay.
+    Equal digests mean equal content and thus equal pairs, so any of the copies may be kept.
     """
     return pairs.dropDuplicates(["digest", "adjective", "noun"]).join(
         new.select("digest"), "digest", "left_semi"
@@ -129,13 +129,14 @@ def once(pairs: DataFrame, new: DataFrame) -> DataFrame:
 def sentences_of(
     staged_rows: DataFrame, corpus: str, new: DataFrame | None, deduplicate: str
 ) -> DataFrame:
-    """Rows of the table ``sentences``; with `new`, of sentences and documents not seen before.
+    """Rows of the table ``sentences``; with `new`, only of new sentences or documents.
 
-    Of equal sentences the one of the first document, by name, stays; of equal documents the first.
+    Of equal sentences, the one of the first document by name is kept; of equal documents, the
+    first.
     """
     rows = kind(staged_rows, "sentence").select("digest", "document", "place", "text")
     if new is not None:
-        # A document may repeat a sentence, and its digest stands for all of it.
+        # A document may repeat a sentence, and its digest covers the whole document.
         keys = ("digest", "place") if deduplicate == "document" else ("digest", "text")
         rows = (
             rows.groupBy(*keys)
@@ -155,7 +156,7 @@ def sentences_of(
 
 
 def relations_of(staged_rows: DataFrame, earlier_rows: DataFrame | None, corpus: str) -> DataFrame:
-    """Rows of ``relation_pairs``: sums of staged counts and of `earlier_rows` rows, sorted."""
+    """Rows of ``relation_pairs``: the sums of staged counts and of `earlier_rows`, sorted."""
     counts = kind(staged_rows, "relation").select(
         F.col("reason").alias("relation"),
         F.col("adjective").alias("dependent"),
@@ -172,11 +173,11 @@ def relations_of(staged_rows: DataFrame, earlier_rows: DataFrame | None, corpus:
 
 
 def examples_of(staged_rows: DataFrame, corpus: str, per_pair: int, seed: int) -> DataFrame:
-    """Rows of ``amod_examples``: of each pair the `per_pair` sentences that rank first.
+    """Rows of ``amod_examples``: the `per_pair` first-ranked sentences of each pair.
 
-    The rank is a hash of (seed, adjective, noun, sentence), so that the choice is random, yet the
-    same for any order of reading, and can be brought up to date with further candidates. Of
-    documents that share a sentence the first by name stays.
+    The rank is a hash of (seed, adjective, noun, sentence), so the choice is random but the same
+    for any order of reading, and can be updated with further candidates. Of documents that share a
+    sentence, the first by name is kept.
     """
     content = F.concat_ws("\u0001", F.lit(str(seed)), "adjective", "noun", "sentence")
     best = Window.partitionBy("adjective", "noun").orderBy("rank")

@@ -1,8 +1,8 @@
-"""Which `amod` relations count as an adjective–noun pair, and which words stand for it.
+"""Which `amod` relations count as adjective–noun pairs, and by which words.
 
-Two presets: `CLEAN`, the reading that the corpora are counted with, and `PAPER`, the reading of
-the published ADEPT extraction (any dependent tag; a head tagged NN or NOUN in the fourth column,
-counted from one: the Penn tag in DepCC, the universal tag in CoNLL-U, which does not tell number).
+There are two presets: `CLEAN`, the default, and `PAPER`, the rules of the published ADEPT
+extraction (any dependent tag; a head tagged NN or NOUN in the fourth column, counted from one: the
+Penn tag in DepCC, the universal tag in CoNLL-U, which does not mark number).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 # The Penn Treebank's tags (Marcus et al. 1993), the bracket tags of later releases, and the tags
-# that the English Web Treebank added. Only a tag that stands here is read as Penn's: XPOS columns
-# of other languages hold other tag sets, and there the universal tag decides.
+# that the English Web Treebank added. Only these tags are read as Penn's: XPOS columns of other
+# languages have other tag sets, and there the universal tag decides.
 _PENN = (
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH "
     "VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB # $ '' `` ( ) , . : "
@@ -23,14 +23,14 @@ PENN_ADJECTIVES = frozenset({"JJ", "JJR", "JJS"})
 _UNIVERSAL = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
 UNIVERSAL_TAGS = frozenset(_UNIVERSAL.split())
 
-# Why an amod row that is well-formed makes no pair.
+# Reasons why a well-formed amod row makes no pair.
 DEPENDENT_NOT_ADJECTIVE = "dependent_not_adjective"
 HEAD_NOT_NOUN = "head_not_noun"
 NO_LETTER_OR_DIGIT = "no_letter_or_digit"
 
 
 class Token(NamedTuple):
-    """What the rules look at in one token."""
+    """The columns of a token that the rules use."""
 
     form: str
     lemma: str
@@ -40,7 +40,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadingRules:
-    """How an `amod` relation is read.
+    """The rules for reading an `amod` relation.
 
     dependent     "adjective": its tag must be an adjective's; "any": every tag will do
     heads         "common": NN, NNS, NOUN; "singular": NN, NOUN
@@ -51,8 +51,8 @@ class ReadingRules:
     tag_column    "fifth": a Penn tag in the fifth column decides, else the tag in the fourth;
                   "fourth": the fourth column alone, as the published extraction reads
 
-    A lemma that is missing (empty or ``_``) is replaced by the form. An adjective needs a letter
-    or a digit, a noun at least one character.
+    A missing lemma (empty or ``_``) is replaced by the form. An adjective needs a letter or a
+    digit, a noun at least one character.
     """
 
     dependent: str = "adjective"
@@ -64,17 +64,17 @@ class ReadingRules:
     tag_column: str = "fifth"
 
     def accepts_dependent(self, xpos: str, upos: str) -> bool:
-        """Whether a token so tagged may be the adjective of a pair.
+        """Whether a token with these tags may be the adjective of a pair.
 
-        Where there is a Penn tag it decides alone, so that a VBG participle is no adjective
-        whatever the universal tag.
+        A Penn tag decides alone, so a VBG participle is not an adjective, whatever its universal
+        tag.
         """
         xpos = self._deciding(xpos, upos)
         is_adjective = xpos in PENN_ADJECTIVES if xpos in PENN_TAGS else upos == "ADJ"
         return is_adjective or self.dependent == "any"
 
     def accepts_head(self, xpos: str, upos: str) -> bool:
-        """Whether a token so tagged may be the noun of a pair (universal tags tell no number)."""
+        """Whether a token with these tags may be a pair's noun (universal tags mark no number)."""
         xpos = self._deciding(xpos, upos)
         if xpos in PENN_TAGS:
             singular = xpos.removesuffix("S")
@@ -83,31 +83,31 @@ class ReadingRules:
         return upos == "NOUN" or (self.proper_nouns and upos == "PROPN")
 
     def _deciding(self, xpos: str, upos: str) -> str:
-        """What stands for the Penn tag, in columns four (`upos`) and five."""
+        """The tag to read as Penn's, from columns four (`upos`) and five (`xpos`)."""
         return xpos if self.tag_column == "fifth" else upos
 
     def tags(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The tags to know in the fifth column, which then decide, and in the fourth."""
+        """The known tags of the fifth column, which take precedence, and of the fourth."""
         if self.tag_column == "fifth":
             return PENN_TAGS, UNIVERSAL_TAGS
         return frozenset(), PENN_TAGS | UNIVERSAL_TAGS
 
     def adjective(self, token: Token) -> str | None:
-        """The word that a dependent gives to a pair.
+        """The adjective of a pair for this dependent.
 
-        None where its tag is no adjective's; empty where it has neither letter nor digit.
+        None if its tag is not an adjective's; empty if it has neither letter nor digit.
         """
         if not self.accepts_dependent(token.xpos, token.upos):
             return None
         return self.adjective_word(self._word(token, self.adjective_by))
 
     def adjective_word(self, word: str) -> str:
-        """A word as an adjective: lower-cased if so ruled, empty without letter or digit."""
+        """A word as an adjective: lower-cased if `lowercase`, empty without letter or digit."""
         word = word.lower() if self.lowercase else word
         return word if any(map(str.isalnum, word)) else ""
 
     def noun(self, token: Token) -> str | None:
-        """The word that a head gives to a pair; None where its tag is no noun's."""
+        """The noun of a pair for this head; None if its tag is not a noun's."""
         if not self.accepts_head(token.xpos, token.upos):
             return None
         word = self._word(token, self.noun_by)

@@ -1,4 +1,4 @@
-"""The settings of the extraction job, and which of them decide what its tables hold."""
+"""The settings of the extraction job, and which of them decide the content of its tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from etl.amod.rules import ReadingRules
 from etl.engine import EngineSettings
 from etl.parsing.fast.counting import check_rules
 
-VERSION = 1  # of what the job makes of its input; a change of behaviour raises it
+VERSION = 1  # of the job's results; a change of behaviour raises it
 PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
 # Settings of documents and of their parser.
 _OF_TEXT = (
@@ -53,46 +53,46 @@ class Settings(EngineSettings):
     )
     corpus: str | None = setting(
         None,
-        help="name of the corpus in the tables; the source's if not given",
+        help="name of the corpus in the tables; that of the source if not given",
         example="corpus=cc",
     )
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
     preset: str = setting("clean", help="reading rule: see below", choices=("clean", "paper"))
     parser: str = setting(
         "auto",
-        help="parser of plain text; auto: fast (compiled, some forty times as fast) where all "
-        "files are Parquet, Arrow or WET, else spacy",
+        help="parser of plain text; auto: fast (compiled, about forty times as fast) if all files "
+        "are Parquet, Arrow or WET, else spacy",
         choices=("auto", "spacy", "fast", "stanza", "sparknlp"),
     )
     parser_model: str | None = setting(
         None, help="model of the parser; its default if not given", example="parser_model=en"
     )
     dependent: str = setting(
-        "adjective", help="tag wanted of the dependent", choices=("adjective", "any")
+        "adjective", help="required tag of the dependent", choices=("adjective", "any")
     )
     heads: str = setting(
         "common", help="heads: common nouns, or singular ones only", choices=("common", "singular")
     )
     proper_nouns: bool = setting(False, help="count proper-noun heads too")
     adjective_by: str = setting(
-        "form", help="what stands for the adjective", choices=("form", "lemma")
+        "form", help="word counted as the adjective", choices=("form", "lemma")
     )
-    noun_by: str = setting("lemma", help="what stands for the noun", choices=("lemma", "form"))
+    noun_by: str = setting("lemma", help="word counted as the noun", choices=("lemma", "form"))
     lowercase: bool = setting(True, help="lower-case both")
     tag_column: str = setting(
         "fifth",
-        help="column of the tags of parsed corpora: the fifth (Penn's), else the fourth; or the "
-        "fourth alone, as ADEPT's authors read (in CoNLL-U the universal tag)",
+        help="tag column of parsed corpora: the fifth (Penn's), else the fourth; or only the "
+        "fourth, as ADEPT's authors read (in CoNLL-U the universal tag)",
         choices=("fifth", "fourth"),
     )
     deduplicate: str = setting(
         "none",
-        help="count equal sentences or documents once in the whole corpus",
+        help="count equal sentences or documents only once in the whole corpus",
         choices=("none", "sentence", "document"),
     )
     relations: list[str] = setting(
         ["amod"],
-        help="relations counted in the same scan of a parsed corpus, those beside amod into "
+        help="relations counted in the same scan of a parsed corpus; those other than amod go to "
         "relation_pairs",
         example="relations=amod,predicative,obj",
         choices=("amod", "predicative", "compound", "obj", "advmod"),
@@ -105,7 +105,7 @@ class Settings(EngineSettings):
     examples: int = setting(0, help="example sentences to keep for each pair (amod_examples)")
     keep_text: bool = setting(False, help="keep all sentences (table sentences)")
     text_field: str = setting(
-        "text", help="field of JSON lines, column of Parquet and Arrow files, that holds the text"
+        "text", help="field of JSON lines, or column of Parquet and Arrow files, with the text"
     )
     id_field: str | None = setting(
         None,
@@ -114,24 +114,24 @@ class Settings(EngineSettings):
     )
     language: str | None = setting(
         None,
-        help="read documents in this language alone (ISO 639-1), by the record's header in WET "
+        help="read only documents in this language (ISO 639-1), by the record's header in WET "
         "files, else as py3langid identifies it",
         example="language=en",
     )
-    min_characters: int = setting(0, help="leave out shorter documents of plain text")
+    min_characters: int = setting(0, help="skip plain-text documents with fewer characters")
     max_rejected: float = setting(
         0.001, help="share of malformed lines (or documents) above which a file fails"
     )
     seed: int = setting(0, help="seed of the choice of examples, and of novel=")
     pairs: str | None = setting(
         None,
-        help="count the pairs of this list alone (a TSV file of adjective and noun, or a table of "
+        help="count only the pairs of this list (a TSV file of adjective and noun, or a table of "
         "the lake) into listed_counts",
         example="pairs=list.tsv",
     )
     where: str | None = setting(
         None,
-        help="condition in SQL, where pairs= names a table",
+        help="condition in SQL, if pairs= names a table",
         example="where=\"list = 'novel'\"",
     )
     adjacent: bool = setting(
@@ -142,23 +142,25 @@ class Settings(EngineSettings):
     )
     novel: int = setting(
         0,
-        help="propose so many pairs of frequent members that never occur, as list novel of "
-        "listed_counts",
+        help="propose this many pairs of frequent words that never occur together, as list novel "
+        "of listed_counts",
         example="novel=1000",
     )
-    novel_least: int = setting(100, help="with novel=: least marginal count of either member")
+    novel_least: int = setting(100, help="with novel=: smallest marginal count of either word")
     kernel: str = setting(
         "auto", help="counting kernel of parsed corpora", choices=("auto", "compiled", "reference")
     )
     wave_bytes: int = setting(
         64 << 30, help="stored bytes read between two commits", example="wave_bytes=268435456"
     )
-    unit_bytes: int = setting(64 << 20, help="stored bytes of a task, where a file can be cut")
+    unit_bytes: int = setting(64 << 20, help="stored bytes per task, if a file can be split")
     partitions: int | None = setting(
-        None, help="tasks of a wave; as many as units of work (and cores) if not given"
+        None, help="tasks per wave; by units of work and cores if not given"
     )
-    memory_mb: int = setting(256, help="memory of a task for pairs before it hands sums on")
-    restart: bool = setting(False, help="forget what was read of this corpus and begin anew")
+    memory_mb: int = setting(
+        256, help="memory of a task for pairs, beyond which it stages partial sums"
+    )
+    restart: bool = setting(False, help="forget what was read of this corpus and read it again")
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_rejected <= 1:
@@ -166,14 +168,14 @@ class Settings(EngineSettings):
         check_minimum(self, 1, "wave_bytes", "unit_bytes", "memory_mb", "partitions")
         check_minimum(self, 0, "examples", "min_characters", "novel")
         if self.source in PARSED:
-            reason = f"is for plain text; source={self.source} is parsed already, so leave it out"
+            reason = f"is for plain text; source={self.source} is already parsed, so leave it out"
             check_default(self, _OF_TEXT, reason)
         elif self.source == "wikipedia":
             reason = "is for source=text; a dump has one layout, so leave it out"
             check_default(self, ("text_field", "id_field"), reason)
         self._check_relations()
         if self.pairs is None and (self.adjacent or self.where or self.list_name):
-            raise UserError("adjacent=, where= and list_name= go with pairs=, which is not given")
+            raise UserError("adjacent=, where= and list_name= need pairs=, which is not given")
         more = self.novel or self.examples or self.keep_text or self.deduplicate != "none"
         if self.pairs is not None and more:
             raise UserError(
@@ -190,20 +192,22 @@ class Settings(EngineSettings):
             raise UserError("relations=: amod is always counted; expected it among them")
         if self.further_relations and self.source not in PARSED:
             raise UserError(
-                f"relations={','.join(self.relations)}: source={self.source} is parsed for amod "
-                f"alone; expected a parsed corpus (source={' or source='.join(PARSED)})"
+                f"relations={','.join(self.relations)}: source={self.source} is parsed only for "
+                f"amod; expected a parsed corpus (source={' or source='.join(PARSED)})"
             )
         if self.further_relations and (self.deduplicate != "none" or self.pairs is not None):
-            raise UserError("relations= beside amod go with neither deduplicate= nor pairs=")
+            raise UserError(
+                "relations= other than amod cannot be combined with deduplicate= or pairs="
+            )
         if self.relation_association and not self.further_relations:
             raise UserError(
-                "relation_association=true: there is no relation beside amod, whose association is "
-                "always measured; give relations=amod,predicative or more"
+                "relation_association=true: there is no relation other than amod, whose "
+                "association is always measured; give relations=amod,predicative or more"
             )
 
     @property
     def further_relations(self) -> tuple[str, ...]:
-        """The relations beside amod, each once, sorted."""
+        """The distinct relations other than amod, sorted."""
         return tuple(sorted({*self.relations} - {"amod"}))
 
     @property
@@ -213,30 +217,30 @@ class Settings(EngineSettings):
 
     @property
     def text_parser(self) -> str:
-        """The parser of plain text; auto is spacy unless the files decide otherwise.
+        """The parser of plain text; ``auto`` means spacy here.
 
-        They do in `etl.amod.reading.with_parser`.
+        `etl.amod.reading.with_parser` resolves ``auto`` by the files before.
         """
         return "spacy" if self.parser == "auto" else self.parser
 
     @property
     def by_sentence(self) -> bool:
-        """Whether sentences are looked at one by one, rather than counted in blocks."""
+        """Whether sentences are read one by one rather than counted in blocks."""
         return self.deduplicate != "none" or self.examples > 0 or self.keep_text
 
     @property
     def packs_pairs(self) -> bool:
-        """Whether tasks count in compiled code and stage pairs by the thousand."""
+        """Whether tasks count in compiled code and stage packed pairs."""
         return not self.by_sentence and (self.source in PARSED or self.text_parser == "fast")
 
     @property
     def memory_bytes(self) -> int:
-        """The memory of a task for pairs."""
+        """The memory of a task for pairs, in bytes."""
         return self.memory_mb << 20
 
     @property
     def rules(self) -> ReadingRules:
-        """The reading rule."""
+        """The reading rules."""
         return ReadingRules(
             dependent=self.dependent,
             heads=self.heads,
@@ -244,12 +248,12 @@ class Settings(EngineSettings):
             adjective_by=self.adjective_by,
             noun_by=self.noun_by,
             lowercase=self.lowercase,
-            # Text is parsed into Penn tags alone.
+            # Parsers give only Penn tags.
             tag_column=self.tag_column if self.source in PARSED else "fifth",
         )
 
 
-# What decides the content of the tables; the rest (paths, sizes of tasks) does not.
+# The settings that decide the content of the tables; the others (paths, sizes of tasks) do not.
 DECISIVE = (
     "source",
     "dependent",
@@ -268,11 +272,12 @@ DECISIVE = (
 
 
 def decisive(settings: Settings) -> dict[str, Any]:
-    """The settings that decide what the tables hold; the parser's only where text is parsed."""
+    """The settings that decide the tables' content; those of the parser only for plain text."""
     values = to_dict(settings) | {"parser": settings.text_parser}
     names = DECISIVE if settings.source in PARSED else (*DECISIVE, "parser", "parser_model")
     if settings.rules.tag_column != "fifth":
-        # Said where it matters alone, so that corpora that were read before it go on.
+        # Included only if it matters, so that corpora that were read before the setting existed
+        # continue.
         names = (*names, "tag_column")
     later = (("id_field", None), ("language", None), ("min_characters", 0))
     names = (*names, *(name for name, default in later if values[name] != default))

@@ -1,8 +1,8 @@
-"""Where a wave's staged rows lie until its results are committed.
+"""Storage of a wave's staged rows until its results are committed.
 
-Each attempt writes into a folder of its own, since a killed driver's tasks may go on writing for a
-while. Once the engine has written all rows the driver leaves a mark beside the folder; a later run
-then goes on from that attempt without reading the input again.
+Each attempt writes into a separate folder, since a killed driver's tasks may continue to write for
+a while. Once the engine has written all rows, the driver writes a marker beside the folder; a later
+run then continues from that attempt without reading the input again.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class Staging:
         return None
 
     def write(self, wave: int, rows: DataFrame) -> DataFrame:
-        """Compute and store the rows of `wave` as a new attempt; the rows as stored.
+        """Compute and store the rows of `wave` as a new attempt; return the stored rows.
 
         Raises:
             LakeError: the lake's folder cannot be written to.
         """
         attempt = f"{wave}-{uuid.uuid4().hex}"
         create_folder(self._files, self._folder)
-        # They are read once, soon: zstd would halve them, in the time that a fifth of the counting
-        # takes. No packed value occurs twice.
+        # The rows are read only once, soon after: zstd would halve them, but take a fifth of the
+        # counting time. No packed value occurs twice.
         options = {"compression": "snappy", "parquet.enable.dictionary#packed": "false"}
         rows.write.options(**options).parquet(self._location(attempt))
         with self._files.open_output_stream(f"{self._folder}/{attempt}{_COMPLETE}") as mark:
@@ -55,22 +55,22 @@ class Staging:
 
     def forget(self, wave: int) -> None:
         """Delete every attempt at `wave`."""
-        # The marks first: an attempt of which a part is deleted must not look complete.
+        # Delete the markers first: a partly deleted attempt must not look complete.
         for name in sorted(self._names(wave), key=lambda name: not name.endswith(_COMPLETE)):
             remove(self._files, f"{self._folder}/{name}")
 
     def forget_all_but(self, waves: Collection[int]) -> None:
-        """Delete every attempt at a wave that is not among `waves`."""
+        """Delete every attempt at a wave that is not in `waves`."""
         staged = {int(name.split("-", 1)[0]) for name in self._names()}
         for wave in staged.difference(waves):
             self.forget(wave)
 
     def forget_all(self) -> None:
-        """Delete whatever the job has staged."""
+        """Delete everything that the job has staged."""
         remove(self._files, self._folder)
 
     def _names(self, wave: int | None = None) -> list[str]:
-        """The attempts at `wave`, or at any, and their marks."""
+        """The attempts at `wave` (or at any wave) and their markers."""
         selector = pa_fs.FileSelector(self._folder, allow_not_found=True)
         names = [info.base_name for info in self._files.get_file_info(selector)]
         return [name for name in names if wave is None or name.startswith(f"{wave}-")]

@@ -1,13 +1,13 @@
-"""Sums of pairs in Arrow, between the tasks that count and the tables.
+"""Sum packed pairs in Arrow, between the counting tasks and the tables.
 
-As a row of its own a pair costs an engine several times what counting it did: it is taken apart and
-put together anew at every step. So pairs move packed, some thousands to a value, which an engine
-carries without looking in. They are dealt out over parts by their noun, so that a part has all
-pairs of its nouns; what is summed, sorted or measured is a part at a time, in Arrow.
+As a row of its own, a pair costs an engine several times what counting it did, because every step
+converts it. Pairs are therefore packed, some thousands in one opaque value. They are distributed
+over parts by their noun, so a part has all pairs of its nouns and is summed, sorted and measured by
+itself, in Arrow.
 
-Packed pairs are an Arrow record batch of schema `PAIRS`, as Arrow serialises it without the schema.
-Those that the kernel has counted are packed by bucket (`etl.amod.kernel.BUCKETS`), so that a value
-goes to its part unopened, unless there are more parts than buckets.
+Packed pairs are an Arrow record batch with the schema `PAIRS`, serialised without the schema. The
+kernel's pairs are packed by bucket (`etl.amod.kernel.BUCKETS`), so a value goes to its part
+unopened, unless there are more parts than buckets.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 Places: TypeAlias = "npt.NDArray[np.int64]"
 
-# Some 100 kB: engines move up to 8,192 values at a time, and Parquet looks at the size of a page no
-# more often than every hundred values, so that they hold some hundred megabytes, not gigabytes.
+# About 100 kB: engines move up to 8,192 values at a time, and Parquet checks the size of a page
+# only every hundred values, so they hold hundreds of megabytes, not gigabytes.
 PACKED_PAIRS = 1 << 12
-# Pairs of a part: as words and counts up to some 30 MB, and a file of a table.
+# Pairs of a part, which is a file of a table: words and counts have up to about 30 MB.
 PART_PAIRS = 1 << 20
 MOST_PARTS = 1 << 16
-LARGE_PARTS = 32  # so many may be more than an engine's memory
+LARGE_PARTS = 32  # this many may exceed an engine's memory
 
 PARTS = pa.schema([("part", pa.int32()), ("packed", pa.binary())])
 
 
 def pack(pairs: pa.RecordBatch) -> Iterator[bytes]:
-    """`pairs` (schema `PAIRS`) in values of up to `PACKED_PAIRS` each; none for no pairs."""
+    """Pack `pairs` (schema `PAIRS`) into values of up to `PACKED_PAIRS` each."""
     for start in range(0, pairs.num_rows, PACKED_PAIRS):
         yield pairs.slice(start, PACKED_PAIRS).serialize().to_pybytes()
 
@@ -51,9 +51,9 @@ def unpack(packed_pairs: pa.BinaryArray | pa.ChunkedArray) -> Iterator[pa.Record
 
 
 def parts_for(pairs: int) -> int:
-    """Into how many parts so many pairs are dealt out: a power of two, so that buckets fit them.
+    """The number of parts for this many pairs: a power of two, so that parts are whole buckets.
 
-    By the pairs alone, not by the cores, so that any machine makes the same files.
+    It depends only on the pairs, not on the cores, so any machine makes the same files.
     """
     return min(1 << max(0, -(-pairs // PART_PAIRS) - 1).bit_length(), MOST_PARTS)
 
@@ -61,20 +61,20 @@ def parts_for(pairs: int) -> int:
 def partial_sums(
     batches: Iterable[pa.RecordBatch], parts: int, memory_bytes: int
 ) -> Iterator[pa.RecordBatch]:
-    """Pairs (schema `PAIRS`) to packed sums by part (schema `PARTS`).
+    """Sum pairs (schema `PAIRS`) into packed sums by part (schema `PARTS`).
 
-    A pair is in one part of `parts`, a power of two, chosen by its noun. It has one sum in all
-    where its words and counts fit a quarter of `memory_bytes`, else one for each time that this was
-    used up.
+    The noun of a pair selects one of `parts` parts, a power of two. A pair has a single sum if all
+    words and counts fit into a quarter of `memory_bytes`, else one for each time that this was
+    full.
     """
     for total in _summed_within(memory_bytes // 4, batches):
         yield from _packed_by_part(total, parts)
 
 
 def sums(part: pa.Table) -> pa.Table:
-    """All packed sums of one part (schema `PARTS`) to its pairs (as `PAIRS`), each once.
+    """Add up all packed sums of one part (schema `PARTS`) to its distinct pairs (as `PAIRS`).
 
-    Sorted by noun and adjective; words are dictionaries, as Parquet stores them.
+    They are sorted by noun and adjective, with dictionary-encoded words, as Parquet stores them.
     """
     total = _total(unpack(part.column("packed")))
     words = (total.adjectives, total.adjective), (total.nouns, total.noun)
@@ -85,7 +85,7 @@ def sums(part: pa.Table) -> pa.Table:
 
 
 class _Total(NamedTuple):
-    """Pairs, each once, sorted by noun and adjective: words as places among sorted words."""
+    """Distinct pairs, sorted by noun and adjective, with words as positions among sorted words."""
 
     adjectives: pa.StringArray
     adjective: Places
@@ -102,8 +102,7 @@ class _Total(NamedTuple):
 
 
 def _summed_within(limit: int, batches: Iterable[pa.RecordBatch]) -> Iterator[_Total]:
-    """Sums of pairs; when what is held reaches `limit` bytes and is still half of it once summed,
-    it is handed on."""
+    """Sum pairs; yield a total when `limit` bytes are held and summing leaves more than half."""
     batches_to_sum: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -121,9 +120,9 @@ def _summed_within(limit: int, batches: Iterable[pa.RecordBatch]) -> Iterator[_T
 
 
 def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
-    """The pairs with the sums of their counts.
+    """The distinct pairs with the sums of their counts.
 
-    Words are compared once each: a pair is a number made of the places of its words.
+    Each word is compared only once: a pair is a number made of the positions of its words.
     """
     all_pairs = pa.Table.from_batches(pairs, schema=PAIRS)
     nouns, noun = sorted_places(all_pairs.column("noun"))
@@ -139,7 +138,7 @@ def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
 
 
 def sorted_places(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
-    """The distinct words, sorted, and for each word its place among them."""
+    """The distinct words, sorted, and the position of each word among them."""
     if not len(words):
         return pa.array([], pa.string()), np.array([], np.int64)
     coded = words.dictionary_encode().combine_chunks()

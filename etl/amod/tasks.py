@@ -1,9 +1,9 @@
-"""What one Spark task does: units of input in, staged rows out, nothing else touched.
+"""The work of one Spark task: units of input in, staged rows out, no other effects.
 
-Every result of a task is a row of `STAGED`: pairs, statistics, rejected lines, documents, examples
-and sentences alike. Staged rows carry the number of their file within the wave, since a file that
-turns out to be truncated or too damaged counts nowhere, however much of it was read before. Sums
-are taken over what is in storage, never in accumulators, which count twice when a task is retried.
+All results of a task are rows of `STAGED`: pairs, statistics, rejected lines, documents, examples
+and sentences. Staged rows carry the number of their file within the wave, since a file that turns
+out to be truncated or too damaged is not counted, however much of it was read before. Sums are
+computed from storage, never from accumulators, which count twice when a task is retried.
 """
 
 from __future__ import annotations
@@ -42,34 +42,34 @@ STAGED = pa.schema(
         ("adjective", pa.string()),
         ("noun", pa.string()),
         ("count", pa.int64()),
-        ("digest", pa.binary()),  # of the sentence or document, where duplicates are left out
+        ("digest", pa.binary()),  # of the sentence or document, if duplicates are dropped
         ("reason", pa.string()),  # of a rejection; name of a statistic
         ("text", pa.string()),  # sample, sentence or document text; of kind raw: path of the file
-        ("document", pa.string()),  # its name; of kind raw: the id of the row, if it has one
+        ("document", pa.string()),  # its name; of kind raw: the id of the row, if any
         ("place", pa.int64()),  # line or row in the file, or sentence in the document
         ("bucket", pa.int32()),  # of kind pairs: that of their nouns (`etl.amod.kernel.BUCKETS`)
-        # of kind pairs: up to thousands of them, see `etl.amod.sums`; of kind raw: the text
+        # of kind pairs: thousands of them (`etl.amod.sums`); of kind raw: the text
         ("packed", pa.binary()),
     ]
 )
 SOURCE_OF = {"depcc": "depcc", "depcc-flat": "depcc", "conllu": "conllu"}  # by dialect
-HEAD_BYTES = 1 << 16  # enough of a file to tell its layout
-CHARACTERS_AT_ONCE = 1 << 20  # of text handed to the parser together
+HEAD_BYTES = 1 << 16  # enough of a file to recognise its layout
+CHARACTERS_AT_ONCE = 1 << 20  # of text given to the parser at once
 ROWS_AT_ONCE = 4096
 
 FileUnit: TypeAlias = tuple[int, Unit]
-"""A unit of work with the number of its file within the wave."""
+"""The number of a file within the wave, and a unit of that file."""
 
 log = logging.getLogger("adnominal")
 
 
 def error_text(error: Exception) -> str:
-    """What went wrong with a file, in words."""
+    """The reason why a file failed, as text."""
     return error.reason if isinstance(error, Unreadable) else str(error)
 
 
 class Rows:
-    """Staged rows gathered in Python, for what comes in hundreds rather than in millions."""
+    """Collects staged rows in Python: for hundreds of rows, not for millions."""
 
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {name: [] for name in STAGED.names}
@@ -79,7 +79,7 @@ class Rows:
         return len(self._columns["kind"])
 
     def add(self, kind: str, file: int, **values: Any) -> None:
-        """One row; columns not named are null."""
+        """Add one row; columns that are not given are null."""
         for name, column in self._columns.items():
             column.append(values.get(name))
         self._columns["kind"][-1] = kind
@@ -87,7 +87,7 @@ class Rows:
         self.characters += len(values.get("text") or "")
 
     def take(self) -> Iterator[pa.RecordBatch]:
-        """What was gathered, as one batch; the gathering starts anew."""
+        """Yield the collected rows as one batch, and clear them."""
         if len(self):
             yield pa.RecordBatch.from_pydict(self._columns, schema=STAGED)
             self._columns = {name: [] for name in STAGED.names}
@@ -95,17 +95,17 @@ class Rows:
 
 
 def add_pairs(rows: Rows, file: int, counter: PairCounter | TextCounter) -> None:
-    """What `counter` has counted of `file` as staged rows that hold pairs packed; empties it."""
+    """Drain the counts of `file` from `counter` into staged rows of packed pairs."""
     for bucket, pairs in counter.drain_buckets():
         for packed in pack(pairs):
             rows.add("pairs", file, bucket=bucket, packed=packed)
 
 
 def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
-    """The statistics of a file, or of its part from byte `start` on, as staged rows.
+    """Add the statistics of a file, or of its part from byte `start` on, as staged rows.
 
-    Lines are counted from where the reading began, so only those of a first part have the numbers
-    that an editor shows.
+    Lines are counted from where reading began, so only those of a first part have an editor's line
+    numbers.
     """
     for name in ("lines", "sentences", "tokens", "amod", "pairs"):
         rows.add("stat", file, reason=name, count=getattr(stats, name))
@@ -120,10 +120,10 @@ def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
 
 
 class Gathered:
-    """Pairs, examples and sentences of sentences that are looked at one by one.
+    """Collects pairs, examples and sentences of sentences that are read one by one.
 
-    Memory is bounded by `Settings.memory_bytes`: when `full`, what was gathered is to be handed on,
-    as partial sums and as more example candidates than needed.
+    Memory is bounded by `Settings.memory_bytes`: when it is `full`, the caller takes partial sums,
+    and more example candidates than needed.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -133,17 +133,17 @@ class Gathered:
         # (file, adjective, noun) -> rank -> (document, sentence)
         self._examples: dict[tuple[int, str, str], dict[bytes, tuple[str, str]]] = {}
         self._counted_texts: set[tuple[int, bytes]] = set()
-        self._text_is_repeated = False  # whether the present text has been taken in before
+        self._text_is_repeated = False  # whether the current text was added before
         self._memory_used = 0
 
     def add(
         self, file: int, sentence: Sentence, place: int, digest: bytes | None, begins: bool
     ) -> None:
-        """Take in a sentence, the `place`-th of its document.
+        """Add a sentence, the `place`-th of its document.
 
-        `digest` stands for the text that is counted once, be it the sentence or its document, and
-        `begins` says that the sentence is the first of that text. All of a text is to be added
-        before `take`, so that its pairs are handed on together.
+        `digest` identifies the text that is counted once, the sentence or its document, and
+        `begins` says that the sentence is the first of that text. Add all of a text before calling
+        `take`, so that its pairs stay together.
         """
         settings = self._settings
         if digest is not None and begins:
@@ -170,8 +170,8 @@ class Gathered:
                 self._example(file, adjective, noun, sentence)
 
     def _example(self, file: int, adjective: str, noun: str, sentence: Sentence) -> None:
-        # The lowest of a hash of the content: the same choice whatever the order of reading.
-        # `etl.amod.results.examples_of` ranks by the same hash; of documents that share a sentence
+        # The sentences with the lowest hashes: the same choice for any order of reading.
+        # `etl.amod.results.examples_of` ranks by the same hash; of documents that share a sentence,
         # both keep the first by name.
         content = "\u0001".join((str(self._settings.seed), adjective, noun, sentence.text))
         rank = sha256(content.encode()).digest()
@@ -189,11 +189,11 @@ class Gathered:
 
     @property
     def full(self) -> bool:
-        """Whether the memory set aside is used up."""
+        """Whether the memory limit is reached."""
         return self._memory_used >= self._settings.memory_bytes
 
     def take(self) -> Iterator[pa.RecordBatch]:
-        """What was gathered, as staged rows; the gathering starts anew."""
+        """Yield the collected results as staged rows, and clear them."""
         rows = self._rows
         for (file, digest, adjective, noun), count in self._counts.items():
             rows.add("pair", file, adjective=adjective, noun=noun, count=count, digest=digest)
@@ -207,17 +207,17 @@ class Gathered:
 
 
 def digest_of(content: bytes) -> bytes:
-    """BLAKE2b-128: equal texts are told by it (14 billion sentences: chance of a clash 1e-19)."""
+    """BLAKE2b-128 digest (for 14 billion sentences the chance of a collision is 1e-19)."""
     return blake2b(content, digest_size=16).digest()
 
 
-# ------------------------------------------------------------------- corpora that come parsed
+# ------------------------------------------------------------------------- pre-parsed corpora
 
 
 def count_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Units of a parsed corpus to staged rows: pairs, statistics, rejected lines.
+    """Count units of a parsed corpus; yield staged pairs, statistics and rejected lines.
 
-    A file that cannot be read, or whose layout is not that of the source, makes a ``failed`` row.
+    A file that cannot be read, or is not in the layout of the source, makes a ``failed`` row.
     """
     for file, unit in units:
         rows = Rows()
@@ -256,7 +256,7 @@ def _count_unit(
 
 @contextmanager
 def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[memoryview]]]:
-    """The layout of a unit's file, and its blocks; `UnknownDialect` if it is not the source's."""
+    """The dialect of a unit's file, and its blocks; raises `UnknownDialect` if source= differs."""
     with cast("BufferedReader", open_input(unit.path)) as stream:
         dialect = detect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
         if SOURCE_OF[dialect.name] != source:
@@ -292,7 +292,7 @@ def _gather_sentences(
 
 
 def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Runs of sentences of one document; a corpus that names none is one run a sentence."""
+    """Runs of sentences of one document; sentences without a document are runs of one."""
     for name, run in groupby(sentences, key=lambda sentence: sentence.document):
         if name:
             yield list(run)
@@ -307,7 +307,7 @@ def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
 def parse_documents(
     batches: Iterable[pa.RecordBatch], settings: Settings
 ) -> Iterator[pa.RecordBatch]:
-    """Staged documents to staged pairs and statistics; other staged rows pass as they are."""
+    """Parse staged documents into staged pairs and statistics; other rows pass unchanged."""
     texts = _Texts(settings)
     waiting: list[_Text] = []
     characters = 0
@@ -329,10 +329,10 @@ def parse_documents(
 def take_annotated(
     batches: Iterable[pa.RecordBatch], settings: Settings
 ) -> Iterator[pa.RecordBatch]:
-    """Documents that Spark NLP has parsed to staged pairs and statistics.
+    """Turn documents that Spark NLP has parsed into staged pairs and statistics.
 
     `batches` have the columns of `STAGED` and those of `sparknlp_parser.with_tokens`; a document
-    whose annotations could not be told apart is rejected.
+    whose annotations are not parallel is rejected.
     """
     texts = _Texts(settings)
     for batch in batches:
@@ -357,7 +357,7 @@ def _texts_of(batch: pa.RecordBatch) -> list[_Text]:
 
 
 class _Texts:
-    """Documents of plain text, parsed and taken in; results are handed on when memory is full."""
+    """Parses documents of plain text and collects the results up to the memory limit."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -365,17 +365,17 @@ class _Texts:
         self._stats: dict[int, Stats] = {}
 
     def parse(self, documents: list[_Text]) -> Iterator[pa.RecordBatch]:
-        """Parse `documents` with the task's parser and take them in."""
+        """Parse `documents` with the task's parser and collect their results."""
         if not documents:
             return
         parser = load_parser(self._settings.text_parser, self._settings.parser_model)
-        # A document has one paragraph a line; to a parser a blank line parts paragraphs.
+        # A document has one paragraph per line; parsers separate paragraphs by blank lines.
         for parsed in parser.parse(entry.text.replace("\n", "\n\n") for entry in documents):
             self.add(parsed, documents)
         yield from self.full()
 
     def add(self, parsed: Parsed, documents: list[_Text]) -> None:
-        """Take in parsed sentences of `documents`, which their ordinals point to."""
+        """Collect the results of parsed sentences, whose ordinals refer to `documents`."""
         for column, name in ((parsed.tokens, "tokens"), (parsed.sentences, "sentences")):
             for file, size in _sums(column.column("document"), documents).items():
                 stats = self._of(file)
@@ -399,18 +399,18 @@ class _Texts:
                 self._add(documents[document], place, sentence, pairs)
 
     def full(self) -> Iterator[pa.RecordBatch]:
-        """What was gathered, if the memory set aside is used up."""
+        """The collected results, if the memory limit is reached."""
         if self._gathered.full:
             yield from self._gathered.take()
 
     def reject(self, document: _Text, reason: str) -> None:
-        """Count a document that cannot be used."""
+        """Count a document as rejected."""
         rejected = self._of(document.file).rejected
         number, _, first = rejected.get(reason, (0, 0, document.id))
         rejected[reason] = Tally(number + 1, 0, min(first, document.id))
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """What is left to hand on, and the statistics."""
+        """The remaining results and the statistics."""
         yield from self._gathered.take()
         rows = Rows()
         for file, stats in self._stats.items():
@@ -434,7 +434,7 @@ class _Texts:
 
 
 def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:
-    """How many rows of a column of document ordinals belong to each file."""
+    """The number of rows per file in a column of document ordinals."""
     sums: Counter[int] = Counter()
     for entry in pc.value_counts(column).to_pylist():
         sums[documents[entry["values"]].file] += entry["counts"]

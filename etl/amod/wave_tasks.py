@@ -1,4 +1,4 @@
-"""The distributed part of a wave: its files cut into units, dealt out over tasks, counted."""
+"""The distributed part of a wave: split its files into units, and count them in tasks."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ _CUT_AT: dict[str, Literal["xml", "lines"]] = {
     "text": "lines",
 }
 
-_TASK_BYTES = 8 << 20  # the least worth a task of its own
+_TASK_BYTES = 8 << 20  # the smallest size worth a separate task
 
 
 def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) -> DataFrame:
-    """The distributed part: the files of a wave to staged rows (computed when written)."""
+    """The staged rows of a wave's files, computed when they are written."""
     shares, numbers = task_shares(engine, settings, entries)
     schema = from_arrow_schema(tasks.STAGED)
     if settings.source in PARSED:
         compiled = not settings.by_sentence and "compiled" in available()
         if engine.is_cluster and settings.kernel == "auto":
-            # Where an executor cannot load the kernel that it was sent, the job is to fail.
+            # If an executor cannot load the kernel that it was sent, the job must fail.
             settings = replace(settings, kernel="compiled")
         counts = shares_of(shares, tasks.count_units, settings)
         return map_arrow(
             numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
         )
     if settings.packs_pairs:
-        # Counting costs no more than reading: there is nothing to deal out.
+        # Counting costs no more than reading, so nothing needs to be redistributed.
         return map_arrow(numbers, shares_of(shares, reading.count_text_units, settings), schema)
     read_batches = map_arrow(numbers, shares_of(shares, reading.read_units, settings), schema)
-    # Parsing costs a hundred times what reading does, and files come in any number and size.
+    # Parsing costs a hundred times as much as reading, and files have any number and size.
     spread_batches = read_batches.repartition(
         settings.partitions or engine.partitions(4 * len(shares), 0)
     )
@@ -64,7 +64,7 @@ def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) ->
     spread_batches = map_arrow(
         spread_batches, lambda batches: reading.prepared_documents(batches, settings), schema
     )
-    # A document has one paragraph a line; to a parser a blank line parts paragraphs.
+    # A document has one paragraph per line; parsers separate paragraphs by blank lines.
     paragraph_text = F.regexp_replace("text", "\n", "\n\n")
     documents = spread_batches.where("kind = 'document'").withColumn("text", paragraph_text)
     annotated = sparknlp_parser.with_tokens(
@@ -78,7 +78,7 @@ def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) ->
 def task_shares(
     engine: Engine, settings: Settings, entries: Sequence[Entry]
 ) -> tuple[list[list[FileUnit]], DataFrame]:
-    """The units of a wave dealt out over tasks, and a frame with the number of each share."""
+    """The units of a wave in one share per task, and a DataFrame of the numbers of the shares."""
     file_units = [
         (file, unit) for file, entry in enumerate(entries) for unit in units_of(entry, settings)
     ]
@@ -89,7 +89,7 @@ def task_shares(
 
 
 def balanced_shares(file_units: Sequence[FileUnit], count: int) -> list[list[FileUnit]]:
-    """Units of work dealt out over `count` tasks, about as many stored bytes to each."""
+    """Distribute units over `count` tasks, with about the same stored bytes for each."""
     shares: list[list[FileUnit]] = [[] for _ in range(min(count, len(file_units)))]
     loads = [(0, number) for number in range(len(shares))]
     for file, unit in sorted(
@@ -106,7 +106,7 @@ def shares_of(
     function: Callable[[Iterable[FileUnit], Settings], Iterator[pa.RecordBatch]],
     settings: Settings,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function of the numbers of shares that runs `function` on their units of work."""
+    """A function of batches of share numbers that runs `function` on the units of each share."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -117,9 +117,9 @@ def shares_of(
 
 
 def units_of(entry: Entry, settings: Settings) -> list[Unit]:
-    """The units of a file; one, where sentences of a parsed corpus are to know their document.
+    """The units of a file; a single one if sentences of a parsed corpus need their document.
 
-    Its name stands where the document begins, which may be in an earlier unit.
+    The document's name is at its beginning, which may be in an earlier unit.
     """
     file = InputFile(entry.path, entry.bytes, entry.modified)
     needs_documents = settings.source in PARSED and settings.by_sentence
@@ -127,5 +127,5 @@ def units_of(entry: Entry, settings: Settings) -> list[Unit]:
         cut_at = "whole" if needs_documents else _CUT_AT[settings.source]
         return units(file, cut_at, settings.unit_bytes)
     except Unreadable:
-        # the task that reads it says so again, and there it is recorded
+        # the task that reads it raises this again and records it
         return units(file, "whole")

@@ -1,8 +1,8 @@
-"""Places of words among millions of known ones, looked up by every task for a few of them.
+"""Look up the positions of words among millions of known ones.
 
-Arrow builds a hash table anew for every look-up: of all known words, each time. The adjectives of a
-corpus grow with it, and so do the parts that look some of them up, so that the work would grow
-almost with the square of the corpus. A `WordIndex` is built once a process.
+Arrow builds a hash table of all known words for every look-up. The adjectives of a corpus grow with
+it, and so do the parts that look them up, so the work would grow almost with the square of the
+corpus. A `WordIndex` is built once per process.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _PRIME = 1099511628211  # FNV's: odd, so that its powers never vanish
-_LONGEST = 256  # bytes of a word that count; of longer ones with equal beginnings Arrow decides
-_AT_ONCE = 1 << 18  # words hashed together: some tens of MB
+_LONGEST = 256  # bytes of a word that are hashed; Arrow compares longer ones with equal beginnings
+_AT_ONCE = 1 << 18  # words hashed at once: some tens of MB
 
 
 class WordIndex:
-    """The places of `words`, each of which occurs once among them."""
+    """An index of the positions of `words`, which are distinct."""
 
     def __init__(self, words: pa.StringArray) -> None:
         self.words = words
         hashes = hashes_of(words)
         self._order = np.argsort(hashes)
         self._hashes = hashes[self._order]
-        # Words that share a hash cannot be told apart by it: Arrow looks them up.
+        # If words share a hash, Arrow looks them up instead.
         self._is_unique = bool((self._hashes[1:] != self._hashes[:-1]).all())
 
     def places(self, words: pa.StringArray) -> npt.NDArray[np.int64]:
-        """The place of each word, -1 for one that is not known."""
+        """The position of each word; -1 for unknown words."""
         if not len(words) or not len(self.words):
             return np.full(len(words), -1, np.int64)
         if not self._is_unique:
@@ -43,7 +43,7 @@ class WordIndex:
 
 
 def hashes_of(words: pa.StringArray) -> npt.NDArray[np.uint64]:
-    """A hash of each word's bytes: equal words have equal ones, others hardly ever."""
+    """A hash of each word's bytes, with few collisions."""
     pieces = [_hashes(words[at : at + _AT_ONCE]) for at in range(0, len(words), _AT_ONCE)]
     return np.concatenate(pieces) if pieces else np.array([], np.uint64)
 
@@ -62,6 +62,6 @@ def _hashes(words: pa.StringArray) -> npt.NDArray[np.uint64]:
     is_empty = lengths == 0
     sums = np.zeros(len(words), np.uint64)
     sums[~is_empty] = np.add.reduceat(content, starts[~is_empty] - first)
-    # Its low bits hang on the low bits of the letters alone.
+    # The low bits of the sum depend only on the low bits of the letters.
     mixed: npt.NDArray[np.uint64] = (sums ^ (sums >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed

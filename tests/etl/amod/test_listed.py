@@ -156,7 +156,7 @@ def test_a_truncated_file_counts_nowhere(count: Count, parts: Path) -> None:
     damaged = parts / "b.gz"
     damaged.write_bytes(damaged.read_bytes()[:-30])
     for words in ((), ("adjacent=true",)):
-        with pytest.raises(JobFailed, match=r"1 of 2 files failed and count nowhere.*truncated"):
+        with pytest.raises(JobFailed, match=r"1 of 2 files failed and are not counted.*truncated"):
             count(parts, *words)
     assert rows_of(parts.parent / "lake")["false", "key"] == (2, 2)
 
@@ -196,7 +196,7 @@ def test_a_list_for_text_is_in_the_normal_form_of_its_documents(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["adjacent=true"], "go with pairs="),
+        (["adjacent=true"], "need pairs="),
         (["pairs=x.tsv", "examples=2"], "leave out novel="),
         (["pairs=x.tsv", "deduplicate=sentence"], "leave out novel="),
     ],

@@ -191,7 +191,7 @@ def test_each_damaged_file_has_its_reason_and_gives_no_pair(
     write_parquet(folder / "a-good.parquet", GOOD)
     for name, (write, _) in DAMAGED.items():
         write(folder / name)
-    with pytest.raises(JobFailed, match=r"of 23 files failed and count nowhere"):
+    with pytest.raises(JobFailed, match=r"of 23 files failed and are not counted"):
         run(tmp_path / "lake", folder)
     lake = str(tmp_path / "lake")
     pairs = {(row["adjective"], row["noun"]) for row in arrow.read(lake, "amod_pairs").to_pylist()}

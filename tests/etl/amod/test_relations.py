@@ -194,8 +194,8 @@ def test_association_within_each_relation_on_request(spark: SparkSession, tmp_pa
     [
         (["source=text", "relations=amod,obj"], "expected a parsed corpus"),
         (["source=depcc", "relations=obj"], "amod is always counted"),
-        (["source=depcc", "relations=amod,obj", "deduplicate=sentence"], "neither deduplicate="),
-        (["source=depcc", "relation_association=true"], "no relation beside amod"),
+        (["source=depcc", "relations=amod,obj", "deduplicate=sentence"], "cannot be combined with deduplicate="),
+        (["source=depcc", "relation_association=true"], "no relation other than amod"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(words: list[str], message: str) -> None:

@@ -114,7 +114,7 @@ def test_a_run_beside_one_that_reads_other_files_is_refused(
     add(parts, "n.gz")
 
     def other() -> None:
-        with pytest.raises(JobFailed, match=r"b\.gz was planned by another run, which is at work"):
+        with pytest.raises(JobFailed, match=r"b\.gz was planned by another run, which is running"):
             run(names="n")
 
     once_after(monkeypatch, staging.Staging, "write", other)
@@ -143,7 +143,7 @@ def test_what_is_begun_anew_takes_nothing_from_a_run_of_before(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     once_after(monkeypatch, staging.Staging, step, lambda: run("restart=true"))
-    with pytest.raises(JobFailed, match="another extraction has begun corpus 'depcc' anew"):
+    with pytest.raises(JobFailed, match="another extraction has restarted corpus 'depcc'"):
         run()
     run(lake="once")
     assert contents(tmp_path / "lake") == contents(tmp_path / "once")
