@@ -1,9 +1,9 @@
-/* Counting a list of word pairs in running text: `etl.amod.adjacent` defines what is counted.
+/* Counts a list of word pairs in running text: `etl.amod.adjacent` defines what is counted.
  *
  * One pass over the UTF-8 bytes. A word of up to 15 ASCII letters is found, lower-cased and hashed in
- * one step where the processor has SSE2; any other is read byte by byte. A Bloom filter of the hashes
- * of two neighbours rejects nearly all that are not of the list, so that their words are looked up
- * for the few others alone.
+ * one step if the processor has SSE2; any other word is read byte by byte. A Bloom filter of the
+ * hashes of two neighbours rejects nearly all that are not in the list, so only the words of the few
+ * others are looked up.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -14,7 +14,7 @@
 #define WITH_SSE2
 #endif
 
-#define LONGEST 255         /* bytes of a word; of a longer one the first are kept, and no match */
+#define LONGEST 255         /* bytes of a word; a longer one is truncated and never matches */
 #define FILTER_BITS_A_PAIR 32
 #define PRIME 1099511628211ull
 
@@ -26,7 +26,7 @@ typedef struct {
 } Word;
 
 typedef struct {
-    uint64_t key;           /* first word's place << 32 | second word's place, plus one */
+    uint64_t key;           /* position of the first word << 32 | that of the second, plus one */
     uint64_t count;
 } Pair;
 
@@ -35,10 +35,10 @@ typedef struct {
     unsigned char *bytes;
     Word *words;
     Pair *pairs;
-    Py_ssize_t *order;      /* place in `pairs` of each pair of the list */
+    Py_ssize_t *order;      /* position in `pairs` of each pair of the list */
     uint64_t *filter;
     size_t word_mask, pair_mask;
-    int filter_shift;       /* from 64 bits of a hash to those of a place in the filter */
+    int filter_shift;       /* reduces 64 bits of a hash to a position in the filter */
     Py_ssize_t size;        /* pairs of the list */
     int lowercase;
 } Counter;
@@ -50,12 +50,12 @@ static inline uint64_t mixed(uint64_t hash) {
     return hash * 0x9e3779b97f4a7c15ull;
 }
 
-/* The bit of the filter for two neighbours, by the hashes of their words. */
+/* The bit of the filter for two neighbours, from the hashes of their words. */
 static inline size_t filter_bit(const Counter *self, uint64_t first, uint64_t second) {
     return mixed(first * PRIME + second) >> self->filter_shift;
 }
 
-/* A character of more than one byte; its size, 0 where the bytes are no UTF-8. */
+/* Decodes a character of several bytes; returns its size, 0 if the bytes are not UTF-8. */
 static inline int decoded(const unsigned char *at, const unsigned char *end, Py_UCS4 *character) {
     int size = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : *at >= 0xc2 ? 2 : 0;
     if (!size || end - at < size) return 0;
@@ -98,7 +98,7 @@ static inline uint64_t hash_of(uint64_t one, uint64_t two) {
     return (one ^ (one >> 29)) + (two ^ (two >> 31));
 }
 
-/* The hash of a word that was read byte by byte: of its bytes by sixteens, zeros behind the last. */
+/* The hash of a word that was read byte by byte: of blocks of sixteen bytes, padded with zeros. */
 static inline void add_hash(Current *word) {
     size_t size = word->size < LONGEST ? word->size : LONGEST;
     memset(word->bytes + size, 0, 16);
@@ -116,7 +116,7 @@ static inline void add(Current *word, unsigned char byte) {
     word->size++;
 }
 
-/* The word that begins at `at`, without its hash; the byte behind it. */
+/* Reads the word that begins at `at`, without its hash; returns the byte after it. */
 static const unsigned char *read_bytes(
     const Counter *self, const unsigned char *at, const unsigned char *end, Current *word
 ) {
@@ -151,7 +151,7 @@ static const unsigned char *read_bytes(
 }
 
 #ifdef WITH_SSE2
-/* Where a byte of sixteen lies between two others, both of ASCII: all ones. */
+/* All ones for each of sixteen bytes that lies between two given ASCII bytes. */
 static inline __m128i between(__m128i bytes, char least, char most) {
     return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(least - 1))),
                          _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(most + 1))));
@@ -160,7 +160,7 @@ static inline __m128i between(__m128i bytes, char least, char most) {
 static const unsigned char ones_then_zeros[32] = {
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 
-/* A word of up to 15 ASCII letters and digits that no hyphen and no other character goes on. */
+/* Reads a word of up to 15 ASCII letters and digits that does not continue after them. */
 static inline size_t short_word(const Counter *self, const unsigned char *at, Current *word) {
     __m128i bytes = _mm_loadu_si128((const __m128i *)at);
     __m128i capital = between(bytes, 'A', 'Z');
@@ -170,7 +170,7 @@ static inline size_t short_word(const Counter *self, const unsigned char *at, Cu
     if (!other) return 0;
     size_t size = (size_t)__builtin_ctz(other);
     if (!size || at[size] >= 0x80 || at[size] == '-') return 0;
-    /* Zeros behind the word, by a mask: lengths change too often for a branch to be foreseen. */
+    /* A mask writes zeros after the word: a branch on its length would be mispredicted. */
     __m128i mask = _mm_loadu_si128((const __m128i *)(ones_then_zeros + 16 - size));
     __m128i kept = _mm_and_si128(self->lowercase ? lowered : bytes, mask);
     _mm_storeu_si128((__m128i *)word->bytes, kept);
@@ -182,7 +182,7 @@ static inline size_t short_word(const Counter *self, const unsigned char *at, Cu
 }
 #endif
 
-/* The word that begins at `at`; the byte behind it. */
+/* Reads the word that begins at `at`; returns the byte after it. */
 static inline const unsigned char *read_word(
     const Counter *self, const unsigned char *at, const unsigned char *end, Current *word
 ) {
@@ -197,7 +197,7 @@ static inline const unsigned char *read_word(
     return at;
 }
 
-/* The place of a word in the table: its own, or the free one where it would stand. */
+/* The slot of a word in the table, or the free slot where it would be inserted. */
 static inline size_t place_of(const Counter *self, const Current *word) {
     size_t at = mixed(word->hash) & self->word_mask;
     for (;; at = (at + 1) & self->word_mask) {
@@ -215,7 +215,7 @@ static inline Pair *pair_of(const Counter *self, size_t first, size_t second) {
     return &self->pairs[at];
 }
 
-/* Counts two neighbours if the list has them; the first stands at `at`, and is read again. */
+/* Counts two neighbours if the list has them; the first is at `at` and is read again. */
 static void count_pair(
     Counter *self, const unsigned char *at, const unsigned char *end, const Current *second
 ) {
@@ -229,7 +229,7 @@ static void count_pair(
 }
 
 static void scan(Counter *self, const unsigned char *at, const unsigned char *end) {
-    const unsigned char *previous = NULL;  /* where the word begins that stands right before */
+    const unsigned char *previous = NULL;  /* start of the word right before */
     uint64_t hash = 0;                     /* of that word */
     Current word;
     while (at < end) {
@@ -254,8 +254,8 @@ static void scan(Counter *self, const unsigned char *at, const unsigned char *en
     }
 }
 
-/* Characters of more than a byte that no normal form changes, and that break no line: up to U+02FF
- * but for U+0085, and the dashes, quotes, dots and currencies of running text. */
+/* Characters of several bytes that normalisation does not change and that are no line breaks: up to
+ * U+02FF except U+0085, and the dashes, quotes, dots and currencies of running text. */
 static inline int is_inert(Py_UCS4 character) {
     return (character >= 0xa0 && character < 0x300) ||
            (character >= 0x2010 && character < 0x2028) ||
@@ -266,10 +266,10 @@ static inline int is_inert(Py_UCS4 character) {
 #define LEAST_WIDTH 40      /* of a wrapped block's longest line, in characters */
 #define MOST_WIDTH 120
 
-/* A block of lines, to tell whether it was wrapped: see `etl.corpora.text`. */
+/* A block of lines, to decide whether it was wrapped: see `etl.corpora.text`. */
 typedef struct {
     int lines, last;        /* characters of the last line */
-    int width, room;        /* of the longest; the least that a line and the next's first word take */
+    int width, room;        /* of the longest; the least for a line and the next word */
 } Block;
 
 static inline int was_wrapped(const Block *block) {
@@ -277,10 +277,10 @@ static inline int was_wrapped(const Block *block) {
            block->room > block->width;
 }
 
-/* Takes in a line of inert characters; whether it ended a block that was wrapped. */
+/* Adds a line of inert characters; returns whether it ended a block that was wrapped. */
 static int add_line(Block *block, const unsigned char *at, const unsigned char *end) {
     if (block->width > MOST_WIDTH) {
-        /* Nothing more to be known of the block but where it ends. */
+        /* Only the end of the block is still needed. */
         while (at < end && (*at == ' ' || *at == '\t')) at++;
         if (at < end && *at != 0xc2) return 0;
     }
@@ -314,9 +314,9 @@ static int add_line(Block *block, const unsigned char *at, const unsigned char *
     return 0;
 }
 
-/* Whether a text counts as the document that `etl.corpora.text.text_events` makes of it: it holds
- * something, no NUL, nothing that a normal form changes, no block of lines that was wrapped. A no
- * may be wrong, a yes never is. */
+/* Whether a text gives the counts of the document that `etl.corpora.text.text_events` makes of it:
+ * it is not empty and has no NUL, nothing that normalisation changes, and no wrapped block of
+ * lines. A no may be wrong, a yes never is. */
 static int is_plain(const unsigned char *at, const unsigned char *end) {
     const unsigned char *start = at, *line = at;
     Block block = {0, 0, 0, 0};
@@ -326,7 +326,7 @@ static int is_plain(const unsigned char *at, const unsigned char *end) {
 #ifdef WITH_SSE2
         while (end - at >= 16) {
             __m128i bytes = _mm_loadu_si128((const __m128i *)at);
-            /* As signed numbers, all but ASCII lies below the control characters. */
+            /* As signed numbers, all bytes that are not ASCII lie below the control characters. */
             unsigned special = (unsigned)_mm_movemask_epi8(_mm_cmplt_epi8(bytes, _mm_set1_epi8(32)));
             if (special) {
                 at += __builtin_ctz(special);
@@ -364,7 +364,7 @@ static void dealloc(PyObject *object) {
     Py_TYPE(object)->tp_free(object);
 }
 
-/* The place of a listed word, put into the table if it is new; -1 with an error set. */
+/* The position of a listed word, which is inserted if it is new; -1 with an error set. */
 static Py_ssize_t listed(Counter *self, PyObject *text, size_t *used) {
     Py_ssize_t size;
     const unsigned char *bytes = (const unsigned char *)PyUnicode_AsUTF8AndSize(text, &size);
@@ -452,7 +452,7 @@ static PyObject *feed(PyObject *object, PyObject *text) {
     Py_RETURN_NONE;
 }
 
-/* Counts the texts that are plain; the rows of the others, for documents to be made of them. */
+/* Counts the plain texts; returns the rows of the others, which must become documents first. */
 static PyObject *feed_texts(PyObject *object, PyObject *args) {
     Counter *self = (Counter *)object;
     Py_buffer offsets, data;
@@ -501,7 +501,7 @@ static PyObject *counts(PyObject *object, PyObject *unused) {
 static PyMethodDef methods[] = {
     {"feed", feed, METH_O, "Count the pairs of a text (str, or bytes in UTF-8)."},
     {"feed_texts", feed_texts, METH_VARARGS,
-     "Count texts of Arrow's layout (offsets, data, first row, rows); the rows that are not plain."},
+     "Count Arrow texts (offsets, data, first row, rows); return the rows that are not plain."},
     {"counts", counts, METH_NOARGS, "The counts so far, in the order of the list."},
     {NULL, NULL, 0, NULL}};
 

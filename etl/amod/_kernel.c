@@ -1,12 +1,12 @@
 /* Adjective–noun pairs from blocks of ten-column rows.
 
-   What a block means is defined by etl/amod/reference.py; this file only does it fast.
+   etl/amod/reference.py defines what a block means; this file only does it fast.
 
-   A block is worked off in chunks of some tens of KB that end between sentences. Each chunk is
+   A block is processed in chunks of some tens of KB that end between sentences. Each chunk is
    indexed first: one vectorised pass writes three bits for every byte, namely whether it is a tab
    or newline, a newline, and NUL or not ASCII. The bits of a row, mostly fewer than 57, are then
-   one word each, in which columns are counted and found without a look at their bytes. Only id,
-   head and relation of each row are read; words and tags only of amod rows and their heads.
+   one word each, in which columns are counted and found without reading their bytes. Only id, head
+   and relation of each row are read; words and tags only of amod rows and their heads.
 */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -51,7 +51,7 @@ static uint32_t COUNT_BITS(uint64_t x) {
 #endif
 
 #define CHUNK ((size_t)32 << 10)
-/* Groups of 64 bytes without marks behind a chunk, which may be looked at. */
+/* Groups of 64 bytes without marks after a chunk, which may be read. */
 #define INDEX_SLACK 1
 /* Bytes of the shortest row: ten columns, two of them numbers. */
 #define LEAST_ROW 12
@@ -97,7 +97,7 @@ typedef struct {
 
 typedef struct {
     uint64_t id;  /* key */
-    size_t start; /* place within the chunk */
+    size_t start; /* position within the chunk */
 } Row;
 
 typedef struct {
@@ -105,14 +105,14 @@ typedef struct {
     const Row *row;
 } Amod;
 
-/* Of a chunk, bit i of each (of word i / 64 as little-endian bytes) for its byte i. */
+/* Bit i of each bitmap (of word i / 64 as little-endian bytes) is for byte i of the chunk. */
 typedef struct {
     uint64_t *marks;    /* whether it is a tab or a newline */
     uint64_t *newlines; /* whether it is a newline */
     uint64_t *odd;      /* whether it is NUL or not ASCII */
 } Index;
 
-/* Pairs: records of count, sizes and both words in an arena; an open-addressing table of places. */
+/* Pairs: records of count, sizes and both words in an arena, with an open-addressing table. */
 typedef struct {
     uint64_t count;
     uint32_t adjective, noun; /* bytes; the words follow, padded to 8 bytes */
@@ -122,8 +122,8 @@ typedef struct {
     uint32_t place; /* 1 + offset / 8 in the arena; 0: free */
 } Slot;
 
-/* Pairs wait until there are some, so that their slots and records, most of which lie outside the
-   fast caches, are fetched at the same time. */
+/* Pairs wait in a queue, so that their slots and records, most of which are outside the fast
+   caches, are fetched at the same time. */
 #define WAITING 32
 typedef struct {
     size_t at; /* in the words */
@@ -141,7 +141,7 @@ typedef struct {
     size_t arena_used, arena_size;
     Slot *slots;
     size_t n_slots, n_pairs;
-    byte *words; /* of the pairs waiting, lower-cased, each pair zero-padded to 8 bytes */
+    byte *words; /* of the queued pairs, lower-cased, each pair zero-padded to 8 bytes */
     size_t words_used, words_size;
     Waiting waiting[WAITING];
     uint32_t n_waiting;
@@ -149,14 +149,14 @@ typedef struct {
     Index index;
     Row *rows, *sorted; /* of a sentence */
     Amod *amods;
-    size_t index_size; /* bytes of chunk that index, rows and amods have room for */
-    int busy;          /* a thread counts, without the interpreter's lock */
+    size_t index_size; /* bytes of chunk that fit into index, rows and amods */
+    int busy;          /* a thread is counting without the GIL */
 
     uint64_t lines, bytes, sentences, tokens, amod, pairs, crlf;
     Tally rejected[REJECTIONS], left_out[LEFT_OUT];
 } Counter;
 
-/* Blocks are counted without the interpreter's lock, which errors have to take. */
+/* Blocks are counted without the GIL, which errors must take. */
 static COLD void no_memory(void) {
     PyGILState_STATE lock = PyGILState_Ensure();
     PyErr_NoMemory();
@@ -200,21 +200,20 @@ static inline void store64(uint64_t *to, uint64_t x) {
 #define EACH_BYTE(x) ((uint64_t)0x0101010101010101 * (x))
 
 /* Ids and heads are decimal numbers of 1 to 8 digits without leading zeros. Their key is their
-   digits, a byte each: it orders and compares like the number, which is all that is asked of them.
-
-   The digits of the number of `size` bytes that ends before `end`, the last one highest, as the
-   bytes 0 to 9 if that is what they are; the 8 bytes before `end` must be readable. */
+   digits, one byte each, which orders and compares like the number. Returns the digits of the
+   number of `size` bytes that ends before `end`, the last one highest, as the bytes 0 to 9 if they
+   are digits; the 8 bytes before `end` must be readable. */
 static inline uint64_t digits_before(const byte *end, size_t size) {
     return (load64(end - 8) ^ EACH_BYTE('0')) & ~(uint64_t)0 << ((0 - 8 * size) & 63);
 }
 
-/* Not 0 if one of the bytes is no digit. */
+/* Not 0 if one of the bytes is not a digit. */
 static inline uint64_t not_digits(uint64_t digits) {
     return ((digits + EACH_BYTE(0x76)) | digits) & EACH_BYTE(0x80);
 }
 
-/* Fills in the least key of a number, `key` or more, by the size of its column; where no number has
-   that size, what no key reaches. */
+/* Fills in the smallest key of a number, at least `key`, for each size of its column; if no number
+   has that size, a value above all keys. */
 static void least_keys(uint64_t least[64], uint64_t key) {
     for (uint32_t size = 0; size < 64; size++) {
         uint64_t first = size == 1 ? 0 : (uint64_t)1 << (8 * (size - 1) & 63);
@@ -222,7 +221,7 @@ static void least_keys(uint64_t least[64], uint64_t key) {
     }
 }
 
-/* Whether bytes are such a number, wherever they stand, and its key. */
+/* Whether the bytes are such a number, at any position, and its key. */
 static int read_number(const byte *p, size_t size, uint64_t *key) {
     if (size - 1 >= MAX_DIGITS || (p[0] == '0' && size > 1)) return 0;
     *key = 0;
@@ -249,7 +248,7 @@ static COLD int is_range(const byte *p, size_t size) {
     return 0;
 }
 
-/* Whether Python's strict decoder takes it. */
+/* Whether Python's strict UTF-8 decoder accepts it. */
 static COLD int is_utf8(const byte *p, size_t size) {
     const byte *end = p + size;
     while (p < end) {
@@ -358,7 +357,7 @@ __attribute__((target("avx512f,avx512bw"))) static void index_avx512(const Index
 }
 #endif
 
-/* Indexes the groups of 64 bytes `from` to `to`, of which the first begins at p. */
+/* Indexes the groups of 64 bytes `from` to `to`; the first begins at p. */
 typedef void (*Indexer)(const Index *, const byte *, size_t, size_t);
 static Indexer index_groups = index_portable;
 
@@ -398,7 +397,7 @@ static int index_chunk(Counter *self, const byte *p, size_t size) {
     return 0;
 }
 
-/* The bits from that of byte `at` on, the lowest first: 57 at least, 0 beyond. */
+/* The bits from byte `at` on, the lowest first: at least 57, then zeros. */
 static inline uint64_t bits_from(const uint64_t *bits, size_t at) {
     return load64((const byte *)bits + at / 8) >> (at % 8);
 }
@@ -407,7 +406,7 @@ static inline void set_bit(uint64_t *bits, size_t at) {
     ((byte *)bits)[at / 8] |= (byte)(1 << at % 8);
 }
 
-/* The place of the first bit at or after `at`, which there must be. */
+/* The position of the first bit at or after `at`, which must exist. */
 static inline size_t next_bit(const uint64_t *bits, size_t at) {
     uint64_t found = bits_from(bits, at);
     while (UNLIKELY(!found)) {
@@ -419,7 +418,7 @@ static inline size_t next_bit(const uint64_t *bits, size_t at) {
 
 /* ---- tallies ---- */
 
-/* Of lines in the chunk of which the first begins at `start`. */
+/* Counts lines in the chunk; the first begins at `start`. */
 static COLD void tally(const Counter *self, Tally *tally, const byte *chunk, size_t start,
                        uint64_t count) {
     if (tally->count == 0) {
@@ -439,13 +438,13 @@ static COLD void tally(const Counter *self, Tally *tally, const byte *chunk, siz
 #define SHORT 32
 #define FACTOR ((uint64_t)0xD6E8FEB86659FD93)
 
-/* A word's share of its pair's hash: of its first 16 bytes, zero-padded, in memory order. Taken
-   from registers, since what was just written in other pieces is slow to be read again. */
+/* A word's part of its pair's hash, from its first 16 bytes, zero-padded, in memory order. It is
+   taken from registers, since memory that was just written in other pieces is slow to read. */
 static inline uint64_t hash_first(uint64_t first, uint64_t second) {
     return first * 0xA0761D6478BD642F + second * 0xE7037ED1A0B428DB;
 }
 
-/* The same of any word. */
+/* The same for any word. */
 static COLD uint64_t hash_word(const byte *p, size_t size) {
     uint64_t first[2] = {0, 0}, h;
     memcpy(first, p, size < 16 ? size : 16);
@@ -460,7 +459,7 @@ static inline uint32_t hash_pair(uint64_t adjective, uint64_t noun) {
     return (uint32_t)(h >> 32);
 }
 
-/* Whether the first `size` bytes are the same; both have SHORT readable ones. */
+/* Whether the first `size` bytes are equal; both have SHORT readable bytes. */
 static inline int same_words(const byte *a, const byte *b, size_t size) {
     if (UNLIKELY(size > SHORT)) return memcmp(a, b, size) == 0;
     uint64_t differing = load64(a) ^ load64(b);
@@ -474,22 +473,22 @@ static inline size_t padded(size_t size) { return (size + 7) & ~(size_t)7; }
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Zeroed memory, in huge pages where it is large: looking a pair up would mostly miss the
-   processor's table of small ones. */
+/* Zeroed memory, in huge pages if it is large: a look-up would mostly miss the TLB of small
+   pages. */
 static void *zeroed(size_t size) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (size >= HUGE_PAGE && size % HUGE_PAGE == 0) {
         void *memory = aligned_alloc(HUGE_PAGE, size);
         if (!memory) return NULL;
-        (void)madvise(memory, size, MADV_HUGEPAGE); /* refused, it is as good as without */
+        (void)madvise(memory, size, MADV_HUGEPAGE); /* advice only: a refusal is harmless */
         return memset(memory, 0, size);
     }
 #endif
     return calloc(size, 1);
 }
 
-/* The slot at which to begin looking for a hash: its upper bits, so that growing the table moves
-   no two slots past each other and goes through memory once. */
+/* The first slot for a hash: its upper bits, so that growing the table keeps the order of slots and
+   passes through memory once. */
 static inline size_t slot_of(const Counter *self, uint32_t hash) {
     return (size_t)((uint64_t)hash * self->n_slots >> 32);
 }
@@ -533,7 +532,7 @@ static int count_pair(Counter *self, const Waiting *pair) {
         overflow("pairs fill 32 GB; drain them sooner");
         return -1;
     }
-    if (need + SHORT > self->arena_size) { /* some to read behind the last record */
+    if (need + SHORT > self->arena_size) { /* bytes to read after the last record */
         size_t room = self->arena_size ? self->arena_size + self->arena_size / 2 : 1 << 16;
         if (room < need + SHORT) room = 2 * need + SHORT;
         byte *arena = realloc(self->arena, room);
@@ -571,7 +570,7 @@ static int count_waiting(Counter *self) {
     return 0;
 }
 
-/* Puts the pair at the end of the words in the queue. */
+/* Queues the pair at the end of the words. */
 static inline int add_pair(Counter *self, uint32_t adjective, uint32_t noun, uint32_t hash) {
     byte *words = self->words + self->words_used;
     size_t size = (size_t)adjective + noun;
@@ -598,7 +597,7 @@ static int reserve_words(Counter *self, size_t size) {
     return 0;
 }
 
-/* A word in memory order of which only the first n < 8 bytes count. */
+/* A word in memory order with only its first n < 8 bytes. */
 static inline uint64_t first_bytes(uint64_t x, size_t n) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return n ? x >> (64 - 8 * n) : 0;
@@ -613,7 +612,7 @@ static inline int any_ascii_alnum(const byte *p, size_t size) {
     return 0;
 }
 
-/* str.lower and str.isalnum, asked of Python itself, so that all implementations agree. */
+/* Python's own str.lower and str.isalnum, so that all implementations agree. */
 static COLD Py_ssize_t put_word_unicode(Counter *self, size_t at, const byte *p, size_t size,
                                         uint64_t *hash, int *alnum) {
     PyGILState_STATE lock = PyGILState_Ensure();
@@ -638,15 +637,15 @@ done:
     return put;
 }
 
-/* The ASCII letters of a word in memory order in lower case, other bytes as they are. */
+/* A word in memory order with its ASCII letters in lower case and other bytes unchanged. */
 static inline uint64_t to_lower(uint64_t x) {
     uint64_t low = x & EACH_BYTE(0x7f);
     uint64_t upper = (low + EACH_BYTE(0x80 - 'A')) & ~(low + EACH_BYTE(0x7f - 'Z'));
     return x | ((upper & ~x & EACH_BYTE(0x80)) >> 2); /* sets 0x20 */
 }
 
-/* Puts a word at self->words + at, lower-cased if asked; returns its size, -1 on error. `end` is
-   the block's; at least 8 bytes of other columns follow FORM and LEMMA. */
+/* Copies a word to self->words + at, lower-cased if asked; returns its size, -1 on error. `end` is
+   the end of the block; at least 8 bytes of other columns follow FORM and LEMMA. */
 static inline Py_ssize_t put_word(Counter *self, size_t at, const byte *p, size_t size,
                                   const byte *end, uint64_t *hash, int *alnum) {
     static const byte kept[32] = {255, 255, 255, 255, 255, 255, 255, 255,
@@ -694,7 +693,7 @@ static inline int find_tag(const Tag *tags, uint64_t key, byte *flags) {
     return 0;
 }
 
-/* A tag as a number; 0, which is no tag's, if it is empty or longer than any. */
+/* A tag as a number; 0 if it is empty or longer than any tag. */
 static inline uint64_t tag_key(const byte *p, size_t size, const byte *end) {
     uint64_t key = 0;
     if (size - 1 >= 8) return 0;
@@ -713,7 +712,7 @@ static inline byte tag_flags(const Counter *self, const byte *const *tabs, const
     return self->unknown_tag;
 }
 
-/* The column that stands for the word: the lemma if so ruled and it is not missing. */
+/* The column of the word: the lemma if the rules say so and it is not missing. */
 static inline const byte *choose_word(const byte *const *tabs, int by_lemma, size_t *size) {
     const byte *lemma = tabs[1] + 1;
     *size = (size_t)(tabs[2] - lemma);
@@ -779,9 +778,9 @@ static int by_id(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The row with an id among n rows in ascending order of ids, or NULL. Looked for first where it is
-   if ids leave no gap between it and the row `near`, and then from there, since the head of an
-   adjective is mostly within a few words of it. */
+/* The row with an id among n rows in ascending order of ids, or NULL. The search starts where the
+   row is if ids have no gap between it and the row `near`, since the head of an adjective is mostly
+   within a few words of it. */
 static inline const Row *find_id(const Row *rows, size_t n, size_t near, uint64_t id) {
     const Row *row = rows + near, *last = rows + n - 1;
     int64_t ahead = (int64_t)(id - row->id); /* of keys: too far by 246 for each ten */
@@ -838,9 +837,9 @@ static inline int is_sentence_mark(const byte *p, size_t size) {
     return size >= 5 && memcmp(p, ">>>>>", 5) == 0;
 }
 
-/* Reads one line that is no blank line, no comment and no mark of a sentence, with an eye to
-   everything that can be wrong with it: a reason to reject it, or REJECTIONS if there is none, with
-   what is to be read of it; or SKIP. `stop` is its newline's place. */
+/* Reads one line that is not blank, a comment or a sentence mark, and checks everything that can be
+   wrong with it. Returns a reason to reject it, SKIP, or, with its columns read, REJECTIONS. `stop`
+   is the position of its newline. */
 enum { SKIP = REJECTIONS + 1 };
 typedef struct {
     uint64_t id, head;
@@ -868,11 +867,12 @@ static COLD uint32_t judge_line(const Counter *self, const byte *chunk, size_t s
     return REJECTIONS;
 }
 
-/* Whether there are ten marks, and if so the bits of the sixth to the eighth, perhaps with more. */
+/* Whether there are ten marks; if so, also the bits of the sixth to the eighth, perhaps with
+   more. */
 static ALWAYS_INLINE int find_columns(uint64_t marks, int fast_pdep, uint64_t *sixth_on) {
     uint64_t x = marks;
 #ifdef HAVE_X86
-    if (fast_pdep) { /* its intrinsic may not be used in what is compiled for all processors */
+    if (fast_pdep) { /* its intrinsic is not allowed in code compiled for all processors */
         __asm__("pdep %1, %2, %0" : "=r"(*sixth_on) : "r"(marks), "r"((uint64_t)0xe0));
         return COUNT_BITS(marks) == COLUMNS;
     }
@@ -884,8 +884,8 @@ static ALWAYS_INLINE int find_columns(uint64_t marks, int fast_pdep, uint64_t *s
     return x && !(x & (x - 1));
 }
 
-/* Reads a row of ASCII without NUL from the bits of its marks, its newline included. False if
-   anything is wrong with it, or not as it is in most: `judge_line` says what. */
+/* Reads a row of ASCII without NUL from the bits of its marks, including its newline. Returns false
+   if anything is wrong or unusual; then `judge_line` decides. */
 static ALWAYS_INLINE int read_row(const Counter *self, const byte *p, uint64_t marks, int fast_pdep,
                                   uint64_t *id, uint64_t *head, int *amod) {
     uint64_t sixth;
@@ -903,8 +903,8 @@ static ALWAYS_INLINE int read_row(const Counter *self, const byte *p, uint64_t m
     return 1;
 }
 
-/* Reads the lines of the n indexed bytes of the chunk, the last of which ends a sentence. `end` is
-   the block's. */
+/* Reads the lines of the n indexed bytes of the chunk, which end with a sentence. `end` is the end
+   of the block. */
 static ALWAYS_INLINE int read_lines(Counter *self, const byte *chunk, size_t n, const byte *end,
                                     int fast_pdep) {
     const Index index = self->index;
@@ -916,7 +916,7 @@ static ALWAYS_INLINE int read_lines(Counter *self, const byte *chunk, size_t n, 
     for (size_t start = 0, next; start < n; start = next) {
         const byte *p = chunk + start;
         uint64_t newlines = bits_from(index.newlines, start);
-        uint64_t bytes = newlines ^ (newlines - 1), id, head; /* the line's, a bit each */
+        uint64_t bytes = newlines ^ (newlines - 1), id, head; /* of the line, a bit each */
         int is_amod;
         if (LIKELY((byte)(*p - '0') <= 9 && newlines && !(bits_from(index.odd, start) & bytes) &&
                    read_row(self, p, bits_from(index.marks, start) & bytes, fast_pdep, &id, &head,
@@ -955,8 +955,7 @@ static ALWAYS_INLINE int read_lines(Counter *self, const byte *chunk, size_t n, 
         last_id = (int64_t)id;
         row->id = id;
         row->start = start;
-        /* written whether amod or not: whether it is cannot be foretold, and a branch would be
-           mispredicted more dearly than a write costs */
+        /* written whether amod or not: a mispredicted branch would cost more than the write */
         amod->head = head;
         amod->row = row;
         amod += is_amod;
@@ -980,7 +979,7 @@ BMI static int read_lines_bmi(Counter *self, const byte *chunk, size_t n, const 
     return read_lines(self, chunk, n, end, 0);
 }
 
-/* Processors that have AVX-512 also do this instruction in hardware. */
+/* Processors with AVX-512 also have this instruction in hardware. */
 BMI static int read_lines_pdep(Counter *self, const byte *chunk, size_t n, const byte *end) {
     return read_lines(self, chunk, n, end, 1);
 }
@@ -989,7 +988,7 @@ BMI static int read_lines_pdep(Counter *self, const byte *chunk, size_t n, const
 typedef int (*Reader)(Counter *, const byte *, size_t, const byte *);
 static Reader read_chunk = read_lines_portable;
 
-/* How many of the first n bytes to read so that the next line is no row: 0 if there is no such
+/* How many of the first n bytes to read so that the next line is not a row; 0 if there is no such
    place. At least one more byte of the block follows them. */
 static size_t sentences_end(const byte *chunk, size_t n, const byte *end) {
     for (size_t at = n; at--;) {
@@ -1016,12 +1015,12 @@ static int feed(Counter *self, const byte *block, size_t size) {
             }
         }
         if (index_chunk(self, chunk, n)) return -1;
-        if (chunk[n - 1] != '\n') { /* the end of the block stands for a newline */
+        if (chunk[n - 1] != '\n') { /* the end of the block counts as a newline */
             set_bit(self->index.marks, n);
             set_bit(self->index.newlines, n);
         }
-        /* Before the first rows of the block there may not be the eight bytes that `read_row` reads
-           before the end of a number. */
+        /* The eight bytes that `read_row` reads before the end of a number may not exist before the
+           first rows of the block. */
         if (!at) *(byte *)self->index.odd = 0xff;
         if (read_chunk(self, chunk, n, end)) return -1;
         at += n;
@@ -1110,7 +1109,7 @@ static PyObject *counter_feed(Counter *self, PyObject *block) {
     Py_RETURN_NONE;
 }
 
-/* The bucket of a pair is the lowest byte of its noun's CRC-32, as zlib has it. */
+/* The bucket of a pair is the lowest byte of its noun's CRC-32, as in zlib. */
 #define BUCKETS 256
 static uint32_t crc_table[256];
 
@@ -1132,12 +1131,12 @@ static inline size_t record_size(const Record *record) {
     return sizeof *record + padded((size_t)record->adjective + record->noun);
 }
 
-/* Where the pairs of a bucket begin: as rows, and as bytes of their words. */
+/* Where the pairs of a bucket begin, in rows and in bytes of their words. */
 typedef struct {
     size_t rows, adjectives, nouns;
 } Place;
 
-/* Puts the bucket of each record into `bucket`, and in `places` the places of all buckets. */
+/* Writes the bucket of each record to `bucket` and the positions of all buckets to `places`. */
 static void find_buckets(const Counter *self, byte *bucket, Place places[BUCKETS + 1]) {
     memset(places, 0, (BUCKETS + 1) * sizeof *places);
     for (size_t at = 0, i = 0; at < self->arena_used; i++) {
@@ -1156,7 +1155,7 @@ static void find_buckets(const Counter *self, byte *bucket, Place places[BUCKETS
     }
 }
 
-/* Writes the records as Arrow's buffers, bucket by bucket; `places` is used up. */
+/* Writes the records as Arrow's buffers, bucket by bucket; `places` is consumed. */
 static void write_pairs(const Counter *self, const byte *bucket, Place places[BUCKETS + 1],
                         char *const out[5]) {
     const Place end = places[BUCKETS];

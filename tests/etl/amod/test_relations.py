@@ -194,7 +194,7 @@ def test_association_within_each_relation_on_request(spark: SparkSession, tmp_pa
     [
         (["source=text", "relations=amod,obj"], "expected a parsed corpus"),
         (["source=depcc", "relations=obj"], "amod is always counted"),
-        (["source=depcc", "relations=amod,obj", "deduplicate=sentence"], "cannot be combined with deduplicate="),
+        (["source=depcc", "relations=amod,obj", "deduplicate=sentence"], "deduplicate= or pairs="),
         (["source=depcc", "relation_association=true"], "no relation other than amod"),
     ],
 )
