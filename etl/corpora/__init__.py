@@ -1,1 +1,1 @@
-"""Readers of corpora: they turn a dump into blocks of parsed lines or documents of plain text."""
+"""Readers of corpora: dumps in, blocks of parsed lines or documents of plain text out."""

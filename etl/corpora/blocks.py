@@ -1,7 +1,7 @@
 """Pre-parsed corpora as blocks of bytes that contain whole sentences.
 
 A block ends between two sentences: after a blank line, or before a line that begins with ``>>>>>``
-(the flat layout of DepCC). A file that has neither is cut before a ``#`` line that follows a row,
+(the flat layout of DepCC). A file that has neither is split before a ``#`` line that follows a row,
 which also ends a sentence.
 """
 
@@ -49,7 +49,7 @@ def blocks(
     boundary at or after `start` and stops at the first one at or after `end`, so that adjacent
     ranges read each byte exactly once. Ranges meet only at blank lines and ``>>>>>`` lines, which
     are recognised without reading far back. A byte order mark at the beginning of the file is
-    skipped: it is no part of the first line.
+    skipped.
 
     Raises `NoBoundary` if `limit` bytes contain no boundary, and whatever `stream` raises.
     """
@@ -65,7 +65,7 @@ def blocks(
 def _blocks(
     stream: Stream, size: int, limit: int, start: int, end: int | None
 ) -> Iterator[memoryview]:
-    """The blocks as they stand in the file."""
+    """The blocks of the file, including a byte order mark."""
     stop = None
     if start or end is not None:
         stop = None if end is None else _boundary_from(stream, end)

@@ -2,7 +2,7 @@
 
 Only the column of the texts and that of the ids are read. A unit has the row groups (or record
 batches) whose share of the file begins in it, so that one file keeps all cores busy. Rows are
-yielded unchanged as Arrow arrays; the parser's side makes documents of them (`documents_of`).
+yielded unchanged as Arrow arrays; the parsing tasks make documents of them (`documents_of`).
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Texts(NamedTuple):
     """Rows of a file.
 
     Attributes:
-        path: the file.
-        ids: null where there is none.
-        texts: what they contain; the bytes may not be UTF-8 until `valid_rows` has seen them.
-        rows: their numbers in the file, from 0.
+        path: path of the file.
+        ids: the ids; null for rows without one.
+        texts: the texts; their bytes may not be UTF-8 until `valid_rows` has checked them.
+        rows: the numbers of the rows in the file, from 0.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Texts(NamedTuple):
     rows: pa.Array
 
     def take(self, places: Sequence[int]) -> Texts:
-        """Some of the rows, by their places here."""
+        """The rows at the given positions."""
         taken = pa.array(places, pa.int64())
         columns = self.ids, self.texts, self.rows
         return Texts(self.path, *(column.take(taken) for column in columns))
@@ -99,7 +99,7 @@ def check_columns(path: str, text_field: str, id_field: str | None) -> None:
 
 
 def valid_rows(rows: Texts) -> tuple[Texts, list[Rejected]]:
-    """The rows whose texts are valid UTF-8, and the others as rejected."""
+    """The rows whose texts are valid UTF-8, and the others as `Rejected`."""
     try:
         rows.texts.validate(full=True)
         return rows, []
@@ -119,7 +119,7 @@ def valid_rows(rows: Texts) -> tuple[Texts, list[Rejected]]:
 def documents_of(rows: Texts) -> Iterator[Event]:
     """The documents that the rows contain, or the reason why a row contains none.
 
-    They are named by their ids; ``path#row=N`` where there is none.
+    A document is named by the row's id, or ``path#row=N`` without one.
     """
     rows, faults = valid_rows(rows)
     yield from faults
@@ -181,7 +181,7 @@ def _in_unit(unit: Unit, number: int, count: int) -> bool:
 
 
 def _open(path: str, stored: object) -> tuple[pa.Schema, Callable[[Unit, list[str]], _Batches]]:
-    """The schema of a file, and what reads the rows of a unit."""
+    """The schema of a file, and a function that reads the rows of a unit."""
     head = stored.read(8)  # type: ignore[attr-defined]
     stored.seek(0)  # type: ignore[attr-defined]
     kind = format_of(path, head)
@@ -195,7 +195,7 @@ def _open(path: str, stored: object) -> tuple[pa.Schema, Callable[[Unit, list[st
     if head.startswith(ARROW_STREAM):
         file = pa.ipc.open_stream(stream)
         return file.schema, partial(_arrow_stream, file)
-    raise Unreadable(path, f"no {kind} file, whatever its name: it begins with {head!r}")
+    raise Unreadable(path, f"not in {kind} format, whatever its name: it begins with {head!r}")
 
 
 def _columns_to_read(
@@ -216,7 +216,9 @@ def _columns_to_read(
         kind = _value_type(schema, name)
         if kind not in _TEXT_TYPES and (setting == "text_field" or not pa.types.is_integer(kind)):
             expected = "text" if setting == "text_field" else "text or whole numbers"
-            raise WrongColumn(path, f"column {setting}={name} holds {kind}; expected {expected}")
+            raise WrongColumn(
+                path, f"column {setting}={name} is of type {kind}; expected {expected}"
+            )
     return [text_field] if id_field in (None, text_field) else [text_field, str(id_field)]
 
 
@@ -259,7 +261,7 @@ def _texts(
 
 
 def _ids(batch: pa.RecordBatch, columns: list[str]) -> pa.Array:
-    """The ids of the rows as text; null where there is none."""
+    """The ids of the rows as text; null for rows without one."""
     if len(columns) < 2:
         return pa.nulls(batch.num_rows, pa.string())
     column = batch.column(columns[1])

@@ -1,4 +1,4 @@
-"""CoNLL-U (universaldependencies.org/format.html), and the properties of a dialect of it.
+"""CoNLL-U (universaldependencies.org/format.html) and the properties of its dialects.
 
 Columns: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC, tab-separated; an empty field is
 ``_``. Ids count from 1 and the root's head is 0. Multi-word ranges (``3-4``) and empty nodes
@@ -19,7 +19,7 @@ class Dialect:
     """A layout of ten tab-separated columns.
 
     Attributes:
-        name: its name in settings and tables.
+        name: name of the dialect in settings and tables.
         first_id: the smallest id of a token (0 or 1).
         ranges: whether rows with ids ``3-4`` and ``3.1`` are allowed (they are not tokens).
     """

@@ -1,4 +1,4 @@
-"""Decompression: the compression of a file, and readers of bz2 and zstd files with many members.
+"""Detect the compression of a file; read bz2 and zstd files with many members.
 
 A complete member of an archive (gzip member, bz2 stream, zstd frame) may be followed by another
 member, which is read too, or by zero bytes, which are padding and end the file. Anything else is
@@ -18,7 +18,7 @@ import zstandard
 from conf import UserError
 
 EXPANSION_VARIABLE = "ADNOMINAL_MAX_EXPANSION"
-"""Environment variable: how many times its stored size a file may decompress to (200)."""
+"""Environment variable for the largest ratio of decompressed to stored size (default 200)."""
 
 Compression = Literal["gzip", "bz2", "zstd", "plain", "xz", "zip", "lz4"]
 _NOT_READ: dict[bytes, Compression] = {
@@ -27,7 +27,7 @@ _NOT_READ: dict[bytes, Compression] = {
     b"\x04\x22\x4d\x18": "lz4",
 }
 NOT_READ = frozenset(_NOT_READ.values())
-"""The compressions that are recognised only to be refused by name."""
+"""Compressions that are recognised only to name them in the error."""
 
 BLOCK = 1 << 17
 # zstd has no limit for the output of one call, and 4 bytes can expand to 128 KiB: small portions
@@ -36,7 +36,7 @@ _ZSTD_PORTION = 1 << 13
 
 
 def compression_of(first_bytes: bytes) -> Compression:
-    """The compression that the first four or more bytes of a file show; a shorter file is plain."""
+    """The compression of a file by its first four or more bytes; a shorter file is plain."""
     if first_bytes[:2] == b"\x1f\x8b":
         return "gzip"
     if first_bytes[:3] == b"BZh" and first_bytes[3:4] in b"123456789" and len(first_bytes) > 3:
@@ -50,10 +50,10 @@ def compression_of(first_bytes: bytes) -> Compression:
 
 
 def max_expansion() -> int:
-    """How many times its stored size a file may decompress to, from `EXPANSION_VARIABLE`.
+    """The largest ratio of decompressed to stored size, from `EXPANSION_VARIABLE`.
 
     Raises:
-        UserError: the variable holds no whole number above 0.
+        UserError: the variable is not a whole number above 0.
     """
     text = os.environ.get(EXPANSION_VARIABLE, "200")
     if not text.isascii() or not text.isdigit() or not int(text):
@@ -62,7 +62,7 @@ def max_expansion() -> int:
 
 
 def _only_padding_follows(tail: bytes, source: BinaryIO) -> bool:
-    """Whether nothing but zero bytes follows up to the end of the file."""
+    """Whether only zero bytes follow up to the end of the file."""
     while not tail.strip(b"\0"):
         tail = source.read(BLOCK)
         if not tail:

@@ -1,4 +1,4 @@
-"""Detection of the layout of a pre-parsed corpus by its first rows."""
+"""Detect the layout of a pre-parsed corpus by its first rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from etl.corpora.depcc import DEPCC, DEPCC_FLAT, SENTENCE_MARK
 DIALECTS: dict[str, Dialect] = {d.name: d for d in (DEPCC, DEPCC_FLAT, CONLLU)}
 
 _CONLLU_ID = re.compile(rb"[1-9][0-9]*(-[1-9][0-9]*)?|[0-9]+\.[1-9][0-9]*")
-_ROWS_LOOKED_AT = 20  # a damaged row further on does not make it prose
+_ROWS_LOOKED_AT = 20  # a damaged row after these does not make the file prose
 _NUMBER = re.compile(rb"[0-9]+")
 
 
@@ -20,9 +20,10 @@ class UnknownDialect(ValueError):
 
 
 def parsed_dialect(head: bytes) -> Dialect | None:
-    """The dialect of a file that clearly is parsed by its `head`; None for any other text.
+    """The dialect of a file whose `head` is clearly parsed; None for any other text.
 
-    Each of the first rows has ten columns and an id: no prose has, and no other table is likely to.
+    Each of the first rows must have ten columns and an id, which prose and other tables hardly
+    have.
     """
     rows = [line for line in _lines(head) if line and not line.startswith((b"#", SENTENCE_MARK))]
     table = [line.split(b"\t") for line in rows[:_ROWS_LOOKED_AT]]
@@ -39,7 +40,7 @@ def _is_id(text: bytes) -> bool:
 
 
 def _lines(head: bytes) -> list[bytes]:
-    """The whole lines of `head`, without their ends and without a byte order mark."""
+    """The complete lines of `head`, without line ends and byte order mark."""
     lines = head.removeprefix(BOM_UTF8).split(b"\n")
     if len(lines) > 1:
         lines.pop()  # cut by the end of `head`, or empty after the last newline
@@ -47,7 +48,7 @@ def _lines(head: bytes) -> list[bytes]:
 
 
 def detect(head: bytes) -> Dialect:
-    """The dialect of a file that begins with `head` (some 64 KB; the last line may be cut).
+    """The dialect of a file that begins with `head` (about 64 KB; the last line may be truncated).
 
     The majority of rows decides: a row with the id 0, an empty FEATS column or itself as its head
     counts for DepCC, any other row with a valid id for CoNLL-U; damaged rows do not count. Raises

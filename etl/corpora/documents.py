@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_CHARACTERS = 1_000_000
-"""The longest text that spaCy's pipelines take (its ``nlp.max_length``)."""
+"""The longest text that spaCy's pipelines accept (``nlp.max_length``)."""
 
 MAX_SAMPLE = 200
 
@@ -74,7 +74,7 @@ def normal_form(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-# A text that is too long is cut at a paragraph, else here; never at a space inside a sentence.
+# A text that is too long is split at a paragraph, else here; never at a space inside a sentence.
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+")
 
 

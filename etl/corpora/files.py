@@ -1,8 +1,8 @@
-"""Input files: opening them whatever their compression, cutting them into units.
+"""Open input files in any supported compression, and split them into units.
 
 The first bytes of a file decide its compression, never its name. Every fault of an archive, from
-whatever library, is raised as `Unreadable` with a plain reason, so that a job can record the file
-and continue with the others.
+any library, is raised as `Unreadable` with a plain reason, so that a job can record the file and
+continue with the others.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class _CheckedReader(io.RawIOBase):
         self._inner = inner
         self._stored = source
         self._compression = compression
-        # Looked up once, because it is called for every block.
+        # Bound once, because it is called for every block.
         self._fill: Callable[[Any], int | None] = inner.readinto
         self._bytes_read = 0
         self._next_check = _HARMLESS_BYTES if compression != "plain" else sys.maxsize
@@ -170,8 +170,8 @@ class _CheckedReader(io.RawIOBase):
             raise Unreadable(
                 self._path,
                 f"{self._bytes_read} bytes unpacked from {stored_bytes}, more than "
-                f"{self._max_expansion} times as much: no text is so repetitive; where it is "
-                f"meant, set {EXPANSION_VARIABLE}",
+                f"{self._max_expansion} times as much: no text is so repetitive; if this is "
+                f"intended, set {EXPANSION_VARIABLE}",
             )
         self._next_check = self._bytes_read + _HARMLESS_BYTES
 
@@ -231,9 +231,9 @@ _SECOND_STREAM_WITHIN = 8 << 20
 def units(
     file: InputFile, kind: Literal["xml", "lines", "whole"], target_bytes: int = 64 << 20
 ) -> list[Unit]:
-    """`file` as units of about `target_bytes` stored bytes, in order, covering it without overlap.
+    """Split `file` into adjacent units of about `target_bytes` stored bytes, in order.
 
-    ``xml`` (a MediaWiki export) can be cut if it is plain or bz2 with many streams, ``lines``
+    ``xml`` (a MediaWiki export) can be split if it is plain or bz2 with many streams, ``lines``
     (JSON lines, plain text) if it is plain; everything else is one unit. The first bytes of the
     file are read, and up to 8 MB of a bz2 file larger than `target_bytes`.
 
@@ -303,7 +303,7 @@ class UnitStream(AbstractContextManager["UnitStream"]):
 
 
 def _first_stream_offset(unit: Unit, source: BinaryIO) -> int:
-    """Where the first bz2 stream at or after `unit.start` begins; `unit.end` if none does."""
+    """The offset of the first bz2 stream at or after `unit.start`; `unit.end` if there is none."""
     try:
         source.seek(unit.start)
         position, overlap = unit.start, b""

@@ -1,4 +1,4 @@
-"""Finding input files: paths, globs, folders and URIs to the files that they name."""
+"""Find the input files that paths, globs, folders and URIs name."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file to read: an absolute path or a URI, its size as stored and its last modification
-    (UTC; 1970-01-01 if the store does not report it)."""
+    """A file to read: absolute path or URI, stored size, and time of modification in UTC."""
 
     path: str
     bytes: int
@@ -40,13 +39,12 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     """The files that `patterns` name, each once, sorted by path.
 
     A pattern is a local path, a glob (``*``, ``**``, ``?``, ``[]``), a folder (every file below it,
-    also behind links to folders) or a URI that fsspec knows (``file://``, ``s3://``, ``s3a://``,
+    including links to folders) or a URI that fsspec knows (``file://``, ``s3://``, ``s3a://``,
     ``hdfs://`` ...), with the same globs and folders. A path that exists under its literal name is
     not read as a glob. Below a folder or a wildcard, names that begin with ``.`` or ``_`` are
-    ignored (``_SUCCESS``). Of a file and symbolic links to it, one path is listed, that with the
-    fewest links in it.
-    The index files of multistream Wikipedia dumps are always ignored: they contain no text, and
-    the beginning of a stream is recognised without them.
+    ignored (``_SUCCESS``). A file and symbolic links to it are listed once, by the path with the
+    fewest links. The index files of multistream Wikipedia dumps are always ignored: they contain no
+    text, and the beginning of a stream is recognised without them.
 
     Raises `UserError` for a pattern without files, an empty or unreadable file, and a kind of URI
     whose package is not installed.
@@ -72,7 +70,7 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
 
 
 def _one_path_per_file(paths: Iterable[str]) -> list[str]:
-    """`paths` sorted, without those that lead by symbolic links to a file of another of them."""
+    """`paths` sorted, without those that are symbolic links to another of them."""
     by_target: dict[str, list[str]] = {}
     for path in sorted(paths):
         target = path if "://" in path else os.path.realpath(path)
@@ -82,8 +80,8 @@ def _one_path_per_file(paths: Iterable[str]) -> list[str]:
         paths_of_file.sort(key=_number_of_links)
     if several:
         log.warning(
-            "%d paths of the input are links to files that are in it too; each file is read once "
-            "(such as %s, not %s)",
+            "%d paths of the input are links to other files of the input; each file is read once "
+            "(for example %s, not %s)",
             sum(map(len, several)) - len(several),
             *several[0][:2],
         )
@@ -91,7 +89,7 @@ def _one_path_per_file(paths: Iterable[str]) -> list[str]:
 
 
 def _number_of_links(path: str) -> int:
-    """How many parts of a local path are symbolic links."""
+    """The number of parts of a local path that are symbolic links."""
     return sum(part.is_symlink() for part in (Path(path), *Path(path).parents))
 
 
@@ -132,8 +130,8 @@ def _files_below(path: str) -> Iterator[str]:
         reason = error.strerror or str(error)
         raise UserError(f"input {error.filename}: the folder cannot be read: {reason}")
 
-    # Links to folders are followed once everything else has been visited, so that a folder is
-    # listed by its own path where there is one, and never twice.
+    # Links to folders are followed after everything else, so that a folder is listed by its own
+    # path if there is one, and never twice.
     starts = [path]
     visited: set[str] = set()
     for start in starts:
@@ -220,7 +218,7 @@ _TIME_KEYS = ("LastModified", "last_modified", "updated", "mtime", "modified", "
 
 def _remote_file(uri: str, info: dict[str, Any]) -> InputFile:
     if info.get("size") is None:
-        raise UserError(f"input {uri}: the store does not tell its size; copy the file first")
+        raise UserError(f"input {uri}: the store does not report its size; copy the file first")
     modified = next((info[key] for key in _TIME_KEYS if info.get(key)), _UNKNOWN_TIME)
     if isinstance(modified, str):
         modified = datetime.fromisoformat(modified)

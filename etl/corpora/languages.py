@@ -32,12 +32,12 @@ LANGUAGES = frozenset(_ISO_639_1.values())
 
 
 def check_language(language: str | None) -> None:
-    """Raise `UserError` for a language that is not known, or if py3langid is not installed."""
+    """Raise `UserError` for an unknown language, or if py3langid is not installed."""
     if language is None:
         return
     if language not in LANGUAGES:
         raise UserError(
-            f"language={language}: expected a code of ISO 639-1, as language=en; known: "
+            f"language={language}: expected a code of ISO 639-1, such as language=en; known: "
             f"{', '.join(sorted(LANGUAGES))}"
         )
     if importlib.util.find_spec("py3langid") is None:
@@ -53,7 +53,7 @@ def header_languages(header: str | None) -> list[str]:
 
 
 def identify(text: str) -> str:
-    """The language that `text` is most likely in, by its ISO 639-1 code where it has one."""
+    """The most likely language of `text`, by its ISO 639-1 code if it has one."""
     code, _ = _identifier()(text[:_CHARACTERS])
     return str(code)
 

@@ -2,8 +2,8 @@
 
 Plain text: a document is a block of lines between blank lines. Its name is ``path#byte=N`` with
 its first byte in the decompressed file (``tail -c +$((N+1))`` shows it). Therefore a file of any
-length is read as a stream, and its documents have the same names however it is cut into units. A
-file without blank lines is cut at line ends into documents of at most `MAX_CHARACTERS` bytes.
+length is read as a stream, and its documents have the same names however it is split into units. A
+file without blank lines is split at line ends into documents of at most `MAX_CHARACTERS` bytes.
 
 JSON lines (``.jsonl``, ``.ndjson``, ``.json``, compressed or not): one object per line, with its
 text in the field `text_field` and its id in `id_field`. Without `id_field` the id is in the first
@@ -48,12 +48,12 @@ ID_FIELDS = ("id", "url", "title")
 
 
 def is_json_lines(path: str) -> bool:
-    """Whether a file's name, without the suffix of its compression, says that it is JSON lines."""
+    """Whether a file's name, apart from its compression suffix, is that of JSON lines."""
     return _JSON_NAME.search(path) is not None
 
 
 def is_wet(path: str) -> bool:
-    """Whether a file's name, without the suffix of its compression, says that it is a WARC file."""
+    """Whether a file's name, apart from its compression suffix, is that of a WARC file."""
     return _WARC_NAME.search(path) is not None
 
 
@@ -81,7 +81,7 @@ def read_unit(unit: Unit, text_field: str = "text", id_field: str | None = None)
 @dataclass(slots=True)
 class _Line:
     data: bytes  # without the line end; only the first bytes if the line is too long
-    start: int  # offset in the stream, which begins at the unit's: only plain files have ranges
+    start: int  # offset in the stream of the unit: only plain files have ranges
     number: int | None  # from 1, if the stream begins with the file
     too_long: bool = False
 
@@ -256,7 +256,7 @@ def _json_document(
 
 
 def _fault_of_record(record: object, text_field: str) -> str:
-    """Why a JSON value is no document; empty where it is one."""
+    """The reason why a JSON value is not a document; empty if it is one."""
     if not isinstance(record, dict):
         return "bad_json"
     if text_field not in record:

@@ -21,7 +21,7 @@ from etl.corpora.text import MAX_LINE_BYTES, text_events
 
 
 class _Records(ArchiveIterator):  # type: ignore[misc]
-    INC_RECORD = ""  # would be printed on standard error; `err_count` counts the same faults
+    INC_RECORD = ""  # warcio would print it on standard error; `err_count` counts the same faults
 
 
 def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
@@ -30,8 +30,9 @@ def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
     `Rejected` reasons: ``bad_header`` (no URL or length), ``truncated_record`` (fewer bytes than
     its header says), ``bad_length`` (more), ``line_too_long`` (a record over 64 MB),
     ``invalid_utf8`` and those of `etl.corpora.text.text_events`. `LeftOut` reasons:
-    ``cut_by_crawler`` (the page was cut when it was fetched), ``language`` (the first language in
-    its header, or the identified language if the header has none, is not `language`), ``empty``.
+    ``cut_by_crawler`` (the page was truncated when it was fetched), ``language`` (the first
+    language in its header, or the identified language if the header has none, is not `language`),
+    ``empty``.
 
     Raises:
         Unreadable: truncated or damaged; not WARC; no record that contains text.
@@ -43,7 +44,9 @@ def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
         if compression_of(head) != "plain":
             raise Unreadable(unit.path, "compressed twice; decompress it once")
         if not head.startswith(b"WARC/"):
-            raise Unreadable(unit.path, f"no WARC file, whatever its name: it begins with {head!r}")
+            raise Unreadable(
+                unit.path, f"not a WARC file, whatever its name: it begins with {head!r}"
+            )
         records = _Records(stream)
         texts = 0
         try:
@@ -57,13 +60,13 @@ def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
     if not texts:
         raise Unreadable(
             unit.path,
-            "no record of the kind conversion in it; expected the text of pages, as .warc.wet.gz "
-            "holds it (a .warc.gz of responses holds HTML)",
+            "it has no record of the kind conversion; expected the text of pages, as in "
+            ".warc.wet.gz (a .warc.gz of responses has HTML)",
         )
 
 
 def _checked_events(records: _Records, record: Any, language: str | None) -> Iterator[Event]:
-    """The events of a record whose length is that of its header; else its rejection."""
+    """The events of a record if its length is that of its header; else its rejection."""
     events = list(_events(record, language))
     faults = records.err_count
     records.read_to_end(record)  # to the first line of the next record
@@ -90,7 +93,7 @@ def _events(record: Any, language: str | None) -> Iterator[Event]:
 
 
 def _text_of(record: Any, name: str) -> str | Event:
-    """The text of a record called `name`, or why it has none."""
+    """The text of a record called `name`, or the event that it gives instead."""
     headers = record.rec_headers
     length = headers.get_header("Content-Length") or ""
     if not name or not length.isdecimal():

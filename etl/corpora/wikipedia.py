@@ -50,7 +50,7 @@ def read_unit(unit: Unit) -> Iterator[Event]:
             else:
                 yield replace(event, offset=offset) if isinstance(event, Rejected) else event
     if empty and unit.is_whole_file:
-        raise Unreadable(unit.path, "no <page> in it: not a MediaWiki XML export")
+        raise Unreadable(unit.path, "not a MediaWiki XML export: it has no <page>")
 
 
 def _pages_of_unit(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
@@ -107,7 +107,7 @@ def _pages_of_unit(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
 
 
 def _decoded_entity(entity: re.Match[bytes]) -> bytes:
-    """What an entity of XML stands for, if it is predefined; no other entity is expanded."""
+    """The bytes of a predefined or numeric XML entity; no other entity is expanded."""
     known = _ENTITIES.get(entity[0])
     if known is not None:
         return known

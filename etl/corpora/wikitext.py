@@ -1,7 +1,7 @@
 """Wikitext to running text: the sentences of an article, without its markup.
 
 The running text contains paragraphs, the labels of links, list items that are sentences, and what
-the templates of `etl.corpora.wikitext_templates` put into a sentence (numbers with units, foreign
+the templates of `etl.corpora.wikitext_templates` add to a sentence (numbers with units, foreign
 words, dashes). It does not contain any other template, tables, references, files with their
 captions, categories, formulas, code, galleries, headings (they are names of sections, not
 sentences), and list items that are not sentences (names, titles, works cited), because a parser
@@ -167,14 +167,14 @@ def _closed_braces(text: str) -> list[tuple[int, int, str]]:
 
 
 def _begins_line(text: str, position: int) -> bool:
-    """Whether only colons and spaces stand between the beginning of the line and `position`."""
+    """Whether only colons and spaces precede `position` on its line."""
     while position and text[position - 1] in ": \t":
         position -= 1
     return position == 0 or text[position - 1] == "\n"
 
 
 def _without_templates(text: str, depth: int = 0) -> str:
-    """`text` without tables, and with templates replaced by what they put into a sentence."""
+    """`text` without tables, and with templates replaced by their text."""
     parts = []
     position = 0
     for start, end, kind in _closed_braces(text):
@@ -197,7 +197,7 @@ def _without_templates(text: str, depth: int = 0) -> str:
 
 
 def _template(text: str, start: int, end: int, depth: int) -> str:
-    """What the template between `start` and `end`, braces excluded, puts into its sentence."""
+    """The text of the template between `start` and `end` (without its braces)."""
     if depth == _MAX_DEPTH:
         return ""
     limit = min(end, start + _MAX_NAME)
@@ -269,7 +269,7 @@ def _without_links(text: str) -> str:
     if "[" in text:
         text = "".join(_PLAIN_LINK.split(text))
         text = "".join(_EXTERNAL_LINK.split(text))
-        # Innermost first: files whose captions hold links and files.
+        # Innermost first: captions of files may contain links and files.
         for _ in range(_MAX_DEPTH):
             text, count = _OTHER_LINK.subn(_link, text)
             if not count:
@@ -308,8 +308,7 @@ def _without_quotes(text: str) -> str:
 
     The first of four apostrophes is part of the text (``l''''Avenir'''``). Three between a
     word and an ``s`` are an apostrophe and the end of italics if the line has an odd number of
-    threes and of twos, which is how
-    MediaWiki reads ``''Time'''s``.
+    threes and of twos, as MediaWiki reads ``''Time'''s``.
     """
     parts = []
     position = 0
@@ -342,9 +341,9 @@ _SPACES = "\t\r\v\f\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 
 
 def running_text(wikitext: str) -> str:
-    """The running text of a page's wikitext: one paragraph a line, whitespace collapsed, in NFC.
+    """The running text of a page's wikitext: one paragraph per line, white space collapsed, in NFC.
 
-    It raises no error, whatever the markup, and takes time linear in the length of the page.
+    It raises no error for any markup, and takes time linear in the length of the page.
     """
     text = _without_elements(wikitext)
     text = _without_templates("\n" + text)

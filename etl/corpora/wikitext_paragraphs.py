@@ -1,4 +1,4 @@
-"""The paragraphs of an article whose templates, links and tags were removed."""
+"""Find the paragraphs of an article after templates, links and tags were removed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _paragraph_of(lines: list[str]) -> list[str]:
 
 
 def _text_of_marked_line(raw: str, line: str, in_works: bool) -> str:
-    """What may be a sentence in a line that begins with markup; empty if nothing can be.
+    """The part of a line that begins with markup which may be a sentence; else empty.
 
     `line` is `raw` without the white space around it; `in_works` tells whether it is in a section
     that lists works.

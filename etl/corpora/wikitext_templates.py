@@ -1,4 +1,4 @@
-"""What the templates of Wikipedia put into the sentence that they are in.
+"""The text that Wikipedia's templates add to their sentence.
 
 The arguments of a template arrive as text: the positional ones in a list, the named ones in a
 dictionary with names in lower case.
@@ -14,7 +14,7 @@ Renderer = Callable[[list[str], dict[str, str]], str]
 
 
 def _argument(number: int) -> Renderer:
-    """A template that shows its argument of that number (-1: the last one)."""
+    """A template that shows its argument with this number (-1: the last one)."""
 
     def render(arguments: list[str], named_arguments: dict[str, str]) -> str:
         if number < 0:

@@ -147,21 +147,21 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "damaged or truncated",
     ),
-    "magic.parquet": (plain(b"A bad pair.\n" * 9), "no Parquet file, whatever its name"),
+    "magic.parquet": (plain(b"A bad pair.\n" * 9), "not in Parquet format, whatever its name"),
     "column.parquet": (
         lambda path: pq.write_table(pa.table({"body": ["A bad pair."]}), path),
         "no column text_field=text; it has body",
     ),
     "nested.parquet": (
         lambda path: pq.write_table(pa.table({"text": [{"x": "A bad pair."}]}), path),
-        "column text_field=text holds struct",
+        "column text_field=text is of type struct",
     ),
     "null.parquet": (parquet_texts(pa.array([None], pa.string())), "not_text"),
     "utf8.parquet": (parquet_texts(NOT_UTF8), "invalid_utf8"),
     "empty.parquet": (parquet_texts(pa.array([], pa.string())), "no_rows"),
     "big.parquet": (parquet_texts(pa.array([BIG])), "line_too_long"),
     "cut.arrow": (damaged(write_arrow, cut), "damaged or truncated"),
-    "magic.arrow": (plain(b"A bad pair.\n" * 9), "no Arrow IPC file, whatever its name"),
+    "magic.arrow": (plain(b"A bad pair.\n" * 9), "not in Arrow IPC format, whatever its name"),
     "null.arrow": (arrow_texts(pa.array([None], pa.string())), "not_text"),
     "utf8.arrow": (arrow_texts(NOT_UTF8), "invalid_utf8"),
     "empty.arrow": (arrow_texts(pa.array([], pa.string())), "no_rows"),
@@ -178,7 +178,7 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "length.warc.wet.gz": (zipped(record("http://x/", "A bad pair.", length=6)), "bad_length"),
     "utf8.warc.wet.gz": (zipped(record("http://x/", b"A bad \xff pair.")), "invalid_utf8"),
     "big.warc.wet.gz": (zipped(record("http://x/", BIG)), "line_too_long"),
-    "magic.warc.wet.gz": (zipped(b"A bad pair.\n" * 9), "no WARC file, whatever its name"),
+    "magic.warc.wet.gz": (zipped(b"A bad pair.\n" * 9), "not a WARC file, whatever its name"),
 }
 
 

@@ -138,9 +138,9 @@ def test_other_columns_are_not_read(tmp_path):
     [
         ({"text_field": "body"}, "no column text_field=body; it has text, url, nested"),
         ({"text_field": "nested.x"}, "no column text_field=nested.x.*nested columns are not read"),
-        ({"text_field": "nested"}, "column text_field=nested holds struct.*expected text"),
+        ({"text_field": "nested"}, "column text_field=nested is of type struct.*expected text"),
         ({"id_field": "key"}, "no column id_field=key"),
-        ({"id_field": "nested"}, "column id_field=nested holds struct"),
+        ({"id_field": "nested"}, "column id_field=nested is of type struct"),
     ],
 )
 def test_columns_that_cannot_be_read_are_refused_by_name(file_format, fields, message):

@@ -113,7 +113,7 @@ class TestListInputs:
         d, e = f"{tmp_path}/d", f"{tmp_path}/e"
         assert paths(f"{tmp_path}/[abc]") == [target]
         assert "2 paths of the input are links" in caplog.text
-        assert f"such as {target}, not {tmp_path}/a" in caplog.text
+        assert f"for example {target}, not {tmp_path}/a" in caplog.text
         assert paths(d, e) == [d]
         caplog.clear()
         assert paths(f"{tmp_path}/a", e) == [f"{tmp_path}/a", e]
@@ -162,7 +162,7 @@ class TestListInputs:
 
     def test_a_store_without_time_or_size(self):
         assert _remote_file("http://x", {"size": 5}).modified == datetime(1970, 1, 1, tzinfo=UTC)
-        with pytest.raises(UserError, match="does not tell its size"):
+        with pytest.raises(UserError, match="does not report its size"):
             _remote_file("http://x", {"size": None})
 
     def test_a_missing_backend_is_named(self, monkeypatch):

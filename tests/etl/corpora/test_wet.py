@@ -90,7 +90,7 @@ def test_the_language_of_the_header_decides_else_that_of_the_text(read):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"PAR1 not a warc file\n" * 9, "no WARC file, whatever its name"),
+        (b"PAR1 not a warc file\n" * 9, "not a WARC file, whatever its name"),
         (gzip.compress(ONE), "compressed twice"),
         (INFO + record("http://a/", "<html>", kind="response"), "no record of the kind conversion"),
         (record("http://x/", "A bad key.", length=15) + TWO, "damaged WARC data"),
