@@ -72,7 +72,7 @@ class PairCounter:
     """Counts the pairs of one file (or range of one), fed block by block.
 
     dialect         a name in `etl.corpora.dialects.DIALECTS`
-    rules           which relations are pairs, and which words stand for them
+    rules           which relations are pairs, and by which words
     implementation  "compiled", "reference", or "auto": compiled if it was built
 
     Line numbers in `stats` count from the first block fed. Raises `UserError` for "compiled" if it

@@ -168,9 +168,9 @@ def _token(columns: list[str]) -> Token:
 class Sentence:
     """A sentence with at least one token.
 
-    document  URL or id of its document, from the last ``# newdoc``; empty where none was named
+    document  URL or id of its document, from the last ``# newdoc``; empty if none was named
     text      from ``# text =`` or the ``>>>>>`` line; else the forms joined by spaces
-    rows      its tokens' lines as they stand, joined by newlines
+    rows      the unchanged lines of its tokens, joined by newlines
     pairs     its (adjective, noun) pairs, in the order of the adjectives
     """
 

@@ -45,11 +45,11 @@ class ReadingRules:
     dependent     "adjective": its tag must be an adjective's; "any": every tag will do
     heads         "common": NN, NNS, NOUN; "singular": NN, NOUN
     proper_nouns  whether proper nouns are heads too
-    adjective_by  "form" or "lemma": which column stands for the adjective
-    noun_by       "lemma" or "form": which column stands for the noun
+    adjective_by  "form" or "lemma": the column of the adjective
+    noun_by       "lemma" or "form": the column of the noun
     lowercase     whether both words are lower-cased
     tag_column    "fifth": a Penn tag in the fifth column decides, else the tag in the fourth;
-                  "fourth": the fourth column alone, as the published extraction reads
+                  "fourth": only the fourth column, as in the published extraction
 
     A missing lemma (empty or ``_``) is replaced by the form. An adjective needs a letter or a
     digit, a noun at least one character.

@@ -28,7 +28,10 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file to read: absolute path or URI, stored size, and time of modification in UTC."""
+    """A file to read: absolute path or URI, stored size, and time of modification.
+
+    The time is in UTC, 1970-01-01 if the store does not report it.
+    """
 
     path: str
     bytes: int
