@@ -39,7 +39,7 @@ from etl.corpora import columnar
 from etl.corpora.blocks import NoBoundary
 from etl.corpora.columnar import Texts
 from etl.corpora.dialects import UnknownDialect
-from etl.corpora.documents import Document, Event, Rejected, normal_form
+from etl.corpora.documents import EVERY_DOCUMENT, Document, Event, Rejected, normal_form
 from etl.corpora.files import Unit, Unreadable
 from etl.corpora.inputs import InputFile
 from etl.engine import map_arrow, progress
@@ -191,7 +191,7 @@ def _count_documents(
     counters: tuple[adjacent.AdjacentCounter, Rows, Counter[str]],
 ) -> None:
     counter, rows, numbers = counters
-    is_filtered = settings.language is not None or settings.min_characters > 0
+    is_filtered = settings.document_filter != EVERY_DOCUMENT
 
     def uncounted(events: Iterable[Event | Texts]) -> Iterator[Event | Texts]:
         """`events` without the rows that are counted as they stand."""

@@ -38,7 +38,7 @@ from etl.corpora.dialects import parsed_dialect
 from etl.corpora.documents import Document, Event, LeftOut, Rejected
 from etl.corpora.files import Unit, Unreadable, open_input, open_stored
 from etl.corpora.inputs import InputFile
-from etl.corpora.languages import check_language, identify
+from etl.corpora.languages import check_language
 from etl.corpora.text import is_wet
 from etl.engine import progress
 from etl.lake.schema import rows_of_schema
@@ -188,32 +188,18 @@ def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
         Unreadable: the file is damaged, not what its name says, or a parsed corpus.
     """
     if settings.source == "wikipedia":
-        return in_language(wikipedia.read_unit(unit), settings)
+        return wikipedia.read_unit(unit, settings.document_filter)
     if is_wet(unit.path):
         from etl.corpora import wet  # warcio, an extra, is wanted for these files alone
 
-        return in_language(wet.read_unit(unit, settings.language), settings, by_language=False)
+        return wet.read_unit(unit, settings.document_filter)
     with open_stored(unit.path) as stored:
         kind = columnar.format_of(unit.path, stored.read(8))
     if kind:
         return columnar.read_unit(unit, settings.text_field, settings.id_field)
     if unit.start == 0:
         _refuse_parsed(unit.path)
-    return in_language(text.read_unit(unit, settings.text_field, settings.id_field), settings)
-
-
-def in_language(
-    events: Iterable[Event], settings: Settings, by_language: bool = True
-) -> Iterator[Event]:
-    """`events` with documents in other languages, or too short, as `LeftOut`."""
-    language = settings.language if by_language else None
-    for event in events:
-        if isinstance(event, Document):
-            if len(event.text) < settings.min_characters:
-                event = LeftOut("too_short", event.id)
-            elif language and identify(event.text) != language:
-                event = LeftOut("language", event.id)
-        yield event
+    return text.read_unit(unit, settings.text_field, settings.id_field, settings.document_filter)
 
 
 def prepared_documents(
@@ -239,7 +225,7 @@ def single_events(events: Iterable[Event | Texts], settings: Settings) -> Iterat
     """`events` with the documents, filtered, that rows of a Parquet or Arrow file make."""
     for event in events:
         if isinstance(event, Texts):
-            yield from in_language(columnar.documents_of(event), settings)
+            yield from columnar.documents_of(event, settings.document_filter)
         else:
             yield event
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from conf import UserError, setting, to_dict
 from conf.checks import check_default, check_minimum
 from etl.amod.rules import ReadingRules
+from etl.corpora.documents import DocumentFilter
 from etl.engine import EngineSettings
 from etl.parsing.fast.counting import check_rules
 
@@ -233,6 +234,11 @@ class Settings(EngineSettings):
     def memory_bytes(self) -> int:
         """The memory of a task for pairs."""
         return self.memory_mb << 20
+
+    @property
+    def document_filter(self) -> DocumentFilter:
+        """Which documents are read."""
+        return DocumentFilter(self.language, self.min_characters)
 
     @property
     def rules(self) -> ReadingRules:

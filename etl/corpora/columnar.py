@@ -17,7 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from etl.corpora.documents import Event, LeftOut, Rejected, sample_of
+from etl.corpora.documents import (
+    EVERY_DOCUMENT,
+    DocumentFilter,
+    Event,
+    LeftOut,
+    Rejected,
+    sample_of,
+)
 from etl.corpora.files import Unit, Unreadable, open_stored
 from etl.corpora.text import ID_FIELDS, MAX_LINE_BYTES, text_events
 
@@ -116,7 +123,7 @@ def valid_rows(rows: Texts) -> tuple[Texts, list[Rejected]]:
     return rows.take(valid), faults
 
 
-def documents_of(rows: Texts) -> Iterator[Event]:
+def documents_of(rows: Texts, document_filter: DocumentFilter = EVERY_DOCUMENT) -> Iterator[Event]:
     """The documents that the rows contain, or the reason why a row contains none.
 
     They are named by their ids; ``path#row=N`` where there is none.
@@ -127,7 +134,7 @@ def documents_of(rows: Texts) -> Iterator[Event]:
     for id_of_row, text, number in zip(*columns, strict=True):
         is_named = id_of_row is not None and id_of_row.strip()
         name = id_of_row if is_named else f"{rows.path}#row={number}"
-        yield from text_events(name, text, sample_of(text[:400]))
+        yield from text_events(name, text, sample_of(text[:400]), document_filter)
 
 
 @contextmanager
