@@ -61,7 +61,7 @@ def read_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Rec
     """
     orders = cycle(("ascending", "descending"))
     for file, unit in units:
-        staged = _Staged(file)
+        staged = StagedEvents(file)
         try:
             for event in events(unit, settings):
                 if isinstance(event, Texts):
@@ -89,7 +89,7 @@ def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[
     """Units of a corpus of plain text to staged rows, counted by the compiled extractor as they
     are read: pairs, statistics, and what was not read."""
     for file, unit in units:
-        staged = _Staged(file)
+        staged = StagedEvents(file)
         counter = TextCounter(settings.rules, settings.parser_model)
         try:
             for event in single_events(events(unit, settings), settings):
@@ -213,7 +213,7 @@ def prepared_documents(
             yield rest
         raw = batch.filter(is_raw)
         for file in pc.unique(raw.column("file")).to_pylist():
-            staged = _Staged(file)
+            staged = StagedEvents(file)
             texts = _texts(raw.filter(pc.equal(raw.column("file"), file)))
             for event in single_events([texts], settings):
                 staged.add(event)
@@ -261,7 +261,7 @@ def _texts(raw: pa.RecordBatch) -> Texts:
     return Texts(raw.column("text")[0].as_py(), raw.column("document"), texts, raw.column("place"))
 
 
-class _Staged:
+class StagedEvents:
     """Events of a file as staged rows, handed on when they are many."""
 
     def __init__(self, file: int) -> None:
@@ -278,7 +278,7 @@ class _Staged:
     def note(self, event: Event | Texts) -> None:
         """Count a document; stage what is no document."""
         if isinstance(event, Document):
-            self._documents += 1
+            self.count_documents(1)
         elif isinstance(event, Rejected):
             self._others += 1
             self.rows.add("rejected", self._file, **stated(event))
@@ -286,6 +286,10 @@ class _Staged:
             self._others += 1
             number, sample = self._left_out.get(event.reason, (0, event.sample))
             self._left_out[event.reason] = (number + 1, min(sample, event.sample))
+
+    def count_documents(self, number: int) -> None:
+        """Count documents that were read elsewhere."""
+        self._documents += number
 
     def full(self) -> Iterator[pa.RecordBatch]:
         """What was gathered, if it is enough to be handed on."""

@@ -13,16 +13,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conf import JobFailed, UserError, load
-from etl.amod import listed
+from etl.amod import listed, reading
 from etl.amod.adjacent import count_words
 from etl.amod.job import extract
 from etl.amod.listed import Listing, read_list
 from etl.amod.settings import Settings
+from etl.corpora.files import units
 from etl.corpora.inputs import list_inputs
 from etl.engine import running
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents, depcc_part, write_part
-from tests.etl.amod.test_reading import FORMS
+from tests.etl.amod.test_reading import FORMS, write_json
 
 PARTS = {
     "a.gz": [("false", "key"), ("False", "key"), ("small", "key")],
@@ -98,6 +99,27 @@ def test_neighbours_in_every_form_of_text(count: Count, tmp_path: Path, name: st
         (count_words(text, list(counts)) for text in TEXTS.values()), start=count_words("", [])
     )
     assert {pair: naive[pair] for pair in counts} == {pair: row[1] for pair, row in counts.items()}
+
+
+def test_neighbours_are_counted_in_memory_that_does_not_grow_with_the_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "ROWS_AT_ONCE", 100)
+    path = tmp_path / "x.jsonl"
+    write_json(path, {f"short{number}": "False key" for number in range(500)} | TEXTS)
+    path.write_text(path.read_text() + "{damaged\n" * 500)
+    settings = load(Settings, ["source=text", f"input={path}", "pairs=x", "min_characters=20"])
+    [file] = list_inputs(settings.input)
+    [unit] = units(file, "lines")
+    batches = list(listed.count_neighbours([(0, unit)], settings, [("false", "key")]))
+    assert max(batch.num_rows for batch in batches) <= 110
+    rows = [row for batch in batches for row in batch.to_pylist() if row["kind"] != "rejected"]
+    assert [(row["kind"], row["reason"], row["count"]) for row in rows] == [
+        ("pair", None, 3),
+        ("left_out", "too_short", 500),
+        ("stat", "documents", 2),
+        ("stat", "lines", 1002),
+    ]
 
 
 def test_text_is_parsed_for_amod(count: Count, tmp_path: Path) -> None:
