@@ -83,14 +83,15 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
     if is_parsed_here:
         # Spark NLP's jar, now it can be asked.
         check_parser(settings.text_parser, settings.parser_model)
-    elif not settings.adjacent:
+    else:
         _check_kernel(engine, settings)
     return engine
 
 
 def _check_kernel(engine: Engine, settings: Settings) -> None:
     """Refuse to count on a cluster, and warn of counting here, without the compiled kernel."""
-    if settings.kernel == "reference" or "compiled" in available():
+    counter = "_adjacent" if settings.adjacent else "_kernel"
+    if settings.kernel == "reference" or "compiled" in available(counter):
         return
     if engine.is_cluster:
         raise UserError(

@@ -63,9 +63,9 @@ def compiled(name: str) -> ModuleType | None:
         return None
 
 
-def available() -> tuple[str, ...]:
-    """The implementations that work here, the faster first."""
-    return ("compiled", "reference") if compiled("_kernel") is not None else ("reference",)
+def available(name: str = "_kernel") -> tuple[str, ...]:
+    """The implementations of a counter that work here, the faster first."""
+    return ("compiled", "reference") if compiled(name) is not None else ("reference",)
 
 
 class PairCounter:

@@ -108,6 +108,7 @@ def _from_table(settings: Settings, name: str) -> list[tuple[str, str]]:
 
 def _from_file(path: Path) -> list[tuple[str, str]]:
     pairs = []
+    number = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             for number, row in enumerate(
@@ -129,6 +130,11 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
         ) from error
     except UnicodeDecodeError as error:
         raise UserError(f"pairs={path}: not in UTF-8 ({error})") from error
+    except csv.Error as error:
+        raise UserError(
+            f"pairs={path}, line {number + 1}: {error}; expected an adjective and a "
+            "noun parted by a tab"
+        ) from error
     return pairs
 
 
@@ -164,7 +170,7 @@ def count_neighbours(
 ) -> Iterator[pa.RecordBatch]:
     """Units to staged rows: the pairs of the list that are neighbours in the text, statistics."""
     for file, unit in units:
-        counter = adjacent.AdjacentCounter(pairs, settings.rules.lowercase)
+        counter = adjacent.AdjacentCounter(pairs, settings.rules.lowercase, settings.kernel)
         staged = StagedEvents(file)
         try:
             if settings.source in PARSED:
@@ -223,7 +229,7 @@ class Listing(Extraction):
     def __init__(self, engine: object, settings: Settings, pairs: Pairs) -> None:
         super().__init__(engine, settings)  # type: ignore[arg-type]
         self.pairs = pairs
-        self.list_name = settings.list_name or Path(str(settings.pairs)).stem
+        self.list_name = settings.counted_list
         # Each way of counting a list stands beside the other, and so does what each leaves out.
         way = "adjacent" if settings.adjacent else "amod"
         self.corpus.job = f"{self.corpus.job}/{self.list_name}/{way}"

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from conf import JobFailed
 from etl.amod.list_counts import TABLE, replace_list, rows_of_corpus
+from etl.amod.settings import NOVEL_LIST
 from etl.lake import arrow
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 Stratum = tuple[int, int]
 
-LIST = "novel"
 _ROUNDS = 20  # of drawing anew where what was drawn occurs
 _MAX_ENUMERATED = 1 << 24  # pairs of a stratum, with nine bytes each while it is looked through
 
@@ -176,13 +176,15 @@ def forget(root: str, corpus: str, job: str) -> None:
 def _listed(root: str, corpus: str) -> dict[tuple[str, str], int | None]:
     """The pairs of the list ``novel`` with their amod."""
     rows = rows_of_corpus(root, corpus)
-    return {(row["adjective"], row["noun"]): row["amod"] for row in rows if row["list"] == LIST}
+    return {
+        (row["adjective"], row["noun"]): row["amod"] for row in rows if row["list"] == NOVEL_LIST
+    }
 
 
 def _replace(root: str, corpus: str, counts: Mapping[tuple[str, str], int], job: str) -> None:
     """Make `counts` the list ``novel``, which may be empty."""
     base = arrow.version(root, TABLE)
-    replace_list(root, corpus, LIST, counts, "amod", job=job, base=base, allow_empty=True)
+    replace_list(root, corpus, NOVEL_LIST, counts, "amod", job=job, base=base, allow_empty=True)
 
 
 def _decades(root: str, corpus: str, column: str, min_count: int) -> dict[int, pa.StringArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,8 @@ from pyspark.sql import SparkSession
 from conf import JobFailed, UserError, load
 from etl.amod import listed, reading
 from etl.amod.adjacent import count_words
-from etl.amod.job import extract
+from etl.amod.job import checked_engine, extract
+from etl.amod.kernel import NO_COMPILER
 from etl.amod.listed import Listing, read_list
 from etl.amod.settings import Settings
 from etl.corpora.files import units
@@ -84,6 +86,17 @@ def test_pairs_of_a_parsed_corpus_both_ways(count: Count, parts: Path, kernel: s
     counts = count(parts, "adjacent=true")
     assert counts == {("false", "key"): (3, 3), ("old", "coin"): (1, 1), ("dead", "key"): (0, 0)}
     assert list(parts.parent.joinpath("lake", "_staging").rglob("*.parquet")) == []
+
+
+def test_counting_neighbours_without_the_compiled_module_names_the_compiler(
+    parts: Path, pairs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "etl.amod._adjacent", None)
+    words = ["source=depcc", f"input={parts}", f"pairs={pairs}", "adjacent=true"]
+    for kernel, is_warned in (("reference", False), ("auto", True)):
+        settings = load(Settings, [*words, f"kernel={kernel}"])
+        checked_engine(settings, list_inputs(settings.input))
+        assert (NO_COMPILER in caplog.text) == is_warned
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -191,6 +204,7 @@ def test_a_truncated_file_counts_nowhere(count: Count, parts: Path) -> None:
         ("adjective\tnoun\n", "0 pairs"),
         (None, "No such file"),
         (b"\xff\xfe", "not in UTF-8"),
+        ("a\tb\n" + "c" * 200_000 + "\td", "line 2: field larger than field limit"),
     ],
 )
 def test_lists_that_cannot_be_read_are_refused(
@@ -221,6 +235,12 @@ def test_a_list_for_text_is_in_the_normal_form_of_its_documents(
         (["adjacent=true"], "go with pairs="),
         (["pairs=x.tsv", "examples=2"], "leave out novel="),
         (["pairs=x.tsv", "deduplicate=sentence"], "leave out novel="),
+        (["pairs=y/novel.tsv"], "novel is the list of novel=.*give another list_name="),
+        (
+            ["pairs=listed_counts", "where=list = 'novel'", "list_name=novel"],
+            "give another list_na",
+        ),
+        (["pairs=x.tsv", "list_name= "], "list_name= is empty"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:
