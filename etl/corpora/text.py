@@ -230,7 +230,7 @@ def _json_documents(
     id_field: str | None,
     document_filter: DocumentFilter,
 ) -> Iterator[Event]:
-    names = (id_field,) if id_field else ID_FIELDS
+    names = [id_field] if id_field else [name for name in ID_FIELDS if name != text_field]
     for line in _lines(stream):
         if stream.limit is not None and line.start > stream.limit:
             return
