@@ -92,6 +92,10 @@ def test_ids_are_those_of_the_first_column_that_has_one_as_in_json_lines(file_fo
     events = text.read_unit(whole_file_unit(tmp_path / "x.jsonl"))
     of_lines = [event.id for event in events if isinstance(event, Document)]
     assert [*of_lines[:2], of_lines[3]] == ["u0", "7", "t3"] and "#byte=" in of_lines[2]
+    # A text is not its own name.
+    [first, *_] = text.read_unit(whole_file_unit(tmp_path / "x.jsonl"), "url")
+    assert isinstance(first, Document) and first.id == "t0"
+    assert rows(path, text_field="url")[0][0] == ("t0", "u0")
 
 
 def test_an_id_that_is_not_utf8_takes_no_other_name_away(file_format):
