@@ -82,14 +82,15 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
     if is_parsed_here:
         # Spark NLP's jar can be checked only now.
         check_parser(settings.text_parser, settings.parser_model)
-    elif not settings.adjacent:
+    else:
         _check_kernel(engine, settings)
     return engine
 
 
 def _check_kernel(engine: Engine, settings: Settings) -> None:
-    """Without the compiled kernel, refuse to count on a cluster and warn on one machine."""
-    if settings.kernel == "reference" or "compiled" in available():
+    """Without the compiled counter, refuse to count on a cluster and warn on one machine."""
+    counter = "_adjacent" if settings.adjacent else "_kernel"
+    if settings.kernel == "reference" or "compiled" in available(counter):
         return
     if engine.is_cluster:
         raise UserError(

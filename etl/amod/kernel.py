@@ -63,9 +63,9 @@ def compiled(name: str) -> ModuleType | None:
         return None
 
 
-def available() -> tuple[str, ...]:
-    """The available implementations, the fastest first."""
-    return ("compiled", "reference") if compiled("_kernel") is not None else ("reference",)
+def available(name: str = "_kernel") -> tuple[str, ...]:
+    """The available implementations of a counter, the fastest first."""
+    return ("compiled", "reference") if compiled(name) is not None else ("reference",)
 
 
 class PairCounter:

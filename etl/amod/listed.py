@@ -31,6 +31,7 @@ from etl.amod.kernel import PAIRS
 from etl.amod.list_counts import TABLE, replace_list
 from etl.amod.outcomes import Tallies, left_out_of, sum_of_tallies
 from etl.amod.plan import FAILED, Entry
+from etl.amod.reading import StagedEvents
 from etl.amod.settings import PARSED, RAW, Settings, decisive
 from etl.amod.sums import unpack
 from etl.amod.tasks import STAGED, FileUnit, Rows, error_text
@@ -39,7 +40,7 @@ from etl.corpora import columnar
 from etl.corpora.blocks import NoBoundary
 from etl.corpora.columnar import Texts
 from etl.corpora.dialects import UnknownDialect
-from etl.corpora.documents import Document, Event, Rejected, normal_form
+from etl.corpora.documents import EVERY_DOCUMENT, Document, Event, normal_form
 from etl.corpora.files import Unit, Unreadable
 from etl.corpora.inputs import InputFile
 from etl.engine import map_arrow, progress
@@ -107,6 +108,7 @@ def _from_table(settings: Settings, name: str) -> list[tuple[str, str]]:
 
 def _from_file(path: Path) -> list[tuple[str, str]]:
     pairs = []
+    number = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             for number, row in enumerate(
@@ -128,6 +130,11 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
         ) from error
     except UnicodeDecodeError as error:
         raise UserError(f"pairs={path}: not in UTF-8 ({error})") from error
+    except csv.Error as error:
+        raise UserError(
+            f"pairs={path}, line {number + 1}: {error}; expected an adjective and a "
+            "noun parted by a tab"
+        ) from error
     return pairs
 
 
@@ -163,55 +170,47 @@ def count_neighbours(
 ) -> Iterator[pa.RecordBatch]:
     """Count the listed pairs that are neighbours in the text; yield staged rows."""
     for file, unit in units:
-        counter = adjacent.AdjacentCounter(pairs, settings.rules.lowercase)
-        rows = Rows()
-        numbers: Counter[str] = Counter()
+        counter = adjacent.AdjacentCounter(pairs, settings.rules.lowercase, settings.kernel)
+        staged = StagedEvents(file)
         try:
             if settings.source in PARSED:
                 for sentence in _sentence_texts(unit, settings):
                     counter.feed(sentence)
-                    numbers["lines"] += 1
+                    staged.count_documents(1)
             else:
-                _count_documents(file, unit, settings, (counter, rows, numbers))
+                for event in _other_events(unit, settings, counter, staged):
+                    staged.note(event)
+                    if isinstance(event, Document):
+                        counter.feed(event.text)
+                    yield from staged.full()
         except (Unreadable, UnknownDialect, NoBoundary) as error:
-            rows.add("failed", file, reason=error_text(error))
+            staged.rows.add("failed", file, reason=error_text(error))
         for (adjective, noun), count in zip(pairs, counter.counts(), strict=True):
             if count:
-                rows.add("pair", file, adjective=adjective, noun=noun, count=count)
-        for name, number in numbers.items():
-            rows.add("stat", file, reason=name, count=number)
+                staged.rows.add("pair", file, adjective=adjective, noun=noun, count=count)
         progress.advance(unit.end - unit.start)
-        yield from rows.take()
+        yield from staged.rest()
 
 
-def _count_documents(
-    file: int,
-    unit: Unit,
-    settings: Settings,
-    counters: tuple[adjacent.AdjacentCounter, Rows, Counter[str]],
-) -> None:
-    counter, rows, numbers = counters
-    is_filtered = settings.language is not None or settings.min_characters > 0
+def _other_events(
+    unit: Unit, settings: Settings, counter: adjacent.AdjacentCounter, staged: StagedEvents
+) -> Iterator[Event]:
+    """What a unit holds, without the rows of Arrow arrays that are counted here as they stand."""
+    is_filtered = settings.document_filter != EVERY_DOCUMENT
 
-    def uncounted(events: Iterable[Event | Texts]) -> Iterator[Event | Texts]:
-        """`events` without the rows that are counted directly."""
-        for event in events:
+    def uncounted() -> Iterator[Event | Texts]:
+        """The events without the rows that are counted directly."""
+        for event in reading.events(unit, settings):
             if isinstance(event, Texts):
                 event, faults = columnar.valid_rows(event)
                 yield from faults
                 if not is_filtered and not pc.any(pc.match_substring(event.ids, "\0")).as_py():
                     remaining = counter.feed_texts(event.texts)
-                    numbers["lines"] += len(event.texts) - len(remaining)
+                    staged.count_documents(len(event.texts) - len(remaining))
                     event = event.take(remaining)
             yield event
 
-    for event in reading.single_events(uncounted(reading.events(unit, settings)), settings):
-        numbers["lines"] += 1
-        if isinstance(event, Document):
-            counter.feed(event.text)
-        else:
-            kind = "rejected" if isinstance(event, Rejected) else "left_out"
-            rows.add(kind, file, **reading.stated(event))
+    return reading.single_events(uncounted(), settings)
 
 
 def _sentence_texts(unit: Unit, settings: Settings) -> Iterator[str]:
@@ -231,7 +230,7 @@ class Listing(Extraction):
     def __init__(self, engine: object, settings: Settings, pairs: Pairs) -> None:
         super().__init__(engine, settings)  # type: ignore[arg-type]
         self.pairs = pairs
-        self.list_name = settings.list_name or Path(str(settings.pairs)).stem
+        self.list_name = settings.counted_list
         # The two ways of counting a list have separate counts and separate drops.
         way = "adjacent" if settings.adjacent else "amod"
         self.corpus.job = f"{self.corpus.job}/{self.list_name}/{way}"

@@ -2,8 +2,9 @@
 
 Both words occur in at least `min_count` pairs of the corpus, but never together. Candidates are
 drawn as evenly as possible from strata, the powers of ten of both words' counts (100 to 999 with
-1,000 to 9,999, and so on), so that frequent words do not fill the list. The draw is seeded, and
-memory depends on the words and on the size of the draw, not on the number of pairs.
+1,000 to 9,999, and so on), so that frequent words do not fill the list. A stratum in which drawing
+finds too few is enumerated. The draw is seeded, and memory depends on the words and on the size of
+the draw, not on the number of pairs.
 """
 
 from __future__ import annotations
@@ -19,61 +20,129 @@ import pyarrow.compute as pc
 
 from conf import JobFailed
 from etl.amod.list_counts import TABLE, replace_list, rows_of_corpus
+from etl.amod.settings import NOVEL_LIST
 from etl.lake import arrow
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-LIST = "novel"
+Stratum = tuple[int, int]
+
 _ROUNDS = 20  # of drawing again to replace pairs that occur
+_MAX_ENUMERATED = 1 << 24  # pairs of a stratum, at nine bytes each while it is enumerated
 
 log = logging.getLogger("adnominal")
 
 
 def propose(root: str, corpus: str, count: int, min_count: int, seed: int) -> list[tuple[str, str]]:
-    """`count` pairs that are not in ``amod_pairs`` of `corpus`, or fewer if there are not enough.
+    """`count` pairs that ``amod_pairs`` of `corpus` does not have, or as many as are found.
 
     Raises:
-        JobFailed: all pairs of such words occur.
+        JobFailed: no pair of such members is found missing.
     """
     adjectives, nouns = (_decades(root, corpus, name, min_count) for name in ("adjective", "noun"))
-    pairs_by_stratum: dict[tuple[int, int], list[tuple[str, str]]] = {}
-    strata = [(a, n) for a in sorted(adjectives) for n in sorted(nouns)]
-    share = -(-count // max(1, len(strata)))
-    # Twice an even share, since small strata give less.
-    missing_counts = dict.fromkeys(strata, 2 * share)
-    for round_number in range(_ROUNDS):
-        candidates = {
-            stratum: _draw(
-                adjectives[stratum[0]], nouns[stratum[1]], more, [seed, round_number, *stratum]
-            )
-            for stratum, more in missing_counts.items()
-            if more > 0
-        }
-        occurring = _occurring(
-            root, corpus, [pair for drawn_pairs in candidates.values() for pair in drawn_pairs]
-        )
-        for stratum, drawn_pairs in candidates.items():
-            stratum_pairs = pairs_by_stratum.setdefault(stratum, [])
-            new_pairs = dict.fromkeys(pair for pair in drawn_pairs if pair not in occurring)
-            stratum_pairs += [pair for pair in new_pairs if pair not in set(stratum_pairs)]
-            missing_counts[stratum] = 2 * share - len(stratum_pairs)
-        if all(more <= 0 for more in missing_counts.values()):
+    words = {(a, n): (adjectives[a], nouns[n]) for a in sorted(adjectives) for n in sorted(nouns)}
+    search = _Search(root, corpus, words, seed)
+    # More than an even share, since small strata give less.
+    quota = 2 * -(-count // max(1, len(words)))
+    search.fill(quota)
+    while search.size < count:
+        search.enumerate_short(quota, count)
+        missing, open_strata = count - search.size, len(words) - len(search.exhausted)
+        if missing <= 0 or not open_strata:
             break
+        quota += 2 * -(-missing // open_strata)
+        search.fill(quota)
     rows = [
         pair
-        for round_number in zip_longest(*pairs_by_stratum.values())
+        for round_number in zip_longest(*search.pairs.values())
         for pair in round_number
         if pair is not None
     ]
     if not rows:
         raise JobFailed(
-            f"novel={count}: every pair of words with {min_count} pairs each occurs in corpus "
-            f"{corpus!r}; give a lower novel_least="
+            f"novel={count}: no pair of words with {min_count} pairs each was found that corpus "
+            f"{corpus!r} does not have; give a lower novel_least="
         )
     if len(rows) < count:
-        log.warning("novel=%d: only %d pairs of such words do not occur", count, len(rows))
+        log.warning(
+            "novel=%d: only %d such pairs were found; for more give a lower novel_least=",
+            count,
+            len(rows),
+        )
     return sorted(rows[:count])
+
+
+class _Search:
+    """Pairs that do not occur, by stratum.
+
+    Attributes:
+        pairs: what was found of each stratum.
+        exhausted: the strata that have no further pairs, or in which drawing finds none.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        corpus: str,
+        words: Mapping[Stratum, tuple[pa.StringArray, pa.StringArray]],
+        seed: int,
+    ) -> None:
+        self.pairs: dict[Stratum, list[tuple[str, str]]] = {stratum: [] for stratum in words}
+        self.exhausted: set[Stratum] = set()
+        self._root, self._corpus, self._words, self._seed = root, corpus, words, seed
+        self._round = 0
+
+    @property
+    def size(self) -> int:
+        """The number of pairs found."""
+        return sum(map(len, self.pairs.values()))
+
+    def fill(self, quota: int) -> None:
+        """Draw until each stratum has `quota` pairs, or for some rounds."""
+        for _ in range(_ROUNDS):
+            candidates: dict[Stratum, list[tuple[str, str]]] = {}
+            for stratum in self._short(quota):
+                missing = quota - len(self.pairs[stratum])
+                generator = self._generator(self._round, stratum)
+                candidates[stratum] = _draw(*self._words[stratum], missing, generator)
+                if _space(*self._words[stratum]) <= 4 * missing:
+                    self.exhausted.add(stratum)  # all of its pairs are among the candidates
+            if not candidates:
+                break
+            drawn_pairs = [pair for pairs in candidates.values() for pair in pairs]
+            occurring = _occurring(self._root, self._corpus, drawn_pairs)
+            for stratum, pairs in candidates.items():
+                known = set(self.pairs[stratum])
+                self.pairs[stratum] += [
+                    pair
+                    for pair in dict.fromkeys(pairs)
+                    if pair not in known and pair not in occurring
+                ]
+            self._round += 1
+
+    def enumerate_short(self, quota: int, count: int) -> None:
+        """Find up to `count` further pairs of each stratum in which drawing found too few."""
+        for stratum in self._short(quota):
+            adjectives, nouns = self._words[stratum]
+            if _space(adjectives, nouns) <= _MAX_ENUMERATED:
+                places = _missing_places(self._root, self._corpus, adjectives, nouns)
+                self._generator(self._round, stratum).shuffle(places)
+                known = set(self.pairs[stratum])
+                further_pairs = _pairs_at(adjectives, nouns, places[: count + len(known)])
+                self.pairs[stratum] += [pair for pair in further_pairs if pair not in known]
+            self.exhausted.add(stratum)
+
+    def _short(self, quota: int) -> list[Stratum]:
+        return [
+            stratum
+            for stratum, pairs in self.pairs.items()
+            if len(pairs) < quota and stratum not in self.exhausted
+        ]
+
+    def _generator(self, round_number: int, stratum: Stratum) -> np.random.Generator:
+        numbers = [self._seed, round_number, *stratum]
+        return np.random.default_rng([abs(number) for number in numbers])
 
 
 def write(root: str, corpus: str, pairs: Sequence[tuple[str, str]], job: str) -> None:
@@ -107,13 +176,15 @@ def forget(root: str, corpus: str, job: str) -> None:
 def _listed(root: str, corpus: str) -> dict[tuple[str, str], int | None]:
     """The pairs of the list ``novel`` with their column amod."""
     rows = rows_of_corpus(root, corpus)
-    return {(row["adjective"], row["noun"]): row["amod"] for row in rows if row["list"] == LIST}
+    return {
+        (row["adjective"], row["noun"]): row["amod"] for row in rows if row["list"] == NOVEL_LIST
+    }
 
 
 def _replace(root: str, corpus: str, counts: Mapping[tuple[str, str], int], job: str) -> None:
     """Replace the list ``novel`` with `counts`, which may be empty."""
     base = arrow.version(root, TABLE)
-    replace_list(root, corpus, LIST, counts, "amod", job=job, base=base, allow_empty=True)
+    replace_list(root, corpus, NOVEL_LIST, counts, "amod", job=job, base=base, allow_empty=True)
 
 
 def _decades(root: str, corpus: str, column: str, min_count: int) -> dict[int, pa.StringArray]:
@@ -135,20 +206,43 @@ def _decades(root: str, corpus: str, column: str, min_count: int) -> dict[int, p
     }
 
 
+def _space(adjectives: pa.StringArray, nouns: pa.StringArray) -> int:
+    return len(adjectives) * len(nouns)
+
+
 def _draw(
-    adjectives: pa.StringArray, nouns: pa.StringArray, count: int, seed: list[int]
+    adjectives: pa.StringArray, nouns: pa.StringArray, count: int, generator: np.random.Generator
 ) -> list[tuple[str, str]]:
-    generator = np.random.default_rng([abs(number) for number in seed])
-    space = len(adjectives) * len(nouns)
+    space = _space(adjectives, nouns)
     places: npt.NDArray[np.int64]
     if space <= 4 * count:
         places = generator.permutation(space)
     else:
         places = generator.integers(0, space, 2 * count)
+    return _pairs_at(adjectives, nouns, places)
+
+
+def _pairs_at(
+    adjectives: pa.StringArray, nouns: pa.StringArray, places: npt.NDArray[np.int64]
+) -> list[tuple[str, str]]:
+    """The pairs whose places, adjective by adjective, are given."""
     of_adjective, of_noun = np.divmod(places, len(nouns))
     first = adjectives.take(pa.array(of_adjective)).to_pylist()
     second = nouns.take(pa.array(of_noun)).to_pylist()
     return list(zip(first, second, strict=True))
+
+
+def _missing_places(
+    root: str, corpus: str, adjectives: pa.StringArray, nouns: pa.StringArray
+) -> npt.NDArray[np.int64]:
+    """The places of all pairs of these words that do not occur."""
+    is_missing = np.ones(_space(adjectives, nouns), bool)
+    columns, where = ["adjective", "noun"], [("corpus", "=", corpus)]
+    for batch in arrow.batches(root, "amod_pairs", where=where, columns=columns):
+        row = pc.index_in(batch.column("adjective"), adjectives).cast(pa.int64())
+        places = pc.add(pc.multiply(row, len(nouns)), pc.index_in(batch.column("noun"), nouns))
+        is_missing[places.drop_null().to_numpy()] = False
+    return np.flatnonzero(is_missing)
 
 
 def _occurring(

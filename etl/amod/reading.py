@@ -38,7 +38,7 @@ from etl.corpora.dialects import parsed_dialect
 from etl.corpora.documents import Document, Event, LeftOut, Rejected
 from etl.corpora.files import Unit, Unreadable, open_input, open_stored
 from etl.corpora.inputs import InputFile
-from etl.corpora.languages import check_language, identify
+from etl.corpora.languages import check_language
 from etl.corpora.text import is_wet
 from etl.engine import progress
 from etl.lake.schema import rows_of_schema
@@ -61,7 +61,7 @@ def read_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Rec
     """
     orders = cycle(("ascending", "descending"))
     for file, unit in units:
-        staged = _Staged(file)
+        staged = StagedEvents(file)
         try:
             for event in events(unit, settings):
                 if isinstance(event, Texts):
@@ -88,7 +88,7 @@ def _by_length(
 def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.RecordBatch]:
     """Count units of plain text with the compiled extractor while reading; yield staged rows."""
     for file, unit in units:
-        staged = _Staged(file)
+        staged = StagedEvents(file)
         counter = TextCounter(settings.rules, settings.parser_model)
         try:
             for event in single_events(events(unit, settings), settings):
@@ -187,32 +187,18 @@ def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
         Unreadable: the file is damaged, does not match its name, or is a parsed corpus.
     """
     if settings.source == "wikipedia":
-        return in_language(wikipedia.read_unit(unit), settings)
+        return wikipedia.read_unit(unit, settings.document_filter)
     if is_wet(unit.path):
         from etl.corpora import wet  # needs warcio, an extra, only for these files
 
-        return in_language(wet.read_unit(unit, settings.language), settings, by_language=False)
+        return wet.read_unit(unit, settings.document_filter)
     with open_stored(unit.path) as stored:
         kind = columnar.format_of(unit.path, stored.read(8))
     if kind:
         return columnar.read_unit(unit, settings.text_field, settings.id_field)
     if unit.start == 0:
         _refuse_parsed(unit.path)
-    return in_language(text.read_unit(unit, settings.text_field, settings.id_field), settings)
-
-
-def in_language(
-    events: Iterable[Event], settings: Settings, by_language: bool = True
-) -> Iterator[Event]:
-    """`events`, with documents that are too short or in other languages as `LeftOut`."""
-    language = settings.language if by_language else None
-    for event in events:
-        if isinstance(event, Document):
-            if len(event.text) < settings.min_characters:
-                event = LeftOut("too_short", event.id)
-            elif language and identify(event.text) != language:
-                event = LeftOut("language", event.id)
-        yield event
+    return text.read_unit(unit, settings.text_field, settings.id_field, settings.document_filter)
 
 
 def prepared_documents(
@@ -226,7 +212,7 @@ def prepared_documents(
             yield rest
         raw = batch.filter(is_raw)
         for file in pc.unique(raw.column("file")).to_pylist():
-            staged = _Staged(file)
+            staged = StagedEvents(file)
             texts = _texts(raw.filter(pc.equal(raw.column("file"), file)))
             for event in single_events([texts], settings):
                 staged.add(event)
@@ -238,7 +224,7 @@ def single_events(events: Iterable[Event | Texts], settings: Settings) -> Iterat
     """`events`, with rows of Parquet and Arrow files replaced by their filtered documents."""
     for event in events:
         if isinstance(event, Texts):
-            yield from in_language(columnar.documents_of(event), settings)
+            yield from columnar.documents_of(event, settings.document_filter)
         else:
             yield event
 
@@ -275,7 +261,7 @@ def _texts(raw: pa.RecordBatch) -> Texts:
     return Texts(raw.column("text")[0].as_py(), raw.column("document"), texts, raw.column("place"))
 
 
-class _Staged:
+class StagedEvents:
     """Collects the events of a file as staged rows, in batches."""
 
     def __init__(self, file: int) -> None:
@@ -292,7 +278,7 @@ class _Staged:
     def note(self, event: Event | Texts) -> None:
         """Count a document; stage any other event."""
         if isinstance(event, Document):
-            self._documents += 1
+            self.count_documents(1)
         elif isinstance(event, Rejected):
             self._others += 1
             self.rows.add("rejected", self._file, **stated(event))
@@ -300,6 +286,10 @@ class _Staged:
             self._others += 1
             number, sample = self._left_out.get(event.reason, (0, event.sample))
             self._left_out[event.reason] = (number + 1, min(sample, event.sample))
+
+    def count_documents(self, number: int) -> None:
+        """Count documents that were read elsewhere."""
+        self._documents += number
 
     def full(self) -> Iterator[pa.RecordBatch]:
         """The collected rows, if there are enough for a batch."""

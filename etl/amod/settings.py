@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from conf import UserError, setting, to_dict
 from conf.checks import check_default, check_minimum
 from etl.amod.rules import ReadingRules
+from etl.corpora.documents import DocumentFilter
 from etl.engine import EngineSettings
 from etl.parsing.fast.counting import check_rules
 
 VERSION = 1  # of the job's results; a change of behaviour raises it
+NOVEL_LIST = "novel"  # the list of listed_counts with the pairs that novel= proposes
 PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
 # Settings of documents and of their parser.
 _OF_TEXT = (
@@ -148,7 +151,9 @@ class Settings(EngineSettings):
     )
     novel_least: int = setting(100, help="with novel=: smallest marginal count of either word")
     kernel: str = setting(
-        "auto", help="counting kernel of parsed corpora", choices=("auto", "compiled", "reference")
+        "auto",
+        help="counting kernel of parsed corpora, and of adjacent=true",
+        choices=("auto", "compiled", "reference"),
     )
     wave_bytes: int = setting(
         64 << 30, help="stored bytes read between two commits", example="wave_bytes=268435456"
@@ -182,8 +187,14 @@ class Settings(EngineSettings):
                 "pairs= counts every occurrence of a list's pairs and nothing else; leave out "
                 "novel=, examples=, keep_text=, deduplicate="
             )
-        if self.corpus is not None and not self.corpus.strip():
-            raise UserError("corpus= is empty; give a name or leave it out")
+        if self.pairs is not None and self.counted_list == NOVEL_LIST:
+            raise UserError(
+                f"pairs={self.pairs}: {NOVEL_LIST} is the list of novel=, which would replace this "
+                "one; give another list_name="
+            )
+        for name in ("corpus", "list_name"):
+            if getattr(self, name) is not None and not getattr(self, name).strip():
+                raise UserError(f"{name}= is empty; give a name or leave it out")
         if self.text_parser == "fast" and self.source in RAW:
             check_rules(self.rules)
 
@@ -216,6 +227,11 @@ class Settings(EngineSettings):
         return self.corpus or self.source
 
     @property
+    def counted_list(self) -> str:
+        """The name in listed_counts of the list that pairs= gives."""
+        return self.list_name or Path(str(self.pairs)).stem
+
+    @property
     def text_parser(self) -> str:
         """The parser of plain text; ``auto`` means spacy here.
 
@@ -237,6 +253,11 @@ class Settings(EngineSettings):
     def memory_bytes(self) -> int:
         """The memory of a task for pairs, in bytes."""
         return self.memory_mb << 20
+
+    @property
+    def document_filter(self) -> DocumentFilter:
+        """Which documents are read."""
+        return DocumentFilter(self.language, self.min_characters)
 
     @property
     def rules(self) -> ReadingRules:

@@ -1,25 +1,37 @@
 """Parquet and Arrow IPC files as texts: one document per row.
 
-Only the column of the texts and that of the ids are read. A unit has the row groups (or record
+Only the column of the texts and those of the ids are read. A unit has the row groups (or record
 batches) whose share of the file begins in it, so that one file keeps all cores busy. Rows are
 yielded unchanged as Arrow arrays; the parsing tasks make documents of them (`documents_of`).
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from etl.corpora.documents import Event, LeftOut, Rejected, sample_of
-from etl.corpora.files import Unit, Unreadable, open_stored
+from etl.corpora.decompression import max_expansion
+from etl.corpora.documents import (
+    EVERY_DOCUMENT,
+    DocumentFilter,
+    Event,
+    LeftOut,
+    Rejected,
+    sample_of,
+)
+from etl.corpora.files import Unit, Unreadable, check_expansion, open_stored
 from etl.corpora.text import ID_FIELDS, MAX_LINE_BYTES, text_events
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 SUFFIXES = {
@@ -31,6 +43,8 @@ SUFFIXES = {
     ".ipc": "Arrow IPC",
 }
 _ROWS_PER_BATCH = 1024  # texts have some kilobytes each
+_BATCH_BYTES = 16 << 20  # of texts in memory at once, but for a longer text
+_ROWS_PER_DELTA_BATCH = 16  # of texts that may each repeat nearly all of the one before
 _TEXT_TYPES = (pa.string(), pa.large_string(), pa.string_view())
 # Rows of a unit, each batch with the number of its first row in the file.
 _Batches = Iterator[tuple[pa.RecordBatch, int]]
@@ -85,9 +99,15 @@ def read_unit(
         schema, read = _open(unit.path, stream)
         columns = _columns_to_read(unit.path, schema, text_field, id_field)
         empty = True
+        limit, unpacked_bytes = max_expansion(), 0
         for batch, first in read(unit, columns):
             empty = empty and not batch.num_rows
-            yield from _texts(unit.path, batch, columns, first)
+            lengths = _row_lengths(batch)
+            for start, stop in _slices(lengths):
+                unpacked_bytes += int(lengths[start:stop].sum())
+                check_expansion(unit.path, unpacked_bytes, unit.bytes, limit)
+                rows = batch.slice(start, stop - start)
+                yield from _texts(unit.path, rows, columns, first + start)
         if empty and unit.is_whole_file:
             yield LeftOut("no_rows", unit.path)
 
@@ -116,7 +136,7 @@ def valid_rows(rows: Texts) -> tuple[Texts, list[Rejected]]:
     return rows.take(valid), faults
 
 
-def documents_of(rows: Texts) -> Iterator[Event]:
+def documents_of(rows: Texts, document_filter: DocumentFilter = EVERY_DOCUMENT) -> Iterator[Event]:
     """The documents that the rows contain, or the reason why a row contains none.
 
     A document is named by the row's id, or ``path#row=N`` without one.
@@ -127,14 +147,14 @@ def documents_of(rows: Texts) -> Iterator[Event]:
     for id_of_row, text, number in zip(*columns, strict=True):
         is_named = id_of_row is not None and id_of_row.strip()
         name = id_of_row if is_named else f"{rows.path}#row={number}"
-        yield from text_events(name, text, sample_of(text[:400]))
+        yield from text_events(name, text, sample_of(text[:400]), document_filter)
 
 
 @contextmanager
 def _library_errors_as_unreadable(path: str) -> Iterator[None]:
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, struct.error) as error:
         words = " ".join(str(error).split()) or type(error).__name__
         raise Unreadable(path, f"damaged or truncated: {words}") from error
 
@@ -142,37 +162,104 @@ def _library_errors_as_unreadable(path: str) -> Iterator[None]:
 # ------------------------------------------------------------------------------------- the files
 
 
-def _parquet(file: pq.ParquetFile, unit: Unit, columns: list[str]) -> _Batches:
+def _parquet(
+    stream: pa.NativeFile, file: pq.ParquetFile, unit: Unit, columns: list[str]
+) -> _Batches:
     count = file.metadata.num_row_groups
     groups = [group for group in range(count) if _in_unit(unit, group, count)]
     if not groups:
         return
     # The groups of a unit are adjacent; one reader for all costs less than one for each.
     first = sum(file.metadata.row_group(group).num_rows for group in range(groups[0]))
-    for batch in file.iter_batches(
-        _ROWS_PER_BATCH, row_groups=groups, columns=columns, use_threads=False
-    ):
+    rows = _rows_at_once(stream, file, groups, columns)
+    for batch in file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False):
         yield batch, first
         first += batch.num_rows
 
 
-def _arrow_file(file: pa.RecordBatchFileReader, unit: Unit, columns: list[str]) -> _Batches:
-    row = 0
+def _rows_at_once(
+    stream: pa.NativeFile, file: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str]
+) -> int:
+    """How many rows have about `_BATCH_BYTES` at most, once their values are decoded.
+
+    A value of a dictionary may be that of any number of rows, and one in the encoding
+    DELTA_BYTE_ARRAY repeats the beginning of the one before.
+    """
+    of_text = [name for name in columns if _value_type(file.schema_arrow, name) in _TEXT_TYPES]
+    dictionaries = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=of_text)
+    longest, rows = 1, _ROWS_PER_BATCH
+    for group in groups:
+        metadata = file.metadata.row_group(group)
+        longest = max(longest, metadata.total_byte_size // max(1, metadata.num_rows))
+        try:
+            # A row comes with the dictionary of all rows. (The metadata of a column would tell of
+            # one too, but asked for those of a damaged file, pyarrow ends the process.)
+            for batch in dictionaries.iter_batches(1, row_groups=[group], columns=of_text):
+                for column in batch.columns:
+                    longest = max(longest, pc.max(_lengths(column.dictionary)).as_py() or 0)
+                break
+        except OSError:  # not implemented for DELTA_BYTE_ARRAY
+            rows = _ROWS_PER_DELTA_BATCH
+    return max(1, min(rows, _BATCH_BYTES // longest))
+
+
+def _arrow_file(stream: pa.NativeFile, unit: Unit, columns: list[str]) -> _Batches:
+    file = pa.ipc.open_file(stream, options=_only(pa.ipc.open_file(stream).schema, columns))
     count = file.num_record_batches
-    for number in range(count):
-        batch = file.get_batch(number)  # memory-mapped: other columns are not read
-        if _in_unit(unit, number, count):
-            yield batch.select(columns), row
-        row += batch.num_rows
+    numbers = [number for number in range(count) if _in_unit(unit, number, count)]
+    if not numbers:
+        return
+    first = sum(_rows_of_batches(stream, numbers[0]))
+    for number in numbers:
+        batch = file.get_batch(number)
+        yield batch, first
+        first += batch.num_rows
 
 
-def _arrow_stream(file: pa.RecordBatchStreamReader, unit: Unit, columns: list[str]) -> _Batches:
+def _arrow_stream(stream: pa.NativeFile, unit: Unit, columns: list[str]) -> _Batches:
     if not _in_unit(unit, 0, 1):
         return  # only the first unit reads a stream, from its beginning
-    row = 0
-    for batch in file:
-        yield batch.select(columns), row
-        row += batch.num_rows
+    options = _only(pa.ipc.open_stream(stream).schema, columns)
+    stream.seek(0)
+    first = 0
+    for batch in pa.ipc.open_stream(stream, options=options):
+        yield batch, first
+        first += batch.num_rows
+
+
+def _only(schema: pa.Schema, columns: Sequence[str]) -> pa.ipc.IpcReadOptions:
+    return pa.ipc.IpcReadOptions(included_fields=[schema.get_field_index(c) for c in columns])
+
+
+def _rows_of_batches(stream: pa.NativeFile, count: int) -> list[int]:
+    """The numbers of rows of the first `count` record batches of an Arrow file, from their headers.
+
+    pyarrow's reader of a batch would unpack it. The layout is that of Arrow's File.fbs and
+    Message.fbs (https://arrow.apache.org/docs/format/Columnar.html).
+    """
+    end = stream.size() - 10  # behind it the size of the footer, and ARROW1
+    footer_size = min(end, struct.unpack("<I", stream.read_at(4, end))[0])
+    footer = stream.read_at(footer_size, end - footer_size)
+    blocks = _offset(footer, _field(footer, _offset(footer, 0), 3))
+    rows = []
+    for number in range(count):
+        place, size = struct.unpack_from("<qI", footer, blocks + 4 + 24 * number)
+        message = stream.read_at(min(size, stream.size()), place)
+        message = message[8 if message.startswith(ARROW_STREAM) else 4 :]
+        header = _offset(message, _field(message, _offset(message, 0), 2))
+        rows.append(struct.unpack_from("<q", message, _field(message, header, 0))[0])
+    return rows
+
+
+def _offset(buffer: bytes, place: int) -> int:
+    """Where the offset at `place` of a flatbuffer leads."""
+    return int(place + struct.unpack_from("<I", buffer, place)[0])
+
+
+def _field(buffer: bytes, table: int, number: int) -> int:
+    """The place of a field of a table in a flatbuffer."""
+    (to_offsets,) = struct.unpack_from("<i", buffer, table)
+    return int(table + struct.unpack_from("<H", buffer, table - to_offsets + 4 + 2 * number)[0])
 
 
 def _in_unit(unit: Unit, number: int, count: int) -> bool:
@@ -188,42 +275,47 @@ def _open(path: str, stored: object) -> tuple[pa.Schema, Callable[[Unit, list[st
     stream = pa.memory_map(path) if "://" not in path else pa.PythonFile(stored, mode="r")
     if head.startswith(PARQUET):
         file = pq.ParquetFile(stream, page_checksum_verification=True)
-        return file.schema_arrow, partial(_parquet, file)
+        return file.schema_arrow, partial(_parquet, stream, file)
     if head.startswith(ARROW_FILE):
-        file = pa.ipc.open_file(stream)
-        return file.schema, partial(_arrow_file, file)
+        return pa.ipc.open_file(stream).schema, partial(_arrow_file, stream)
     if head.startswith(ARROW_STREAM):
-        file = pa.ipc.open_stream(stream)
-        return file.schema, partial(_arrow_stream, file)
+        schema = pa.ipc.open_stream(stream).schema
+        stream.seek(0)
+        return schema, partial(_arrow_stream, stream)
     raise Unreadable(path, f"not in {kind} format, whatever its name: it begins with {head!r}")
 
 
 def _columns_to_read(
     path: str, schema: pa.Schema, text_field: str, id_field: str | None
 ) -> list[str]:
-    """The columns to read: that of the texts, and that of the ids if there is one."""
-    if id_field is None:
-        kinds = {name: _value_type(schema, name) for name in ID_FIELDS if name in schema.names}
-        fitting = (n for n, k in kinds.items() if k in _TEXT_TYPES or pa.types.is_integer(k))
-        id_field = next(fitting, None)
-    for setting, name in (("text_field", text_field), ("id_field", id_field)):
-        if name is None:
-            continue
-        if name not in schema.names:
-            known = ", ".join(schema.names)
-            nested = "; nested columns are not read" if "." in name else ""
-            raise WrongColumn(path, f"no column {setting}={name}; it has {known}{nested}")
-        kind = _value_type(schema, name)
-        if kind not in _TEXT_TYPES and (setting == "text_field" or not pa.types.is_integer(kind)):
-            expected = "text" if setting == "text_field" else "text or whole numbers"
-            raise WrongColumn(
-                path, f"column {setting}={name} is of type {kind}; expected {expected}"
-            )
-    return [text_field] if id_field in (None, text_field) else [text_field, str(id_field)]
+    """The columns to read: that of the texts, then those of the ids."""
+    _check_column(path, schema, "text_field", text_field)
+    ids = [id_field] if id_field else [n for n in ID_FIELDS if n in schema.names]
+    if not id_field:
+        kinds = {name: _value_type(schema, name) for name in ids}
+        ids = [n for n, k in kinds.items() if k in _TEXT_TYPES or pa.types.is_integer(k)]
+    for name in ids:
+        _check_column(path, schema, "id_field", name)
+    return [text_field, *(name for name in ids if name != text_field)]
+
+
+def _check_column(path: str, schema: pa.Schema, setting: str, name: str) -> None:
+    """Raise `WrongColumn` for a column that is missing, duplicated or of another type."""
+    number = schema.names.count(name)
+    if not number:
+        known = ", ".join(schema.names)
+        nested = "; nested columns are not read" if "." in name else ""
+        raise WrongColumn(path, f"no column {setting}={name}; it has {known}{nested}")
+    if number > 1:
+        raise WrongColumn(path, f"{number} columns are named {name}; expected one")
+    kind = _value_type(schema, name)
+    if kind not in _TEXT_TYPES and (setting == "text_field" or not pa.types.is_integer(kind)):
+        expected = "text" if setting == "text_field" else "text or whole numbers"
+        raise WrongColumn(path, f"column {setting}={name} is of type {kind}; expected {expected}")
 
 
 def _value_type(schema: pa.Schema, name: str) -> pa.DataType:
-    kind = schema.field(name).type
+    kind = schema.field(schema.names.index(name)).type
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -234,12 +326,8 @@ def _texts(
     path: str, batch: pa.RecordBatch, columns: list[str], first: int
 ) -> Iterator[Texts | Event]:
     """The rows of a batch that are text, and an event for each of the others."""
-    column = batch.column(columns[0])
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_string_view(column.type):
-        column = column.cast(pa.binary_view()).cast(pa.large_binary()).view(pa.large_string())
-    ids = _ids(batch, columns)
+    column = _decoded(batch.column(columns[0]))
+    ids = _ids(batch, columns[1:])
     rows = pa.array(np.arange(first, first + len(column)))
     faults: dict[int, Rejected] = {}
     if column.null_count:
@@ -260,15 +348,72 @@ def _texts(
         yield Texts(path, ids, column, rows)
 
 
-def _ids(batch: pa.RecordBatch, columns: list[str]) -> pa.Array:
-    """The ids of the rows as text; null for rows without one."""
-    if len(columns) < 2:
-        return pa.nulls(batch.num_rows, pa.string())
-    column = batch.column(columns[1])
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+def _ids(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
+    """The ids of the rows as text, each from the first column that has one; else null."""
+    ids = pa.nulls(batch.num_rows, pa.string())
+    for name in names:
+        if ids.null_count:
+            ids = pc.coalesce(ids, _id_column(batch.column(name)))
+    return ids
+
+
+def _id_column(column: pa.Array) -> pa.Array:
+    """A column as text, with null for blank and invalid values."""
+    column = _decoded(column)
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
-        return pa.nulls(batch.num_rows, pa.string())
-    return column.cast(pa.string())
+        values = column.cast(pa.large_binary()).to_pylist()
+        column = pa.array([None if value is None else _text_or_none(value) for value in values])
+    column = column.cast(pa.string())
+    is_blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(column)), 0)
+    return pc.if_else(is_blank, pa.scalar(None, pa.string()), column)
+
+
+def _text_or_none(value: bytes) -> str | None:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    """A column without dictionary or views; the bytes of its texts may not be UTF-8."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.binary_view()).cast(pa.large_binary()).view(pa.large_string())
+    return column
+
+
+def _row_lengths(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """The bytes of the values of each row, once decoded."""
+    lengths = np.zeros(batch.num_rows, np.int64)
+    for column in batch.columns:
+        lengths += pc.fill_null(_lengths(column), 0).to_numpy(zero_copy_only=False)
+    return lengths
+
+
+def _lengths(column: pa.Array) -> pa.Array:
+    """The bytes of each text of a column, once decoded; 0 for numbers."""
+    if pa.types.is_dictionary(column.type):
+        return _lengths(column.dictionary).take(column.indices)
+    if pa.types.is_string_view(column.type):
+        # A view has 16 bytes, of which the first 4 are the length of its text.
+        views = np.frombuffer(column.buffers()[1] or b"", np.int32)[::4]
+        lengths = pa.array(views[column.offset : column.offset + len(column)])
+        return pc.if_else(column.is_valid(), lengths, 0)
+    if column.type in _TEXT_TYPES:
+        return pc.binary_length(column)
+    return pa.array(np.zeros(len(column), np.int32))
+
+
+def _slices(lengths: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Runs of rows with about `_BATCH_BYTES` together; a longer row is a run of its own."""
+    ends = np.cumsum(lengths)
+    start = 0
+    while start < len(ends):
+        limit = (ends[start - 1] if start else 0) + _BATCH_BYTES
+        stop = max(start + 1, int(np.searchsorted(ends, limit, "right")))
+        yield start, stop
+        start = stop

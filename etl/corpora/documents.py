@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from etl.corpora.languages import identify
+
 MAX_CHARACTERS = 1_000_000
 """The longest text that spaCy's pipelines accept (``nlp.max_length``)."""
 
@@ -107,3 +109,23 @@ def pieces(
         if piece:
             part += 1
             yield Document(f"{document.id}#part={part}", piece)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFilter:
+    """Which documents are read: those in `language` (ISO 639-1) with `min_characters` or more."""
+
+    language: str | None = None
+    min_characters: int = 0
+
+    def events(self, document: Document, offset: int | None = None) -> Iterator[Event]:
+        """`document`, or its parts (`pieces`), or why it is left out: it is judged as a whole."""
+        if len(document.text) < self.min_characters:
+            yield LeftOut("too_short", document.id)
+        elif self.language and identify(document.text) != self.language:
+            yield LeftOut("language", document.id)
+        else:
+            yield from pieces(document, offset=offset)
+
+
+EVERY_DOCUMENT = DocumentFilter()

@@ -111,6 +111,16 @@ def _head(path: str, source: BinaryIO, size: int) -> bytes:
     return b"".join(parts)
 
 
+def check_expansion(path: str, unpacked_bytes: int, stored_bytes: int, limit: int) -> None:
+    """Raise `Unreadable` where data unpacked to more than `limit` times its size, and to a GiB."""
+    if unpacked_bytes > max(_HARMLESS_BYTES, limit * max(stored_bytes, 1)):
+        raise Unreadable(
+            path,
+            f"{unpacked_bytes} bytes unpacked from {stored_bytes}, more than {limit} times as "
+            f"much: no text is so repetitive; where it is meant, set {EXPANSION_VARIABLE}",
+        )
+
+
 class _CheckedReader(io.RawIOBase):
     """The reader `inner`, with every error of reading or decompressing turned into `Unreadable`.
 
@@ -161,19 +171,9 @@ class _CheckedReader(io.RawIOBase):
             raise Unreadable(self._path, reason) from error
         self._bytes_read += size
         if self._bytes_read > self._next_check:
-            self._refuse_bomb()
+            check_expansion(self._path, self._bytes_read, self._stored.tell(), self._max_expansion)
+            self._next_check = self._bytes_read + _HARMLESS_BYTES
         return size
-
-    def _refuse_bomb(self) -> None:
-        stored_bytes = max(self._stored.tell(), 1)
-        if self._bytes_read > self._max_expansion * stored_bytes:
-            raise Unreadable(
-                self._path,
-                f"{self._bytes_read} bytes unpacked from {stored_bytes}, more than "
-                f"{self._max_expansion} times as much: no text is so repetitive; if this is "
-                f"intended, set {EXPANSION_VARIABLE}",
-            )
-        self._next_check = self._bytes_read + _HARMLESS_BYTES
 
     def close(self) -> None:
         if not self.closed:

@@ -6,6 +6,7 @@ import glob
 import logging
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,8 +50,8 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     fewest links. The index files of multistream Wikipedia dumps are always ignored: they contain no
     text, and the beginning of a stream is recognised without them.
 
-    Raises `UserError` for a pattern without files, an empty or unreadable file, and a kind of URI
-    whose package is not installed.
+    Raises `UserError` for a pattern without files, an empty or unreadable file, a pipe, a name that
+    is not UTF-8, and a kind of URI whose package is not installed.
     """
     if not patterns:
         raise UserError("no input given; write input=PATH, a glob, a folder or a URI")
@@ -154,7 +155,16 @@ def _files_below(path: str) -> Iterator[str]:
 
 def _local_file(path: str) -> InputFile:
     try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(f"input {path!r}: the name is not UTF-8; rename the file") from error
+    try:
         status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):  # opening a named pipe waits for its writer
+            raise UserError(
+                f"input {path}: expected a regular file, not a pipe, socket or device; write the "
+                "data to a file, or remove it from the input"
+            )
         with open(path, "rb"):
             pass
     except OSError as error:

@@ -23,13 +23,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from etl.corpora.documents import (
+    EVERY_DOCUMENT,
     MAX_CHARACTERS,
     Document,
+    DocumentFilter,
     Event,
     LeftOut,
     Rejected,
     normal_form,
-    pieces,
     sample_of,
 )
 from etl.corpora.files import Unit, UnitStream
@@ -57,22 +58,27 @@ def is_wet(path: str) -> bool:
     return _WARC_NAME.search(path) is not None
 
 
-def read_unit(unit: Unit, text_field: str = "text", id_field: str | None = None) -> Iterator[Event]:
+def read_unit(
+    unit: Unit,
+    text_field: str = "text",
+    id_field: str | None = None,
+    document_filter: DocumentFilter = EVERY_DOCUMENT,
+) -> Iterator[Event]:
     """The documents of a unit (see `etl.corpora.files.units`, kind ``lines``), in order.
 
     `Rejected` reasons: ``invalid_utf8``, ``nul``, ``line_too_long``, ``too_long``; in JSON lines
     also ``bad_json`` (not a JSON object), ``no_field``, ``not_text``, ``invalid_unicode`` (half a
     surrogate pair). In plain text a bad line rejects its whole block, because a sentence with a gap
-    would yield wrong pairs. `LeftOut` reason: ``empty``. CRLF line ends and a byte order mark are
-    removed.
+    would yield wrong pairs. `LeftOut` reasons: ``empty`` and those of `document_filter`. CRLF line
+    ends and a byte order mark are removed.
 
     Raises `etl.corpora.files.Unreadable` if the file is damaged.
     """
     with UnitStream(unit) as stream:
         if is_json_lines(unit.path):
-            yield from _json_documents(unit, stream, text_field, id_field)
+            yield from _json_documents(unit, stream, text_field, id_field, document_filter)
         else:
-            yield from _plain_documents(unit, stream)
+            yield from _plain_documents(unit, stream, document_filter)
 
 
 # ------------------------------------------------------------------------------------- lines
@@ -138,7 +144,9 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
 # ------------------------------------------------------------------------------------- plain text
 
 
-def _plain_documents(unit: Unit, stream: UnitStream) -> Iterator[Event]:
+def _plain_documents(
+    unit: Unit, stream: UnitStream, document_filter: DocumentFilter
+) -> Iterator[Event]:
     # Two units that meet at byte x are separated at the first line that begins after x and is
     # blank, or that begins more than _BLANK_WITHIN after x. Both find it from the file alone.
     in_unit = stream.from_start
@@ -154,16 +162,18 @@ def _plain_documents(unit: Unit, stream: UnitStream) -> Iterator[Event]:
         if beyond > (0 if blank else _BLANK_WITHIN):
             break
         if block and (blank or size + len(line.data) >= MAX_CHARACTERS):
-            yield from _documents_of_block(unit, block)
+            yield from _documents_of_block(unit, block, document_filter)
             block, size = [], 0
         if not blank:
             block.append(line)
             size += len(line.data) + 1
     if block:
-        yield from _documents_of_block(unit, block)
+        yield from _documents_of_block(unit, block, document_filter)
 
 
-def _documents_of_block(unit: Unit, block: list[_Line]) -> Iterator[Event]:
+def _documents_of_block(
+    unit: Unit, block: list[_Line], document_filter: DocumentFilter
+) -> Iterator[Event]:
     texts = []
     for line in block:
         offset = unit.start + line.start
@@ -180,7 +190,8 @@ def _documents_of_block(unit: Unit, block: list[_Line]) -> Iterator[Event]:
             return
     offset = unit.start + block[0].start
     text = normal_form("\n".join(_paragraphs(texts)))
-    for event in pieces(Document(f"{unit.path}#byte={offset}", text), offset=offset):
+    document = Document(f"{unit.path}#byte={offset}", text)
+    for event in document_filter.events(document, offset):
         yield replace(event, line=block[0].number) if isinstance(event, Rejected) else event
 
 
@@ -213,9 +224,13 @@ def _paragraphs(lines: list[str]) -> list[str]:
 
 
 def _json_documents(
-    unit: Unit, stream: UnitStream, text_field: str, id_field: str | None
+    unit: Unit,
+    stream: UnitStream,
+    text_field: str,
+    id_field: str | None,
+    document_filter: DocumentFilter,
 ) -> Iterator[Event]:
-    names = (id_field,) if id_field else ID_FIELDS
+    names = [id_field] if id_field else [name for name in ID_FIELDS if name != text_field]
     for line in _lines(stream):
         if stream.limit is not None and line.start > stream.limit:
             return
@@ -223,14 +238,21 @@ def _json_documents(
         if line.too_long:
             yield Rejected("line_too_long", sample_of(line.data), line.number, offset)
         elif line.data.strip():
-            for event in _json_document(line.data, f"{unit.path}#byte={offset}", text_field, names):
+            default_name = f"{unit.path}#byte={offset}"
+            for event in _json_document(
+                line.data, default_name, text_field, names, document_filter
+            ):
                 if isinstance(event, Rejected):
                     event = Rejected(event.reason, event.sample, line.number, offset)
                 yield event
 
 
 def _json_document(
-    data: bytes, default_name: str, text_field: str, id_fields: Sequence[str]
+    data: bytes,
+    default_name: str,
+    text_field: str,
+    id_fields: Sequence[str],
+    document_filter: DocumentFilter,
 ) -> Iterator[Event]:
     sample = sample_of(data)
     try:
@@ -252,7 +274,7 @@ def _json_document(
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
             name = str(value)
             break
-    yield from text_events(name, record[text_field], sample)
+    yield from text_events(name, record[text_field], sample, document_filter)
 
 
 def _fault_of_record(record: object, text_field: str) -> str:
@@ -267,7 +289,9 @@ def _fault_of_record(record: object, text_field: str) -> str:
 # ------------------------------------------------------------------------------------- records
 
 
-def text_events(name: str, text: str, sample: str) -> Iterator[Event]:
+def text_events(
+    name: str, text: str, sample: str, document_filter: DocumentFilter = EVERY_DOCUMENT
+) -> Iterator[Event]:
     """The text of a record as a document called `name`, or the reason why it is not a document.
 
     Lines are paragraphs, except in blocks wrapped at a fixed width; blank lines are removed.
@@ -292,4 +316,4 @@ def text_events(name: str, text: str, sample: str) -> Iterator[Event]:
     if not paragraphs:
         yield LeftOut("empty", name)
         return
-    yield from pieces(Document(name, normal_form("\n".join(paragraphs))))
+    yield from document_filter.events(Document(name, normal_form("\n".join(paragraphs))))

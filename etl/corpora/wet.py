@@ -8,15 +8,23 @@ text.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
 from etl.corpora.decompression import compression_of
-from etl.corpora.documents import Event, LeftOut, Rejected, sample_of
+from etl.corpora.documents import (
+    EVERY_DOCUMENT,
+    DocumentFilter,
+    Event,
+    LeftOut,
+    Rejected,
+    sample_of,
+)
 from etl.corpora.files import Unit, Unreadable, open_input
-from etl.corpora.languages import header_languages, identify
+from etl.corpora.languages import header_languages
 from etl.corpora.text import MAX_LINE_BYTES, text_events
 
 
@@ -24,15 +32,14 @@ class _Records(ArchiveIterator):  # type: ignore[misc]
     INC_RECORD = ""  # warcio would print it on standard error; `err_count` counts the same faults
 
 
-def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
+def read_unit(unit: Unit, document_filter: DocumentFilter = EVERY_DOCUMENT) -> Iterator[Event]:
     """The documents of a file, in order; the unit that begins the file reads all of it.
 
     `Rejected` reasons: ``bad_header`` (no URL or length), ``truncated_record`` (fewer bytes than
     its header says), ``bad_length`` (more), ``line_too_long`` (a record over 64 MB),
     ``invalid_utf8`` and those of `etl.corpora.text.text_events`. `LeftOut` reasons:
-    ``cut_by_crawler`` (the page was truncated when it was fetched), ``language`` (the first
-    language in its header, or the identified language if the header has none, is not `language`),
-    ``empty``.
+    ``cut_by_crawler`` (the page was truncated when it was fetched), ``empty`` and those of
+    `document_filter`; the first language in a record's header, if it has any, is that of its text.
 
     Raises:
         Unreadable: truncated or damaged; not WARC; no record that contains text.
@@ -53,7 +60,7 @@ def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
             for record in records:
                 if record.rec_type == "conversion":
                     texts += 1
-                    yield from _checked_events(records, record, language)
+                    yield from _checked_events(records, record, document_filter)
         except ArchiveLoadFailed as error:
             words = " ".join(str(error).split())
             raise Unreadable(unit.path, f"damaged WARC data: {words}") from error
@@ -65,9 +72,11 @@ def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
         )
 
 
-def _checked_events(records: _Records, record: Any, language: str | None) -> Iterator[Event]:
+def _checked_events(
+    records: _Records, record: Any, document_filter: DocumentFilter
+) -> Iterator[Event]:
     """The events of a record if its length is that of its header; else its rejection."""
-    events = list(_events(record, language))
+    events = list(_events(record, document_filter))
     faults = records.err_count
     records.read_to_end(record)  # to the first line of the next record
     if records.err_count > faults and not any(isinstance(event, Rejected) for event in events):
@@ -77,19 +86,20 @@ def _checked_events(records: _Records, record: Any, language: str | None) -> Ite
         yield from events
 
 
-def _events(record: Any, language: str | None) -> Iterator[Event]:
+def _events(record: Any, document_filter: DocumentFilter) -> Iterator[Event]:
     headers = record.rec_headers
     name = (headers.get_header("WARC-Target-URI") or "").strip()
     text = _text_of(record, name)
     if not isinstance(text, str):
         yield text
         return
-    if language:
-        stated = header_languages(headers.get_header("WARC-Identified-Content-Language"))
-        if (stated[0] if stated else identify(text)) != language:
+    stated = header_languages(headers.get_header("WARC-Identified-Content-Language"))
+    if document_filter.language and stated:
+        if stated[0] != document_filter.language:
             yield LeftOut("language", name)
             return
-    yield from text_events(name, text, sample_of(text[:400]))
+        document_filter = replace(document_filter, language=None)
+    yield from text_events(name, text, sample_of(text[:400]), document_filter)
 
 
 def _text_of(record: Any, name: str) -> str | Event:

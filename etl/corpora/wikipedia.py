@@ -11,7 +11,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from etl.corpora.documents import Document, Event, LeftOut, Rejected, pieces, sample_of
+from etl.corpora.documents import (
+    EVERY_DOCUMENT,
+    Document,
+    DocumentFilter,
+    Event,
+    LeftOut,
+    Rejected,
+    sample_of,
+)
 from etl.corpora.files import Unit, UnitStream, Unreadable
 from etl.corpora.wikitext import running_text
 
@@ -28,12 +36,13 @@ _ENTITY = re.compile(rb"&(?:[lg]t|quot|amp|apos|#(\d{1,7})|#x([0-9a-fA-F]{1,6}))
 _ENTITIES = {b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&amp;": b"&", b"&apos;": b"'"}
 
 
-def read_unit(unit: Unit) -> Iterator[Event]:
+def read_unit(unit: Unit, document_filter: DocumentFilter = EVERY_DOCUMENT) -> Iterator[Event]:
     """At least one event for each page that begins in `unit`, in the order of the file.
 
     A page of the main namespace that is not a redirect yields a `Document` (id: its title), or
     several if its text is longer than a parser accepts. `LeftOut` reasons: ``namespace``,
-    ``redirect``, ``model`` (not wikitext), ``empty`` (no running text: deleted, or only lists).
+    ``redirect``, ``model`` (not wikitext), ``empty`` (no running text: deleted, or only lists),
+    and those of `document_filter`.
     `Rejected` reasons: ``no_title``, ``no_namespace``, ``no_text``, ``invalid_utf8``, ``nul``,
     ``unterminated`` (no ``</page>`` before the next page or the end), ``page_too_long``,
     ``too_long``. The last revision of a page is read. One page at a time is held in memory.
@@ -46,7 +55,7 @@ def read_unit(unit: Unit) -> Iterator[Event]:
             empty = False
             event = Rejected(fault, _label(page)) if fault else _event_of_page(page)
             if isinstance(event, Document):
-                yield from pieces(event, offset=offset)
+                yield from document_filter.events(event, offset)
             else:
                 yield replace(event, offset=offset) if isinstance(event, Rejected) else event
     if empty and unit.is_whole_file:

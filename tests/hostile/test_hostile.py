@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import conf
@@ -21,9 +22,9 @@ from analysis.rendering.markdown import markdown
 from conf import ROOT, UserError, setting
 from etl.annotation.batches import Question
 from etl.annotation.forms import batch_files, page_html
-from etl.corpora import files
+from etl.corpora import columnar, files
 from etl.corpora.decompression import EXPANSION_VARIABLE
-from etl.corpora.files import Unreadable, open_input
+from etl.corpora.files import Unit, Unreadable, open_input
 from etl.knowledge import wordnet
 from etl.lake import arrow, log, upkeep
 from etl.lake.errors import LakeError
@@ -110,6 +111,17 @@ def test_a_gzip_bomb_is_refused_and_the_bound_is_a_setting(
     monkeypatch.setenv(EXPANSION_VARIABLE, "many")
     with pytest.raises(UserError, match="expected a whole number above 0"):
         open_input(str(path))
+
+
+def test_a_parquet_file_that_repeats_one_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({"text": ["y" * 500_000] * 200}), path)
+    monkeypatch.setattr(files, "_HARMLESS_BYTES", 1 << 20)
+    size = path.stat().st_size
+    with pytest.raises(Unreadable, match=r"more than 200 times .* ADNOMINAL_MAX_EXPANSION"):
+        list(columnar.read_unit(Unit(str(path), size, 0, size)))
 
 
 def test_a_zip_bomb_in_the_place_of_wordnet(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -13,16 +14,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conf import JobFailed, UserError, load
-from etl.amod import listed
+from etl.amod import listed, reading
 from etl.amod.adjacent import count_words
-from etl.amod.job import extract
+from etl.amod.job import checked_engine, extract
+from etl.amod.kernel import NO_COMPILER
 from etl.amod.listed import Listing, read_list
 from etl.amod.settings import Settings
+from etl.corpora.files import units
 from etl.corpora.inputs import list_inputs
 from etl.engine import running
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents, depcc_part, write_part
-from tests.etl.amod.test_reading import FORMS
+from tests.etl.amod.test_reading import FORMS, write_json
 
 PARTS = {
     "a.gz": [("false", "key"), ("False", "key"), ("small", "key")],
@@ -85,6 +88,17 @@ def test_pairs_of_a_parsed_corpus_both_ways(count: Count, parts: Path, kernel: s
     assert list(parts.parent.joinpath("lake", "_staging").rglob("*.parquet")) == []
 
 
+def test_counting_neighbours_without_the_compiled_module_names_the_compiler(
+    parts: Path, pairs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "etl.amod._adjacent", None)
+    words = ["source=depcc", f"input={parts}", f"pairs={pairs}", "adjacent=true"]
+    for kernel, is_warned in (("reference", False), ("auto", True)):
+        settings = load(Settings, [*words, f"kernel={kernel}"])
+        checked_engine(settings, list_inputs(settings.input))
+        assert (NO_COMPILER in caplog.text) == is_warned
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_neighbours_in_every_form_of_text(count: Count, tmp_path: Path, name: str) -> None:
     FORMS[name](tmp_path / name, TEXTS)
@@ -98,6 +112,27 @@ def test_neighbours_in_every_form_of_text(count: Count, tmp_path: Path, name: st
         (count_words(text, list(counts)) for text in TEXTS.values()), start=count_words("", [])
     )
     assert {pair: naive[pair] for pair in counts} == {pair: row[1] for pair, row in counts.items()}
+
+
+def test_neighbours_are_counted_in_memory_that_does_not_grow_with_the_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "ROWS_AT_ONCE", 100)
+    path = tmp_path / "x.jsonl"
+    write_json(path, {f"short{number}": "False key" for number in range(500)} | TEXTS)
+    path.write_text(path.read_text() + "{damaged\n" * 500)
+    settings = load(Settings, ["source=text", f"input={path}", "pairs=x", "min_characters=20"])
+    [file] = list_inputs(settings.input)
+    [unit] = units(file, "lines")
+    batches = list(listed.count_neighbours([(0, unit)], settings, [("false", "key")]))
+    assert max(batch.num_rows for batch in batches) <= 110
+    rows = [row for batch in batches for row in batch.to_pylist() if row["kind"] != "rejected"]
+    assert [(row["kind"], row["reason"], row["count"]) for row in rows] == [
+        ("pair", None, 3),
+        ("left_out", "too_short", 500),
+        ("stat", "documents", 2),
+        ("stat", "lines", 1002),
+    ]
 
 
 def test_text_is_parsed_for_amod(count: Count, tmp_path: Path) -> None:
@@ -169,6 +204,7 @@ def test_a_truncated_file_counts_nowhere(count: Count, parts: Path) -> None:
         ("adjective\tnoun\n", "0 pairs"),
         (None, "No such file"),
         (b"\xff\xfe", "not in UTF-8"),
+        ("a\tb\n" + "c" * 200_000 + "\td", "line 2: field larger than field limit"),
     ],
 )
 def test_lists_that_cannot_be_read_are_refused(
@@ -199,6 +235,12 @@ def test_a_list_for_text_is_in_the_normal_form_of_its_documents(
         (["adjacent=true"], "need pairs="),
         (["pairs=x.tsv", "examples=2"], "leave out novel="),
         (["pairs=x.tsv", "deduplicate=sentence"], "leave out novel="),
+        (["pairs=y/novel.tsv"], "novel is the list of novel=.*give another list_name="),
+        (
+            ["pairs=listed_counts", "where=list = 'novel'", "list_name=novel"],
+            "give another list_na",
+        ),
+        (["pairs=x.tsv", "list_name= "], "list_name= is empty"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:

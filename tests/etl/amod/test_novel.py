@@ -19,14 +19,17 @@ COUNTS = {
 }
 
 
+def write_pairs(root, rows):
+    schema = TABLES["amod_pairs"].schema
+    table = pa.Table.from_pylist([dict(zip(schema.names, r, strict=True)) for r in rows], schema)
+    arrow.append(str(root), "amod_pairs", table, job="test")
+    return str(root)
+
+
 @pytest.fixture
 def lake(tmp_path):
     rows = [("uk", a, n, count) for (a, n), count in COUNTS.items()]
-    rows.append(("us", "new", "dog", 100))
-    schema = TABLES["amod_pairs"].schema
-    table = pa.Table.from_pylist([dict(zip(schema.names, r, strict=True)) for r in rows], schema)
-    arrow.append(str(tmp_path), "amod_pairs", table, job="test")
-    return str(tmp_path)
+    return write_pairs(tmp_path, [*rows, ("us", "new", "dog", 100)])
 
 
 def test_what_is_proposed_never_occurs_and_has_frequent_members(lake):
@@ -43,6 +46,27 @@ def test_strata_share_and_the_seed_decides(lake):
         pair for seed in range(20) for pair in novel.propose(lake, "uk", 3, 100, seed=seed)
     } - set(three_pairs)
     assert len(further_pairs) == 1
+
+
+@pytest.mark.parametrize("count", [400, 1000, 2652])
+def test_strata_that_have_more_give_what_others_lack(tmp_path, count):
+    pairs = [(f"a{i}", f"n{i}", 150) for i in range(50)]
+    pairs += [("big", "dog", 1500), ("old", "cat", 15000)]
+    lake = write_pairs(tmp_path, [("uk", *pair) for pair in pairs])
+    proposals = set(novel.propose(lake, "uk", count, 100, seed=1))
+    assert len(proposals) == count
+    assert not proposals & {pair[:2] for pair in pairs}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_the_few_missing_pairs_of_a_dense_corpus_are_found(tmp_path, caplog, count, seed):
+    missing = {("a1", "n2"), ("a33", "n5"), ("a50", "n50")}
+    pairs = {(f"a{i}", f"n{j}") for i in range(60) for j in range(60)} - missing
+    lake = write_pairs(tmp_path, [("uk", *pair, 2) for pair in sorted(pairs)])
+    proposals = novel.propose(lake, "uk", count, 100, seed=seed)
+    assert len(proposals) == min(count, 3) and set(proposals) <= missing
+    assert ("only 3 such pairs were found" in caplog.text) == (count == 10)
 
 
 def test_no_such_pair_is_an_error(lake):

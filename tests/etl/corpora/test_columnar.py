@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from etl.corpora import columnar
+from etl.corpora import columnar, text
 from etl.corpora.columnar import Texts, WrongColumn
 from etl.corpora.documents import Document, LeftOut, Rejected
 from etl.corpora.files import Unit, Unreadable, units
@@ -73,6 +74,46 @@ def test_rows_are_named_by_their_id_else_by_their_place(file_format):
     assert rows(path) == (list(zip(names, ROWS["text"].to_pylist(), strict=True)), [])
 
 
+def test_ids_are_those_of_the_first_column_that_has_one_as_in_json_lines(file_format, tmp_path):
+    path, write = file_format
+    table = pa.table(
+        {
+            "title": ["t0", None, " ", "t3"],
+            "text": ROWS["text"],
+            "id": pa.array([None, 7, None, None], pa.int64()),
+            "url": pa.array(["u0", "u1", "", None]).dictionary_encode(),
+        }
+    )
+    write(table)
+    names = [name for name, _ in rows(path)[0]]
+    assert names == ["u0", "7", f"{path}#row=2", "t3"]
+    records = "".join(f"{json.dumps(row)}\n" for row in table.to_pylist())
+    (tmp_path / "x.jsonl").write_text(records)
+    events = text.read_unit(whole_file_unit(tmp_path / "x.jsonl"))
+    of_lines = [event.id for event in events if isinstance(event, Document)]
+    assert [*of_lines[:2], of_lines[3]] == ["u0", "7", "t3"] and "#byte=" in of_lines[2]
+    # A text is not its own name.
+    [first, *_] = text.read_unit(whole_file_unit(tmp_path / "x.jsonl"), "url")
+    assert isinstance(first, Document) and first.id == "t0"
+    assert rows(path, text_field="url")[0][0] == ("t0", "u0")
+
+
+def test_an_id_that_is_not_utf8_takes_no_other_name_away(file_format):
+    path, write = file_format
+    names = pa.array([b"a", b"bad \xff", None, b"d"]).view(pa.string())
+    write(pa.table({"text": ROWS["text"], "id": names}), group=9)
+    assert [name for name, _ in rows(path)[0]] == ["a", f"{path}#row=1", f"{path}#row=2", "d"]
+
+
+@pytest.mark.parametrize("name", ["text", "id"])
+def test_two_columns_of_one_name_are_refused(file_format, name):
+    path, write = file_format
+    columns = ["text", "id", name]
+    write(pa.Table.from_arrays([ROWS["text"]] * 3, names=columns))
+    with pytest.raises(WrongColumn, match=f"2 columns are called {name}; expected one"):
+        rows(path)
+
+
 def test_rows_make_documents():
     texts = [b"A red apple.", b"An old\n\ntree.", b"bad \xff", b"  ", b"nul\0"]
     names, numbers = pa.array(["a", "b", "x", "c", "d"]), pa.array([3, 4, 6, 7, 8])
@@ -131,6 +172,53 @@ def test_other_columns_are_not_read(tmp_path):
         data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
     path.write_bytes(data)
     assert len(rows(path)[0]) == 100
+
+
+def test_other_columns_and_other_units_of_a_compressed_arrow_file_are_not_unpacked(tmp_path):
+    path = tmp_path / "x.arrow"
+    table = pa.table({"text": [f"A red apple {i}." for i in range(400)], "html": ["y" * 99] * 400})
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_file(path, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=100)
+    data, magic = bytearray(path.read_bytes()), b"\x28\xb5\x2f\xfd"
+    for place in (data.find(magic), data.rfind(magic)):  # the first text, the last html
+        data[place : place + 4] = bytes(4)
+    path.write_bytes(data)
+    with pytest.raises(Unreadable):
+        rows(path)
+    size = len(data)
+    [texts] = columnar.read_unit(Unit(str(path), size, size * 5 // 8, size))
+    assert isinstance(texts, Texts) and texts.rows.to_pylist() == list(range(300, 400))
+
+
+REPEATED = pa.DictionaryArray.from_arrays(pa.array([0] * 900), pa.array(["y" * 300]))
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "string", "string_view"])
+def test_texts_of_repeated_values_come_in_small_batches(file_format, monkeypatch, kind):
+    path, write = file_format
+    monkeypatch.setattr(columnar, "_BATCH_BYTES", 1000)
+    column = REPEATED if kind == "dictionary" else REPEATED.cast(pa.string()).cast(kind)
+    write(pa.table({"text": column}), group=900)
+    batches = list(columnar.read_unit(whole_file_unit(path)))
+    assert max(len(batch.texts) for batch in batches if isinstance(batch, Texts)) == 3
+    assert len(rows(path)[0]) == 900
+
+
+@pytest.mark.parametrize(
+    ("options", "texts", "count"),
+    [
+        ({}, ["y" * 1_000_000] * 2000, 16),
+        ({"use_dictionary": False}, ["y" * 1000] * 2000, 1024),
+        ({"use_dictionary": False}, ["y" * 4_000_000] * 3, 4),
+        ({"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}, ["y"] * 9, 16),
+    ],
+)
+def test_parquet_is_decoded_in_rows_of_some_megabytes(tmp_path, options, texts, count):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"text": texts}), path, **options)
+    with pa.memory_map(str(path)) as stream:
+        assert columnar._rows_at_once(stream, pq.ParquetFile(stream), [0], ["text"]) == count
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.corpora.documents import Document, LeftOut, Rejected, normal_form, pieces, sample_of
+from etl.corpora import columnar, text, wikipedia
+from etl.corpora.documents import (
+    MAX_CHARACTERS,
+    Document,
+    DocumentFilter,
+    LeftOut,
+    Rejected,
+    normal_form,
+    pieces,
+    sample_of,
+)
+from etl.corpora.files import Unit
 
 
 def test_short_texts_stay_as_they_are():
@@ -23,6 +36,43 @@ def test_paragraphs_before_sentences():
         Document("a#part=2", "Three. Four."),
         Document("a#part=3", "Five."),
     ]
+
+
+def test_filters_judge_the_whole_of_a_long_document():
+    english, german = (
+        "A red apple fell from the old tree. " * 30_000,
+        "Der alte Baum ist rot. " * 99,
+    )
+    document_filter = DocumentFilter("en", 1_050_000)
+    document = Document("a", f"{english}\n{german}")
+    assert list(document_filter.events(document)) == list(pieces(document))
+    assert list(document_filter.events(Document("a", english[:99]))) == [LeftOut("too_short", "a")]
+    assert list(document_filter.events(Document("a", german * 800))) == [LeftOut("language", "a")]
+
+
+def test_every_reader_filters_whole_documents(tmp_path):
+    long_text, tail = "A red apple fell. " * (MAX_CHARACTERS // 18), "The thief had a false key."
+    document_filter = DocumentFilter(min_characters=500)
+
+    def unit(name, data):
+        (tmp_path / name).write_text(data)
+        return Unit(str(tmp_path / name), len(data), 0, len(data))
+
+    line = json.dumps({"id": "a", "text": f"{long_text}\n{tail}"})
+    row = columnar.Texts("x", *(pa.array([cell]) for cell in ("a", f"{long_text}\n{tail}", 0)))
+    page = (
+        "<page><title>a</title><ns>0</ns><revision><text>"
+        f"{long_text}\n\n{tail}</text></revision></page>"
+    )
+    events_of_readers = [
+        text.read_unit(unit("a.jsonl", line), document_filter=document_filter),
+        text.read_unit(unit("a.txt", f"{long_text}{tail}"), document_filter=document_filter),
+        columnar.documents_of(row, document_filter),
+        wikipedia.read_unit(unit("a.xml", page), document_filter),
+    ]
+    for events in events_of_readers:
+        *_, last = events
+        assert isinstance(last, Document) and last.text.endswith(tail) and "#part=2" in last.id
 
 
 def test_text_without_sentence_ends_is_rejected():

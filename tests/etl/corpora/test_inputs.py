@@ -57,6 +57,18 @@ class TestListInputs:
         put(tmp_path / "part1.gz")
         assert paths(path) == [path]
 
+    def test_a_pipe_is_refused_without_waiting_for_its_writer(self, tmp_path):
+        put(tmp_path / "a")
+        os.mkfifo(tmp_path / "b")
+        for pattern in (tmp_path, tmp_path / "b"):
+            with pytest.raises(UserError, match="/b: expected a regular file, not a pipe"):
+                list_inputs([str(pattern)])
+
+    def test_a_name_that_is_not_utf8_is_refused(self, tmp_path):
+        put(tmp_path / os.fsdecode(b"caf\xe9.txt"))
+        with pytest.raises(UserError, match=r"caf\\udce9.txt': the name is not UTF-8; rename"):
+            list_inputs([str(tmp_path)])
+
     def test_each_file_once_and_sorted(self, tmp_path):
         b, a = put(tmp_path / "b"), put(tmp_path / "a")
         assert paths(b, str(tmp_path), a, f"file://{a}") == [a, b]

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -19,7 +20,7 @@ from etl.corpora.inputs import list_inputs
 from etl.corpora.text import is_json_lines, read_unit
 
 
-def events(path: Path, data: bytes, **settings_: str) -> list[Event]:
+def events(path: Path, data: bytes, **settings_: Any) -> list[Event]:
     path.write_bytes(data)
     return list(read_unit(Unit(str(path), len(data), 0, len(data)), **settings_))
 

@@ -5,10 +5,10 @@ import gzip
 import pytest
 
 from etl.corpora import wet
-from etl.corpora.documents import Document, LeftOut, Rejected
+from etl.corpora.documents import Document, DocumentFilter, LeftOut, Rejected
 from etl.corpora.files import Unreadable, units
 from etl.corpora.inputs import list_inputs
-from etl.corpora.text import is_wet
+from etl.corpora.text import is_wet, text_events
 from tests.etl.corpora.warc import record
 
 INFO = record("", "software: x", kind="warcinfo")
@@ -22,7 +22,7 @@ def read(tmp_path):
         path.write_bytes(gzip.compress(data) if compressed else data)
         [file] = list_inputs([str(path)])
         [unit] = units(file, "lines")
-        return list(wet.read_unit(unit, language))
+        return list(wet.read_unit(unit, DocumentFilter(language)))
 
     return read
 
@@ -85,6 +85,15 @@ def test_the_language_of_the_header_decides_else_that_of_the_text(read):
     events = read(stated + other + silent, "en")
     assert events[0].id == "http://s/"
     assert events[1:] == [LeftOut("language", "http://o/"), LeftOut("language", "http://t/")]
+
+
+def test_the_language_is_identified_from_the_document_as_in_other_formats(read):
+    german = "Der rote Apfel fiel vom alten Baum, und niemand hat ihn jemals gesehen."
+    text = "The red car stopped near the old bridge." + "\n" * 2000 + german + " Ein schöner Tag."
+    assert read(record("http://a/", text) + record("http://e/", " \n "), "en") == [
+        *text_events("http://a/", text, "", DocumentFilter("en")),
+        LeftOut("empty", "http://e/"),
+    ]
 
 
 @pytest.mark.parametrize(
