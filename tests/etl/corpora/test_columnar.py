@@ -110,7 +110,7 @@ def test_two_columns_of_one_name_are_refused(file_format, name):
     path, write = file_format
     columns = ["text", "id", name]
     write(pa.Table.from_arrays([ROWS["text"]] * 3, names=columns))
-    with pytest.raises(WrongColumn, match=f"2 columns are called {name}; expected one"):
+    with pytest.raises(WrongColumn, match=f"2 columns are named {name}; expected one"):
         rows(path)
 
 
