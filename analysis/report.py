@@ -18,6 +18,7 @@ from typing import Any
 
 import conf
 from analysis.editions import Lake, open_lake
+from analysis.papers.commands import Commands
 from analysis.papers.overview import overview, summary
 from analysis.papers.page import Page
 from analysis.papers.published import PAPERS, citation
@@ -132,6 +133,7 @@ def page_of(name: str) -> Page[Any]:
 
 
 def _parts(settings: Settings, lake: Lake, runs: Runs) -> Iterator[Part]:
+    commands = Commands(lake)
     for number, name in enumerate(settings.pages, 1):
         started = time.monotonic()
         page = page_of(name)
@@ -142,13 +144,13 @@ def _parts(settings: Settings, lake: Lake, runs: Runs) -> Iterator[Part]:
         seconds = time.monotonic() - started
         progress = (number, len(settings.pages), name, len(sections), seconds)
         log.info("page %d of %d, %s: %d sections in %.0f s", *progress)
-        yield Part(name, page.title, [_of_lake(section, settings.lake) for section in sections])
+        yield Part(name, page.title, [_of_lake(section, commands) for section in sections])
 
 
-def _of_lake(section: Section, lake: str) -> Section:
-    """The section with commands that name this lake."""
+def _of_lake(section: Section, commands: Commands) -> Section:
+    """The section with commands for this lake."""
     blocks = [
-        dataclasses.replace(block, command=block.command.replace("lake=LAKE", f"lake={lake}"))
+        dataclasses.replace(block, command=commands.of_lake(block.command))
         if isinstance(block, NotRun)
         else block
         for block in section.blocks

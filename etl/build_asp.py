@@ -11,9 +11,19 @@ import conf
 from etl.asp.job import build
 from etl.asp.settings import Settings
 
-main = partial(
-    conf.run, Settings, build, next_step="adnominal train conf/training/asp.yaml lake={lake}"
-)
+
+def next_step(settings: Settings) -> str:
+    """The command that trains on what was built; without rounds the one that shows it."""
+    if not settings.splits:
+        return f"adnominal report pages=[asp] edition={settings.name} lake={{lake}}"
+    command = "adnominal train conf/training/asp.yaml"
+    edition = settings.tuning if settings.rounds == "drawn" else settings.name
+    scheme = "both" if settings.entailment and settings.degree else "adjectives"
+    scheme = scheme if settings.entailment else "dimension"
+    return f"{command} task.scheme={scheme} task.edition={edition} lake={{lake}}"
+
+
+main = partial(conf.run, Settings, build, next_step=next_step)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,21 @@ import conf
 from etl.plane.job import build
 from etl.plane.settings import Settings
 
-main = partial(
-    conf.run, Settings, build, next_step="adnominal train conf/training/plane.yaml lake={lake}"
-)
+
+def next_step(settings: Settings) -> str:
+    """The command that trains on what was built, or prompts with it, or else shows it."""
+    edition = f"edition={settings.name} lake={{lake}}"
+    schemes = [scheme for scheme in settings.schemes if scheme != "two_shot"]
+    if schemes:
+        command = "adnominal train conf/training/plane.yaml"
+        scheme = "published" if "published" in schemes else schemes[0]
+        return f"{command} task.scheme={scheme} task.{edition}"
+    if settings.schemes:
+        return "adnominal prompt conf/training/plane_prompt.yaml " + edition
+    return "adnominal report pages=[plane] " + edition
+
+
+main = partial(conf.run, Settings, build, next_step=next_step)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,21 @@ if not __package__:
 import conf
 from etl.sygns.job import build
 from etl.sygns.settings import Settings
+from etl.sygns.splits import SCHEMES
 
-main = partial(
-    conf.run, Settings, build, next_step="adnominal train conf/training/sygns.yaml lake={lake}"
-)
+
+def next_step(settings: Settings) -> str:
+    """The command that trains on what was built; without splits the one that shows it."""
+    edition = f"edition={settings.name} lake={{lake}}"
+    if not settings.schemes:
+        return "adnominal report pages=[sygns] " + edition
+    scheme = min(settings.schemes, key=SCHEMES.index)
+    primitive = "one" if scheme in SCHEMES[:2] else ""
+    command = "adnominal train conf/training/sygns.yaml"
+    return f"{command} task.scheme={scheme} task.primitive={primitive} task.{edition}"
+
+
+main = partial(conf.run, Settings, build, next_step=next_step)
 
 
 if __name__ == "__main__":

@@ -259,6 +259,11 @@ def learner(dataset: Dataset, settings: Settings) -> Learner:
     """
     if settings.instructions or dataset.kind != "seq2seq":
         check_whole(settings.model)
+        if settings.seq2seq.beam > 1:
+            raise UserError(
+                f"seq2seq.beam={settings.seq2seq.beam}: only models trained from scratch (sygns "
+                "without instructions=true) decode with a beam; expected 1"
+            )
     if settings.instructions:
         from training.models.instructions import InstructionLearner
 
@@ -268,6 +273,12 @@ def learner(dataset: Dataset, settings: Settings) -> Learner:
             raise UserError(
                 f"task.name={settings.task.get('name')}: its model is trained from scratch; "
                 "expected neither lora.rank, freeze=true nor gradient_checkpointing=true"
+            )
+        if settings.model != Settings.model:
+            raise UserError(
+                f"model={settings.model}: task.name={settings.task.get('name')} trains a model "
+                "from scratch (seq2seq.*); expected instructions=true with it, which teaches a "
+                "decoder"
             )
         from training.models.seq2seq import Seq2SeqLearner
 

@@ -359,8 +359,11 @@ class Run:
         return problem
 
     def _register(self, name: str) -> str | None:
+        import mlflow
         from mlflow.exceptions import MlflowException
 
+        # A registry in a database resolves models:/m-… in the global store, whatever the client's.
+        mlflow.set_tracking_uri(self.tracker.uri)
         client = self.tracker.client
         try:
             logged_models = client.get_run(self.id).outputs.model_outputs

@@ -129,6 +129,6 @@ def kappa(first: Sequence[int], second: Sequence[int]) -> Interval:
         return Interval(math.nan, math.nan, math.nan, len(first))
     pairs = list(zip(first, second, strict=True))
     result = cohens_kappa([[pairs.count((a, b)) for b in codes] for a in codes])
-    return Interval(
-        float(result.kappa), float(result.kappa_low), float(result.kappa_upp), len(pairs)
-    )
+    # Of few items the asymptotic interval reaches beyond what kappa can be.
+    low, high = np.clip((result.kappa_low, result.kappa_upp), -1.0, 1.0).tolist()
+    return Interval(float(result.kappa), low, high, len(pairs))

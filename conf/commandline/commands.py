@@ -51,7 +51,7 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
         ("import published", "etl.import_published", "etl.published.job:Settings",
          "the released datasets, MNLI, SNLI and AddOne"),
         ("import pairs", "etl.import_pairs", "etl.published.pairs:Settings",
-         "people's ratings of pairs"),
+         "labelled pairs of sentences, or people's ratings of pairs"),
         ("pipeline", "etl.pipeline", "etl.jobs:Settings",
          "several jobs from one YAML file"),
     ),

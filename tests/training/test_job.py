@@ -335,6 +335,11 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
         (["model=./nowhere"], "no such folder"),
         (["model=/"], "config.json"),
         (["precision=fp16"], "precision=fp16: there is no GPU"),
+        (
+            ["attention=flash_attention_2"],
+            "attention=flash_attention_2: flash-attn is not installed; pip install flash-attn",
+        ),
+        (["seq2seq.beam=3"], "seq2seq.beam=3: .* expected 1"),
         (["lora.rank=2", "freeze=true"], "expected one of them"),
         (["deepspeed=zero9"], "zero0"),
         (["max_length=100"], "max_length=100: expected 4 to 32"),
@@ -443,6 +448,10 @@ def test_texts_have_no_f1(tmp_path):
         return prepared_runs("finetune", one, ("task",), lambda _: (None, data), learner)
 
     assert len(work("accuracy")) == 1
+    common.append("model=bert-base-cased")
+    with pytest.raises(UserError, match=r"model=bert-base-cased: .*expected instructions=true"):
+        work("accuracy")
+    del common[-1]
     with pytest.raises(UserError, match=r"macro_f1: meanings .*expected accuracy or loss"):
         work("macro_f1")
 

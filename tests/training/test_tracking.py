@@ -105,6 +105,20 @@ def test_failures_are_told_and_after_three_given_up(tracker, tmp_path, caplog):
     assert failing_tracker.uri is None
 
 
+def test_a_model_is_registered_in_its_own_store(tracker, tmp_path):
+    import mlflow
+
+    weights = tmp_path / "model"
+    weights.mkdir()
+    run = tracker.run("one", tmp_path / "mlflow.json")
+    run.model(weights, pair=True, generates=False)
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'other.db'}")
+    assert run.register("tiny") is None
+    (version,) = tracker.client.search_model_versions("name='tiny'")
+    assert version.run_id == run.id
+    assert not (tmp_path / "other.db").exists()
+
+
 def test_only_the_first_process_tracks(monkeypatch, tmp_path):
     monkeypatch.setenv("RANK", "1")
     idle_tracker = Tracker(f"sqlite:///{tmp_path / 'mlflow.db'}", "experiment")

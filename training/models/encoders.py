@@ -17,6 +17,7 @@ from training.models.learner import Learner
 from training.models.pretrained import (
     EMBEDDED,
     base_model,
+    check_attention,
     check_quantised,
     find,
     load_pretrained,
@@ -128,6 +129,7 @@ class PairLearner(TokenLearner):
         self._settings = settings
         self._path, self.config, self.tokenizer = find(settings.model)
         self._configure(self.config, self.tokenizer)
+        check_attention(settings.attention)
         if settings.lora.bits:
             check_quantised(settings.lora.bits, settings.deepspeed)
             # Saved with the adapters, so that what they adapt is held alike by whoever loads them.

@@ -172,11 +172,20 @@ def load_pretrained(
                 return PeftModel.from_pretrained(model, path, autocast_adapter_dtype=False), set()
     except (OSError, ValueError, RuntimeError, ImportError) as error:
         reason = " ".join(str(error).split())[:300]
-        if attention is not None and ("attention" in reason or "flash" in reason):
+        if attention is not None and "attention" in reason.lower():
             raise UserError(f"attention={attention}: {reason}") from error
         hint = f"; {_CONVERT.format(path)}" if ".bin" in reason else ""
         raise UserError(f"model={path}: its weights do not load: {reason}{hint}") from error
     return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
+
+
+def check_attention(attention: str | None) -> None:
+    """Raise `UserError` where a way of attention needs a package that is not installed."""
+    if attention == "flash_attention_2" and importlib.util.find_spec("flash_attn") is None:
+        raise UserError(
+            f"attention={attention}: flash-attn is not installed; pip install flash-attn "
+            "--no-build-isolation"
+        )
 
 
 def check_quantised(bits: int, deepspeed: str) -> None:

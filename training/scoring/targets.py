@@ -78,15 +78,15 @@ class Target:
     def _load(self, task: Task) -> Dataset:
         key = tuple(sorted((name, str(value)) for name, value in vars(task.settings).items()))
         if key not in self._datasets:
-            self._datasets[key] = task.load(self.lake)
+            self._datasets[key] = task.read(self.lake)
         return self._datasets[key]
 
     def _select(self, dataset: Dataset) -> Examples:
-        if self.part not in dataset.parts:
+        if not len(dataset.parts.get(self.part, ())):
             parts = ", ".join(f"{name} ({len(rows)})" for name, rows in dataset.parts.items())
             raise UserError(
                 f"task.{self.key}.part={self.part}: {dataset.task}, edition {dataset.edition}, "
-                f"scheme {dataset.scheme} {dataset.fold} has no such part; there is {parts}"
+                f"scheme {dataset.scheme} {dataset.fold} has no such rows; there is {parts}"
             )
         examples = dataset.parts[self.part]
         if self.limit is None or self.limit >= len(examples):

@@ -1,7 +1,8 @@
 """Any table of premises and hypotheses: natural-language inference, or a table of one's own.
 
 The columns are named in the settings; `split` names the parts. Classes are what the training rows
-have, or those named.
+have, or those named. Without training rows they are those of natural-language inference, three-way
+or two-way, whichever the labels are of; of other labels all that there are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 
 from conf import UserError, setting
 from etl.lake import tables
+from etl.published.pairs import THREE_WAY, TWO_WAY
 from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Task, strings
 
@@ -28,7 +30,9 @@ class Settings:
     split: str = setting("split", help="column that says train, val, test or another part")
     item: str = setting("item_id", help="column of the item's id")
     labels: list[str] = setting(
-        [], help="the classes in order; if empty those of the training rows, sorted"
+        [],
+        help="the classes in order; if empty those of the training rows, or of all where there are "
+        "none, sorted",
     )
 
 
@@ -89,18 +93,25 @@ class Pairs(Task):
         return partition
 
     def _labels(self, table: pa.Table, split: pa.StringArray, where: str) -> tuple[str, ...]:
-        trained = table.filter(pc.equal(split, "train")).column(self.settings.label)
-        if not len(trained):
-            named = pc.unique(split).drop_null().to_pylist()
-            got = ", ".join(sorted(named)[:_MOST_NAMED]) or "nothing"
-            raise UserError(
-                f"{where}: split={self.settings.split} has no part train; expected a column with "
-                f"train, val or test in it, or labels= for rows that are not trained on; got {got}"
-            )
-        values = sorted(value for value in pc.unique(strings(trained)).to_pylist() if value)
+        rows = table.filter(pc.equal(split, "train"))
+        is_trained = rows.num_rows > 0
+        if not is_trained:
+            rows = table.filter(pc.is_valid(split))
+            named = sorted(pc.unique(split).drop_null().to_pylist())
+            if not {"val", "test"} & {*named}:
+                raise UserError(
+                    f"{where}: split={self.settings.split} has no part train; expected a column "
+                    "with train, val or test in it, or labels= for rows that are not trained on; "
+                    f"got {', '.join(named[:_MOST_NAMED]) or 'nothing'}"
+                )
+        labels = pc.unique(strings(rows.column(self.settings.label))).to_pylist()
+        values = sorted(label for label in labels if label)
+        if values and not is_trained:
+            schemes = (names for names in (THREE_WAY, TWO_WAY) if names.issuperset(values))
+            values = sorted(next(schemes, values))
         if len(values) < 2:
             raise UserError(
-                f"{where}: the rows of part train have {len(values)} labels"
+                f"{where}: the rows{' of part train' * is_trained} have {len(values)} labels"
                 f"{''.join(f' ({value})' for value in values)}; expected two or more"
             )
         return tuple(values)

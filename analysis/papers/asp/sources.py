@@ -30,7 +30,7 @@ from training.prompting import scores
 
 IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
 TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"
-SCORE = "python training/score.py conf/training/asp_score.yaml lake=LAKE"
+SCORE = "python training/score.py conf/training/asp_score.yaml model=MODEL lake=LAKE"
 PROMPT = "python training/prompt.py conf/training/asp_prompt.yaml lake=LAKE"
 TASKS = {"entailment": "entailment inference", "degree": "degree estimation"}
 ITEM_TABLES = {"entailment": "asp_entailment", "degree": "asp_degree"}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from analysis.inference.intervals import clustered_interval, difference, wilson
+from analysis.inference.intervals import clustered_interval, difference, kappa, wilson
 
 
 def ends(interval):
@@ -34,6 +34,13 @@ def test_never_narrower_than_as_many_items():
     assert ends(halves) == ends(wilson(20, 40))
     one = clustered_interval([1.0, 0.0, 1.0], ["same"] * 3)
     assert one.high - one.low > 0.7
+
+
+def test_kappa_of_few_items_is_at_most_one():
+    share = kappa([0, 0, 1, 1, 2], [0, 0, 1, 2, 2])
+    assert -1 <= share.low < share.estimate < share.high == 1
+    worst = kappa([0, 0, 1, 1], [1, 1, 0, 1])
+    assert worst.low == -1
 
 
 def test_newcombes_difference():

@@ -4,6 +4,7 @@ import pytest
 
 import conf
 from conf import UserError
+from training.pretraining import Settings as Pretraining
 from training.prompting.prompts import read
 
 FILES = sorted((conf.ROOT / "conf" / "prompts").glob("*.yaml"))
@@ -35,6 +36,16 @@ def test_every_file_of_ours_is_read(file):
     prompts = read(file.stem, task)
     assert prompts.name == file.stem
     assert all(prompt.name.startswith(f"{file.stem}/") for prompt in prompts.prompts)
+
+
+@pytest.mark.parametrize("model", ["mlm", "mlm_demo"])
+def test_our_masked_models_have_every_answer_whole(model):
+    words = [str(conf.ROOT / "conf" / "training" / f"{model}.yaml"), "lake=lake"]
+    vocabulary = set(conf.load(Pretraining, words).words)
+    for file in FILES:
+        prompts = read(file.stem, file.stem.split("_")[0]).prompts
+        answers = {word for prompt in prompts for v in prompt.verbalisers for word in v.all}
+        assert {word.lower() for word in answers} <= vocabulary, file.stem
 
 
 def test_the_papers_templates_and_words():

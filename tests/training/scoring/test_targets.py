@@ -109,6 +109,42 @@ def test_a_part_that_is_not_there_lists_those_that_are(rows_of_tasks):
         target(rows_of_tasks, "adept").dataset("pair")
 
 
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (("not_entailment", "entailment"), ("entailment", "not_entailment")),
+        (("neutral", "entailment"), ("contradiction", "entailment", "neutral")),
+        (("yes", "no"), ("no", "yes")),
+    ],
+)
+def test_pairs_without_training_rows_are_scored(tmp_path, labels, classes):
+    lake = str(tmp_path)
+    tables.write(
+        lake,
+        "nli",
+        [
+            {
+                "item_id": label,
+                "source": "mine",
+                "premise": "A man sleeps.",
+                "hypothesis": "A man is asleep.",
+                "label": label,
+                "split": "test",
+            }
+            for label in labels
+        ],
+    )
+    dataset = target(lake, "pairs", edition="mine").dataset("pair")
+    assert dataset.labels == classes
+    assert len(dataset.parts["test"]) == 2
+
+
+def test_a_dataset_of_one_part_alone_is_scored(tmp_path):
+    lake = str(tmp_path)
+    tables.adept(lake, [("a5", "val", 0)])
+    assert texts(lake, "words", "adept", part="val") == {"a5": ("dog", "dead")}
+
+
 def test_rows_to_score_alone_are_not_trained_on(rows_of_tasks, tmp_path):
     words = ["task.name=asp", "task.edition=published", "task.scheme=all", f"out={tmp_path}"]
     with pytest.raises(UserError, match=r"scheme=all: asp has no rows to train on"):

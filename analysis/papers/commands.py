@@ -1,0 +1,124 @@
+"""The commands of what is not run, for the lake of a report and the editions that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+import conf
+from analysis.editions import Lake
+from analysis.rows import distinct_values
+from etl.declaration import Dataset
+from etl.lake import arrow
+from etl.registry import DATASETS
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Completes commands for a lake.
+
+    The settings file of a paper's experiment has the edition of the paper. Where the report shows
+    another, the command names that; where no edition has the rows, the command first makes those
+    of the file.
+    """
+
+    lake: Lake
+    _parts: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
+
+    def of_lake(self, text: str) -> str:
+        """Commands joined by ``&&``, with the lake in the place of ``LAKE``."""
+        commands = [step for command in text.split(" && ") for step in self._steps(command)]
+        return " && ".join(commands).replace("lake=LAKE", f"lake={self.lake.root}")
+
+    def _steps(self, command: str) -> list[str]:
+        """The command with the editions shown, after those that make the rows it lacks."""
+        words = command.split(" ")
+        at = next((at for at, word in enumerate(words) if word.startswith("conf/training/")), None)
+        if at is None:
+            return [command]
+        steps = []
+        words[at] = self._settings_file(words[at])
+        for key, settings in _tasks(words[at]):
+            changes = dict(
+                word.removeprefix(key).split("=", 1)
+                for word in words[at + 1 :]
+                if word.startswith((f"{key}edition=", f"{key}scheme="))
+            )
+            settings = {**settings, **changes}
+            edition = self._edition(settings, fixed="edition" in changes)
+            if edition is None:
+                steps.append(_making(settings["name"], settings["edition"]))
+            elif edition != settings["edition"]:
+                words.append(f"{key}edition={edition}")
+        return [*steps, " ".join(words)]
+
+    def _settings_file(self, path: str) -> str:
+        """The file for the release, which may have other splits, where the report shows that."""
+        released = f"{path.removesuffix('.yaml')}_published.yaml"
+        if not (conf.ROOT / released).exists():
+            return path
+        ((_, settings),) = _tasks(released)
+        return released if self._editions(settings)[:1] == ["published"] else path
+
+    def _editions(self, settings: Mapping[str, Any]) -> list[str]:
+        """The editions of the items, the one shown first."""
+        editions = self.lake.editions.get(DATASETS[settings["name"]].tables[0].name, ())
+        return sorted(editions, key=lambda edition: edition != self.lake.requested_edition)
+
+    def _edition(self, settings: Mapping[str, Any], fixed: bool) -> str | None:
+        """The first edition with the rows that are trained on or asked; None where there is none.
+
+        The file's own where the report is of an edition that the items do not have.
+        """
+        editions, requested = self._editions(settings), self.lake.requested_edition
+        if requested is not None and requested not in editions:
+            return str(settings["edition"])
+        if fixed or "train_edition" in settings:  # whose rounds are those of this edition alone
+            editions = [edition for edition in editions if edition == settings["edition"]]
+        return next((edition for edition in editions if self._has_rows(settings, edition)), None)
+
+    def _has_rows(self, settings: Mapping[str, Any], edition: str) -> bool:
+        dataset, scheme = DATASETS[settings["name"]], settings.get("scheme", "")
+        if dataset.splits.table is None or scheme == "all":
+            return True
+        if settings["part"] == "train":
+            edition = settings.get("train_edition", edition)
+        return settings["part"] in self._parts_of(dataset, edition, scheme)
+
+    def _parts_of(self, dataset: Dataset, edition: str, scheme: str) -> set[str]:
+        """The parts of a scheme (of any, if it is none of the dataset's)."""
+        table, key = str(dataset.splits.table), (dataset.name, edition, scheme)
+        if key not in self._parts:
+            where = [("edition", "=", edition)]
+            if scheme in dataset.splits.names:
+                where.append(("scheme", "=", scheme))
+            self._parts[key] = set()
+            if self.lake.has(table):
+                rows = arrow.read(self.lake.root, table, where=where, columns=["part"])
+                self._parts[key].update(distinct_values(rows, "part"))
+        return self._parts[key]
+
+
+def _tasks(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What a settings file trains on or asks of our datasets: where its settings stand on a command
+    line, and these, with the part that must have rows."""
+    values = yaml.safe_load((conf.ROOT / path).read_text(encoding="utf-8"))
+    if "tasks" in values:
+        tasks = [(f"task.{key}.", {"name": key, **values["task"][key]}) for key in values["tasks"]]
+    elif isinstance(values["task"], str):
+        tasks = [("", {"scheme": "all", **values, "name": values["task"]})]
+    else:
+        tasks = [("task.", {**values["task"], "part": "train"})]
+    for key, settings in tasks:
+        if settings["name"] in DATASETS:
+            yield key, {"part": "test", **settings}
+
+
+def _making(dataset: str, edition: str) -> str:
+    """The command that makes an edition of a dataset."""
+    if edition == "published":
+        return f"python etl/import_published.py {dataset}=DIR lake=LAKE"
+    return f"python etl/build_{dataset}.py preset={edition} lake=LAKE"

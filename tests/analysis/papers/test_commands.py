@@ -1,0 +1,97 @@
+"""The commands of what is not run, for lakes with other editions than the settings files have."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.editions import open_lake
+from analysis.papers.commands import Commands
+from tests.rows import write
+
+FINETUNE = "python training/finetune.py conf/training"
+PROMPT = "python training/prompt.py conf/training/plane_prompt.yaml lake=LAKE"
+SCORE = "python training/score.py conf/training/asp_score.yaml model=MODEL lake=LAKE"
+
+
+def parts(lake, dataset, edition, scheme, *names):
+    rows = [{"scheme": scheme, "part": part, "edition": edition} for part in names]
+    write(lake, f"{dataset}_splits", rows)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """Releases and a demo edition: PLANE's demo, as SyGNS's release, has nothing to train on."""
+    root = str(tmp_path_factory.mktemp("lake"))
+    for edition in ("published", "demo"):
+        write(root, "adept", [{"item_id": "a", "edition": edition}])
+        write(root, "asp_entailment", [{"item_id": "e", "edition": edition}])
+        write(root, "plane_items", [{"item_id": "p", "class": "I", "edition": edition}])
+        write(root, "sygns", [{"sentence_id": "s", "edition": edition}])
+    parts(root, "asp", "published", "adjectives", "test", "leaking")
+    parts(root, "asp", "published_tuning", "adjectives", "train", "val")
+    parts(root, "asp", "demo", "adjectives", "train", "val", "test")
+    parts(root, "plane", "published", "published", "train", "test")
+    parts(root, "plane", "demo", "two_shot", "test")
+    parts(root, "sygns", "published", "systematicity", "test")
+    parts(root, "sygns", "demo", "systematicity", "train", "val", "test")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("edition", "command", "completed"),
+    [
+        (None, f"{FINETUNE}/adept.yaml lake=LAKE", f"{FINETUNE}/adept.yaml lake=LAKE"),
+        (
+            "demo",
+            f"{FINETUNE}/adept.yaml lake=LAKE task.classes=4",
+            f"{FINETUNE}/adept.yaml lake=LAKE task.classes=4 task.edition=demo",
+        ),
+        (None, f"{FINETUNE}/asp.yaml lake=LAKE", f"{FINETUNE}/asp_published.yaml lake=LAKE"),
+        (
+            "demo",
+            f"{FINETUNE}/asp.yaml lake=LAKE",
+            f"{FINETUNE}/asp.yaml lake=LAKE task.edition=demo",
+        ),
+        # No sentence of SyGNS's release is trained on.
+        (
+            None,
+            f"{FINETUNE}/sygns.yaml lake=LAKE",
+            f"{FINETUNE}/sygns.yaml lake=LAKE task.edition=demo",
+        ),
+        (
+            "demo",
+            f"{SCORE} && {PROMPT}",
+            f"{SCORE} task.asp.edition=demo task.asp_full_stops.edition=demo && "
+            f"{PROMPT} edition=demo",
+        ),
+        # PLANE's page shows runs on every edition.
+        ("demo", f"{FINETUNE}/plane.yaml lake=LAKE", f"{FINETUNE}/plane.yaml lake=LAKE"),
+        (
+            None,
+            f"{FINETUNE}/plane_one_it.yaml lake=LAKE",
+            "python etl/import_published.py plane=DIR lake=LAKE && "
+            f"{FINETUNE}/plane_one_it.yaml lake=LAKE",
+        ),
+        (
+            None,
+            f"{FINETUNE}/plane.yaml task.edition=clean task.scheme=strict lake=LAKE",
+            "python etl/build_plane.py preset=clean lake=LAKE && "
+            f"{FINETUNE}/plane.yaml task.edition=clean task.scheme=strict lake=LAKE",
+        ),
+    ],
+)
+def test_commands_name_the_edition_shown(lake, edition, command, completed):
+    commands = Commands(open_lake(lake, edition))
+    assert commands.of_lake(command) == completed.replace("LAKE", lake)
+
+
+def test_commands_without_a_settings_file_have_the_lake_alone(lake):
+    command = "python etl/build_asp.py preset=clean lake=LAKE"
+    assert Commands(open_lake(lake)).of_lake(command) == command.replace("LAKE", lake)
+
+
+def test_a_lake_without_the_tables_makes_them_first(tmp_path):
+    lake = str(tmp_path)
+    write(lake, "amod_pairs", [{"corpus": "c", "adjective": "red", "noun": "cup", "count": 3}])
+    completed = Commands(open_lake(lake)).of_lake(f"{FINETUNE}/asp.yaml lake=LAKE")
+    assert completed.split(" && ")[0] == f"python etl/build_asp.py preset=clean lake={lake}"
