@@ -1,8 +1,8 @@
-"""Every table of the lake: its name, columns, partitioning and meaning, declared once.
+"""Declarations of every table of the lake: name, columns, partitioning and meaning.
 
-A column's meaning stands in the field's ``comment`` metadata, so that ``python -m etl.lake show``
-and the datasheets say the same as this page. Reading or writing anything else than what stands
-here is an error that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
+A column's meaning is in the field's ``comment`` metadata, so ``python -m etl.lake show`` and the
+datasheets agree with this module. Reading or writing anything that is not declared here is an error
+that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ASSOCIATION = pa.schema(
     ]
 )
 LOOKED_UP = 1 << 15
-"""Rows of a row group where words are looked up: a look-up reads no less than one of them."""
+"""Rows per row group in tables for look-ups by word: a look-up reads at least one row group."""
 
 _ALL = (
     Table(
@@ -340,7 +340,7 @@ TABLES: dict[str, Table] = {table.name: table for table in _ALL}
 
 
 def table(name: str) -> Table:
-    """The declaration of `name`; a `KeyError` listing the tables if there is none."""
+    """Return the declaration of `name`; raise a `KeyError` listing the tables if there is none."""
     try:
         return TABLES[name]
     except KeyError:

@@ -217,7 +217,7 @@ def test_export_overwrites_on_request_alone(call, tmp_path):
     out.write_text("mine")
     code, _, err = call("export", "amod_pairs", "format=tsv", f"out={out}")
     assert (code, out.read_text()) == (2, "mine")
-    assert "is there already; choose another name or overwrite=true" in err
+    assert "already exists; choose another name or overwrite=true" in err
     assert call("export", "amod_pairs", "format=tsv", f"out={out}", "overwrite=true")[0] == 0
     assert len(out.read_text().splitlines()) == 4
 
