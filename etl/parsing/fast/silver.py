@@ -112,7 +112,7 @@ def _docbook(content: bytes) -> Iterator[str]:
 
 
 def _zlib_streams(content: bytes) -> Iterator[bytes]:
-    """The zlib streams in a file, whatever stands between them."""
+    """The zlib streams in a file, whatever is between them."""
     position = 0
     while match := re.compile(rb"x[\x9c\xda]").search(content, position):
         stream = zlib.decompressobj()
