@@ -1,9 +1,8 @@
 """Sentences with their meanings: drawn by number, or all of them.
 
-Draw k of a stream depends on (seed, stream, depth, k) alone, so any partitioning of the numbers
-over machines gives the same sentences. Draws may repeat a sentence; a sample of n different
-sentences is that of the first n different draws (`sample`, and in Spark
-`etl.sygns.job`).
+Draw k of a stream depends only on (seed, stream, depth, k), so any partitioning of the numbers over
+machines gives the same sentences. Draws may repeat a sentence; a sample of n different sentences is
+that of the first n different draws (`sample`, and in Spark `etl.sygns.job`).
 """
 
 from __future__ import annotations
@@ -231,6 +230,6 @@ def sample(sampler: Sampler, size: int, numbering: drs.Numbering = "unique") -> 
                 break
     if len(rows) < size:
         raise ValueError(
-            f"{size} different sentences of depth {sampler.depth} asked for, {len(rows)} found"
+            f"{size} different sentences of depth {sampler.depth} requested, {len(rows)} found"
         )
     return list(rows.values())

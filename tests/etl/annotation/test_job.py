@@ -166,7 +166,7 @@ def test_every_round_by_the_same_export_and_import(house):
     assert report["human"]["context"]["answers"] == with_context
     shares = [labelled["share"] for labelled in report["audit"]["impossible"].values()]
     assert sum(shares) == pytest.approx(1)
-    with pytest.raises(UserError, match="0 of [0-9]+ items fit and are left"):
+    with pytest.raises(UserError, match=r"0 of [0-9]+ items fit and are left"):
         house.export("audit2", "round=audit")
 
 
