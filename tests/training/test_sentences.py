@@ -58,7 +58,7 @@ def test_a_smaller_share_lies_in_a_greater_one(sentence_lake):
     ("how", "message"),
     [
         ({"corpora": ["depcc"]}, r"corpus=depcc: not in the table sentences .* other, tiny"),
-        ({"min_words": 30}, r"0 sentences to train on \(left out: \{'short': 1000\}\)"),
+        ({"min_words": 30}, r"0 sentences to train on \(dropped: \{'short': 1000\}\)"),
         ({"share": 0.01}, r"expected 100 or more"),
         ({"validation": 0.001}, r"\d sentences to validate on .* expected 10 or more"),
     ],

@@ -41,7 +41,7 @@ def test_a_converted_model_loads_with_the_same_weights(pickled, tiny_encoder, tm
     expected = AutoModel.from_pretrained(tiny_encoder).state_dict()
     for name, value in AutoModel.from_pretrained(out).state_dict().items():
         assert torch.equal(value, expected[name])
-    with pytest.raises(UserError, match="has files already"):
+    with pytest.raises(UserError, match="not empty"):
         convert(Settings(str(pickled), str(out)))
 
 
