@@ -458,7 +458,7 @@ def test_adapters_are_refused_before_work_starts(adept_lake, tiny_encoder, tmp_p
 def test_deepspeed_settings_that_are_ours_are_refused(adept_lake, tiny_encoder, tmp_path):
     config_file = tmp_path / "mine.json"
     config_file.write_text('{"train_batch_size": 8}')
-    with pytest.raises(UserError, match=r"has train_batch_size, which must not be set there.*batch_size"):
+    with pytest.raises(UserError, match=r"has train_batch_size, which must not be set.*batch_size"):
         prepare(settings(adept_lake, tiny_encoder, f"deepspeed={config_file}"))
     config_file.write_text("{")
     with pytest.raises(UserError, match="not JSON"):

@@ -26,7 +26,7 @@ log = logging.getLogger("adnominal")
 class Settings:
     model: str = setting(
         help="a folder with one or more pytorch_model*.bin, a name on the hub, or one of the "
-        "models on PyPI: {', '.join(packaged.MODELS)}",
+        f"models on PyPI: {', '.join(packaged.MODELS)}",
         example="model=bert-base-cased",
     )
     out: str = setting(help="folder of the same model in safetensors", example="out=models/bert")

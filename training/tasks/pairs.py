@@ -1,7 +1,7 @@
-"""Any table of premises and hypotheses: natural-language inference, or a table of one's own.
+"""Any table of premises and hypotheses: natural-language inference, or a user's own table.
 
-The columns are named in the settings; `split` names the parts. Classes are what the training rows
-have, or those named.
+The settings name the columns; the column `split` has the parts. Classes are those of the training
+rows or the named ones.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from training.tasks.dataset import Dataset, Examples, Task, strings
 class Settings:
     name: str = setting("pairs", help="the task", choices=("pairs",))
     table: str = setting("nli", help="table of the lake", example="task.table=asp_entailment")
-    edition: str = setting("mnli", help="edition of the table; of nli its source: mnli, snli, …")
+    edition: str = setting("mnli", help="edition of the table; for nli its source: mnli, snli, …")
     premise: str = setting("premise", help="column of the first text")
     hypothesis: str | None = setting("hypothesis", help="column of the second text, or null")
     label: str = setting("label", help="column of the label")
-    split: str = setting("split", help="column that says train, val, test or another part")
+    split: str = setting("split", help="column with train, val, test or another part")
     item: str = setting("item_id", help="column of the item's id")
     labels: list[str] = setting(
-        [], help="the classes in order; if empty those of the training rows, sorted"
+        [], help="the classes in order; by default those of the training rows, sorted"
     )
 
 
-_MOST_NAMED = 5  # values of a column in a message
+_MOST_NAMED = 5  # maximum number of values of a column in a message
 
 
 class Pairs(Task):
-    """What holds between a premise and a hypothesis: any table that has such columns."""
+    """The relation of a premise and a hypothesis, in any table with such columns."""
 
     Settings = Settings
 
     def read(self, lake: str) -> Dataset:
-        """The rows of each part that the split column names; rows without a part are left out."""
+        """Read the rows of each part in the split column; rows without a part are dropped."""
         settings = self.settings
         partition = self._check()
         table_source = reading.source(lake, settings.table, settings.edition, partition)
@@ -68,7 +68,7 @@ class Pairs(Task):
         )
 
     def _check(self) -> str:
-        """The table's partition column; `UserError` for what is not declared."""
+        """Return the table's partition column; raise `UserError` for undeclared names."""
         settings = self.settings
         if settings.table not in tables.TABLES:
             raise UserError(f"table={settings.table}: expected one of {', '.join(tables.TABLES)}")
@@ -95,7 +95,7 @@ class Pairs(Task):
             got = ", ".join(sorted(named)[:_MOST_NAMED]) or "nothing"
             raise UserError(
                 f"{where}: split={self.settings.split} has no part train; expected a column with "
-                f"train, val or test in it, or labels= for rows that are not trained on; got {got}"
+                f"train, val or test, or labels= for rows that are not for training; got {got}"
             )
         values = sorted(value for value in pc.unique(strings(trained)).to_pylist() if value)
         if len(values) < 2:

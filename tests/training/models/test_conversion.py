@@ -67,7 +67,7 @@ def test_code_in_a_pickle_is_not_run(pickled, tmp_path):
             return os.mkdir, (str(tmp_path / "run"),)
 
     (pickled / "pytorch_model.bin").write_bytes(pickle.dumps({"a": Evil()}))
-    with pytest.raises(JobFailed, match="not a file of tensors alone"):
+    with pytest.raises(JobFailed, match="not a file of only tensors"):
         convert(Settings(str(pickled), str(tmp_path / "out")))
     assert not (tmp_path / "run").exists()
     assert {path.name for path in tmp_path.iterdir()} == {pickled.name}

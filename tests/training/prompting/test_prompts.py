@@ -90,7 +90,7 @@ def test_some_of_a_file(tmp_path):
         ("not entailed: not", "no: not", "so/not: expected words for not entailed and entailed"),
         ("verbalisers: [yes/no]", "verbalisers: [maybe]", "maybe: not in"),
         ('[N/A, ""]', "[]", "content_free: expected a list of texts"),
-        ("task: plane", "task: asp", "prompts for task=asp; expected some for plane"),
+        ("task: plane", "task: asp", "prompts for task=asp; expected prompts for plane"),
         ("verbalisers:\n", "verbalisers: [\n", "not YAML"),
     ],
 )
