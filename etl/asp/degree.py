@@ -147,7 +147,7 @@ class Degree:
         self.lexicon = lexicon
         self.seed = seed
         self.gold = gold
-        # People judged "very" and "relatively" alone, so these are the modifiers by default.
+        # People judged only "very" and "relatively", so these are the default modifiers.
         self._boosters = style.boosters or lexicon.boosters[:1]
         self._diminishers = style.diminishers or lexicon.diminishers[:1]
         self.grid = grid.values

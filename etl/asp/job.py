@@ -236,7 +236,7 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
 
 
 def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
-    """Rows of ``asp_splits``; training and validation have as many rows of each label3, by hash."""
+    """Rows of ``asp_splits``; training and validation are balanced by label3, by hash."""
     edition = recipe.settings.name
     words = ("adjective", "other_adjective", "noun", "other_noun", "modifier")
     entailment = lake.read("asp_entailment", where={"edition": edition}).select(

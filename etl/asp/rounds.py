@@ -131,7 +131,7 @@ def _shares_of_rounds(
     source: str,
     remedy: str,
 ) -> Iterator[tuple[str, AnyRow]]:
-    """Training and validation rows with their part: of each label as many as `sizes`, by hash.
+    """Training and validation rows with their part: `sizes` rows of each label, by hash.
 
     Raises:
         UserError: a label has too few rows; `source` says where they come from, `remedy` what to

@@ -110,8 +110,8 @@ def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
     ]
     if len(words) < sum(not name.startswith("[") for name in names):
         raise UserError(
-            f"{command} wants {' '.join(names)}: python -m etl.lake {command} "
-            f"{' '.join(names)} [key=value …]"
+            f"{command} needs {' '.join(names)}: python -m etl.lake {command} {' '.join(names)} "
+            "[key=value …]"
         )
     return command, words, conf.load(settings, argv[1 + len(words) :])
 

@@ -277,7 +277,7 @@ def replace(
     known = table_spec.partition_by
     if bool(partition) != bool(known) or any(name not in known for name in partition):
         raise LakeError(
-            f"{table}: replace wants a value of {' or '.join(known) or 'no column'}, got "
+            f"{table}: replace needs a value of {' or '.join(known) or 'no column'}, got "
             f"{dict(partition)}"
         )
     change = Change("replace", partition=partition, allow_empty=allow_empty, **commit)

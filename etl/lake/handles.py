@@ -51,7 +51,7 @@ def safe_path(path: str) -> str:
     """
     if path.startswith("/") or "://" in path or ".." in path.split("/"):
         raise LakeError(
-            f"the table's log names {path!r}, which lies outside its folder; expected paths within "
+            f"the table's log names {path!r}, which is outside its folder; expected paths within "
             "it (a shallow clone has to be written out with its data first)"
         )
     return path

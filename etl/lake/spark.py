@@ -147,7 +147,7 @@ class Lake:
         declared = log.declaration(table)
         if bool(partition) != bool(declared.partition_by):
             raise LakeError(
-                f"{table}: replace wants a value of "
+                f"{table}: replace needs a value of "
                 f"{' or '.join(declared.partition_by) or 'no column'}, got {dict(partition)}"
             )
         change = Change("replace", partition=partition, allow_empty=allow_empty, **commit)

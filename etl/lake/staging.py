@@ -249,7 +249,7 @@ def _partition_values(table_spec: Table, path: str) -> dict[str, str | None]:
     pairs = [folder.partition("=") for folder in folders]
     if tuple(name for name, _, _ in pairs) != table_spec.partition_by:
         raise LakeError(
-            f"{table_spec.name}: staged file {path} lies in partitions "
+            f"{table_spec.name}: staged file {path} is in partitions "
             f"({', '.join(name for name, _, _ in pairs)}), declared "
             f"({', '.join(table_spec.partition_by)})"
         )

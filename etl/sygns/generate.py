@@ -70,7 +70,7 @@ def record(grammar: Grammar, depth: int, tree: Node, numbering: drs.Numbering) -
 
 
 def arrangements(pool: int, count: int, repeating: bool = False) -> int:
-    """How many ways there are to fill `count` places of a category from `pool` words.
+    """Return the number of ways to fill `count` places of a category from `pool` words.
 
     Without repetition these are the permutations. If there are fewer words than places, each word
     is in the pool `count` times, as in the published data.
@@ -86,7 +86,7 @@ def _pool(words: Sequence[Word], count: int) -> list[Word]:
 
 
 def _category_counts(pattern: Node, categories: Container[str]) -> dict[str, int]:
-    """How many words of each category the pattern takes."""
+    """Return the number of words of each category in the pattern."""
     counts = Counter(leaf for leaf in leaves(pattern) if isinstance(leaf, str))
     return {category: n for category, n in counts.items() if category in categories}
 

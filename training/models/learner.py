@@ -74,7 +74,7 @@ class Learner:
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
         """Return a logit of each example and class; only called for classification.
 
-        `logits` are those of the batch's labels, None where it has none.
+        `logits` are those of the batch's labels, or None if it has none.
         """
         raise NotImplementedError
 

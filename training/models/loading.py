@@ -252,7 +252,9 @@ def _tracked_model(uri: str, tracking: str | None) -> ModelSource:
     file = Path(tracking.removeprefix("sqlite:///"))
     if tracking.startswith("sqlite:///") and not file.is_file():
         # MLflow would create an empty store.
-        raise UserError(f"model={uri}: no file {file}; expected tracking= where the model is")
+        raise UserError(
+            f"model={uri}: no file {file}; expected tracking= to name the store of the model"
+        )
     registered, logged, run = (pattern.fullmatch(uri) for pattern in (_REGISTERED, _LOGGED, _RUN))
     if not (registered or logged or run):
         raise UserError(

@@ -1,8 +1,8 @@
 """The items to ask about and the questions about them.
 
 For PLANE with examples (section 4), the three items of an adjective, noun and hypernym give six
-questions per template and verbaliser: each item is asked once after either order of the other two,
-which precede it with their correct words.
+questions per template and verbaliser: each item is presented once after either order of the other
+two, which precede it with their correct words.
 """
 
 from __future__ import annotations

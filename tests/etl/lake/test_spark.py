@@ -101,7 +101,7 @@ def test_replace_of_a_table_that_is_not_there(lake, frame):
 
 def test_replace_wants_a_partition(lake, frame):
     rows = frame("amod_pairs", PAIRS)
-    with pytest.raises(LakeError, match="replace wants a value of corpus"):
+    with pytest.raises(LakeError, match="replace needs a value of corpus"):
         lake.replace("amod_pairs", rows, {}, job="test")
     with pytest.raises(LakeError, match="not partitioned by 'noun'"):
         lake.replace("amod_pairs", rows, {"noun": "key"}, job="test")
@@ -234,7 +234,7 @@ def test_a_table_without_partitions(lake, spark, monkeypatch):
     lake.append("lemmas", old, job="test")
     lake.append("lemmas", new, job="test")
     assert_same_rows(lake.read("lemmas"), old.union(new))
-    with pytest.raises(LakeError, match="replace wants a value of no column"):
+    with pytest.raises(LakeError, match="replace needs a value of no column"):
         lake.replace("lemmas", new, {"pos": "n"}, job="test")
     lake.replace("lemmas", new, {}, job="test")
     assert_same_rows(lake.read("lemmas"), new)
