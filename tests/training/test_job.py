@@ -212,7 +212,7 @@ def test_a_lost_tracker_is_told_and_training_goes_on(adept_lake, tiny_encoder, t
     with caplog.at_level(logging.WARNING, logger="adnominal"):
         finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
     assert "training continues" in caplog.text
-    assert "is given up" in caplog.text
+    assert "is disabled" in caplog.text
     assert result_of(tmp_path)["run_id"] == f"local-{run_folder(tmp_path).name}"
 
 

@@ -182,7 +182,7 @@ def test_what_was_there_is_not_added_again(tmp_path):
         ("a.csv", "", "got columns none"),
         ("a.csv", f"{MTURK}\n,,,,,,,\n", "line 2: no WorkerId"),
         ("a.json", "{}", "expected a JSON list of tasks"),
-        ("a.json", '[\n{"data": 1},', "line 2: no JSON|line 2: no task"),
+        ("a.json", '[\n{"data": 1},', "line 2: no JSON|line 2: not a task"),
         ("a.json", '[\n\n{"data": {}}]', "line 3: not a task of a batch"),
         ("a.json", '[{"data": {"question_1": "q1"}, "annotations": [5]}]', "annotations are num"),
         (

