@@ -182,8 +182,7 @@ class Question:
 
     Attributes:
         text: the question as a Jinja template over the columns.
-        choices: the answer for each label, or a Jinja expression that gives the answers in the
-            order of the labels.
+        choices: the answer for each label, or a Jinja expression for the answers in label order.
         columns: the columns of the task's file besides the label.
         name: suffix that tells it from the dataset's other questions.
         by: the column whose values become separate tasks, in the order of `values`.

@@ -99,8 +99,7 @@ def layout(offsets: Ids, rows: Ids, *, pad_left: bool = False, multiple: int = 1
     """Lay out the sequences of `rows` as a matrix as wide as the longest of them.
 
     Sequence i is in flat storage from offsets[i] to offsets[i + 1]. The width is rounded up to a
-    `multiple` (GPUs' matrix units work in multiples of eight); with `pad_left` the padding comes
-    first.
+    `multiple` (GPU matrix units use multiples of eight); with `pad_left` the padding is first.
     """
     starts, lengths = offsets[rows], offsets[rows + 1] - offsets[rows]
     width = -(-max(1, int(lengths.max())) // multiple) * multiple

@@ -78,8 +78,8 @@ def evaluate(
 
     Processes that evaluate together take the same number of steps, because under ZeRO 3 a forward
     pass is collective. The loss is the sum over all terms divided by their number, for any batches;
-    batches group rows of similar lengths and depend only on the rows. Without `answers`, only the
-    loss is computed.
+    batches group rows of similar lengths and depend only on the rows. Without `answers`, compute
+    only the loss.
     """
     import torch
 

@@ -119,8 +119,7 @@ def groups(runs: Sequence[Run], axes: Collection[str] = ()) -> list[list[Run]]:
 def find_runs(uri: str | None) -> Runs:
     """Return the finished runs of the store `uri`, newest first, without parent runs.
 
-    An invalid or unreachable store gives no runs and a note, so that a report about only the lake
-    is possible.
+    An invalid or unreachable store gives no runs and a note, so that reports need only the lake.
     """
     if uri is None:
         return Runs(note="No tracking store was given (tracking=none), so no run is shown.")

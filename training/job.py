@@ -160,8 +160,8 @@ def prepare(settings: Settings) -> list[Work]:
     """Prepare everything that the runs need, to report mistakes before the first run starts.
 
     Raises:
-        UserError: a task, model or setting is refused, fp16 is requested on a CPU, or the disk has
-            too little space.
+        UserError: a task, model or setting is refused, fp16 is requested on a CPU, or the disk is
+            too small.
     """
 
     def load(settings: Settings) -> tuple[Task, Dataset]:

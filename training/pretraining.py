@@ -99,8 +99,8 @@ def prepare(settings: Settings) -> list[Work]:
     Whether the sentences support the vocabulary shows only when it is trained, at a run's start.
 
     Raises:
-        UserError: the table or a setting is refused, fp16 is requested on a CPU, or the disk has
-            too little space.
+        UserError: the table or a setting is refused, fp16 is requested on a CPU, or the disk is too
+            small.
     """
     launch.environment()
     from training.models.masked import MaskedLearner

@@ -47,8 +47,8 @@ class Plan:
     """A run before it starts.
 
     `name` is its name in MLflow and `settings` are its resolved settings; MLflow records them with
-    `parameters`, and `sources` as the tables that it reads. Runs that differ only in the seed have
-    one `group`.
+    `parameters`, and `sources` as the tables that it reads. Runs that differ only in seed share a
+    `group`.
     """
 
     folder: Path
@@ -147,8 +147,8 @@ class Runs:
         """Execute a run, recorded in MLflow from its start to its end.
 
         Raises:
-            JobFailed: another process works on the run, or the run has finished but its model
-                cannot be registered.
+            JobFailed: another process works on the run, or the model of the run cannot be
+                registered.
         """
         problem: str | None = None
         plan.folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,7 @@
 """The sentences of the lake as training text for a language model.
 
 The table is streamed; memory holds the texts and their ids as Arrow columns, and 16 bytes per
-sentence during reading. Rows are sorted by id, so that results do not depend on the order of the
-files.
+sentence during reading. Rows are sorted by id, so that the order of the files has no effect.
 """
 
 from __future__ import annotations

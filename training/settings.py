@@ -267,8 +267,7 @@ class Training(Recorded):
                 f"register={self.register}: expected tracking= and log_model=true with it, because "
                 "MLflow registers the model that it has stored"
             )
-        # Characters that MLflow refuses in a name, or that end it in models:/NAME@ALIAS or a
-        # search.
+        # Characters that MLflow refuses in a name, or that end it in an address or a search.
         if self.register is not None and (
             not self.register.strip() or set(self.register) & _NO_NAME
         ):

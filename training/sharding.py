@@ -168,8 +168,7 @@ def deepspeed_config(
 def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
     """Set up accelerate for the processes of a run; yield the Trainer's ``accelerator_config``.
 
-    Runs of one process may or may not use DeepSpeed, so accelerate's shared state is reset for
-    each.
+    Runs of one process may or may not use DeepSpeed, so accelerate's state is reset for each.
     """
     import torch
     from accelerate import PartialState

@@ -86,8 +86,7 @@ def entries(pairs: pa.Table, edition: str) -> pa.Table:
     """Return rows of adept_entries, one for each noun.
 
     Args:
-        pairs: noun, adjective, count, nonsubsective, grouped by noun in the order of the entry's
-            adjectives.
+        pairs: noun, adjective, count, nonsubsective, grouped by noun in the order of the entry.
         edition: name of the edition.
     """
     schema = table("adept_entries").schema

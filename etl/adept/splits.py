@@ -4,8 +4,7 @@ There are three schemes, each with 80 % train, 10 % val and 10 % test. ``random`
 over instances; in the release, 890 of 1,002 test nouns also occur in training. ``noun_disjoint``
 has no noun in two parts, ``adjective_disjoint`` no adjective. A part depends only on a hash of the
 seed and the row's own words, so partitioning has no effect and a row added later moves no other
-row. Sizes are therefore only average shares: with few nouns or adjectives, frequent ones cause
-deviations.
+row. Sizes are therefore only average shares: with few words, frequent ones cause deviations.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class Merged:
 def merged(rows: Sequence[Mapping[str, Any]]) -> Merged:
     """Keep each sentence pair once, in the position and with the split of its first row.
 
-    If labels differ, the most frequent one is kept; for a tie, no row is kept (reason ``conflicting
+    If labels differ, the most frequent one is kept; for a tie, none is (reason ``conflicting
     labels``).
     """
     groups: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)

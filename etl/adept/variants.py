@@ -30,8 +30,7 @@ def item_id(sentence: str, adjective: str, noun: str, occurrence: int = 0) -> st
 def place_of(sentence: str, noun: str) -> tuple[int, int] | None:
     """Return the position of the noun's first token, in any case; None if it is not a token.
 
-    A noun with a sign that ends words (the release has *ballerina`*) is searched for between
-    spaces.
+    A noun with a sign that ends words (the release has *ballerina`*) is found between spaces.
     """
     noun_form = noun.lower()
     tokens = _TOKEN if _TOKEN.fullmatch(noun_form) else _SPACED

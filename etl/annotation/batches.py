@@ -115,8 +115,7 @@ def compose(
     items, not on their order.
 
     Raises:
-        UserError: there are no items, checks leave no room for them, or there are no gold items for
-            `batch.gold`.
+        UserError: there are no items, checks leave no room for them, or gold items are missing.
     """
     unplaced = sorted(items, key=lambda i: (rank(batch.seed, "order", i.item_id), i))
     pool = sorted(gold, key=lambda i: (rank(batch.seed, "gold", batch.name, i.item_id), i))

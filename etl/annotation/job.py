@@ -1,7 +1,6 @@
 """The verbs of ``etl/annotate_adept.py``: export batches, import answers, finish the dataset.
 
-No Spark session is started: there are only tens of thousands of annotations, and `etl.lake.arrow`
-reads and writes them.
+No Spark session is started: `etl.lake.arrow` handles the tens of thousands of annotations.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ def export_batch(settings: ExportSettings) -> None:
 
     Writes batch=FILE with its companion files, and records the questions in adept_batches. The
     rounds pilot and main take chosen variants of adept_items that are in no batch yet; expert takes
-    100 items of the finished dataset, human 100 of its validation part, audit 100 with extreme
-    labels.
+    100 items of the finished dataset, human 100 of its validation part, audit 100 extreme labels.
     """
     path = Path(settings.batch)
     asked_questions, base = _questions(settings.lake)
@@ -283,8 +281,8 @@ def _ids(path: Path, edition: str) -> dict[str, int]:
     """Return the positions of a file's ids for an edition; a file without editions fits any.
 
     Raises:
-        UserError: the file does not exist, lacks the column item_id, or has a line without an id or
-            no id of the edition.
+        UserError: the file does not exist, lacks the column item_id, or has lines without ids or no
+            id of the edition.
     """
     text = text_of(path, f"ids={path}")
     places: dict[str, int] = {}

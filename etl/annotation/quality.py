@@ -5,8 +5,7 @@ checks or whose labels differed by at least two degrees from the gold labels [â€
 their annotations"; nobody labels more than 100; at least two annotators agree on the label. The
 paper leaves two things open, which are settings here: the denominator of the 10 % (the gold items
 that an annotator saw, or everything they annotated), and what is excluded (their answers, or all
-instances they annotated). Checks are judged on all answers, so no filter affects whom another
-excludes.
+instances they annotated). Checks are judged on all answers, so filters are independent.
 """
 
 from __future__ import annotations
@@ -175,7 +174,7 @@ def filtered(
     """Apply every rule; nothing depends on the order of the answers.
 
     Checks are judged on `judged`, which may have further answers of the same people; by default on
-    `answers`. An item that is kept by ``drop=instances`` is kept by ``drop=answers``, with the same
+    `answers`. An item that is kept by ``drop=instances`` is kept by ``drop=answers`` with equal
     label.
     """
     result = Filtered()

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from etl.asp import DISCARD, ENTAILMENT
 
-# Values of tables 3 and 4 that do not follow from the rules, by (task, test, baseline): (printed,
-# by the rule).
+# Values of tables 3 and 4 that no rule explains, by (task, test, baseline): (printed, by the rule).
 PRINTED_OTHERWISE = {
     ("degree", "booster", "chance"): ("60.8", "60.4"),
     ("degree", "dimension", "chance"): ("50.0", "66.7"),

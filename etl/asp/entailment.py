@@ -1,8 +1,8 @@
 """Entailment inference: pairs of words drawn from the lexicon, with two rows for each pair.
 
 The two rows of an item are premise and hypothesis and their reverse (in comparative, one premise
-with two hypotheses); rows 2k and 2k + 1 of a test are item k. Draws do not repeat and depend only
-on (seed, test, k).
+with two hypotheses); rows 2k and 2k + 1 of a test are item k. Draws never repeat; they depend on
+(seed, test, k).
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class Part:
         repeated: rows that repeat an earlier one.
         distinct_values: number of distinct values of each column.
         guess_accuracy: for each column, the accuracy of a guess that knows only its value and
-            predicts the most frequent label of rows with that value: 0.5 if the column says nothing
-            about balanced labels.
+            predicts the most frequent label of rows with that value: 0.5 if it says nothing about
+            balanced labels.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 One DataFrame code serves three engines: Sail, embedded in the job's own process and the default;
 Spark, if the job was started by ``spark-submit`` or the data outgrows one machine; and any Spark
-Connect server. Jobs and rules use only what Spark Connect offers; engine-specific code is in these
+Connect server. Jobs and rules use only what Spark Connect offers; engine-specific code is in
 modules:
 
     sail.py      the embedded engine

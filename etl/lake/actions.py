@@ -1,8 +1,8 @@
 """Read and write the actions of single commits of a Delta log.
 
 delta-rs shows the table as the sum of all commits, and its Python interface cannot replace single
-files. This module has what upkeep needs: the files that a commit added and removed, and a commit
-that replaces files.
+files. Upkeep needs what is here: the files that a commit added and removed, and a commit that
+replaces files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Read the tables as Arrow without Spark, and write tables that fit in memory.
 
-Training and analysis read through this module. Nothing in this module or below it imports pyspark.
-Tables are checked against their declarations as `etl.lake.spark` does, and commits go through the
-same code.
+Training and analysis read through this module. Nothing in it or below it imports pyspark. Tables
+are checked against their declarations as in `etl.lake.spark`, and commits use the same code.
 """
 
 from __future__ import annotations
@@ -212,8 +211,7 @@ def query(
     DataFusion streams filters, sorting with a limit, and aggregation.
 
     Raises:
-        LakeError: as `dataset`; also if the SQL is not valid or a file of the `version` does not
-            exist.
+        LakeError: as `dataset`; also if the SQL is invalid or a file of the `version` is missing.
     """
     handle = _open(root, table, version)
     log.active_files(handle)  # checks that all are within the table's folder

@@ -140,8 +140,7 @@ def _with_schema(table: pa.Table, table_spec: Table) -> pa.Table:
 def stage(blocks: Blocks, table_spec: Table, root: str, write: str) -> Staged:
     """Let tasks make their rows and write them as files of write `write`.
 
-    Every attempt of a task writes its own files; those of the attempt whose result the engine took
-    count.
+    Every attempt of a task writes its own files; those of the attempt that the engine took count.
     """
     uri, make = table_uri(root, table_spec.name), blocks.make
 

@@ -152,8 +152,7 @@ def open_table(
 
     Raises:
         LakeError: the version does not exist, the table uses a feature that makes its plain files
-            wrong to read (deletion vectors, column mapping, …), or its schema or partitioning is
-            not as declared.
+            wrong to read (deletion vectors, column mapping, …), or schema or partitioning differ.
         LakeFailed: the storage failed.
     """
     if version is not None and version < 0:
@@ -396,8 +395,7 @@ def commit_files(
 ) -> Commit:
     """Add files in the table's folder to the table, in one atomic commit.
 
-    The caller has checked the files (`etl.lake.staging.collect`). No base means that there was no
-    table.
+    The caller has checked the files (`etl.lake.staging.collect`). No base means no previous table.
 
     Raises:
         LakeConflict: the partition was changed after the base.

@@ -1,8 +1,7 @@
 """Compare the schema that a table declares with that of a file, a log or a frame.
 
 Column names, their order and their types count. Nullability, comments and the names inside a list
-(Spark's ``element``, Arrow's ``item``) do not, nor do 64-bit offsets and views, which hold the same
-values.
+(Spark's ``element``, Arrow's ``item``) do not, nor do 64-bit offsets and views of the same values.
 """
 
 from __future__ import annotations

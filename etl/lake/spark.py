@@ -113,8 +113,8 @@ class Lake:
 
         Instead of a DataFrame, a `Blocks` lets its tasks make and write the rows as Arrow tables;
         an Arrow table is written by this process without the engine. If the table already has the
-        `transaction`, the frame is not computed. A frame without rows commits only its transaction
-        and metadata.
+        `transaction`, the frame is not computed. An empty frame commits only transaction and
+        metadata.
 
         Raises:
             LakeError: the frame is not as declared; `metadata` aside, see `read`.
@@ -141,8 +141,8 @@ class Lake:
         Raises:
             LakeError: the frame or the partition is not as declared.
             LakeConflict: the partition changed after `base`.
-            LakeFailed: there are rows outside the partition, or no rows without `allow_empty`; else
-                as `append`.
+            LakeFailed: there are rows outside the partition, or none without `allow_empty`; else as
+                `append`.
         """
         declared = log.declaration(table)
         if bool(partition) != bool(declared.partition_by):

@@ -6,8 +6,7 @@ marker ``_staging/<write>`` exists from before the first file until after the co
 leftovers of a killed write are known without listing the table. `clean` removes leftovers once none
 of their files was touched for a day: a live writer would still be adding files.
 
-delta-rs checks neither the files nor their schema when a commit names them: `collect` is the only
-guard.
+delta-rs checks neither files nor schema when a commit names them: `collect` is the only guard.
 """
 
 from __future__ import annotations
@@ -125,8 +124,8 @@ def clean(
     """Delete the leftovers of killed writes and return the names of those writes.
 
     A write is kept while its marker or any of its files is younger than `older_than`. If a write is
-    among the `committed_writes`, only its marker is deleted; that function is called only if there
-    is an old marker.
+    among the `committed_writes`, only its marker is deleted; the function is called only for old
+    markers.
     """
     limit = datetime.now(UTC) - older_than
     old_writes = [info.base_name for info in listing(filesystem, MARKERS) if info.mtime <= limit]
@@ -180,8 +179,7 @@ def collect(
 
     Raises:
         LakeError: a file's columns are not as declared, or a partition value is the empty string.
-        LakeFailed: a file is not readable as Parquet, or the files have more or fewer rows than
-            their writer counted.
+        LakeFailed: a file is not readable as Parquet, or the row count differs from the writer's.
     """
     files = [
         info
@@ -267,8 +265,7 @@ def statistics(footer: pq.FileMetaData, schema: pa.Schema) -> dict[str, Any]:
     """Return a file's statistics for the Delta log, from those of its row groups.
 
     A column has a minimum and maximum only if every row group with values has both. Long text is
-    cut to its first characters; in a maximum, the last character is raised, so that both remain
-    bounds.
+    cut to its first characters; in a maximum, the last character is raised, to keep bounds.
     """
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     lows: dict[str, Any] = {}

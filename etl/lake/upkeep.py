@@ -2,8 +2,7 @@
 
 Both work while writers write. Compaction replaces many files with one, in a commit that changes no
 row; the old files stay for the versions that name them. Vacuum deletes files that no version within
-the retention period names and no running write has staged. Neither keeps state: after a kill, run
-it again.
+the retention period names and no running write has staged. After a kill, run either again.
 """
 
 from __future__ import annotations

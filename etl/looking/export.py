@@ -4,8 +4,7 @@ tsv: a header line; null is ``\\N``; a backslash, tab, line feed or carriage ret
 is written ``\\\\``, ``\\t``, ``\\n``, ``\\r``. csv (RFC 4180): a header line; null is an empty
 field, the empty string ``""``; text that a spreadsheet would take for a formula (``=``, ``+``,
 ``-``, ``@``) gets a leading apostrophe, unless formulas=true. In both, lists and structs are JSON,
-times are ISO 8601, binary is hexadecimal. jsonl: one object per line; numbers that JSON lacks (NaN,
-infinities) are null.
+times are ISO 8601, binary is hexadecimal. jsonl: one object per line; NaN and infinities are null.
 """
 
 from __future__ import annotations

@@ -263,8 +263,7 @@ class _Phrases:
 class _Adjectives:
     """The adjectives of phrases: each word once, and the number of each phrase's adjective.
 
-    `spellings` has them as they are written in text, `articles` the article before each with a
-    space.
+    `spellings` has them as written in text, `articles` the article before each with a space.
     """
 
     words: pa.StringArray

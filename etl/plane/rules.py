@@ -1,7 +1,6 @@
 """What an adjective–noun phrase entails (table 1 of the paper), and how an item is written.
 
-One item at a time; `etl.plane.blocks` has the same rules over columns, and the tests compare the
-two.
+One item at a time; `etl.plane.blocks` has the same rules over columns, and tests compare both.
 """
 
 from __future__ import annotations

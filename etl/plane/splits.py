@@ -94,8 +94,7 @@ class Sizes:
         folds: number of folds.
         reach: maximum distance of hypernyms in items of intensional adjectives.
         chains: whether one_it has all pairs of a noun and its hypernyms at distances 1 to 3, as
-            published, where chains that share hypernyms repeat rows; otherwise, only pairs that
-            begin with the noun.
+            published, where chains that share hypernyms repeat rows; else only pairs from the noun.
     """
 
     train_rows: int = 60_012

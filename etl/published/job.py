@@ -117,8 +117,7 @@ def import_published(settings: ImportSettings) -> None:
                 arrow.replace(settings.lake, name, edition_rows, {column: value}, job=job)
                 log.info("%s: %d rows of %s", name, edition_rows.num_rows, value)
         for source in reading.dropped_of or (None,):
-            # One job name per source, so that importing a second source keeps the drops of the
-            # first.
+            # One job name per source, so that importing another keeps the drops of the first.
             job_of_source = f"{job}/{source}" if source else job
             write_dropped(settings.lake, job_of_source, reading.drops(source))
     for dataset, reading in readings.items():

@@ -303,8 +303,7 @@ def canonical(formula: Formula) -> str:
 
     Each variable is replaced by the depth of its quantifier; then the parts of a conjunction or
     disjunction are sorted and repeated parts are dropped. Formulas with equal canonical forms are
-    equivalent, but not all equivalent formulas have equal forms (deciding equivalence takes a
-    prover).
+    equivalent, but not all equivalent formulas have equal forms (equivalence takes a prover).
     """
 
     def walk(part: Formula, depths: dict[str, int], depth: int) -> str:

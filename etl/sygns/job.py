@@ -2,8 +2,7 @@
 
 The sentence of a draw depends only on its number. An edition has the sentences of the first draws,
 up to the draw that makes enough of them different, whatever the partitioning. The job finds that
-draw (from only the sentences, which is cheap), and then composes the meanings of the selected
-draws.
+draw (from only the sentences, which is cheap), then composes the meanings of the selected draws.
 """
 
 from __future__ import annotations

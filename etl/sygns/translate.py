@@ -44,8 +44,7 @@ def fol_to_drs(formula: Formula) -> Box:
     boxes that introduces no further referent.
 
     Raises:
-        ValueError: the body of a universal is not an implication; no structure expresses it
-            directly.
+        ValueError: the body of a universal is no implication; no structure expresses it.
     """
     return _box(rename(formula))
 
@@ -188,8 +187,7 @@ def fol_to_vf(formula: Formula) -> Term:
     is between the noun and the verb.
 
     Raises:
-        ValueError: the formula is outside the fragment, such as one with three variables in an
-            atom.
+        ValueError: the formula is outside the fragment, such as an atom of three variables.
     """
     operator, x, restrictor, scope = _quantifier(rename(formula))
     if scope is None:

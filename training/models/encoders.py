@@ -130,8 +130,7 @@ class PairLearner(TokenLearner):
         self._configure(self.config, self.tokenizer)
         if settings.lora.bits:
             check_quantised(settings.lora.bits, settings.deepspeed)
-            # Saved with the adapters, so that the base model is quantised in the same way when
-            # loaded.
+            # Saved with the adapters, so that the base model is quantised alike when loaded.
             self.config.base_bits = settings.lora.bits
         self.limit = self._limit()
 

@@ -16,8 +16,7 @@ IGNORED = -100
 class Learner:
     """A model with its data; `name` is the model's name in predictions and model cards.
 
-    `pretrained` is the name or folder of the model that training starts from; None for training
-    from scratch.
+    `pretrained` is the name or folder of the initial model; None for training from scratch.
     """
 
     dataset: Dataset
@@ -27,8 +26,7 @@ class Learner:
     def model(self, seed: int, dtype: Any = None) -> Any:
         """Return the module to train; its new weights are drawn by `seed`.
 
-        `dtype` is the precision of pretrained weights (None: single). Under ZeRO 3 the module is
-        loaded in shards.
+        `dtype` is the precision of pretrained weights (None: single). ZeRO 3 loads it in shards.
         """
         raise NotImplementedError
 

@@ -203,8 +203,7 @@ class _DecoderLayer(nn.Module):  # type: ignore[misc]
     ) -> tuple[Tensor, _Cache]:
         """Return the layer's output, and the keys and values of all tokens so far.
 
-        Without `previous`, `x` is a whole text with causal attention; with it, `x` is the next
-        token.
+        Without `previous`, `x` is a whole text with causal attention; with it, the next token.
         """
         cache = self.attention.keys_values(x)
         if previous is not None:

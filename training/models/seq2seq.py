@@ -46,8 +46,7 @@ Model: TypeAlias = GRU | Transformer
 # (width of embeddings, of the state or of feed-forward blocks), by architecture and nominal number
 # of parameters. The paper states 10 M (section 4.1) and, without their shapes, 4 M and 27 M (table
 # 11). Its Transformer has "a model size of 512 and a hidden size of 256"; its GRU an embedding of
-# 256 and an unstated hidden size; 1024 gives 10 M. The widths of 27 M are ours; `tiny` is for
-# trials.
+# 256 and an unstated hidden size; 1024 gives 10 M. 27 M's widths are ours; `tiny` is for trials.
 SIZES: dict[str, dict[str, tuple[int, int]]] = {
     "gru": {"tiny": (32, 64), "4M": (256, 608), "10M": (256, 1024), "27M": (256, 1744)},
     "transformer": {"tiny": (32, 64), "4M": (256, 512), "10M": (512, 256), "27M": (768, 640)},

@@ -1,7 +1,6 @@
 """Texts as token ids, cached by content: the same texts, tokenizer and limit are encoded once.
 
-The cache never needs clearing: its files are named by a hash of everything that decides their
-content.
+The cache never needs clearing: its files are named by a hash of all that decides their content.
 """
 
 from __future__ import annotations

@@ -85,8 +85,7 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
     answers and scores of all runs.
 
     Raises:
-        UserError: a run has no predictions, or the runs have different numbers of classes or no
-            item in common.
+        UserError: a run has no predictions, or runs differ in their classes or share no item.
     """
     tables = []
     for run in runs:

@@ -2,8 +2,7 @@
 
 The cache never needs clearing: a key is a hash of everything that an answer depends on (the model's
 files, the precision, the prompt with its version, the text and the words). Each process writes its
-own files and renames them into place: a kill loses the answers since the last file but never leaves
-half a file.
+own files and renames them into place: a kill loses the answers since the last file, never more.
 """
 
 from __future__ import annotations

@@ -30,8 +30,7 @@ class Items:
     """The items to ask about, one per row.
 
     `rows` has item_id, gold, fold, edition, version, group (of rows that serve as each other's
-    examples), the task's `FIELDS`, and the group columns: class and inference_type, test or
-    agreement.
+    examples), the task's `FIELDS`, and group columns: class and inference_type, test or agreement.
     """
 
     task: Task

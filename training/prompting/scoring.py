@@ -105,8 +105,8 @@ class LanguageModel(ABC):
         """Load the weights onto this process's GPU or the CPU; with `split` onto all GPUs.
 
         Raises:
-            UserError: the weights do not load or have no language-model head, or the GPU does not
-                support bf16.
+            UserError: the weights do not load or have no language-model head, or the GPU lacks
+                bf16.
         """
         import torch
 

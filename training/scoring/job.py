@@ -87,8 +87,7 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     """Return the cells that can be scored, and why others cannot, by (model, task).
 
     Raises:
-        UserError: models, labels, tasks or settings do not exist or do not fit, or no cell can be
-            scored.
+        UserError: models, labels, tasks or settings do not exist or do not fit, or no cell is left.
     """
     launch.environment()
     check_folder("out", Path(settings.out))

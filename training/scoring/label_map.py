@@ -56,8 +56,7 @@ def canonical(names: Sequence[str]) -> tuple[str, ...]:
     Case is ignored, and ``_``, ``-`` and spaces are equivalent.
 
     Raises:
-        Undefined: a name is not one of our labels or occurs twice, or the labels are not those of a
-            task.
+        Undefined: a name is not one of our labels or occurs twice, or they are not those of a task.
     """
     known = {_plain(label): label for label in _table()["holds"]}
     unknown = [name for name in names if _plain(name) not in known]

@@ -44,8 +44,7 @@ def matrix(predictions: pa.Table) -> pa.Table:
     interval (Wilson, 95 %), macro_f1 and majority: the accuracy of always giving the most frequent
     gold label of these rows. If the task has more than two labels, a second row scores the same
     answers as *holds* against *does not hold* (answers = "two-way"), so that models with only two
-    answers can be compared with the others. Macro-F1 and majority are null for generated texts,
-    which have no classes.
+    answers can be compared with the others. Macro-F1 and majority are null for generated texts.
 
     Raises:
         ValueError: there are no rows.
@@ -151,8 +150,7 @@ def _percent(share: float | None) -> str | None:
 def accuracy_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
     """Score each group of items in the task's labels (ASP's tests and variants).
 
-    Columns group, rows, accuracy, low, high (Wilson, 95 %), majority. Items without a group are
-    ignored.
+    Columns group, rows, accuracy, low, high (Wilson, 95 %), majority. Ungrouped items are ignored.
 
     Raises:
         ValueError: no item has a group.
@@ -171,7 +169,7 @@ def answers_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Tab
 
     `groups` has an item's group (class of adjective, test). The columns are group, gold, answer
     (the model's own label; *neutral* is separate), rows, and share of the rows of that group and
-    gold. Items without a group are ignored.
+    gold. Ungrouped items are ignored.
 
     Raises:
         ValueError: no item has a group.
@@ -198,7 +196,7 @@ def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
     thus always wrong (the paper's "third label"); in `f1_two_way` it counts as no, as in ASP.
 
     Columns group, rows, f1, f1_two_way, accuracy (two-way) and third: the share of answers that are
-    neutral. Items without a group are ignored.
+    neutral. Ungrouped items are ignored.
 
     Raises:
         ValueError: no item has a group.

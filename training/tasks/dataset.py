@@ -148,7 +148,7 @@ class Dataset:
     evaluation (by default the same), and `outcome_of` is the outcome of each class: ADEPT's five
     labels may be collapsed to three, and ASP is trained on three and tested on two. `max_length` is
     the paper's token limit, if it has one; `splitting` says how target texts are split into tokens;
-    `instruction` is the prompt for a language model, with the fields ``{first}``, ``{second}`` and
+    `instruction` is the prompt for a language model, with fields ``{first}``, ``{second}``,
     ``{labels}``.
     """
 
@@ -203,8 +203,7 @@ class Task:
         Settings: the dataclass of ``task.*``; `settings` is an instance of it.
         dataset_spec: the dataset's declaration; None for tasks of any table.
         groups: the groupings for accuracy by group; by default the declared ones.
-        form_setting: the setting for the form of items, if there is one. Scoring chooses it by the
-            model.
+        form_setting: the setting for the form of items, if there is one. Scoring sets it by model.
     """
 
     Settings: ClassVar[type]

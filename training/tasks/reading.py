@@ -89,8 +89,8 @@ def lookup(
 ) -> pa.Table:
     """Read `columns` of the source's rows with `key` in `ids`: one for each of `ids`, in order.
 
-    The table is streamed, so that memory holds only the matching rows. For repeated keys, the first
-    row counts.
+    The table is streamed, so that memory holds only the matching rows. Of repeated keys, the first
+    counts.
 
     Raises:
         UserError: the table lacks a key; `wanted_by` says where the key comes from.
@@ -126,7 +126,7 @@ def split_parts(
     """Return a split's item ids by part, sorted by id, so that file order has no effect.
 
     `fold` has the column that numbers the folds of a scheme, and the requested fold. Repeated ids
-    stay repeated.
+    are kept.
 
     Raises:
         UserError: the edition, scheme or fold does not exist; the message lists the existing ones.

@@ -84,7 +84,11 @@ def test_some_of_a_file(tmp_path):
         ("source: this test\n", "", "expected the keys id, version"),
         ("{answer} a", "{answer} {answer} a", "plain: {answer} 2 times; expected it once"),
         ("A {premise} is {answer} a", "{answer} is {premise} a", "plain: {answer} begins it"),
-        ("is {answer} a {conclusion}", "is {answer} a {noun}", "{premise} and {conclusion}, and"),
+        (
+            "is {answer} a {conclusion}",
+            "is {answer} a {noun}",
+            "exactly the fields {premise} and {conclusion}",
+        ),
         ("[so, thus]", "[]", "so/not: expected one or more words for each label"),
         ("[so, thus]", "[not]", "so/not: 'not' twice"),
         ("not entailed: not", "no: not", "so/not: expected words for not entailed and entailed"),

@@ -290,7 +290,9 @@ def test_items_that_the_table_does_not_have(tmp_path):
     tables.plane(lake)
     gone = {"scheme": "published", "fold": "9", "part": "train", "item_id": "x"}
     tables.write(lake, "plane_splits", [{**gone, "edition": "published"}])
-    with pytest.raises(UserError, match="1 of 1 train rows of plane_splits, as x, are not in the"):
+    with pytest.raises(
+        UserError, match="1 of 1 train rows of plane_splits, such as x, are not in the"
+    ):
         task({"name": "plane", "fold": 9}).load(lake)
 
 
