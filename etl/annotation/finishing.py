@@ -368,7 +368,7 @@ def report_text(figures: Mapping[str, Any]) -> str:
     lines += _agreement_lines(figures["agreement"])
     lines.append("readings of the rules:")
     lines += [
-        f" 10 % of {'gold items' if row['gold_of'] == 'gold' else 'all annotations'}, dropping "
+        f"  10 % of {'gold items' if row['gold_of'] == 'gold' else 'all annotations'}, dropping "
         f"{row['drop']}, {row['answers']} answers per item: {row['annotators excluded']} "
         f"annotators excluded, {row['items kept']} items kept, {row['labels that differ']} labels "
         f"differ{' (chosen)' * row['chosen']}"
