@@ -55,7 +55,7 @@ def features(premise: str, hypothesis: str) -> dict[str, float]:
         first, second = (
             values[f"{unit} {'in' if unit == 'marks' else 'of'} {side}"] for side in _SIDES
         )
-        values[f"{unit}, hypothesis minus premise"] = second - first
+        values[f"{unit}, hypothesis less premise"] = second - first
     values["negation in one of them"] = (
         values["negation in premise"] != values["negation in hypothesis"]
     )

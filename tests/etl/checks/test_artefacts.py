@@ -29,7 +29,7 @@ def test_no_rule_beats_chance_without_artefacts():
 def test_features_of_a_pair():
     values = features("The bag is not old.", "The bag is new.")
     assert (values["negation in premise"], values["negation in hypothesis"]) == (True, False)
-    assert values["words, hypothesis minus premise"] == -1
+    assert values["words, hypothesis less premise"] == -1
     assert values["share of hypothesis in premise"] == pytest.approx(4 / 5)
 
 
