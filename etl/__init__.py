@@ -1,1 +1,1 @@
-"""Jobs that turn dumps into Delta tables of adjective–noun pairs, and those into datasets."""
+"""Jobs that turn dumps into Delta tables of adjective–noun pairs, and the pairs into datasets."""

@@ -13,7 +13,7 @@ from etl.adept.settings import Settings
 
 
 def next_step(settings: Settings) -> str:
-    """The command that has annotators label what was built."""
+    """Return the command that exports the new items for annotation."""
     command = "adnominal annotate export batch=pilot.csv round=pilot"
     return f"{command} edition={settings.name} lake={settings.lake}"
 

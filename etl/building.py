@@ -1,8 +1,8 @@
-"""The frame of the jobs that build a dataset: pairs to read, tables to replace, drops to count.
+"""The common part of the jobs that build a dataset: read pairs, replace tables, count drops.
 
 A build reads the lake, applies the dataset's rules and replaces its own edition in the dataset's
-tables; it touches no other edition. Whatever it leaves out has a reason, and the table dropped has
-the number of rows and a sample for each.
+tables; it touches no other edition. Every row it drops has a reason, and the table dropped has a
+count and a sample for each reason.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EDITION = re.compile(r"\w[\w.-]*")
 
 
 class BuildSettings(Protocol):
-    """The settings that all builds have."""
+    """The settings shared by all builds."""
 
     @property
     def name(self) -> str:
@@ -51,13 +51,13 @@ class BuildSettings(Protocol):
 
 @dataclass(frozen=True)
 class Build:
-    """One run of a build: where it reads and writes, and what its commits say of it.
+    """One run of a build: the lake, the settings, and the metadata of its commits.
 
     Attributes:
         job: name of the job, as ``build_plane``.
         lake: the tables.
-        settings: of the job.
-        started: when, by the monotonic clock.
+        settings: settings of the job.
+        started: start time by the monotonic clock.
     """
 
     job: str
@@ -67,11 +67,11 @@ class Build:
 
     @property
     def seconds(self) -> float:
-        """The time since the start."""
+        """The number of seconds since the start."""
         return time.monotonic() - self.started
 
     def report(self, text: str, *values: object) -> None:
-        """Log a step that is done, with the time since the start."""
+        """Log a finished step with the time since the start."""
         log.info(f"{text} after %.1f s", *values, self.seconds)
 
     def replace(
@@ -85,7 +85,7 @@ class Build:
         """Replace the edition, by default that of the settings, in the table `name`.
 
         Raises:
-            LakeFailed: no rows, without `allow_empty`.
+            LakeFailed: there are no rows and `allow_empty` is false.
         """
         metadata = {"settings": settings_hash(self.settings), "seed": str(self.settings.seed)}
         partition = {"edition": edition or self.settings.name}
@@ -96,15 +96,15 @@ class Build:
         return commit
 
     def write_dropped(self, drops: Iterable[Dropped]) -> None:
-        """Replace what the build of the edition noted in the table dropped, and log it."""
+        """Replace the edition's rows in the table dropped, and log them."""
         write_dropped(self.settings.lake, f"{self.job}/{self.settings.name}", drops)
 
 
 def begin_build(job: str, settings: BuildSettings, rows: int = 0) -> Build:
-    """Start the engine of a build, for about `rows` rows of input, and the build's clock.
+    """Start the engine of a build, for about `rows` rows of input, and its clock.
 
     Raises:
-        UserError: an edition whose name is the releases', or does not fit file names.
+        UserError: the edition has the name of a release or a name that does not fit file names.
     """
     _check_edition(settings.name)
     assert isinstance(settings, EngineSettings)
@@ -115,22 +115,22 @@ def begin_build(job: str, settings: BuildSettings, rows: int = 0) -> Build:
 def _check_edition(name: str) -> None:
     if name in RELEASED:
         raise UserError(
-            f"edition={name}: is the authors' release, which etl/import_published.py imports; give "
+            f"edition={name} is the authors' release, which etl/import_published.py imports; give "
             "another name"
         )
     if not _EDITION.fullmatch(name):
         raise UserError(
-            f"edition={name}: expected letters, digits, '.', '-' and '_', as exports name files "
-            "by it"
+            f"edition={name}: expected letters, digits, '.', '-' and '_', because exports use it "
+            "in file names"
         )
 
 
 def drops_by_reason(
     frame: DataFrame, name: str, sample: Column, count: Column | None = None
 ) -> DataFrame:
-    """The rows of a frame that have a reason, as drops from the table `name`.
+    """Return the rows of a frame that have a reason, as drops from the table `name`.
 
-    Columns table, reason, count and sample. `count` says for how many rows each one stands.
+    The columns are table, reason, count and sample. `count` is the number of rows each stands for.
     """
     return frame.where(F.col("reason").isNotNull()).select(
         F.lit(name).alias("table"),
@@ -141,7 +141,7 @@ def drops_by_reason(
 
 
 def collect_drops(drops: Sequence[DataFrame]) -> list[Dropped]:
-    """The sums of frames of drops by table and reason, the largest first; the least sample."""
+    """Sum drops by table and reason, largest first, each with its smallest sample."""
     if not drops:
         return []
     rows = (
@@ -157,10 +157,10 @@ def collect_drops(drops: Sequence[DataFrame]) -> list[Dropped]:
 
 
 def pairs_of(lake: Lake, corpora: Sequence[str], key: str) -> DataFrame:
-    """The rows of amod_pairs of some corpora, or of all where none is named.
+    """Return the rows of amod_pairs of some corpora, or of all if none is named.
 
     Raises:
-        UserError: a corpus that the table does not have; `key` is the setting that names it.
+        UserError: the table lacks a corpus; `key` is the setting that names it.
     """
     pairs = lake.read("amod_pairs")
     if not corpora:

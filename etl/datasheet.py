@@ -28,7 +28,7 @@ class Settings:
 def write(settings: Settings) -> None:
     """Write the datasheet of one edition of a table, with the source of every figure.
 
-    The parts that people have to write (motivation, consent, licence, maintenance) stay open.
+    The parts that people have to write (motivation, consent, licence, maintenance) stay blank.
     """
     text = datasheet(settings.lake, settings.table, settings.edition, Path(settings.template))
     if settings.out is None:

@@ -1,9 +1,9 @@
-"""The form of a dataset's declaration: what the rest of Adnominal must know of the dataset.
+"""The form of a dataset's declaration: what the rest of Adnominal must know about it.
 
 Each dataset declares itself once, as `DATASET` in ``etl/NAME/declaration.py``, and `etl.registry`
 lists the declarations. Training, prompting, scoring, prediction, model cards, datasheets, exports,
-audits and the report read them, so that none of these names a dataset. How the rows are made is the
-matter of the dataset's build, how they are learnt that of its task.
+audits and the report read them, so that none of these names a dataset. The dataset's build defines
+how its rows are made, and its training task how they are learnt.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 from etl.lake.columns import Table
 
 RELEASED = ("published", "published_tuning", "published_wider")
-"""The editions of the authors' releases, which etl/import_published.py alone writes."""
+"""The editions of the authors' releases, which only etl/import_published.py writes."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Facts:
     """The columns of a table that its datasheet summarises.
 
     Attributes:
-        counted: columns with few values; the rows of each value are counted.
-        distinct: columns whose different values are counted.
+        counted: columns with few values; rows are counted for each value.
+        distinct: columns whose distinct values are counted.
         texts: columns of sentences, whose words are counted.
     """
 
@@ -36,11 +36,11 @@ class Facts:
 
 @dataclass(frozen=True)
 class Whole:
-    """The configuration of an export that has all items of a table, whatever their split.
+    """An export configuration with all items of a table, whatever their split.
 
     Attributes:
-        name: of the configuration.
-        meaning: what it holds, for the card.
+        name: name of the configuration.
+        meaning: its content, for the card.
         first: whether it comes before the configurations of the splits, as the default.
     """
 
@@ -51,19 +51,19 @@ class Whole:
 
 @dataclass(frozen=True)
 class ItemTable:
-    """A table of items, and the purposes of its columns.
+    """A table of items and the roles of its columns.
 
     Attributes:
-        name: of the table.
-        title: of its items where people read it, as ``ASP degrees``.
-        item: the column of ids.
+        name: name of the table.
+        title: title of its items for readers, such as ``ASP degrees``.
+        item: the column of item ids.
         pair: the columns of the two texts that a model of pairs reads.
         single: the column of the text that a model of single sentences reads.
-        without_context: the columns of noun and adjective, for models that read these alone.
-        words: by role (adjective, noun, hypernym, class, test, …) the column that has it; the roles
-            are the names by which `analysis.slices` parts the items.
-        facts: for the datasheet.
-        whole: the configuration of all items in exports, if there is one.
+        without_context: the columns of noun and adjective, for models that read only these.
+        words: the column of each role (adjective, noun, hypernym, class, test, …);
+            `analysis.slices` groups the items by these roles.
+        facts: the columns that the datasheet summarises.
+        whole: the export configuration of all items, if there is one.
     """
 
     name: str
@@ -82,9 +82,9 @@ class Labels:
     """The labels of items, in the order of their numbers and of a model's scores.
 
     Attributes:
-        names: of the labels.
-        column: the column that has them.
-        numbered: whether the column has their numbers from 0, not their names.
+        names: names of the labels.
+        column: the column of labels.
+        numbered: whether the column has label numbers from 0 instead of names.
         unanswerable: labels of items that are neither trained on nor scored.
     """
 
@@ -95,7 +95,7 @@ class Labels:
 
     @property
     def values(self) -> tuple[int, ...] | tuple[str, ...]:
-        """What the column holds for each of `names`."""
+        """The value of the column for each of `names`."""
         return tuple(range(len(self.names))) if self.numbered else self.names
 
 
@@ -104,11 +104,11 @@ class Scheme:
     """A way to split the items into parts.
 
     Attributes:
-        name: of the scheme.
-        meaning: what it holds apart, for cards.
+        name: name of the scheme.
+        meaning: what it keeps apart, for cards.
         table: the table of items that it splits; by default the dataset's first.
-        disjoint: the role of the words of which test items have none of training; None where parts
-            share their words, and where the scheme is the published one.
+        disjoint: the role whose words in test items do not occur in training; None if parts share
+            their words or the scheme is the published one.
     """
 
     name: str
@@ -119,15 +119,15 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Splits:
-    """Where the parts of the items are written.
+    """Where the split of the items is stored.
 
     Either `table` names a table with the columns scheme, `fold`, part and the items' id; or the
-    items' own table has a column ``split_SCHEME`` for each scheme, with the names of parts in it.
+    items' own table has a column ``split_SCHEME`` with the part of each item for each scheme.
 
     Attributes:
-        schemes: in the order of exports and reports; the first is the published one.
+        schemes: the schemes in the order of exports and reports; the first is the published one.
         table: the table of splits; None for columns of the items' table.
-        fold: the column that tells the folds of a scheme apart.
+        fold: the column that identifies the fold of a scheme.
         setting: the name of the scheme among the task's settings.
     """
 
@@ -143,12 +143,12 @@ class Splits:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of splits in the items' table; none where there is a table of splits."""
+        """The split columns in the items' table; none if there is a table of splits."""
         return () if self.table else tuple(f"split_{name}" for name in self.names)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns of the table of splits that say which part an item is in."""
+        """The columns of the table of splits that determine an item's part."""
         return ("scheme", *([self.fold] if self.fold else []), "part")
 
     @property
@@ -162,11 +162,11 @@ class Prompts:
     """How language models are prompted with the items (``training/prompt.py``).
 
     Attributes:
-        file: the prompts, a name in ``conf/prompts``.
-        zero_shot: the file without examples, where that is another.
-        shots: the numbers of examples that a prompt may have.
-        group: the column that results are told by, and that a limit of items applies to.
-        number: the column that tells apart the items that are each other's examples.
+        file: the file of prompts in ``conf/prompts``.
+        zero_shot: the file for prompts without examples, if it differs.
+        shots: the possible numbers of examples in a prompt.
+        group: the column by which results are reported and item limits apply.
+        number: the column that identifies an item among those that serve as each other's examples.
     """
 
     file: str
@@ -182,16 +182,14 @@ class Question:
 
     Attributes:
         text: the question as a Jinja template over the columns.
-        choices: the answer that stands for each label; or a Jinja expression that gives the answers
-            in the order of the labels.
-        columns: those that the task's file has beside the label.
-        name: what distinguishes it from the dataset's other questions.
-        by: the column whose values are asked apart, each as a task, in the order of `values`.
-        values: of `by`.
-        where: the value that each of these columns has in the rows that are asked, in tables that
-            have the column.
-        whole: whether all items are asked, not the test parts of the splits.
-        prepare: what makes the rows that are written of those of the table.
+        choices: the answer for each label, or a Jinja expression for the answers in label order.
+        columns: the columns of the task's file besides the label.
+        name: suffix that tells it from the dataset's other questions.
+        by: the column whose values become separate tasks, in the order of `values`.
+        values: values of `by`.
+        where: the values that select the rows, by column, in tables that have the column.
+        whole: whether all items are asked instead of the test parts of the splits.
+        prepare: the function that turns rows of the table into rows of the task's file.
     """
 
     text: str
@@ -207,12 +205,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Licence:
-    """The licence of an edition, and what the edition is made of.
+    """The licence of an edition and the sources of its rows.
 
     Attributes:
         name: its identifier on the Hugging Face hub.
-        url: its text, where there is one.
-        terms: what binds whoever passes the data on.
+        url: address of its text, if there is one.
+        terms: obligations of those who redistribute the data.
         made_of: the sources of the rows.
     """
 
@@ -227,8 +225,8 @@ class Release:
     """The authors' release of a dataset, which `read` of ``etl/published/NAME.py`` reads.
 
     Attributes:
-        meaning: what the setting of ``etl/import_published.py`` with the dataset's name names.
-        example: of the setting.
+        meaning: meaning of the dataset's setting in ``etl/import_published.py``.
+        example: example of the setting.
     """
 
     meaning: str
@@ -240,13 +238,13 @@ class Training:
     """What training and scoring need beyond the items.
 
     Attributes:
-        limits: what a model that was trained on the dataset should not be used for (model cards).
+        limits: what a model trained on the dataset should not be used for (model cards).
         groups: the columns that scores are broken down by.
-        instruction: the prompt of a language model that is fine-tuned, with ``{first}``,
-            ``{second}`` and ``{labels}`` in it.
+        instruction: the prompt of a fine-tuned language model, with the fields ``{first}``,
+            ``{second}`` and ``{labels}``.
         single_instruction: the same for items of one text.
-        max_length: the paper's limit of tokens, if it names one.
-        measure: the measure of the paper's tables of groups.
+        max_length: the paper's token limit, if it has one.
+        measure: the measure in the paper's tables by group.
     """
 
     limits: str
@@ -259,14 +257,14 @@ class Training:
 
 @dataclass(frozen=True)
 class Report:
-    """What the pages of the report that compare datasets need.
+    """Settings of the report pages that compare datasets.
 
     Attributes:
-        paper_settings: the settings of the runs that are preferred, those of the paper.
+        paper_settings: the paper's settings; runs with them are preferred.
         run_settings: the settings in which the runs of one experiment may differ.
         strata: the columns that two items must share to be compared.
-        audited: by name, the column of each part of the input that audits train a classifier on;
-            the words of the last one are listed.
+        audited: by name, the columns of the input parts on which audits train a classifier; the
+            words of the last one are listed.
     """
 
     paper_settings: Mapping[str, str] = field(default_factory=dict)
@@ -280,27 +278,26 @@ class Dataset:
     """A dataset.
 
     Attributes:
-        name: in settings, commands and folders.
-        title: in texts.
-        heading: the title with its meaning.
+        name: name in settings, commands and folders.
+        title: title in text.
+        heading: title with an explanation.
         summary: what the items are, in one or two sentences.
-        tables: the labelled items; the first is the table that every edition has.
-        splits: into parts for training and testing.
-        training: for training and scoring.
+        tables: tables of labelled items; every edition has the first one.
+        splits: the split into parts for training and testing.
+        training: what training and scoring need.
         published: the licence of the editions whose names begin with ``published``.
         built: the licence of the editions that the dataset's build makes.
-        labels: of the items; None where the answers are texts.
-        trained_labels: the labels of the training rows, where those are others.
-        unlabelled: further tables of items, which have no labels yet.
-        schemas: all of the dataset's tables: those of items and splits, and its others.
-        prompts: for language models, where the labels can be asked for.
-        questions: for lm-evaluation-harness.
-        report: for pages across datasets; None where the dataset is not on them.
+        labels: labels of the items; None if the answers are text.
+        trained_labels: labels of the training rows, if they differ.
+        unlabelled: further tables of items without labels yet.
+        schemas: all of the dataset's tables: items, splits and others.
+        prompts: prompts for language models, if they can be asked for the labels.
+        questions: tasks for lm-evaluation-harness.
+        report: settings of pages across datasets; None if the dataset is not on them.
         hub_task: the category of the task on the Hugging Face hub.
-        release: by the authors, where it can be imported.
-        layout: the format in which the release is written, if an export writes it too.
-        citation: how to cite the dataset; the file of the paper in ``conf/published`` has it for
-            datasets of a paper.
+        release: the authors' release, if it can be imported.
+        layout: format of the release, if an export writes it too.
+        citation: how to cite the dataset; for datasets of a paper, ``conf/published`` has it.
     """
 
     name: str
@@ -326,9 +323,9 @@ class Dataset:
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """The names of the labels; none where the answers are texts."""
+        """The names of the labels; none if the answers are text."""
         return () if self.labels is None else self.labels.names
 
     def table_of(self, scheme: Scheme) -> ItemTable:
-        """The table of the items that a scheme splits."""
+        """Return the table of the items that a scheme splits."""
         return next((table for table in self.tables if table.name == scheme.table), self.tables[0])

@@ -1,4 +1,4 @@
-"""Rows that a job drops: by reason, how many and one of them, for the table dropped."""
+"""Rows that a job drops: a count and a sample for each reason, for the table dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Dropped:
-    """Rows that a table does not have for one reason, with one of them as a sample."""
+    """Rows that a table lacks for one reason, with one of them as a sample."""
 
     table: str
     reason: str
@@ -31,6 +31,6 @@ def write_dropped(lake: str, job: str, drops: Iterable[Dropped]) -> None:
     """
     rows = [{"job": job, **asdict(drop)} for drop in drops]
     for row in rows:
-        log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
+        log.info("dropped from %(table)s: %(count)d, %(reason)s, for example %(sample)s", row)
     data = pa.Table.from_pylist(rows, table("dropped").schema)
     arrow.replace(lake, "dropped", data, {"job": job}, job=job.split("/")[0], allow_empty=True)

@@ -13,7 +13,7 @@ from etl.amod.settings import Settings
 
 
 def next_step(settings: Settings) -> str:
-    """The command that shows what was written; a list's counts are nothing to explore."""
+    """Return the command that shows what was written; counts of a list cannot be explored."""
     if settings.pairs is not None:
         return "adnominal lake show listed_counts lake={lake}"
     return "adnominal explore lake={lake}"

@@ -1,4 +1,4 @@
-"""Suppression of optional imports of libraries that are not used here."""
+"""Suppress optional imports of libraries that are not used here."""
 
 from __future__ import annotations
 

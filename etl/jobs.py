@@ -8,9 +8,9 @@ A pipeline is described in one file, and its steps share the start of the engine
       - import_knowledge: {conceptnet: [conceptnet-assertions-5.7.0.csv]}
       - build_plane: {preset: clean}
 
-The settings are those of the jobs' command lines, and a job behaves as it does there when it is run
-again: extraction continues where it stopped, an import or a build replaces what it wrote before.
-Therefore a pipeline that was killed is run again by the same command.
+The settings are those of the jobs' command lines, and so is the behaviour of a repeated run:
+extraction continues where it stopped, and an import or a build replaces what it wrote before. A
+killed pipeline can therefore be run again with the same command.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Job:
-    """A job: the class of its settings, and the function that runs it."""
+    """A job: the class of its settings and the function that runs it."""
 
     settings: type
     run: Callable[[Any], None]
 
 
 def _build_of(dataset: str) -> Job:
-    """The build of a dataset: `Settings` of its ``settings`` and `build` of its ``job``."""
+    """Return the build of a dataset: `Settings` of its ``settings`` and `build` of its ``job``."""
     settings = import_module(f"etl.{dataset}.settings").Settings
     return Job(settings, import_module(f"etl.{dataset}.job").build)
 
@@ -63,7 +63,7 @@ JOBS: Mapping[str, Job] = {
 @dataclass(frozen=True)
 class Settings(EngineSettings):
     steps: list[dict[str, Any]] = setting(
-        help="jobs in their order, each with its settings; in a YAML file: - build_asp: {seed: 1}",
+        help="jobs in order, each with its settings; in a YAML file: - build_asp: {seed: 1}",
         example="conf/demo/pipeline.yaml (a file with a list of steps: in it)",
     )
     first: int = setting(
@@ -73,13 +73,13 @@ class Settings(EngineSettings):
     )
     lake: str = setting(
         "lake",
-        help="folder or URI of the lake, of each step that names no other",
+        help="folder or URI of the lake, for each step that names no other",
         example="lake=/data/lake",
     )
 
     def __post_init__(self) -> None:
         if not self.steps:
-            raise UserError("steps: the list is empty; expected a line as - build_asp: {seed: 1}")
+            raise UserError("steps: the list is empty; expected a line like - build_asp: {seed: 1}")
         if not 1 <= self.first <= len(self.steps):
             raise UserError(f"first={self.first}: expected 1 to {len(self.steps)}, a step's number")
 
@@ -95,11 +95,11 @@ class Step:
 
 
 def planned_steps(settings: Settings) -> list[Step]:
-    """The steps to run, each with its resolved settings.
+    """Return the steps to run, each with its resolved settings.
 
     Raises:
-        UserError: a step that is not a job, or settings that the job rejects; the message names
-            the step. Steps before `first` are checked too.
+        UserError: a step is not a job or the job rejects its settings; the message names the step.
+            Steps before `first` are checked too.
     """
     steps = []
     for number, step_text in enumerate(settings.steps, 1):
@@ -130,12 +130,12 @@ def planned_steps(settings: Settings) -> list[Step]:
 
 
 def _check_session(step: EngineSettings, pipeline: EngineSettings) -> None:
-    """Raise `UserError` where a step asks for another session than that of the pipeline."""
+    """Raise `UserError` if a step asks for another session than that of the pipeline."""
     defaults = EngineSettings()
     for name in ("engine", "memory"):
         value, shared = getattr(step, name), getattr(pipeline, name)
         if name == "engine" and value not in (shared, defaults.engine):
-            # What the pipeline would take by itself is no other session.
+            # The engine that the pipeline would choose by itself counts as the same session.
             shared = choose(shared)
         if value not in (shared, getattr(defaults, name)):
             got = f"got {name}={value}, and {name}={shared or 'none'} for the pipeline"
@@ -143,7 +143,7 @@ def _check_session(step: EngineSettings, pipeline: EngineSettings) -> None:
 
 
 def run_steps(settings: Settings) -> None:
-    """Several jobs, one after another in one session: extraction, imports, builds.
+    """Run several jobs in one session: extraction, imports, builds.
 
     steps= lists them with their settings, in a YAML file; the jobs are extract_amod,
     import_knowledge, import_published, import_pairs, build_adept, build_plane, build_asp and

@@ -9,5 +9,5 @@ UNKNOWN = (
 )
 
 PAIRS = "Counts of adjective-noun pairs of Wikipedia or a web corpus (no running text)."
-WORDNET = "WordNet 3.0, Princeton University (WordNet licence: the notice goes with copies)."
+WORDNET = "WordNet 3.0, Princeton University (WordNet licence: copies must include the notice)."
 CONCEPTNET = "ConceptNet (CC BY-SA 4.0, https://conceptnet.io): predicates and their surface text."

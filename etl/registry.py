@@ -33,7 +33,7 @@ def dataset(name: str) -> Dataset:
     """The declaration of a dataset.
 
     Raises:
-        UserError: no such dataset; the message lists the datasets.
+        UserError: the dataset does not exist; the message lists the datasets.
     """
     if name not in DATASETS:
         raise UserError(f"dataset={name}: expected one of {', '.join(DATASETS)}")
@@ -41,8 +41,8 @@ def dataset(name: str) -> Dataset:
 
 
 def of_task(task: str) -> Dataset | None:
-    """The dataset that a task of the table predictions belongs to; None for others, as `pairs_nli`.
+    """Return the dataset of a task in the table predictions; None for others such as `pairs_nli`.
 
-    Tasks are named after their dataset, with what is predicted of it: ``adept_5``, ``sygns_fol``.
+    A task is named after its dataset and what is predicted: ``adept_5``, ``sygns_fol``.
     """
     return DATASETS.get(task.split("_")[0])

@@ -1,1 +1,1 @@
-"""Training: encoders and sequence-to-sequence models on the lake's tables, by DeepSpeed."""
+"""Training: encoders and sequence-to-sequence models on the lake's tables, with DeepSpeed."""

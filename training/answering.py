@@ -1,6 +1,6 @@
-"""Trained classifiers: their answers to rows with labels and without.
+"""Trained classifiers: their predictions for rows with or without labels.
 
-A model is whole in every process, which then answers rows of its own; or it is sharded (ZeRO 3)
+Either every process has the whole model and answers its own rows, or the model is sharded (ZeRO 3)
 over all processes, which then answer the same rows together.
 """
 
@@ -32,8 +32,8 @@ _PART = "rows"
 class Classifier:
     """A model that classifies texts, in evaluation mode, on this process's device.
 
-    `learner` makes batches of texts for it; `sharded` tells whether processes hold parts of the
-    weights, and have to be asked together.
+    `learner` makes batches of texts for it; `sharded` says whether processes hold parts of the
+    weights and must be called together.
     """
 
     source: ModelSource
@@ -43,15 +43,15 @@ class Classifier:
 
     @property
     def limit(self) -> int:
-        """How many tokens texts are cut to."""
+        """The maximum number of tokens of a text."""
         return self.learner.limit
 
     def encode(
         self, examples: Examples, limit: int | None = None, cache: Path | None = None
     ) -> PairLearner:
-        """Examples as tokens, cut to `limit` or to the model's own; `cache` is a folder of tokens.
+        """Tokenise examples, cut to `limit` or the model's limit; `cache` is a folder of tokens.
 
-        The labels of the task are left out: the model may have other labels.
+        The task's labels are dropped, because the model may have other labels.
         """
         learner = copy.copy(self.learner)
         rows = dataclasses.replace(examples, labels=None, gold=None, targets=None)
@@ -69,10 +69,10 @@ class Classifier:
         *,
         shared: bool = True,
     ) -> Evaluation:
-        """Class ids and the probability of each class (rows, classes), in the order of the rows.
+        """Return class ids and class probabilities (rows, classes), in the order of the rows.
 
-        With `shared` processes share the rows out, and each gets all answers; else each asks about
-        rows of its own, which a sharded model cannot.
+        With `shared`, processes divide the rows among themselves and each gets all answers;
+        otherwise each has its own rows, which is not possible with a sharded model.
         """
         shared = shared or self.sharded
         if not len(encoded.lengths(_PART)):
@@ -88,15 +88,15 @@ def classifier(
     precision: str = "auto",
     deepspeed: str = "zero0",
 ) -> Classifier:
-    """The model with its weights; call `training.launch.start` before it where there are GPUs.
+    """Load the model with its weights; with GPUs, call `training.launch.start` first.
 
-    Texts are cut to `max_length` tokens, else to what it was trained on, else to what it takes.
-    `precision` is fp32, bf16, fp16, or auto: as the weights were written. `deepspeed` names a
-    configuration of ZeRO 3 to share the weights out, or another one, which holds them whole.
+    Texts are cut to `max_length` tokens, else to the length of its training, else to its maximum.
+    `precision` is fp32, bf16, fp16, or auto (as in the weights file). `deepspeed` names a ZeRO 3
+    configuration, which shards the weights, or another one, which keeps them whole.
 
     Raises:
-        UserError: a model that generates texts, or without a trained classification head; weights
-            that do not load; a `max_length` that it does not take; fp16 without a GPU.
+        UserError: the model generates text or has no trained classification head, its weights do
+            not load, it does not support `max_length`, or fp16 is requested without a GPU.
     """
     import torch
 
@@ -130,10 +130,10 @@ def classifier(
 
 
 def learner_of(source: ModelSource, max_length: int | None) -> PairLearner:
-    """The learner that makes batches for a model, in the form that it was trained on.
+    """Return the learner that makes batches for a model, in the form that it was trained on.
 
     Raises:
-        UserError: a `max_length` that the model does not take.
+        UserError: the model does not support `max_length`.
     """
     trained = source.trained
     dataset = Dataset("", "", "", "", source.labels, {}, ())
@@ -147,6 +147,6 @@ def learner_of(source: ModelSource, max_length: int | None) -> PairLearner:
 
 
 def texts(first: pa.StringArray, second: pa.StringArray | None = None) -> Examples:
-    """Texts as examples without labels."""
+    """Return texts as examples without labels."""
     origin = np.zeros(len(first), dtype=np.int8)
     return Examples(first, first, second, None, None, None, origin)

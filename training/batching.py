@@ -1,9 +1,9 @@
-"""Batches: which examples make a step, and how a step is shared out.
+"""Batches: the examples of each step, and their distribution over processes.
 
-A *step* is one update of the weights. Its `batch_size` examples are the same however many
-processes there are and however little memory each has: they are cut into micro-batches, one for
-each process and round of gradient accumulation. Everything follows from (seed, epoch), so that the
-order is resumed by counting, at any number of processes.
+A *step* is one update of the weights. Its `batch_size` examples are the same for any number of
+processes and any amount of memory: they are cut into micro-batches, one for each process and round
+of gradient accumulation. Everything follows from (seed, epoch), so the order can be resumed by
+counting, with any number of processes.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ Ids: TypeAlias = npt.NDArray[np.int64]
 
 
 def seed_of(*parts: object) -> int:
-    """A seed of 63 bits that depends on all parts and on their order."""
+    """Return a 63-bit seed that depends on all parts and their order."""
     text = "\x1f".join(map(str, parts)).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 1
 
 
 def rng(*parts: object) -> np.random.Generator:
-    """A generator seeded by `seed_of`."""
+    """Return a generator seeded by `seed_of`."""
     return np.random.Generator(np.random.Philox(seed_of(*parts)))
 
 
 def epoch_steps(
     lengths: Ids, batch_size: int, *, seed: int, epoch: int, bucket: int | None = 100
 ) -> list[Ids]:
-    """The steps of an epoch, as indices into `lengths`: each example once, in shuffled order.
+    """Return the steps of an epoch as indices into `lengths`: each example once, shuffled.
 
     The examples are shuffled and cut into buckets of `bucket` steps; inside a bucket they are
     sorted by length and cut into steps, and all steps of the epoch are shuffled. Examples of one
-    step are thus alike in length, and steps still differ between epochs. With bucket=None nothing
-    is sorted. The last step has what is left over.
+    step thus have similar lengths, and steps still differ between epochs. With bucket=None nothing
+    is sorted. The last step has the remainder.
     """
     draw = rng("epoch", seed, epoch)
     order = draw.permutation(len(lengths))
@@ -46,7 +46,7 @@ def epoch_steps(
         return _pieces(order, batch_size)
     steps: list[Ids] = []
     for part in _pieces(order, bucket * batch_size):
-        # Stable: examples of the same length stay shuffled.
+        # A stable sort: examples of the same length stay shuffled.
         steps += _pieces(part[np.argsort(lengths[part], kind="stable")], batch_size)
     return [steps[number] for number in draw.permutation(len(steps))]
 
@@ -56,11 +56,11 @@ def _pieces(order: Ids, size: int) -> list[Ids]:
 
 
 def shares(step: Ids, lengths: Ids, rank: int, world_size: int, rounds: int) -> list[Ids]:
-    """The micro-batches of process `rank` for one step, one for each round of accumulation.
+    """Return the micro-batches of process `rank` for one step, one per round of accumulation.
 
-    The step is sorted by length and cut into world x rounds pieces of like size; the pieces of one
-    round are neighbours, so that processes wait little for each other. Pieces are empty where the
-    step has fewer examples than there are.
+    The step is sorted by length and cut into world x rounds pieces of similar size; the pieces of
+    one round are neighbours, so that processes wait little for each other. If there are more pieces
+    than examples, some are empty.
     """
     order = step[np.argsort(-lengths[step], kind="stable")]
     pieces = np.array_split(order, world_size * rounds)
@@ -68,10 +68,10 @@ def shares(step: Ids, lengths: Ids, rank: int, world_size: int, rounds: int) -> 
 
 
 def evaluation_batches(lengths: Ids, batch_size: int, rank: int, world_size: int) -> list[Ids]:
-    """The batches that process `rank` evaluates: longest first, every world-th its own.
+    """Return the batches that process `rank` evaluates: every world-th, longest first.
 
-    Every process gets the same number, the last ones empty: under ZeRO 3 a forward pass is a
-    collective operation.
+    Every process gets the same number, and the last ones may be empty: under ZeRO 3 a forward pass
+    is a collective operation.
     """
     order = np.argsort(-lengths, kind="stable")
     batches = _pieces(order, batch_size)
@@ -85,21 +85,21 @@ def evaluation_batches(lengths: Ids, batch_size: int, rank: int, world_size: int
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a batch's tokens stand in flat storage: `positions`, valid where `mask` is true."""
+    """Positions of a batch's tokens in flat storage, valid where `mask` is true."""
 
     positions: Ids
     mask: npt.NDArray[np.bool_]
 
     def fill(self, tokens: npt.NDArray[np.integer], value: int) -> Ids:
-        """The batch's rows of `tokens` side by side, `value` where they have no token."""
+        """Return the batch's rows of `tokens` as a matrix, padded with `value`."""
         return np.where(self.mask, tokens[self.positions], value).astype(np.int64)
 
 
 def layout(offsets: Ids, rows: Ids, *, pad_left: bool = False, multiple: int = 1) -> Layout:
-    """The sequences of `rows` side by side, as wide as the longest of them.
+    """Lay out the sequences of `rows` as a matrix as wide as the longest of them.
 
-    Sequence i stands in flat storage from offsets[i] to offsets[i + 1]. The width is rounded up to
-    a `multiple` (matrix units of a GPU work by eights); with `pad_left` the filling stands before.
+    Sequence i is in flat storage from offsets[i] to offsets[i + 1]. The width is rounded up to a
+    `multiple` (GPU matrix units use multiples of eight); with `pad_left` the padding is first.
     """
     starts, lengths = offsets[rows], offsets[rows + 1] - offsets[rows]
     width = -(-max(1, int(lengths.max())) // multiple) * multiple
@@ -109,6 +109,6 @@ def layout(offsets: Ids, rows: Ids, *, pad_left: bool = False, multiple: int = 1
 
 
 def padding_efficiency(lengths: Ids, steps: Sequence[Ids]) -> float:
-    """Which share of what one process computes in those steps are tokens, not filling (0 to 1)."""
+    """Return the share of tokens, as opposed to padding, that a process computes (0 to 1)."""
     slots = sum(int(lengths[step].max()) * len(step) for step in steps)
     return sum(int(lengths[step].sum()) for step in steps) / slots

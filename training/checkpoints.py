@@ -1,9 +1,9 @@
-"""The newest complete checkpoint of a run, and how another number of processes reads it.
+"""The newest complete checkpoint of a run, which any number of processes can read.
 
-The Trainer writes checkpoints: weights, optimizer and schedule. A pointer file, put in place by
-renaming when every process has finished writing, names the complete one and holds the rest of the
-state. Random numbers need no saving: every one of them follows from (seed, step, process), and the
-order of the examples from (seed, epoch).
+The Trainer writes checkpoints: weights, optimizer and schedule. When every process has finished
+writing, a pointer file is renamed into place; it names the complete checkpoint and has the rest of
+the state. Random number generators are not saved: all random numbers follow from (seed, step,
+process), and the order of examples from (seed, epoch).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _POINTER = "latest.json"
 
 @dataclass
 class State:
-    """How far a run is: updates done, the best evaluation and those since without a better one."""
+    """Progress of a run: updates, the best evaluation, and the number of evaluations since."""
 
     step: int = 0
     best: float | None = None
@@ -38,7 +38,7 @@ class State:
 
 @dataclass(frozen=True)
 class Pointer:
-    """The newest complete checkpoint: its folder's name, by how many processes, the state."""
+    """The newest complete checkpoint: its folder's name, number of processes and state."""
 
     tag: str
     world: int
@@ -46,14 +46,14 @@ class Pointer:
 
 
 def better(value: float, best: float | None, *, smallest: bool) -> bool:
-    """Whether an evaluation is the best so far; one that is not a number never is."""
+    """Whether an evaluation is the best so far; NaN never is."""
     if not math.isfinite(value):
         return False
     return best is None or (value < best if smallest else value > best)
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    """The bytes of each file below a folder, by its path from there."""
+    """Return the size of each file below a folder, by relative path."""
     if not folder.is_dir():
         raise FileNotFoundError(f"no folder {folder}")
     return {
@@ -64,16 +64,16 @@ def _sizes(folder: Path) -> dict[str, int]:
 
 
 class Checkpoints:
-    """The checkpoints of one run, in `folder`; one is kept. All processes share the folder."""
+    """The checkpoints of one run in `folder`, which all processes share; only one is kept."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def latest(self) -> Pointer | None:
-        """The newest complete checkpoint, the same in every process; None where there is none.
+        """Return the newest complete checkpoint, the same in every process; None if there is none.
 
         Raises:
-            JobFailed: it is damaged (in every process).
+            JobFailed: it is damaged; raised in every process.
         """
         pointer, problem = None, None
         if launch.rank() == 0 and (self.folder / _POINTER).exists():
@@ -85,7 +85,7 @@ class Checkpoints:
         if problem is not None:
             raise JobFailed(
                 f"{self.folder.parent}: its checkpoint cannot be read ({problem}); delete "
-                f"{self.folder} to begin anew"
+                f"{self.folder} to start over"
             )
         return pointer
 
@@ -114,7 +114,7 @@ class Checkpoints:
     def make_universal(self, pointer: Pointer) -> None:
         """Rewrite a DeepSpeed checkpoint so that another number of processes can read it.
 
-        ZeRO's shares are cut by the number of processes; DeepSpeed's universal form holds each
+        ZeRO's shards depend on the number of processes; DeepSpeed's universal form has each
         parameter and its optimizer state whole.
         """
         if launch.rank() == 0:
@@ -128,7 +128,7 @@ class Checkpoints:
                     Namespace(
                         input_folder=os.fspath(source),
                         output_folder=os.fspath(target),
-                        # One each: the pool of processes would fork a process with threads.
+                        # One worker each: a pool would fork a process that has threads.
                         num_extract_workers=1,
                         num_merge_workers=1,
                         keep_temp_folder=False,

@@ -10,7 +10,7 @@ if not __package__:
 import conf
 from training.models.conversion import Settings, convert
 
-# Runs the command line `argv`, or this process's; gives the exit code.
+# Runs the command line `argv` or this process's; returns the exit code.
 main = partial(conf.run, Settings, convert)
 
 if __name__ == "__main__":

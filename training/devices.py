@@ -1,8 +1,8 @@
-"""A grid on several devices: each of its runs is a process of its own on one device.
+"""A grid on several devices: each run is a separate process on one device.
 
-The command that was started trains nothing itself: it queues the runs, starts the next wherever a
-device is free, and sums them up in the end. A run that fails leaves the others alone. Every run is
-the ordinary command with the settings of its point, so that it resumes as any run does.
+The main command trains nothing itself: it queues the runs, starts the next one when a device is
+free, and summarises them at the end. A failed run does not affect the others. Every run is the
+ordinary command with the settings of its point, so it resumes like any run.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from training import launch
 from training.files import replace_text
 from training.settings import Training
 
-# Seconds between looks at the processes.
+# Seconds between checks of the processes.
 POLL_SECONDS = 0.2
 log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
 class QueuedRun:
-    """A waiting run: the script of its job, the settings of its point, its folder."""
+    """A waiting run: the script of its job, the settings of its point and its folder."""
 
     job: str
     label: str
@@ -41,13 +41,13 @@ class QueuedRun:
 
 
 def environments(settings: Training) -> list[dict[str, str]]:
-    """The environment variables of a run on each of the devices that a grid is spread over.
+    """Return the environment variables of a run for each device of a grid.
 
-    All GPUs that are visible, or the first ``devices=`` of them. Without a GPU a device is a share
-    of the cores; there is one where ``devices=`` is not given.
+    The devices are all visible GPUs, or the first ``devices=`` of them. Without a GPU, a device is
+    a share of the cores; by default there is one.
 
     Raises:
-        UserError: more devices than there are GPUs, or than one under a launcher.
+        UserError: there are fewer GPUs than devices, or several devices under a launcher.
     """
     number = settings.devices
     if launch.world_size() > 1:
@@ -71,7 +71,7 @@ def environments(settings: Training) -> list[dict[str, str]]:
 
 
 def _visible_gpus() -> list[str]:
-    """The names by which CUDA_VISIBLE_DEVICES picks each GPU."""
+    """Return the name of each GPU for CUDA_VISIBLE_DEVICES."""
     import torch
 
     names = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -85,9 +85,9 @@ def spread(
     devices: Sequence[Mapping[str, str]],
     on_start: Callable[[QueuedRun], Any] = lambda run: None,
 ) -> dict[Path, str]:
-    """Execute every run, one at a time on each device; the reasons of failures by folder.
+    """Execute every run, one at a time per device; return reasons of failures by folder.
 
-    `on_start` is called before a run starts. The output of a run is in ``log.txt`` of its folder.
+    `on_start` is called before a run starts. The output of a run goes to ``log.txt`` in its folder.
     """
     queue, free_devices = deque(runs), deque(range(len(devices)))
     running: dict[int, tuple[QueuedRun, subprocess.Popen[bytes]]] = {}
@@ -129,13 +129,13 @@ def _start(run: QueuedRun, device: Mapping[str, str]) -> subprocess.Popen[bytes]
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            # An interrupt reaches the runs through this process alone, once.
+            # An interrupt reaches the runs once, only through this process.
             start_new_session=True,
         )
 
 
 def _reason(folder: Path, code: int) -> str:
-    """The error that a run has printed; else its exit code, and where its output is."""
+    """Return the error that a run printed, else its exit code and the place of its output."""
     path = folder / "log.txt"
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]

@@ -1,4 +1,4 @@
-"""An estimate of the memory and the disk space that a run needs."""
+"""Estimate the memory and the disk space that a run needs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MOMENTS = 8
 class Estimate:
     """Bytes of a run by `ranks` processes.
 
-    `weights`, `gradients` and `optimizer` are held by each process at once; activations, buffers
-    of communication and the interpreter come on top. `disk` is written by all of them together:
-    two checkpoints while one replaces the other, and the weights as others load them, three times.
+    Each process holds `weights`, `gradients` and `optimizer` at the same time, in addition to
+    activations, communication buffers and the interpreter. `disk` is the total of all processes:
+    two checkpoints while one replaces the other, and three copies of the exported weights.
     """
 
     parameters: int
@@ -32,12 +32,12 @@ class Estimate:
 
     @property
     def text(self) -> str:
-        """One line."""
+        """Format the estimate in one line."""
         return (
             f"{self.parameters / 1e6:,.1f} M weights, {self.trained / 1e6:,.1f} M of them trained; "
             f"each of {self.ranks} processes holds {_gb(self.weights)} of weights, "
             f"{_gb(self.gradients)} of gradients and {_gb(self.optimizer)} of optimizer states, "
-            f"activations apart; disk: {_gb(self.disk)}"
+            f"plus activations; disk: {_gb(self.disk)}"
         )
 
 
@@ -46,13 +46,13 @@ def _gb(size: int) -> str:
 
 
 def estimate(settings: Training, learner: Learner, ranks: int) -> Estimate:
-    """The estimate of one run (Rajbhandari et al. 2020, section 3: what each ZeRO stage shares)."""
+    """Estimate one run (Rajbhandari et al. 2020, section 3, for what each ZeRO stage shards)."""
     parameters, trained_count = learner.parameters(), learner.trained()
     stage, precision = stage_of(settings.deepspeed), precision_of(settings)
     deepspeed = uses_deepspeed(settings.deepspeed)
-    # Without DeepSpeed weights stay in single precision, and are computed with in another.
+    # Without DeepSpeed, weights stay in single precision; autocasting uses the other one.
     size = 2 if deepspeed and precision != "fp32" else 4
-    # DeepSpeed's optimizer has weights in single precision of its own.
+    # DeepSpeed's optimizer has its own single-precision weights.
     states = trained_count * (_MOMENTS + (4 if deepspeed else 0))
     lora: Any = getattr(settings, "lora", None)
     weights = parameters * (lora.bits / 8 if lora is not None and lora.bits else size)

@@ -1,4 +1,4 @@
-"""Evaluation of a model on a part of a dataset: exact loss, and scores or texts."""
+"""Evaluate a model on a part of a dataset: exact loss, and scores or texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from training.models.learner import IGNORED, Learner
 class Evaluation:
     """The result on a part: `predicted` classes or texts, `scores` of classes, mean loss.
 
-    `means` are the other figures of a learner, over the terms of the loss.
+    `means` are a learner's other figures, averaged over the terms of the loss.
     """
 
     predicted: npt.NDArray[np.int64] | list[str] | None
@@ -29,11 +29,11 @@ class Evaluation:
 
 
 def loss_sum(logits: Any, labels: Any) -> Any:
-    """The cross-entropy of all labelled terms, summed, in single precision.
+    """Return the summed cross-entropy of all labelled terms in single precision.
 
-    `logits` are [..., classes], `labels` have the same shape without classes and are `IGNORED`
-    where nothing is learnt. The sum is taken because the mean of means over batches, micro-batches
-    or processes of different sizes is another number.
+    `logits` are [..., classes]; `labels` have the same shape without classes and are `IGNORED`
+    where nothing is learnt. The sum is needed because a mean of means over batches, micro-batches
+    or processes of different sizes differs from the mean.
     """
     import torch
 
@@ -45,10 +45,10 @@ def loss_sum(logits: Any, labels: Any) -> Any:
 
 @dataclass(frozen=True)
 class Batches:
-    """How the rows of a part are evaluated: `size` at a time in each process.
+    """How to evaluate the rows of a part: `size` at a time in each process.
 
-    With `shared` all processes share the rows out; else each has a part of its own and answers all
-    of it. `advance` is called with the number of rows of each batch.
+    With `shared`, processes divide the rows among themselves; otherwise each answers all rows of
+    its own part. `advance` is called with the number of rows of each batch.
     """
 
     size: int
@@ -58,7 +58,7 @@ class Batches:
 
 @dataclass
 class _ProcessResults:
-    """The results of one process; `sums` are of the terms of the loss, and has their number."""
+    """The results of one process; `sums` has the sums over the loss terms and their number."""
 
     rows: list[Ids] = field(default_factory=list)
     logits: Any = None
@@ -74,12 +74,12 @@ def evaluate(
     *,
     answers: bool = True,
 ) -> Evaluation:
-    """Evaluate `model` (a module or an engine) on a part; results in the part's order.
+    """Evaluate `model` (a module or an engine) on a part; results are in the part's order.
 
-    Processes that evaluate together take the same number of steps: under ZeRO 3 a forward pass is
-    collective. The loss is the sum over all terms divided by their number, whatever the batches;
-    batches are of like lengths and depend on the rows alone. Without `answers` only the loss is
-    computed.
+    Processes that evaluate together take the same number of steps, because under ZeRO 3 a forward
+    pass is collective. The loss is the sum over all terms divided by their number, for any batches;
+    batches group rows of similar lengths and depend only on the rows. Without `answers`, compute
+    only the loss.
     """
     import torch
 
@@ -106,7 +106,7 @@ def evaluate(
                 share.sums.update({"loss": float(loss_sum(logits, labels))})
                 share.sums.update(learner.sums(logits, labels))
             if kind == "classification":
-                # Kept on the device, so that the next batch need not wait for a GPU.
+                # Kept on the device, so that the next batch does not wait for it.
                 score_batches.append(scores.float())
             batches.advance(len(rows))
     if score_batches:
@@ -137,7 +137,7 @@ def _evaluation(shares: Sequence[_ProcessResults], kind: str) -> Evaluation:
 
 
 def figures_line(figures: Mapping[str, float]) -> str:
-    """The main figures on one line."""
+    """Format the main figures on one line."""
     names = ("loss", "perplexity", "accuracy", "majority", "macro_f1")
     return "  ".join(
         f"{name} {value:.4f}"

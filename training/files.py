@@ -1,4 +1,4 @@
-"""Files that are replaced whole, and room for them on the disk."""
+"""Atomic replacement of files, and checks of disk space."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from conf import UserError
 
 
 def check_folder(setting: str, folder: Path) -> Path:
-    """What there is of the path of `folder`; `setting` is the name of what gives it.
+    """Return the existing part of the path of `folder`; `setting` names the setting for errors.
 
     Raises:
-        UserError: it is a file, or below one.
+        UserError: the path is a file or below one.
     """
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir():
         raise UserError(
-            f"{setting}={folder}: {existing} is a file; expected a folder, or where one can be made"
+            f"{setting}={folder}: {existing} is a file; expected a folder, or a path where one can "
+            "be created"
         )
     return existing
 
 
 def check_space(folder: Path, needed_bytes: int) -> None:
-    """Raise `UserError` where `folder` cannot be, or its disk has too few bytes free."""
+    """Raise `UserError` if `folder` is not possible or its disk has too few free bytes."""
     free = shutil.disk_usage(check_folder("out", folder)).free
     if free < needed_bytes:
         raise UserError(
@@ -40,7 +41,7 @@ def check_space(folder: Path, needed_bytes: int) -> None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file so that a reader, a kill or a power cut leaves the old one or the new one."""
+    """Write a file so that a reader, a kill or a power cut leaves the old or the new content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".new")
     with fresh.open("w", encoding="utf-8") as file:
@@ -51,22 +52,22 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def replace_json(path: Path, value: Mapping[str, Any]) -> None:
-    """`replace_text` with JSON."""
+    """Write JSON by `replace_text`."""
     replace_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 @contextmanager
 def complete_folder(folder: Path) -> Iterator[Path]:
-    """A folder to write to, which gets the name of `folder` once all of it is written.
+    """Provide a folder to write to, which is renamed to `folder` once it is complete.
 
     After an error or a kill there is no `folder`; the next attempt deletes what a kill left.
 
     Raises:
-        UserError: `folder` has files already, is a file, or is below one.
+        UserError: `folder` is not empty, is a file, or is below one.
     """
     check_folder("out", folder)
     if folder.exists() and any(folder.iterdir()):
-        raise UserError(f"out={folder}: has files already; expected another folder")
+        raise UserError(f"out={folder}: not empty; expected another folder")
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

@@ -11,7 +11,7 @@ from training import launch, tasks
 from training.job import finetune
 from training.settings import Settings
 
-# Runs the command line `argv`, or this process's; gives the exit code.
+# Runs the command line `argv` or this process's; returns the exit code.
 main = partial(
     launch.run,
     Settings,

@@ -1,9 +1,9 @@
-"""The finished runs of an MLflow store, and which of them stand for a number of a paper.
+"""The finished runs of an MLflow store, and the choice of runs for a number of a paper.
 
-A run is found by its job and by settings that the number is of. Runs whose settings differ by
-nothing but the seed (or another axis that a paper averages over) are one group; the newest group
-stands for the number, or the one that is best on the validation part where a paper searched a grid.
-What a run answered is read from the table predictions, never from its metrics.
+A run is found by its job and the settings of the number. Runs whose settings differ only in the
+seed (or another axis that a paper averages over) form one group. The newest group represents the
+number or, if a paper searched a grid, the group that is best on the validation part. Answers of a
+run are read from the table predictions, never from its metrics.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 
 log = logging.getLogger("adnominal")
 
-# Parameters that say where a run went and how it was tracked, not what it is. Kept beside the
-# settings' `identity=False`: runs of older versions have no group, and `axes` regroup newer ones,
-# by the parameters in the store alone, where no settings class is at hand.
+# Parameters for the output and tracking of a run, which do not identify it. They duplicate the
+# settings' `identity=False`, because runs of older versions have no group and `axes` regroup newer
+# ones using only the parameters in the store, without a settings class.
 BOOKKEEPING = frozenset(
     (
         *("cache", "checkpoint_every", "eval_batch_size", "experiment", "keep_checkpoints", "lake"),
@@ -33,21 +33,21 @@ _PAGE = 1000
 
 
 def short_name(model: str) -> str:
-    """The last part of a model's name: without its folder or owner."""
+    """Return the last part of a model's name, without its folder or owner."""
     return model.rstrip("/").rsplit("/", 1)[-1]
 
 
 def model_name(model: str) -> str:
-    """`short_name`; of weights that lie in a run's folder as ``model``, with that folder."""
+    """Return `short_name`, preceded by the run's folder for weights in a folder ``model``."""
     parts = [part for part in model.split("/") if part]
     return "/".join(parts[-2:] if parts[-1:] == ["model"] else parts[-1:])
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: `params` and `metrics` as MLflow has them, `ended` in milliseconds.
+    """A finished run: `params` and `metrics` as in MLflow, `ended` in milliseconds.
 
-    Runs that differ in nothing but the seed have the same `group`; older runs have none.
+    Runs that differ only in the seed have the same `group`; older runs have none.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Runs:
-    """Finished runs, newest first; `note` says why there are none, where the store is none."""
+    """Finished runs, newest first; `note` says why there are none if the store cannot be read."""
 
     runs: Sequence[Run] = ()
     note: str = ""
@@ -77,10 +77,10 @@ class Runs:
         job: str | Collection[str],
         settings: Mapping[str, str | Collection[str]] | None = None,
     ) -> list[Run]:
-        """The runs of a job (or of several) with these parameters, newest first.
+        """Return the runs of a job (or of several) with these parameters, newest first.
 
-        A value that is a collection admits any of its members. A parameter that a run does not
-        have (it was made before the setting was there) fits no value.
+        A collection as a value admits any of its members. A parameter that a run lacks (because it
+        is older than the setting) matches no value.
         """
         jobs = {job} if isinstance(job, str) else set(job)
         admitted_values = {
@@ -96,9 +96,9 @@ class Runs:
 
 
 def groups(runs: Sequence[Run], axes: Collection[str] = ()) -> list[list[Run]]:
-    """Runs with the same settings but for their seeds and `axes`, newest group first.
+    """Group runs with the same settings except for seeds and `axes`, newest group first.
 
-    Of several runs at the same seed and values of `axes` the newest counts.
+    Of several runs with the same seed and values of `axes`, the newest counts.
     """
     members_by_identity: dict[tuple[Any, ...], dict[tuple[Any, ...], Run]] = {}
     for run in runs:
@@ -117,10 +117,9 @@ def groups(runs: Sequence[Run], axes: Collection[str] = ()) -> list[list[Run]]:
 
 
 def find_runs(uri: str | None) -> Runs:
-    """The finished runs of the store `uri`, newest first; runs that others are nested in left out.
+    """Return the finished runs of the store `uri`, newest first, without parent runs.
 
-    A store that is none, or that does not answer, gives no runs and a note: a report of the lake
-    alone is a report too.
+    An invalid or unreachable store gives no runs and a note, so that reports need only the lake.
     """
     if uri is None:
         return Runs(note="No tracking store was given (tracking=none), so no run is shown.")
@@ -136,7 +135,7 @@ def find_runs(uri: str | None) -> Runs:
 
 
 def _fault(uri: str) -> str:
-    """Why a store in a file is none. MLflow itself would make one of whatever it is given."""
+    """Return why a file is not a store; MLflow itself would create a store in any file."""
     if not uri.startswith("sqlite:///"):
         return "" if "://" in uri or Path(uri).is_dir() else "no such folder"
     path = Path(uri.removeprefix("sqlite:///"))
@@ -148,12 +147,12 @@ def _fault(uri: str) -> str:
         store.close()
     except sqlite3.Error as error:
         return str(error)
-    return "" if {"runs", "params", "tags"} <= tables else "no database of MLflow"
+    return "" if {"runs", "params", "tags"} <= tables else "not a database of MLflow"
 
 
 def entries_of(uri: str) -> list[Any]:
-    """All runs of the store `uri`, in whatever state, as MLflow has them."""
-    # A server that is away is asked twice, not for minutes.
+    """Return all runs of the store `uri` in any state, as in MLflow."""
+    # An unreachable server is tried twice, not for minutes.
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
     from mlflow import MlflowClient
@@ -168,7 +167,7 @@ def _finished(entries: Sequence[Any]) -> tuple[Run, ...]:
     runs = [
         Run(
             id=entry.info.run_id,
-            # Runs that are older than the tag have the name of their script.
+            # Runs older than the tag have the name of their script.
             job=entry.data.tags.get("job")
             or Path(entry.data.tags.get("mlflow.source.name", "")).stem,
             ended=entry.info.end_time or 0,
@@ -184,7 +183,7 @@ def _finished(entries: Sequence[Any]) -> tuple[Run, ...]:
 
 
 def _every(search: Callable[..., Any]) -> list[Any]:
-    """What a search of MLflow finds, page after page."""
+    """Return all results of an MLflow search, page by page."""
     from mlflow.utils import get_results_from_paginated_fn
 
     def page(size: int, token: str | None) -> Any:

@@ -1,4 +1,4 @@
-"""Grids: the runs of one command, and their figures together."""
+"""Grids: the runs of one command and their combined figures."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from training.tasks import Dataset
 
 _Settings = TypeVar("_Settings", bound=Training)
 
-# Settings that are lists of values to try already.
+# Settings that are already lists of values to try.
 _LISTS = ("seeds", "train_size")
 
 
 @dataclasses.dataclass(frozen=True)
 class Point(Generic[_Settings]):
-    """One run of a grid: what it changes, and its settings, which hold one seed and no grid."""
+    """One run of a grid: the changed values, and its settings with one seed and no grid."""
 
     changes: Mapping[str, Any]
     settings: _Settings
@@ -42,10 +42,10 @@ class Point(Generic[_Settings]):
 
 
 def axes(settings: Training) -> dict[str, list[Any]]:
-    """The grid's axes: dotted names of settings, and the values to try.
+    """Return the grid's axes: dotted names of settings with the values to try.
 
     Raises:
-        UserError: an axis that is not a list of different values, or not one for a grid.
+        UserError: an axis is not a list of distinct values, or is not allowed in a grid.
     """
     axes_by_name: dict[str, list[Any]] = {}
     names = {field.name for field in dataclasses.fields(settings)}
@@ -57,13 +57,14 @@ def axes(settings: Training) -> dict[str, list[Any]]:
             if isinstance(value, Mapping):
                 walk(value, f"{name}.")
             elif not isinstance(value, list) or not value:
-                raise UserError(f"grid.{name}={value}: expected a list, as grid.{name}=[a,b]")
+                raise UserError(f"grid.{name}={value}: expected a list, such as grid.{name}=[a,b]")
             elif name in _LISTS:
                 raise UserError(f"grid.{name}: not an axis of a grid; write {name}={value} itself")
             elif name.partition(".")[0] in indecisive:
                 raise UserError(
-                    f"grid.{name}: not an axis of a grid, since it decides no result; expected a "
-                    f"setting such as learning_rate, lora.rank or task.classes, and {name}= itself"
+                    f"grid.{name}: not an axis of a grid, since it does not affect results; "
+                    "expected a setting such as learning_rate, lora.rank or task.classes, and "
+                    f"{name}= itself"
                 )
             elif len({json.dumps(v, default=str) for v in value}) < len(value):
                 raise UserError(f"grid.{name}={value}: the same value twice")
@@ -75,10 +76,10 @@ def axes(settings: Training) -> dict[str, list[Any]]:
 
 
 def points(settings: _Settings) -> list[Point[_Settings]]:
-    """The runs that settings ask for: each combination of the axes, sizes and seeds.
+    """Return the runs of the settings: each combination of axes, sizes and seeds.
 
     Raises:
-        UserError: as `axes`; or a combination that the settings refuse.
+        UserError: as `axes`; also if the settings refuse a combination.
     """
     values_of_axes = axes(settings)
     if settings.train_size:
@@ -91,7 +92,7 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
             try:
                 single_run = conf.with_changes(settings, {**single, "seeds": [seed]})
                 object.__setattr__(single_run, "grid", {})
-                # What a grid may leave open, a run may not.
+                # A run must specify what a grid may leave open.
                 typing.cast(Any, single_run).__post_init__()
             except UserError as error:
                 raise UserError(f"grid: {error}") from error
@@ -100,10 +101,10 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
 
 
 def content(dataset: Dataset) -> str:
-    """A hash of all data that a run trains and evaluates on.
+    """Return a hash of all data that a run trains and evaluates on.
 
-    A run is finished for good only while its data are the same; another edition written to the
-    same table changes the table's version, and not this.
+    A run stays finished only while its data are the same. Writing another edition to the same table
+    changes the table's version but not this hash.
     """
     digest = hashlib.blake2b(digest_size=16)
     digest.update(repr((dataset.task, dataset.labels, dataset.outcomes)).encode())
@@ -119,7 +120,7 @@ def content(dataset: Dataset) -> str:
 
 
 def summary(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The figures of each combination over seeds: mean, deviation, 95 % interval, number.
+    """Summarise each combination over seeds: mean, deviation, 95 % interval, number.
 
     The interval is Student's t over runs; with one run there is neither deviation nor interval.
     """
@@ -157,7 +158,7 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
 def best(
     rows: Sequence[Mapping[str, Any]], key: str, *, smallest: bool
 ) -> Mapping[str, Any] | None:
-    """The combination with the best mean of a figure; the first of equals; None without any."""
+    """Return the combination with the best mean of a figure (the first for a tie), or None."""
     candidates = [
         row for row in rows if math.isfinite(row["figures"].get(key, {}).get("mean", math.nan))
     ]
@@ -166,7 +167,7 @@ def best(
 
 
 def summary_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
-    """The combinations as a Markdown table: mean ± half of the interval, and runs."""
+    """Format the combinations as a Markdown table: mean ± half of the interval, and runs."""
     axes_of_rows = list(dict.fromkeys(key for row in rows for key in row["changes"]))
     lines = []
     for row in rows:

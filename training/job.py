@@ -1,4 +1,4 @@
-"""``training/finetune.py``: from settings to runs, and from runs to predictions and weights.
+"""``training/finetune.py``: settings become runs, and runs produce predictions and weights.
 
 `prepared_runs` and `execute` are shared with ``training/pretrain_mlm.py``.
 """
@@ -41,10 +41,10 @@ log = logging.getLogger("adnominal")
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """A point of a grid with everything it needs, checked.
+    """A point of a grid with everything it needs, already checked.
 
-    `job` is the name of the script; `task` is None where no task scores the model; runs of one
-    `group` differ in their seeds alone; `model_content` is that of a model that is a folder.
+    `job` is the name of the script; `task` is None if no task scores the model; runs of one `group`
+    differ only in their seeds; `model_content` is the content of a model that is a folder.
     """
 
     job: str
@@ -58,15 +58,15 @@ class Work:
 
     @property
     def name(self) -> str:
-        """The task's name; the table's for texts without a task."""
+        """The task's name, or the table's for texts without a task."""
         return self.dataset.task if self.task is None else self.task.name
 
 
 def finetune(settings: Settings) -> None:
-    """Fine-tunes an encoder, or trains a sequence-to-sequence model, on a table of the lake.
+    """Fine-tune an encoder or train a sequence-to-sequence model on a table of the lake.
 
-    Runs every combination of grid.*, train_size= and seeds=, each resumable, and none twice; keeps
-    weights and figures below out=, every prediction in the table predictions, and all of it in
+    Runs every combination of grid.*, train_size= and seeds= once; each can be resumed. Writes
+    weights and figures below out=, every prediction to the table predictions, and everything to
     MLflow.
     """
     execute(settings, prepare(settings))
@@ -76,8 +76,8 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     """Execute the unfinished runs of `settings`; then summarise all of them.
 
     Raises:
-        JobFailed: some runs failed; the others are finished all the same.
-        UserError: the only run found a mistake that is seen no earlier.
+        JobFailed: some runs failed; the others are finished.
+        UserError: the only run found a mistake that could not be found earlier.
     """
     if settings.dry_run is not None:
         if launch.rank() == 0:
@@ -104,7 +104,7 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
                 result = runs.once(
                     _plan(run_work), functools.partial(_training_outcome, run_work), parent
                 )
-                # The same run may stand in another grid, with other axes.
+                # The same run may be in another grid with other axes.
                 results.append({**result, "changes": dict(run_work.point.changes)})
                 if launch.rank() == 0 and not settings.keep_checkpoints:
                     shutil.rmtree(run_work.folder / "checkpoints", ignore_errors=True)
@@ -120,9 +120,9 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
 
 
 def _reason(error: Exception, *, alone: bool) -> str:
-    """Why a run failed; any other error than `JobFailed` is raised again if the run is `alone`.
+    """Return why a run failed; re-raise any error but `JobFailed` if the run is `alone`.
 
-    So it is under a launcher, where only some of the processes may have met it.
+    It is also raised again under a launcher, where only some of the processes may have met it.
     """
     if isinstance(error, JobFailed):
         return str(error)
@@ -130,7 +130,7 @@ def _reason(error: Exception, *, alone: bool) -> str:
         raise error
     if isinstance(error, UserError):
         return str(error)
-    # A fault of this program or of a library: a report of it needs the traceback.
+    # A bug in this program or a library: reporting it needs the traceback.
     log.error("an unexpected error", exc_info=error)
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
@@ -138,9 +138,9 @@ def _reason(error: Exception, *, alone: bool) -> str:
 def _spread(
     settings: Training, work: Sequence[Work], runs: Runs, parent: Run | None
 ) -> dict[Path, str]:
-    """Execute the unfinished runs of a grid on the devices, where there are several.
+    """Execute the unfinished runs of a grid on the devices, if there are several.
 
-    Returns the reasons of failed runs by their folders.
+    Return the reasons of failed runs by folder.
     """
     queue = [
         devices.QueuedRun(
@@ -157,11 +157,11 @@ def _spread(
 
 
 def prepare(settings: Settings) -> list[Work]:
-    """Everything that the runs need; mistakes are reported before the first run starts.
+    """Prepare everything that the runs need, to report mistakes before the first run starts.
 
     Raises:
-        UserError: what the tasks, the models and the settings refuse; fp16 on a CPU, too little
-            room on the disk.
+        UserError: a task, model or setting is refused, fp16 is requested on a CPU, or the disk is
+            too small.
     """
 
     def load(settings: Settings) -> tuple[Task, Dataset]:
@@ -184,9 +184,9 @@ def prepared_runs(
     load: Callable[[Any], tuple[Task | None, Dataset]],
     learner: Callable[[Dataset, Any], Learner],
 ) -> list[Work]:
-    """The runs that the settings of a job ask for, each with its data and its model.
+    """Return the runs of a job's settings, each with its data and model.
 
-    `load` reads the data, once for the same values of the `decisive` settings.
+    `load` reads the data, once for equal values of the `decisive` settings.
     """
     launch.environment()
     work: list[Work] = []
@@ -208,15 +208,15 @@ def prepared_runs(
         out = Path(single.out or f"runs/{dataset.task if task is None else task.name}")
         model = learner(dataset, single)
         content = {"data": data}
-        # A dry run has no folder, and need not read all weights.
+        # A dry run has no folder and need not read all weights.
         if model.pretrained is not None and single.dry_run is None:
             if model.pretrained not in contents:
                 contents[model.pretrained] = folder_content(model.pretrained)
-            # Other weights in the same folder are another model, and so another run.
+            # Other weights in the same folder are another model, and thus another run.
             if (model_content := contents[model.pretrained]) is not None:
                 content["model_content"] = model_content
         folder = out / folder_name(single, **content)
-        # Runs that differ in their seeds alone have one group.
+        # Runs that differ only in their seeds form one group.
         group = folder_name({**conf.identity(single), "seeds": [], **content})
         work.append(
             Work(job, point, task, dataset, model, folder, group, content.get("model_content"))
@@ -228,16 +228,15 @@ def prepared_runs(
 def _check_metric(settings: Training, dataset: Dataset) -> None:
     if settings.metric == "macro_f1" and dataset.kind != "classification":
         raise UserError(
-            f"metric=macro_f1: {dataset.task} has no classes, whose F1 could be taken; "
-            "expected accuracy or loss"
+            f"metric=macro_f1: {dataset.task} has no classes for an F1; expected accuracy or loss"
         )
 
 
 def check_room(work: Sequence[Work]) -> None:
-    """Raise `UserError` where the disk has too little room for what the runs write."""
+    """Raise `UserError` if the disk has too little space for the output of the runs."""
     if work[0].point.settings.dry_run is not None:
         return
-    # Most points of a grid write as much as the others.
+    # Most points of a grid write the same amount.
     sizes = {_size_key(run): run for run in work}.values()
     ranks = launch.world_size()
     largest = max(estimate(run.point.settings, run.learner, ranks).disk for run in sizes)
@@ -252,10 +251,10 @@ def _size_key(work: Work) -> str:
 
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:
-    """The kind of model that a dataset is for.
+    """Return the learner for a dataset's kind of model.
 
     Raises:
-        UserError: settings that the kind does not take; adapters in the place of a model.
+        UserError: the kind does not support some settings, or the model is a folder of adapters.
     """
     if settings.instructions or dataset.kind != "seq2seq":
         check_whole(settings.model)
@@ -315,7 +314,7 @@ def _training_outcome(work: Work, run: Run) -> Outcome:
         work.learner.prepare()
     truncated_counts = work.learner.truncated()
     if launch.rank() == 0 and any(truncated_counts.values()):
-        log.info("longer than the limit of tokens and cut: %s", truncated_counts)
+        log.info("texts longer than the token limit were cut: %s", truncated_counts)
     trainer = TrainingLoop(
         settings,
         work.task,
@@ -363,8 +362,7 @@ def _training_outcome(work: Work, run: Run) -> Outcome:
 
 
 def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
-    """Write the model card and the record of the training data beside the weights, and beside
-    those that the adapters are merged into."""
+    """Write model card and training data record beside the weights, and beside merged ones."""
     settings = work.point.settings
     text = card(
         work.dataset,
@@ -387,7 +385,7 @@ def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
 
 
 def _rows(work: Work, evaluations: Mapping[str, Evaluation], run_id: str) -> pa.Table | None:
-    """The predictions of the run, as rows of the table predictions."""
+    """Return the predictions of the run as rows of the table predictions."""
     seed, model = work.point.settings.seed, work.learner.name
     parts = [
         predictions.of_part(work.dataset, part, evaluation, run_id=run_id, seed=seed, model=model)
@@ -398,7 +396,7 @@ def _rows(work: Work, evaluations: Mapping[str, Evaluation], run_id: str) -> pa.
 
 
 def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evaluation]) -> None:
-    """Confusion matrices and the model, in MLflow."""
+    """Log confusion matrices and the model to MLflow."""
     dataset = work.dataset
     for part, evaluation in evaluations.items():
         gold = dataset.parts[part].gold
@@ -415,7 +413,7 @@ def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evalu
 def _summarise(
     settings: Training, out: Path, results: Sequence[Mapping[str, Any]], parent: Run | None
 ) -> None:
-    """The figures over all runs: on the terminal, in summary.json and in the parent run.
+    """Summarise all runs on the terminal, in summary.json and in the parent run.
 
     The best of several combinations is chosen on the validation part, or not at all.
     """
@@ -424,7 +422,7 @@ def _summarise(
     key = f"{'val' if validated else 'test'}/{settings.metric}"
     winner = grid.best(rows, key, smallest=settings.metric == "loss")
     if len(rows) > 1 and not validated:
-        log.info("no best combination: runs without a validation part, where it would be chosen")
+        log.info("no best combination chosen: the runs have no validation part")
         winner = None
     by = key if winner else None
     replace_json(out / "summary.json", {"by": by, "best": winner, "combinations": rows})

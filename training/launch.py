@@ -1,8 +1,8 @@
 """Processes: one under plain ``python``, several under the ``deepspeed`` launcher.
 
-The launcher tells each process its place by RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and
-MASTER_PORT. Where DeepSpeed runs in one process they are set here for a world of one: it would
-otherwise ask for mpi4py. Nothing here imports torch before the environment is as it must be.
+The launcher sets RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process. If
+DeepSpeed runs in one process, this module sets them for a world of one; otherwise DeepSpeed would
+require mpi4py. Nothing here imports torch before the environment is set.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ import conf
 from conf import JobFailed, UserError
 
 _T = TypeVar("_T")
-# M_MMAP_THRESHOLD of malloc.h.
+# M_MMAP_THRESHOLD in malloc.h.
 _MMAP_THRESHOLD = -3
-# Of sys/prctl.h.
+# From sys/prctl.h.
 _PR_SET_PDEATHSIG = 1
-# Read when torch is imported. Each process of a group would warn of a search for unused parameters,
-# which Trainer asks for.
+# Read when torch is imported. Each process of a group would warn about a search for unused
+# parameters, which Trainer requests.
 os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
 
-# The environment's name for the process that this one is a run of.
+# The environment variable with the process that started this run.
 PARENT = "ADNOMINAL_PARENT"
 log = logging.getLogger("adnominal")
 
 
 def rank() -> int:
-    """This process's number among all, from 0."""
+    """Return this process's number among all, from 0."""
     return int(os.environ.get("RANK", "0"))
 
 
 def local_rank() -> int:
-    """This process's number on its machine, from 0."""
+    """Return this process's number on its machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
 def world_size() -> int:
-    """How many processes train together."""
+    """Return the number of processes that train together."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
@@ -59,11 +59,11 @@ def run(
     next_step: str = "",
     more_help: Callable[[], str] = str,
 ) -> int:
-    """`conf.run`, where several processes do the same: the first of all speaks for them.
+    """Run `conf.run` in several processes, of which the first one does the reporting.
 
-    A user's mistake is the same in every process, so it is reported once a machine; the settings
-    and the progress once in all. A traceback is printed by whoever has one. ``--dry-run`` stands
-    for ``dry_run=`` with the number of processes. ``--help`` ends with `more_help`.
+    A user's mistake is the same in every process, so it is reported once per machine; settings and
+    progress are reported once in total. Every process prints its own tracebacks. ``--dry-run``
+    stands for ``dry_run=`` with the number of processes. ``--help`` ends with `more_help`.
     """
     _end_with_parent()
     words = sys.argv[1:] if argv is None else argv
@@ -78,11 +78,11 @@ def run(
 
 
 def _end_with_parent() -> None:
-    """Let the kernel end this process when the process that spreads a grid ends."""
+    """Let the kernel end this process when the process that distributes a grid ends."""
     parent = os.environ.pop(PARENT, None)
     if parent is None:
         return
-    with suppress(AttributeError, OSError):  # Linux alone
+    with suppress(AttributeError, OSError):  # only on Linux
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != int(parent):
         raise SystemExit(1)
@@ -102,7 +102,7 @@ def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str])
 
 
 def start(deepspeed: bool = False) -> None:
-    """Join the group of processes; nothing to do when called again, or alone without DeepSpeed.
+    """Join the group of processes; do nothing if called again, or alone without DeepSpeed.
 
     Raises:
         UserError: MASTER_PORT is taken.
@@ -125,7 +125,7 @@ def start(deepspeed: bool = False) -> None:
 
 
 def _start_deepspeed(backend: str) -> None:
-    """DeepSpeed on torch's group, with fewer messages."""
+    """Start DeepSpeed on torch's group, with fewer messages."""
     _return_freed_memory()
     with silence():  # DeepSpeed tries out which operators would compile.
         import deepspeed
@@ -136,23 +136,23 @@ def _start_deepspeed(backend: str) -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
     if backend == "gloo":
         # Collectives over shared memory are compiled on first use, which takes minutes without a
-        # message, and the lock that a killed run leaves behind stops the next run. Gloo is used.
+        # message, and the lock of a killed run blocks the next run. Gloo is used instead.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     deepspeed.init_distributed(dist_backend=backend, verbose=False)
 
 
 def trim_memory() -> None:
-    """Return freed memory that the C library keeps for later to the system."""
+    """Return freed memory, which the C library keeps, to the system."""
     gc.collect()
-    with suppress(AttributeError):  # glibc's alone
+    with suppress(AttributeError):  # only in glibc
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _return_freed_memory() -> None:
     """Let glibc return large blocks to the system as soon as they are freed.
 
-    It would keep blocks of up to 32 MiB. Weights are gathered and freed one by one between the
-    shards that stay, and the gaps would take as much memory as the weights.
+    By default it keeps blocks of up to 32 MiB. Weights are gathered and freed one by one between
+    the shards that remain, and the gaps would take as much memory as the weights.
     """
     with suppress(AttributeError):  # other C libraries have no such option
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 8 << 20)
@@ -160,15 +160,15 @@ def _return_freed_memory() -> None:
 
 @contextmanager
 def group(deepspeed: bool) -> Iterator[None]:
-    """The block in its group; DeepSpeed wants one of a single process too.
+    """Run the block in a process group, which DeepSpeed needs even for a single process.
 
-    The variables of a launcher are there for DeepSpeed alone: other libraries would take a single
-    process with them for one of several.
+    The launcher's variables are set only for DeepSpeed: with them, other libraries would take a
+    single process for one of several.
     """
     place: dict[str, str] = {}
     if deepspeed and "RANK" not in os.environ:
         place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
-        place["MASTER_PORT"] = "0"  # any free one
+        place["MASTER_PORT"] = "0"  # any free port
     added_variables = {name: value for name, value in place.items() if name not in os.environ}
     os.environ.update(added_variables)
     try:
@@ -180,7 +180,7 @@ def group(deepspeed: bool) -> Iterator[None]:
 
 
 def stop() -> None:
-    """Leave the group, if this process is in one; without it the end of a run takes long."""
+    """Leave the group, if this process is in one; otherwise exiting takes long."""
     if "torch" in sys.modules:
         import torch.distributed as dist
 
@@ -189,7 +189,7 @@ def stop() -> None:
 
 
 def environment() -> None:
-    """Set what torch and DeepSpeed read from the environment, before they are imported."""
+    """Set the environment variables for torch and DeepSpeed before they are imported."""
     import torch
 
     if not torch.cuda.is_available():
@@ -198,7 +198,7 @@ def environment() -> None:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Suppress all output of the block, that of compilers included; errors are raised."""
+    """Suppress all output of the block, including that of compilers; errors are raised."""
     sys.stdout.flush()
     sys.stderr.flush()
     streams = {stream: os.dup(stream) for stream in (1, 2)}
@@ -217,7 +217,7 @@ def silence() -> Iterator[None]:
 
 
 def check_port() -> None:
-    """Raise `UserError` where the first process could not listen on MASTER_PORT."""
+    """Raise `UserError` if the first process cannot listen on MASTER_PORT."""
     if rank() != 0:
         return
     port = os.environ["MASTER_PORT"]
@@ -233,7 +233,7 @@ def check_port() -> None:
 
 
 def broadcast(value: _T) -> _T:
-    """The value of the first process, in every process."""
+    """Return the value of the first process in every process."""
     if world_size() == 1:
         return value
     import torch.distributed as dist
@@ -254,7 +254,7 @@ def barrier() -> None:
 
 @contextmanager
 def first_on_machine() -> Iterator[None]:
-    """The block, in each machine's first process before its others: it fills a cache for them."""
+    """Run the block in each machine's first process before the others, to fill a cache."""
     if local_rank() != 0:
         barrier()
     yield
@@ -263,7 +263,7 @@ def first_on_machine() -> Iterator[None]:
 
 
 def gather(value: _T) -> list[_T]:
-    """The values of all processes in the order of ranks, in every process."""
+    """Return the values of all processes, in the order of ranks, in every process."""
     if world_size() == 1:
         return [value]
     import torch.distributed as dist

@@ -1,8 +1,8 @@
-"""The training loop: transformers' Trainer, with our order of examples and our figures.
+"""The training loop: transformers' Trainer with our order of examples and our figures.
 
-A run is a function of its settings and its data. The examples of an update are the same at any
-number of processes, each example weighs the same in it, and all random numbers follow from (seed,
-step, process), so that a run that was killed gives, on a CPU, the same losses to the last digit.
+A run is a function of its settings and its data. The examples of an update are the same for any
+number of processes, each example has the same weight, and all random numbers follow from (seed,
+step, process). On a CPU, a run that was killed and resumed therefore gives exactly the same losses.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ log = logging.getLogger("adnominal")
 
 
 def _step_of(line: str) -> float:
-    """The update of a line of steps.jsonl; infinite where a kill or a power cut has damaged it."""
+    """Return the update of a line of steps.jsonl; infinite if a kill or power cut damaged it."""
     try:
         return float(json.loads(line)["step"]) if line.endswith("\n") else math.inf
     except (ValueError, KeyError, TypeError):
@@ -75,8 +75,8 @@ class TrainingLoop:
             if settings.size is None
             else nested_subset(train.item_ids, settings.size, settings.seed)
         )
-        # Of fewer examples than there are micro-batches each is one by itself: further rounds would
-        # be empty. Those that are left have the same examples and random numbers.
+        # With fewer examples than micro-batches, each example is a micro-batch; further rounds
+        # would be empty. The remaining ones have the same examples and random numbers.
         largest = -(-min(settings.batch_size, len(self.rows)) // self.world)
         self.rounds = min(-(-share // self.micro), largest)
         self.lengths = learner.lengths("train")[self.rows]
@@ -88,7 +88,7 @@ class TrainingLoop:
 
     @property
     def model_folder(self) -> Path:
-        """Where the best weights are."""
+        """The folder of the best weights."""
         return self.folder / "model"
 
     @property
@@ -105,14 +105,14 @@ class TrainingLoop:
         """Train, or resume a killed run.
 
         Returns:
-            The folder of the best weights, and the evaluation of these, loaded again, on `parts`.
+            The folder of the best weights, and the evaluation of the reloaded weights on `parts`.
 
         Raises:
             JobFailed: a loss or every evaluation is not a number.
         """
         with sharding.processes(self.deepspeed) as accelerator_config:
-            # What exists before a run, imported modules above all, outlives it; searching it takes
-            # half a second each time that the run frees memory, which the libraries do often.
+            # Objects that exist before a run, mostly imported modules, outlive it; scanning them
+            # takes half a second at each garbage collection, which the libraries often trigger.
             gc.freeze()
             pointer = self.checkpoints.latest()
             universal = pointer is not None and pointer.world != self.world and self.deepspeed
@@ -122,7 +122,7 @@ class TrainingLoop:
                     self.checkpoints.make_universal(pointer)
             args = self._arguments(accelerator_config, universal)
             self._train(args, pointer)
-            # The Trainer refers to itself: its model goes before another one is loaded.
+            # The Trainer refers to itself; free its model before another one is loaded.
             gc.collect()
             self._finish()
             return self.model_folder, self.evaluate_parts(args, parts)
@@ -139,7 +139,7 @@ class TrainingLoop:
             inner = LearnerTrainer(self, args, progress)
             try:
                 if pointer is not None and launch.rank() == 0:
-                    log.info("going on from update %d of %d", self.state.step, self.total)
+                    log.info("resuming from update %d of %d", self.state.step, self.total)
                 inner.train(pointer and os.fspath(self.checkpoints.folder / pointer.tag))
             finally:
                 inner.close()
@@ -168,7 +168,7 @@ class TrainingLoop:
             use_cpu=not cuda,
             dataloader_pin_memory=cuda,
             torch_compile=settings.compile,
-            # When to log, evaluate and save is decided by `training.trainer`.
+            # `training.trainer` decides when to log, evaluate and save.
             logging_strategy="no",
             eval_strategy="no",
             save_strategy="no",
@@ -181,7 +181,7 @@ class TrainingLoop:
             deepspeed=config,
             accelerator_config=accelerator_config or None,
         )
-        # One GPU a process: more are for the launcher.
+        # One GPU per process; the launcher handles more.
         args._n_gpu = min(args.n_gpu, 1)
         return args
 
@@ -197,14 +197,14 @@ class TrainingLoop:
         """Evaluate on the validation part; save the weights if they are the best so far."""
         settings, state = self.settings, self.state
         by_loss = settings.metric == "loss"
-        # Generating texts is slow, and needless where the loss chooses the weights.
+        # Generating text is slow, and unnecessary if the loss selects the weights.
         answers = not by_loss or self.learner.dataset.kind != "seq2seq"
         batches = Batches(settings.eval_batch_size)
         evaluation = evaluate(self.learner, model, "val", batches, answers=answers)
         figures = self.figures("val", evaluation)
         value = figures["val/loss" if by_loss else f"val/{settings.metric}"]
         if not math.isfinite(figures.get("val/loss", 0.0)):
-            # Whatever class stands first where all scores are NaN may even be right.
+            # If all scores are NaN, the first class may even be correct.
             value = math.nan
         state.evaluations.append({"step": state.step, **figures})
         if better(value, state.best, smallest=by_loss):
@@ -219,7 +219,7 @@ class TrainingLoop:
         return figures
 
     def figures(self, part: str, evaluation: Evaluation) -> dict[str, float]:
-        """Loss and scores of a part, under ``PART/NAME``."""
+        """Return loss and scores of a part, named ``PART/NAME``."""
         figures_of_part = {} if evaluation.loss is None else {"loss": evaluation.loss}
         figures_of_part |= evaluation.means
         if self.learner.dataset.kind == "masked":
@@ -241,7 +241,7 @@ class TrainingLoop:
 
     @property
     def _best(self) -> Path:
-        """The folder of the best weights so far; without a validation part, of the last."""
+        """The folder of the best weights so far; without a validation part, of the last ones."""
         best = self.state.best_step
         return self.folder / f"best-{self.state.step if best is None else best}"
 
@@ -257,7 +257,7 @@ class TrainingLoop:
     def evaluate_parts(
         self, args: TrainingArguments, parts: tuple[str, ...]
     ) -> dict[str, Evaluation]:
-        """Evaluate the saved weights, loaded again: the scores are of the files that users load."""
+        """Evaluate the reloaded weights, so that scores are of the files that users load."""
         if not parts:
             return {}
         model = self.learner.load(self.model_folder)

@@ -15,10 +15,10 @@ _Ids = npt.NDArray[np.int64]
 
 
 def confusion(gold: _Ids, predicted: _Ids, classes: int) -> _Ids:
-    """How often gold class i was predicted as class j: counts of shape [classes, classes].
+    """Count how often gold class i was predicted as class j: shape [classes, classes].
 
     Raises:
-        ValueError: arrays of different lengths, or an id outside of 0 … classes - 1.
+        ValueError: the arrays have different lengths, or an id is outside of 0 … classes - 1.
     """
     if gold.shape != predicted.shape:
         raise ValueError(f"{len(gold)} gold and {len(predicted)} predicted labels")
@@ -30,18 +30,18 @@ def confusion(gold: _Ids, predicted: _Ids, classes: int) -> _Ids:
 
 
 def classification(gold: _Ids, predicted: _Ids, classes: Sequence[str]) -> dict[str, float]:
-    """accuracy, majority, macro_f1, and precision, recall and f1 of each class.
+    """Return accuracy, majority, macro_f1, and precision, recall and f1 of each class.
 
     `majority` is the accuracy of always giving the most frequent gold class of these rows.
     `macro_f1` is the mean over the classes that occur in gold or among the predictions. A class
     without predictions has precision 0, a class without rows recall 0.
 
     Raises:
-        ValueError: as `confusion`; or no rows.
+        ValueError: as `confusion`; also if there are no rows.
     """
     if not len(gold):
         raise ValueError("no rows to score")
-    # By hand: scikit-learn takes a second to import, in every process of a run.
+    # Computed here because scikit-learn takes a second to import in every process of a run.
     counts = confusion(gold, predicted, len(classes))
     hits, of_gold, of_predicted = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
     both = of_gold + of_predicted
@@ -62,10 +62,10 @@ def classification(gold: _Ids, predicted: _Ids, classes: Sequence[str]) -> dict[
 
 
 def _f1_by_class(gold: Sequence[object], predicted: Sequence[object]) -> dict[object, float]:
-    """F1 of each class of gold or predicted labels.
+    """Return the F1 of each class of gold or predicted labels.
 
     Raises:
-        ValueError: no rows, or sequences of different lengths.
+        ValueError: there are no rows, or the sequences have different lengths.
     """
     if not gold:
         raise ValueError("no rows to score")
@@ -78,19 +78,19 @@ def _f1_by_class(gold: Sequence[object], predicted: Sequence[object]) -> dict[ob
 
 
 def macro_f1(gold: Sequence[object], predicted: Sequence[object]) -> float:
-    """The mean F1 of the classes that occur among gold or predicted labels (0 to 1).
+    """Return the mean F1 of the classes among gold or predicted labels (0 to 1).
 
     Raises:
-        ValueError: no rows, or sequences of different lengths.
+        ValueError: there are no rows, or the sequences have different lengths.
     """
     return fmean(_f1_by_class(gold, predicted).values())
 
 
 def weighted_f1(gold: Sequence[object], predicted: Sequence[object]) -> float:
-    """The mean F1 of the classes of `gold`, weighted by how many rows have them (0 to 1).
+    """Return the mean F1 of the classes of `gold`, weighted by their rows (0 to 1).
 
     Raises:
-        ValueError: no rows, or sequences of different lengths.
+        ValueError: there are no rows, or the sequences have different lengths.
     """
     by_class = _f1_by_class(gold, predicted)
     counts = Counter(gold)
@@ -98,11 +98,11 @@ def weighted_f1(gold: Sequence[object], predicted: Sequence[object]) -> float:
 
 
 def wilson_bounds(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Ends of Wilson's interval of a share of `n` items, which may be an effective number."""
+    """Return Wilson's interval for a share of `n` items, which may be an effective number."""
     from statsmodels.stats.proportion import proportion_confint
 
     low, high = proportion_confint(share * n, n, alpha=1 - level, method="wilson")
-    # At 0 and n rounding leaves a trace beside the bound.
+    # At 0 and n, rounding errors remain near the bound.
     return 0.0 if share == 0 else float(low), 1.0 if share == 1 else float(high)
 
 
@@ -110,7 +110,7 @@ def exact_match(gold: pa.StringArray, predicted: Sequence[str]) -> npt.NDArray[n
     """Whether each text is the gold one, character by character.
 
     Raises:
-        ValueError: different lengths.
+        ValueError: the lengths differ.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold and {len(predicted)} predicted texts")
@@ -119,6 +119,6 @@ def exact_match(gold: pa.StringArray, predicted: Sequence[str]) -> npt.NDArray[n
 
 
 def metric_name(text: str) -> str:
-    """`text` as part of a metric's name: MLflow takes letters, digits and _ - . : / and spaces."""
+    """Make `text` part of a metric's name: MLflow allows letters, digits, _ - . : / and spaces."""
     name = "".join(c if c.isalnum() or c in "_-.:" else "_" for c in text.replace("+", "_with_"))
     return name or "none"

@@ -11,7 +11,7 @@ from training import launch
 from training.predicting.job import predict
 from training.predicting.settings import Settings
 
-# Runs the command line `argv`, or this process's; gives the exit code.
+# Runs the command line `argv` or this process's; returns the exit code.
 main = partial(launch.run, Settings, predict)
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ from training.tasks import Dataset
 
 
 def rows(size: int, **columns: Any) -> pa.Table:
-    """`size` rows of the table: a column is an array, a list, or one value that all rows have.
+    """Return `size` rows of the table; a column is an array, a list, or one value for all rows.
 
-    Scores are an array [rows, classes]. Columns that are missing are null.
+    Scores are an array [rows, classes]. Missing columns are null.
     """
     return rows_of_schema(table("predictions").schema, size, columns)
 
@@ -24,10 +24,10 @@ def rows(size: int, **columns: Any) -> pa.Table:
 def of_part(
     dataset: Dataset, part: str, evaluation: Evaluation, *, run_id: str, seed: int, model: str
 ) -> pa.Table:
-    """The predictions of a part, in its order.
+    """Return the predictions of a part, in its order.
 
-    A class stands by the outcome that it is evaluated as (five labels of ADEPT may be collapsed to
-    three); `scores` has one number for each class of the model. Generated texts stand in `text`.
+    A class is written as the outcome that it is evaluated as (ADEPT's five labels may be collapsed
+    to three); `scores` has one number for each class of the model. Generated text is in `text`.
     """
     examples = dataset.parts[part]
     row_sources = [dataset.sources[number] for number in examples.origin]

@@ -10,7 +10,7 @@ if not __package__:
 from training import launch
 from training.pretraining import Settings, pretrain
 
-# Runs the command line `argv`, or this process's; gives the exit code.
+# Runs the command line `argv` or this process's; returns the exit code.
 main = partial(
     launch.run,
     Settings,

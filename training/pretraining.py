@@ -17,34 +17,34 @@ JOB = "pretrain_mlm"
 
 @dataclass(frozen=True)
 class _Model:
-    """What is trained, on which sentences."""
+    """The model and its training sentences."""
 
     corpora: list[str] = setting(
-        [], help="corpora of the table sentences; all if empty", example="corpora=[wikipedia]"
+        [], help="corpora of the table sentences; by default all", example="corpora=[wikipedia]"
     )
     share: float = setting(
-        1.0, help="share of the sentences that is taken, by a hash of the text", example="share=0.1"
+        1.0, help="share of the sentences to use, by a hash of the text", example="share=0.1"
     )
-    min_words: int = setting(4, help="words that a sentence has at least")
+    min_words: int = setting(4, help="minimum number of words of a sentence")
     validation: float = setting(
         0.02, help="share of the sentences held out for validation, by a hash of the text"
     )
     vocabulary: int = setting(8192, help="pieces of the WordPiece vocabulary")
     words: list[str] = setting(
         [],
-        help="words that the vocabulary has whole, however rare: answers that prompts ask for",
+        help="words that the vocabulary keeps whole even if rare, such as answers to prompts",
         example="words=[true,false]",
     )
     lowercase: bool = setting(True, help="lower-case texts and strip accents")
     layers: int = setting(4, help="layers of the model")
     hidden: int = setting(256, help="width of the model; its inner layers are four times as wide")
-    heads: int = setting(4, help="heads of attention")
-    dropout: float = setting(0.1, help="share of units left out in training")
-    mask: float = setting(0.15, help="share of the words that is masked")
-    whole_words: bool = setting(True, help="mask words; false: pieces of words, one by one")
+    heads: int = setting(4, help="attention heads")
+    dropout: float = setting(0.1, help="share of units dropped in training")
+    mask: float = setting(0.15, help="share of the words to mask")
+    whole_words: bool = setting(True, help="mask whole words; false: single word pieces")
 
 
-# Fields come in the reverse order of the bases: what is trained stands first in --help.
+# Fields come in the reverse order of the bases, so the model comes first in --help.
 @dataclass(frozen=True)
 class Settings(Training, _Model):
     FIRST: ClassVar[tuple[str, ...]] = (
@@ -54,13 +54,13 @@ class Settings(Training, _Model):
 
     learning_rate: float = setting(1e-3, help="highest learning rate (AdamW)")
     epochs: int = setting(10, help="passes over the sentences, with new masks in each")
-    batch_size: int = setting(64, help="sentences an update, over all processes")
+    batch_size: int = setting(64, help="sentences per update, over all processes")
     max_length: int = setting(
-        128, help="tokens of a sentence, longer ones are cut; positions of the model"
+        128, help="maximum tokens of a sentence (longer ones are cut), positions of the model"
     )
     metric: str = setting(
         "loss",
-        help="what the best weights are chosen by, on the validation part",
+        help="criterion for the best weights, on the validation part",
         choices=("loss", "accuracy"),
     )
 
@@ -74,7 +74,7 @@ class Settings(Training, _Model):
                 f"hidden={self.hidden} heads={self.heads}: expected a multiple of heads="
             )
         if not 0 < self.share <= 1:
-            raise UserError(f"share={self.share:g}: expected more than 0, and 1 at most")
+            raise UserError(f"share={self.share:g}: expected more than 0 and at most 1")
         for name in ("validation", "mask"):
             if not 0 < getattr(self, name) < 1:
                 value = getattr(self, name)
@@ -84,23 +84,23 @@ class Settings(Training, _Model):
 
 
 def pretrain(settings: Settings) -> None:
-    """Trains a masked language model (BERT's architecture) on the table sentences of the lake.
+    """Train a masked language model (BERT's architecture) on the table sentences of the lake.
 
     The vocabulary is trained on the same sentences. Runs every combination of grid.*, train_size=
-    and seeds=, each resumable, and none twice; keeps weights that transformers loads, and figures,
-    below out= and in MLflow: loss, perplexity and accuracy on masked words held out.
+    and seeds= once; each can be resumed. Writes weights for transformers and figures below out= and
+    to MLflow: loss, perplexity and accuracy on held-out masked words.
     """
     execute(settings, prepare(settings))
 
 
 def prepare(settings: Settings) -> list[Work]:
-    """Everything that the runs need, and all mistakes that can be seen before the first of them.
+    """Prepare everything that the runs need, and report mistakes before the first run.
 
-    Whether the sentences support the vocabulary is seen when it is trained, at a run's start.
+    Whether the sentences support the vocabulary shows only when it is trained, at a run's start.
 
     Raises:
-        UserError: what the table and the settings refuse; fp16 on a CPU, too little room on the
-            disk.
+        UserError: the table or a setting is refused, fp16 is requested on a CPU, or the disk is too
+            small.
     """
     launch.environment()
     from training.models.masked import MaskedLearner

@@ -11,7 +11,7 @@ from training import launch
 from training.prompting.job import prompt
 from training.prompting.settings import Settings
 
-# Runs the command line `argv`, or this process's; gives the exit code.
+# Runs the command line `argv` or this process's; returns the exit code.
 main = partial(launch.run, Settings, prompt, next_step="adnominal report lake={lake}")
 
 if __name__ == "__main__":

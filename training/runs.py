@@ -1,9 +1,9 @@
-"""One life of a run, the same for every job: named, done once, resumed, recorded and committed.
+"""The life of a run, the same for every job: named, executed once, resumed, recorded, committed.
 
 A run's folder is named by a hash of everything that decides its result (`folder_name`): the
-settings that are marked as identity and the content that is read. ``result.json`` is written last
-and marks the run as finished. A finished run is never done again; the same command
-again only adds what is new in it: predictions in another lake, a version in the registry.
+settings marked as identity and the content that is read. ``result.json`` is written last and marks
+the run as finished. A finished run is never executed again; repeating the command only adds what is
+new: predictions in another lake, a version in the registry.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ log = logging.getLogger("adnominal")
 
 
 def folder_name(settings: Any, **content: Any) -> str:
-    """The name of a run's folder: a hash of the settings that decide the result, and of `content`.
+    """Return the name of a run's folder: a hash of the decisive settings and of `content`.
 
-    `settings` is a settings dataclass, of which the identity counts, or a mapping that counts
-    whole. The number of processes is not part of it: a run may continue with another number.
+    `settings` is a settings dataclass, whose identity counts, or a mapping that counts whole. The
+    number of processes is not included: a run may continue with another number.
     """
     values = conf.identity(settings) if is_dataclass(settings) else dict(settings)
     return conf.settings_hash({**values, **content})
@@ -46,9 +46,9 @@ def folder_name(settings: Any, **content: Any) -> str:
 class Plan:
     """A run before it starts.
 
-    `name` is what MLflow calls it, `settings` its resolved settings; MLflow records them with
-    `parameters`, and `sources` as the tables that it reads. Runs that differ in nothing but the
-    seed have one `group`.
+    `name` is its name in MLflow and `settings` are its resolved settings; MLflow records them with
+    `parameters`, and `sources` as the tables that it reads. Runs that differ only in seed share a
+    `group`.
     """
 
     folder: Path
@@ -63,7 +63,7 @@ class Plan:
 class Outcome:
     """The outcome of a run: the content of ``result.json``, and rows of the table predictions.
 
-    `metrics` go to MLflow at update `step`, `texts` are artifacts by their file names.
+    `metrics` go to MLflow at update `step`; `texts` are artifacts by file name.
     """
 
     result: dict[str, Any]
@@ -74,7 +74,7 @@ class Outcome:
 
 
 class Runs:
-    """The runs of one command. `settings` are those of its job, `experiment` is MLflow's name."""
+    """The runs of one command, with the `settings` of its job and MLflow's `experiment`."""
 
     def __init__(self, job: str, settings: Any, experiment: str) -> None:
         self.job, self.settings = job, settings
@@ -82,7 +82,7 @@ class Runs:
 
     @contextmanager
     def group(self, name: str, mlflow_file: Path, size: int) -> Iterator[Run | None]:
-        """A run in which others are nested, unless their number (`size`) is 1.
+        """Provide a parent run for nested runs, unless their number (`size`) is 1.
 
         `mlflow_file` keeps its id for the next start of the command.
         """
@@ -97,11 +97,11 @@ class Runs:
     def once(
         self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
     ) -> dict[str, Any]:
-        """The result of the run: of an earlier start, or made now by `work`."""
+        """Return the result of the run: of an earlier start, or made now by `work`."""
         return self.finish(plan.folder) or self.start(plan, work, parent)
 
     def is_finished(self, folder: Path) -> bool:
-        """Whether the run of a folder has ended well."""
+        """Whether the run of a folder has finished successfully."""
         return (folder / _RESULT).exists()
 
     def announce(self, plan: Plan, parent: Run | None) -> None:
@@ -117,13 +117,13 @@ class Runs:
     def finish(
         self, folder: Path, complete: Callable[[Mapping[str, Any]], bool] = lambda result: True
     ) -> dict[str, Any] | None:
-        """The result of a run that has ended, the same in every process; None where it has not.
+        """Return the result of a finished run, the same in every process; None if unfinished.
 
-        Its predictions are committed to this command's lake, and its model registered, where they
-        are not yet. `complete` says of a result whether nothing of it is missing.
+        Its predictions are committed to this command's lake and its model is registered, if not
+        done already. `complete` says whether a result lacks nothing.
 
         Raises:
-            JobFailed: its result cannot be read, or its model not registered.
+            JobFailed: its result cannot be read, or its model cannot be registered.
         """
         result: dict[str, Any] | None = None
         problem: str | None = None
@@ -132,7 +132,7 @@ class Runs:
             if result is not None and not complete(result):
                 result = None
             if result is not None:
-                log.info("finished before (%s); not run again", folder)
+                log.info("already finished (%s); not run again", folder)
                 if (folder / _PREDICTIONS).exists():
                     self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
                 problem = self._register(self.tracker.ended_run(result["run_id"]), folder)
@@ -147,8 +147,8 @@ class Runs:
         """Execute a run, recorded in MLflow from its start to its end.
 
         Raises:
-            JobFailed: another process works on the run; or its model cannot be registered, and the
-                run has ended well all the same.
+            JobFailed: another process works on the run, or the model of the run cannot be
+                registered.
         """
         problem: str | None = None
         plan.folder.mkdir(parents=True, exist_ok=True)
@@ -163,17 +163,17 @@ class Runs:
             outcome.result.setdefault("run_id", run.name)
             if launch.rank() == 0:
                 problem = self._save(plan.folder, run, outcome)
-            # The other processes wait here, and fail as the first does.
+            # The other processes wait here and fail if the first does.
             problem = launch.broadcast(problem)
         if problem is not None:
             raise JobFailed(problem)
         return outcome.result
 
     def _save(self, folder: Path, run: Run, outcome: Outcome) -> str | None:
-        """Predictions, figures and texts, then the result, which marks the run as finished.
+        """Save predictions, figures and texts, then the result, which marks the run as finished.
 
-        Its model is registered afterwards: where that fails, the same command again does no more.
-        Returns why it failed.
+        The model is registered afterwards: if that fails, repeating the command only registers it.
+        Return why it failed.
         """
         if outcome.predictions is not None:
             pq.write_table(outcome.predictions, folder / _PREDICTIONS)
@@ -186,7 +186,7 @@ class Runs:
         return self._register(run, folder)
 
     def _commit(self, rows: pa.Table, run_id: str) -> None:
-        """Commit predictions to the lake, once: the run is the transaction."""
+        """Commit predictions to the lake once: the run is the transaction."""
         if self.settings.predictions and rows.num_rows:
             arrow.append(
                 self.settings.lake,
@@ -198,19 +198,19 @@ class Runs:
             )
 
     def _register(self, run: Run, folder: Path) -> str | None:
-        """Register the run's model where it is asked for; returns why that failed."""
+        """Register the run's model if requested; return why that failed."""
         name = getattr(self.settings, "register", None)
         problem = None if name is None else run.register(name)
         return None if problem is None else f"register={name}: {folder}: {problem}"
 
 
 def _read_result(path: Path) -> tuple[dict[str, Any] | None, str | None]:
-    """The result of a run that has ended, or why there is none."""
+    """Return the result of a finished run, or why there is none."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(values, dict):
             return values, None
-        error: object = "no object"
+        error: object = "not an object"
     except ValueError as cause:
         error = cause
     return None, f"{path}: cannot be read ({error}); delete it to do the run again"
@@ -218,9 +218,9 @@ def _read_result(path: Path) -> tuple[dict[str, Any] | None, str | None]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """The block in the only command that works on the run in `folder`, in all its processes.
+    """Lock the run in `folder` for the block, in all processes of this command.
 
-    The first process holds the lock, which the system frees however it ends.
+    The first process holds the lock, which the system releases however the process ends.
 
     Raises:
         JobFailed: another command works on the run.
@@ -236,13 +236,13 @@ def _locked(folder: Path) -> Iterator[None]:
             except OSError:
                 log.debug("no locks on the file system of %s", folder)
         if not launch.broadcast(is_free):
-            raise JobFailed(f"{folder}: another process works on this run; wait for it, or stop it")
+            raise JobFailed(f"{folder}: another process works on this run; wait for it or stop it")
         yield
 
 
 @contextmanager
 def _end_of_run(run: Run) -> Iterator[Run]:
-    """The block's run, closed with it: FINISHED; KILLED or FAILED where the block raises."""
+    """Close the run with the block: FINISHED, or KILLED or FAILED if the block raises."""
     try:
         yield run
     except BaseException as error:

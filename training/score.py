@@ -11,7 +11,7 @@ from training import launch, tasks
 from training.scoring.job import score
 from training.scoring.settings import Settings
 
-# Runs the command line `argv`, or this process's; gives the exit code.
+# Runs the command line `argv` or this process's; returns the exit code.
 main = partial(
     launch.run,
     Settings,

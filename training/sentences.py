@@ -1,8 +1,7 @@
-"""The sentences of the lake as texts to learn a language model from.
+"""The sentences of the lake as training text for a language model.
 
-The table is streamed; memory holds the texts and their ids as Arrow columns, and 16 bytes a
-sentence while it is read. Rows are sorted by id, so that results do not depend on the order of
-the files.
+The table is streamed; memory holds the texts and their ids as Arrow columns, and 16 bytes per
+sentence during reading. Rows are sorted by id, so that the order of the files has no effect.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Ids, Source
 
 TABLE = "sentences"
-# Sentences to train on, and to validate on: with fewer, figures say nothing.
+# Minimum sentences for training and validation: with fewer, figures are meaningless.
 SMALLEST_PARTS = (100, 10)
 _COLUMNS = ("sentence_id", "text")
 log = logging.getLogger("adnominal")
@@ -31,15 +30,14 @@ log = logging.getLogger("adnominal")
 def load(
     lake: str, corpora: Sequence[str], *, min_words: int, share: float, validation: float
 ) -> Dataset:
-    """The sentences of `corpora` (all, if none is named), each text once, as parts train and val.
+    """Load the sentences of `corpora` (by default all), each text once, as parts train and val.
 
-    A text's part, and whether it is among the `share` that is taken, follows from a hash of the
-    text: the same sentence is never in both parts, whatever corpus, edition or order it comes in,
-    and a smaller share is part of every greater one. Dropped sentences are logged by reason and
-    number.
+    A hash of the text decides its part and whether it is in the `share`: the same sentence is never
+    in both parts, whatever its corpus, edition or order, and a smaller share is a subset of any
+    larger one. Dropped sentences are logged by reason with their number.
 
     Raises:
-        UserError: no table sentences, no such corpus, or too few sentences in a part.
+        UserError: there is no table sentences, no such corpus, or a part has too few sentences.
     """
     if TABLE not in arrow.tables(lake):
         raise UserError(
@@ -50,13 +48,13 @@ def load(
     sources = [reading.source(lake, TABLE, name, "corpus") for name in corpora or known]
     table, text_hash, dropped_counts = _read(lake, sources, min_words, share)
     order = pc.sort_indices(table.column("sentence_id")).to_numpy()
-    # Of equal texts the one with the first id.
+    # Of equal texts, the one with the first id.
     _, first = np.unique(text_hash[order], return_index=True)
     order = order[np.sort(first)]
     dropped_counts["repeated"] = table.num_rows - len(order)
     left_out = {reason: count for reason, count in dropped_counts.items() if count}
     if left_out:
-        log.info("sentences: %d kept, left out %s", len(order), left_out)
+        log.info("sentences: %d kept, dropped %s", len(order), left_out)
     held_out = _unit(text_hash[order]) < validation
     parts = {
         "train": _examples(table, order[~held_out]),
@@ -77,10 +75,10 @@ def load(
 def _read(
     lake: str, sources: Sequence[Source], min_words: int, share: float
 ) -> tuple[pa.Table, npt.NDArray[np.uint64], dict[str, int]]:
-    """The sentences that are long enough and in the share, a hash of each; counts of the others.
+    """Return sentences that are long enough and in the share, hashes, and counts of the others.
 
     Raises:
-        UserError: no sentences.
+        UserError: there are no sentences.
     """
     dropped_counts = {"short": 0, "share": 0}
     tables: list[pa.Table] = []
@@ -110,7 +108,7 @@ def _read(
 
 
 def _long_sentences(batch: pa.RecordBatch, min_words: int) -> pa.Table:
-    """The rows of `min_words` words or more; long strings, so that columns may pass 2 GB."""
+    """Return rows of at least `min_words` words; as long strings, since columns may exceed 2 GB."""
     table = pa.Table.from_batches([batch])
     columns = [table.column(name).cast(pa.large_string()) for name in _COLUMNS]
     words = pc.list_value_length(pc.utf8_split_whitespace(columns[1]))
@@ -119,7 +117,7 @@ def _long_sentences(batch: pa.RecordBatch, min_words: int) -> pa.Table:
 
 
 def _digests(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Two independent numbers of 64 bits for each text, shape [texts, 2]."""
+    """Return two independent 64-bit numbers for each text, shape [texts, 2]."""
     joined = b"".join(
         hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts.to_pylist()
     )
@@ -127,7 +125,7 @@ def _digests(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
 
 
 def _unit(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
-    """Hashes as numbers in [0, 1)."""
+    """Convert hashes to numbers in [0, 1)."""
     return (values >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
@@ -152,7 +150,7 @@ def _check(
             corpora = ", ".join(source.edition for source in sources)
             raise UserError(
                 f"table {TABLE} of {lake}, corpora {corpora}: {len(examples)} sentences to "
-                f"{'train' if part == 'train' else 'validate'} on (left out: "
-                f"{left_out or 'none'}); expected {smallest} or more: extract a larger corpus, or "
-                "change share=, validation= or min_words="
+                f"{'train' if part == 'train' else 'validate'} on (dropped: {left_out or 'none'}); "
+                f"expected {smallest} or more: extract a larger corpus, or change share=, "
+                "validation= or min_words="
             )

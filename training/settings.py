@@ -1,4 +1,4 @@
-"""The settings of training: those that any run has, and those of ``training/finetune.py``."""
+"""The settings of training: those of every run, and those of ``training/finetune.py``."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _NO_NAME = set("/:@'\"")
 
 @dataclass(frozen=True)
 class Seq2Seq:
-    """Settings ``seq2seq.*``: which model is trained from scratch."""
+    """Settings ``seq2seq.*``: the model to train from scratch."""
 
     architecture: str = setting("transformer", help="kind of model", choices=("gru", "transformer"))
     size: str = setting(
-        "10M", help="parameters: the paper's is 10M", choices=("tiny", "4M", "10M", "27M")
+        "10M", help="parameters; the paper has 10M", choices=("tiny", "4M", "10M", "27M")
     )
-    dropout: float = setting(0.1, help="share of units left out in training")
-    beam: int = setting(1, help="answers followed at once when decoding; 1: greedily")
+    dropout: float = setting(0.1, help="share of units dropped in training")
+    beam: int = setting(1, help="beam size of decoding; 1: greedy")
     length_penalty: float = setting(
         1.0,
-        help="answers of a beam compete by log-probability over length to this power: 0 the most "
-        "probable one, 1 the best mean a token",
+        help="beam search divides log-probability by length to this power: 0 picks the most "
+        "probable answer, 1 the best mean per token",
     )
 
     def __post_init__(self) -> None:
@@ -40,29 +40,29 @@ class Lora:
     """Low-rank adapters (Hu et al. 2022) in place of training all weights."""
 
     rank: int = setting(0, help="rank of the adapters; 0 trains the model itself")
-    alpha: int = setting(16, help="scale of the adapters, over their rank")
+    alpha: int = setting(16, help="scale of the adapters, divided by their rank")
     dropout: float = setting(0.0, help="dropout before the adapters")
     targets: list[str] = setting(
-        [], help="names of the layers to adapt; all linear ones if empty", example="query,value"
+        [], help="names of the layers to adapt; by default all linear ones", example="query,value"
     )
-    dora: bool = setting(False, help="adapt direction and size of weights apart (DoRA)")
+    dora: bool = setting(False, help="adapt direction and magnitude of weights separately (DoRA)")
     bits: int = setting(
         0,
-        help="hold the adapted model in 4 or 8 bits (QLoRA; needs bitsandbytes); 0: as it is",
+        help="load the adapted model in 4 or 8 bits (QLoRA; needs bitsandbytes); 0: unquantised",
         example="lora.bits=4",
     )
     merge: bool = setting(
-        False, help="write the adapted model whole too, to OUT/…/merged; else adapters alone"
+        False, help="also write the merged model to OUT/…/merged; else only adapters"
     )
 
 
 @dataclass(frozen=True)
 class _Model:
-    """What is fine-tuned."""
+    """The model to fine-tune."""
 
     task: dict[str, Any] = setting(
         {},
-        help="what to learn: task.name=adept, plane, asp, sygns or pairs, and that task's own",
+        help="what to learn: task.name=adept, plane, asp, sygns or pairs, and that task's settings",
         example="task.name=adept task.classes=3",
     )
     model: str = setting(
@@ -70,19 +70,19 @@ class _Model:
         help="encoder: a name on the hub, a folder, or the embedded default (not for sygns)",
         example="model=roberta-base",
     )
-    seq2seq: Seq2Seq = setting(Seq2Seq(), help="the model of sygns, in place of model=")
+    seq2seq: Seq2Seq = setting(Seq2Seq(), help="the model of sygns, instead of model=")
     instructions: bool = setting(
         False,
-        help="teach a decoder to write the answer after a prompt (generative fine-tuning), in "
-        "place of a classification head, or of a model from scratch",
+        help="teach a decoder to write the answer after a prompt (generative fine-tuning), instead "
+        "of a classification head or a model from scratch",
     )
     packed: bool = setting(
         False,
-        help="with instructions=true: the examples of a micro-batch one after the other in one "
-        "row, without padding; none reads another",
+        help="with instructions=true: pack the examples of a micro-batch into one row without "
+        "padding; no example attends to another",
     )
-    freeze: bool = setting(False, help="train the classification head alone")
-    lora: Lora = setting(Lora(), help="adapters in place of all weights")
+    freeze: bool = setting(False, help="train only the classification head")
+    lora: Lora = setting(Lora(), help="adapters instead of all weights")
     predictions: bool = setting(
         True, help="write every prediction to the table predictions", identity=False
     )
@@ -90,17 +90,17 @@ class _Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """Where a run of any job reads, and where it is recorded."""
+    """Settings for the input and tracking of a run of any job."""
 
     lake: str = setting(
         "lake", help="folder or URI of the lake", example="lake=/data/lake", identity=False
     )
     tracking: str | None = setting(
-        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing", identity=False
+        "sqlite:///mlflow.db", help="MLflow's store; none disables tracking", identity=False
     )
     experiment: str | None = setting(
         None,
-        help="MLflow experiment; if not given the name of the task, or of the job",
+        help="MLflow experiment; by default the name of the task or job",
         identity=False,
     )
     run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
@@ -108,123 +108,122 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class Answering(Recorded):
-    """How a trained model answers rows, with labels or without."""
+    """Settings for predictions of a trained model on rows with or without labels."""
 
     model: str | None = setting(
         None,
         help="a trained model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/model, a "
-        "folder (of finetune.py, or any of transformers'), or a name on the hub",
+        "folder (of finetune.py or transformers), or a name on the hub",
         example="model=models:/plane/1",
     )
     limit: int | None = setting(
         None,
-        help="rows to draw of those that there are (of each task), by the seed; all if not given",
+        help="number of rows to draw (from each task), by the seed; by default all",
         example="limit=2000",
     )
-    seed: int = setting(0, help="draws the rows of limit=; predict.py shares rows out by it too")
+    seed: int = setting(0, help="seed for drawing rows; predict.py also distributes rows by it")
     max_length: int | None = setting(
         None,
-        help="tokens of a row; if not given what the model was trained on for its own task, and "
-        "all that it takes for others",
+        help="maximum tokens of a row; by default the training length for the model's own task, "
+        "and the model's maximum for others",
     )
-    batch_size: int = setting(64, help="rows that a process answers at a time", identity=False)
+    batch_size: int = setting(64, help="rows per process and batch", identity=False)
     deepspeed: str = setting(
         "zero0",
-        help="zero3 shares the weights out over the processes, which no device then holds whole",
+        help="zero3 shards the weights over the processes, so that no device holds all of them",
         identity=False,
     )
     precision: str = setting(
         "auto",
-        help="what the model computes in; auto: as its weights were written",
+        help="precision of the computation; auto: that of the stored weights",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
 
 
 @dataclass(frozen=True)
 class Training(Recorded):
-    """How the engine trains, whatever the model: the settings that all kinds of runs share."""
+    """Training settings shared by all kinds of runs."""
 
     seeds: list[int] = setting([0], help="one run for each", example="seeds=[0,1,2]")
     train_size: list[int] = setting(
         [],
-        help="one run for each number of training examples, nested; all of them if empty",
+        help="one run for each number of training examples, as nested subsets; by default all "
+        "examples",
         example="train_size=[500,1000,2000]",
     )
     grid: dict[str, Any] = setting(
         {},
-        help="one run for each combination: values to try of settings that decide the result",
+        help="one run for each combination: values to try for settings that decide the result",
         example="grid.learning_rate=[1e-5,3e-5] grid.epochs=[3,4]",
         identity=False,
     )
     learning_rate: float = setting(3e-5, help="highest learning rate (AdamW)")
     epochs: int = setting(3, help="passes over the training examples")
-    batch_size: int = setting(32, help="examples an update, over all processes")
+    batch_size: int = setting(32, help="examples per update, over all processes")
     micro_batch_size: int | None = setting(
-        None, help="examples a process holds at a time; the rest of batch_size is accumulated"
+        None, help="examples per process at a time; gradient accumulation makes up batch_size"
     )
-    eval_batch_size: int = setting(
-        64, help="examples a process evaluates at a time", identity=False
-    )
-    weight_decay: float = setting(0.01, help="decoupled weight decay, not of biases and norms")
+    eval_batch_size: int = setting(64, help="examples per process in evaluation", identity=False)
+    weight_decay: float = setting(0.01, help="decoupled weight decay, except for biases and norms")
     schedule: str = setting(
         "linear",
-        help="learning rate after the warm-up: to 0 linearly or as a cosine, or constant",
+        help="learning rate after the warm-up: linear or cosine decay to 0, or constant",
         choices=("linear", "cosine", "constant"),
     )
-    warmup: float = setting(0.06, help="share of the updates over which the learning rate rises")
-    clip: float = setting(1.0, help="greatest norm of the gradients; 0 for none")
+    warmup: float = setting(0.06, help="share of the updates in which the learning rate rises")
+    clip: float = setting(1.0, help="maximum norm of the gradients; 0 for no clipping")
     max_length: int | None = setting(
-        None, help="tokens of an example; the paper's limit, or the model's, if not given"
+        None, help="maximum tokens of an example; by default the paper's limit or the model's"
     )
     bucket: int | None = setting(
-        100, help="updates whose examples are sorted by length together; none: not sorted"
+        100, help="number of updates whose examples are sorted by length together; none: unsorted"
     )
-    gradient_checkpointing: bool = setting(
-        False, help="compute activations twice and keep fewer of them"
-    )
+    gradient_checkpointing: bool = setting(False, help="recompute activations to save memory")
     attention: str | None = setting(
         None,
-        help="how attention is computed; the model's best if not given",
+        help="implementation of attention; by default the model's best",
         choices=("eager", "sdpa", "flash_attention_2", "flex_attention"),
         example="attention=flash_attention_2",
         identity=False,
     )
     compile: bool = setting(
-        False, help="compile the model first (torch.compile): for long runs", identity=False
+        False, help="compile the model first (torch.compile), for long runs", identity=False
     )
     precision: str = setting(
         "auto",
-        help="bf16 on a GPU that has it, else fp32",
+        help="auto: bf16 on a GPU that supports it, else fp32",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
     deepspeed: str = setting(
         "zero0",
-        help="a file of conf/deepspeed by name, or a DeepSpeed configuration of one's own",
+        help="name of a file in conf/deepspeed, or path of a DeepSpeed configuration",
         example="deepspeed=zero2_offload",
     )
     metric: str = setting(
         "accuracy",
-        help="what the best weights are chosen by, on the validation part",
+        help="criterion for the best weights, on the validation part",
         choices=("accuracy", "macro_f1", "loss"),
     )
-    patience: int = setting(0, help="evaluations without a better one before stopping; 0: never")
-    evaluate_every: int | None = setting(None, help="updates between evaluations; else an epoch")
+    patience: int = setting(0, help="evaluations without improvement before stopping; 0: never")
+    evaluate_every: int | None = setting(
+        None, help="updates between evaluations; by default one epoch"
+    )
     checkpoint_every: int | None = setting(
-        None, help="updates between checkpoints; else an epoch", identity=False
+        None, help="updates between checkpoints; by default one epoch", identity=False
     )
     keep_checkpoints: bool = setting(
         False, help="keep optimizer states of finished runs", identity=False
     )
     devices: int | None = setting(
         None,
-        help="runs of a grid at a time, each a process on a device of its own: so many GPUs (all "
-        "that are visible if not given), or shares of the cores (1)",
+        help="number of concurrent runs of a grid, each a process on its own device: GPUs (by "
+        "default all visible ones) or shares of the cores (by default 1)",
         example="devices=4",
         identity=False,
     )
     out: str | None = setting(
         None,
-        help="folder of the runs; runs/TASK if not given",
+        help="folder of the runs; by default runs/TASK",
         example="out=runs/adept",
         identity=False,
     )
@@ -233,23 +232,21 @@ class Training(Recorded):
     )
     register: str | None = setting(
         None,
-        help="name in MLflow's registry: each run adds a version of it, models:/NAME/VERSION",
+        help="name in MLflow's registry: each run adds a version, models:/NAME/VERSION",
         example="register=adept",
         identity=False,
     )
     dry_run: int | None = setting(
         None,
-        help="train nothing; say what each of so many processes would hold and write (--dry-run: "
-        "the processes that there are)",
+        help="train nothing; report the memory and disk space for this many processes (--dry-run: "
+        "the actual number)",
         example="dry_run=8",
         identity=False,
     )
-    log_every: int = setting(
-        10, help="updates between lines of the log and step metrics", identity=False
-    )
+    log_every: int = setting(10, help="updates between log lines and step metrics", identity=False)
     cache: str | None = setting(
         "~/.cache/adnominal/tokens",
-        help="folder of tokenised texts; none to keep none",
+        help="folder for caching tokenised text; none disables it",
         identity=False,
     )
 
@@ -267,10 +264,10 @@ class Training(Recorded):
             raise UserError(f"warmup={self.warmup:g}: expected a share, 0 to less than 1")
         if self.register is not None and (self.tracking is None or not self.log_model):
             raise UserError(
-                f"register={self.register}: expected tracking= and log_model=true with it; what is "
-                "registered is the model that MLflow has"
+                f"register={self.register}: expected tracking= and log_model=true with it, because "
+                "MLflow registers the model that it has stored"
             )
-        # What MLflow refuses in a name, and what would end it in models:/NAME@ALIAS or a search.
+        # Characters that MLflow refuses in a name, or that end it in an address or a search.
         if self.register is not None and (
             not self.register.strip() or set(self.register) & _NO_NAME
         ):
@@ -280,9 +277,9 @@ class Training(Recorded):
             )
         if not self.seeds:
             raise UserError("seeds=[]: expected one or more")
-        # What torch takes, and the column seed of the table predictions holds.
+        # The range that torch and the column seed of the table predictions support.
         if any(not -(2**63) <= seed < 2**63 for seed in self.seeds):
-            raise UserError(f"seeds={self.seeds}: expected numbers of 64 bits, -2^63 to 2^63 - 1")
+            raise UserError(f"seeds={self.seeds}: expected 64-bit numbers, -2^63 to 2^63 - 1")
         if any(size < 1 for size in self.train_size):
             raise UserError(f"train_size={self.train_size}: expected numbers of 1 or more")
 
@@ -294,12 +291,12 @@ class Training(Recorded):
 
     @property
     def size(self) -> int | None:
-        """How many training examples a single run has; None for all."""
+        """The number of training examples of a single run; None for all."""
         (size,) = self.train_size or (None,)
         return size
 
 
-# Fields come in the reverse order of the bases: what is trained stands first in --help.
+# Fields come in the reverse order of the bases, so the model comes first in --help.
 @dataclass(frozen=True)
 class Settings(Training, _Model):
     FIRST: ClassVar[tuple[str, ...]] = (
@@ -339,6 +336,6 @@ class Settings(Training, _Model):
     def _check_bits(self) -> None:
         bits = self.lora.bits
         if bits not in (0, 4, 8):
-            raise UserError(f"lora.bits={bits}: expected 4 or 8, or 0 for weights as they are")
+            raise UserError(f"lora.bits={bits}: expected 4 or 8, or 0 for unquantised weights")
         if bits and self.lora.merge:
             raise UserError(f"lora.bits={bits} and lora.merge=true: expected one of them")

@@ -1,4 +1,4 @@
-"""DeepSpeed's configuration, the processes of a run, and weights sharded over processes."""
+"""DeepSpeed's configuration, the processes of a run, and sharded weights."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from training.files import replace_json
 from training.settings import Training
 
 DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
-# Weights are written in eight files, of a size within these bytes: the first process holds the
-# weights of one file while it writes.
+# Weights are written in eight files, with sizes in this range (in bytes): the first process holds
+# the weights of one file while it writes.
 PIECES, SMALLEST, LARGEST = 8, 50_000_000, 2_000_000_000
 
 
 def precision_of(settings: Training) -> str:
-    """fp32, bf16 or fp16: what the settings ask for on this machine.
+    """Return fp32, bf16 or fp16, as the settings request on this machine.
 
     Raises:
-        UserError: fp16 without a GPU, or bf16 on a GPU that has none.
+        UserError: fp16 without a GPU, or bf16 on a GPU that does not support it.
     """
     import torch
 
@@ -35,16 +35,16 @@ def precision_of(settings: Training) -> str:
     if settings.precision == "fp16" and not cuda:
         raise UserError("precision=fp16: there is no GPU here; expected fp32 or bf16 on a CPU")
     if settings.precision == "bf16" and cuda and not torch.cuda.is_bf16_supported():
-        raise UserError("precision=bf16: this GPU has none; expected fp16 or fp32")
+        raise UserError("precision=bf16: not supported by this GPU; expected fp16 or fp32")
     return settings.precision
 
 
 def read_deepspeed(name: str) -> dict[str, Any]:
-    """A DeepSpeed configuration: a file of conf/deepspeed by its name, or any by its path.
+    """Read a DeepSpeed configuration: a file of conf/deepspeed by name, or any by path.
 
     Raises:
-        UserError: no such file; not JSON; or it sets what our settings set (batch sizes, precision,
-            clipping).
+        UserError: the file does not exist, is not JSON, or sets what our settings control (batch
+            sizes, precision, clipping).
     """
     named = DEEPSPEED / f"{name}.json"
     path = named if named.is_file() else Path(name)
@@ -69,12 +69,14 @@ def read_deepspeed(name: str) -> dict[str, Any]:
     }
     for key, setting in setting_of.items():
         if key in config:
-            raise UserError(f"{path}: has {key}, which is ours to set; remove it and use {setting}")
+            raise UserError(
+                f"{path}: has {key}, which must not be set there; remove it and use {setting}"
+            )
     return config
 
 
 def stage_of(name: str) -> int:
-    """The ZeRO stage (0 to 3) that a DeepSpeed configuration asks for.
+    """Return the ZeRO stage (0 to 3) of a DeepSpeed configuration.
 
     Raises:
         UserError: as `read_deepspeed`.
@@ -83,12 +85,12 @@ def stage_of(name: str) -> int:
 
 
 def uses_deepspeed(name: str) -> bool:
-    """Whether DeepSpeed has anything to do: with stage 0 alone, torch averages gradients itself."""
+    """Whether DeepSpeed is needed: with only stage 0, torch averages gradients itself."""
     return stage_of(name) > 0 or set(read_deepspeed(name)) > {"zero_optimization"}
 
 
 def load_sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
-    """The model that `load` loads, sharded by ZeRO 3 for inference, as an engine.
+    """Shard the model that `load` loads by ZeRO 3 for inference, and return the engine.
 
     Call it in a group of processes (`launch.start`) that DeepSpeed knows.
     """
@@ -118,7 +120,7 @@ def release(engine: Any) -> None:
     """
     import torch
 
-    # The optimizer within DeepSpeed's has most of the memory: single-precision weights and moments.
+    # DeepSpeed's inner optimizer has most of the memory: single-precision weights and moments.
     inner = engine.basic_optimizer
     engine.destroy()
     if inner is not None:
@@ -143,7 +145,7 @@ def remove_automatic_values(config: dict[str, Any]) -> None:
 def deepspeed_config(
     settings: Training, *, micro: int, rounds: int, universal: bool = False
 ) -> dict[str, Any]:
-    """The whole DeepSpeed configuration of a run."""
+    """Return the complete DeepSpeed configuration of a run."""
     config = read_deepspeed(settings.deepspeed)
     precision = precision_of(settings)
     return {
@@ -164,10 +166,9 @@ def deepspeed_config(
 
 @contextmanager
 def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
-    """The processes of a run, known to accelerate; gives the Trainer's ``accelerator_config``.
+    """Set up accelerate for the processes of a run; yield the Trainer's ``accelerator_config``.
 
-    Several runs of one process may differ in whether DeepSpeed is used, so accelerate's shared
-    state is made anew for each.
+    Runs of one process may or may not use DeepSpeed, so accelerate's state is reset for each.
     """
     import torch
     from accelerate import PartialState
@@ -184,7 +185,7 @@ def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
         reset()
         config = {}
         if deepspeed and not torch.cuda.is_available():
-            # Without this, accelerate takes DeepSpeed on CPUs for a single process.
+            # Without this, accelerate treats DeepSpeed on CPUs as a single process.
             state = PartialState(cpu=True)
             state.distributed_type = DistributedType.DEEPSPEED
             state._cpu = False
@@ -196,7 +197,7 @@ def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
 
 
 def gathered_weights(parameters: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Weights by name, whole and on the CPU in the first process; nothing in the others."""
+    """Return whole weights by name, on the CPU of the first process; nothing in the others."""
     import deepspeed
 
     weights = {}
@@ -208,10 +209,10 @@ def gathered_weights(parameters: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def write_shards(model: Any, folder: Path) -> None:
-    """Write the weights of a model under ZeRO 3 as safetensors, a file at a time.
+    """Write the weights of a model under ZeRO 3 as safetensors, one file at a time.
 
-    The first process gathers the weights of a file, an eighth of all of them, and writes it, so
-    that no process ever holds all weights. Every process has to call this.
+    The first process gathers the weights of one file, an eighth of the total, and writes it, so
+    that no process ever holds all weights. Every process must call this.
     """
     import torch
     from huggingface_hub import split_torch_state_dict_into_shards
@@ -220,7 +221,7 @@ def write_shards(model: Any, folder: Path) -> None:
     saved = set(model.state_dict())
     buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
     members = {**dict(model.named_parameters()), **buffers}
-    # Tensors of the whole shapes, without data.
+    # Tensors of the full shapes, without data.
     outlines = {
         name: torch.empty(
             getattr(member, "ds_shape", member.shape), dtype=member.dtype, device="meta"

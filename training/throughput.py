@@ -6,7 +6,7 @@ import resource
 import time
 from typing import Any
 
-# Peak of dense matrix products in half precision, TFLOP/s, as the makers state it.
+# Peak of dense matrix products in half precision, TFLOP/s, as published by the vendors.
 PEAKS = {
     "H200": 989.4,
     "H100 PCIe": 756.0,
@@ -22,13 +22,13 @@ PEAKS = {
 
 
 class Window:
-    """Samples, tokens and seconds since the figures of speed were last reported."""
+    """Samples, tokens and seconds since the speed was last reported."""
 
     def __init__(self) -> None:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew."""
+        """Reset the window."""
         self._started = time.perf_counter()
         self._samples = self._tokens = self._padded_tokens = 0
 
@@ -39,9 +39,9 @@ class Window:
         self._padded_tokens += padded_tokens
 
     def close(self, world: int, flops: float, precision: str) -> tuple[float, dict[str, float]]:
-        """Seconds, and the figures of all processes together; begins anew.
+        """Return the seconds and the figures of all processes, and reset the window.
 
-        `flops` are the operations a token.
+        `flops` is the number of operations per token.
         """
         import torch
 
@@ -69,7 +69,7 @@ class Window:
 
 
 def _memory() -> int:
-    """Bytes at the peak: of the device, or of this process where there is none."""
+    """Return the peak memory in bytes of the device or, without one, of this process."""
     import torch
 
     if torch.cuda.is_available():
@@ -78,7 +78,7 @@ def _memory() -> int:
 
 
 def _peak(precision: str) -> float | None:
-    """FLOP/s of this device in half precision; None where it is not known."""
+    """Return the FLOP/s of this device in half precision; None if unknown."""
     import torch
 
     if precision == "fp32" or not torch.cuda.is_available():
@@ -88,10 +88,10 @@ def _peak(precision: str) -> float | None:
 
 
 def flops_per_token(model: Any) -> float:
-    """Floating-point operations of training on one token: 6 for each weight that multiplies it.
+    """Return the training operations per token: 6 for each weight that multiplies it.
 
-    Two forward, four backward (Kaplan et al. 2020); embeddings are looked up, not multiplied, and
-    the attention of short texts is left out.
+    These are two forward and four backward (Kaplan et al. 2020); embeddings are looked up, not
+    multiplied, and the attention of short texts is ignored.
     """
     import torch
 

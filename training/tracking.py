@@ -1,8 +1,8 @@
-"""Experiment tracking by MLflow: a record of every run, whose failures never stop training.
+"""Experiment tracking by MLflow; failures of tracking never stop training.
 
 Only the first process tracks. A failure (no server, a full disk, a locked database) is logged as a
-warning; after three failures in a row tracking stops for the rest of the run. The run's folder has
-all figures in any case.
+warning; after three consecutive failures, tracking stops for the rest of the run. The run's folder
+has all figures in any case.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _NAME, _VALUE = 250, 6000
 _FAILURES = 3
 _DIFF = 1_000_000
 _TRAIN_AGAIN = (
-    "what is registered is the model that MLflow has: delete that folder, or give another out=, "
-    "and train it with tracking= and log_model=true"
+    "MLflow registers the model that it has stored: delete that folder, or give another out=, and "
+    "train with tracking= and log_model=true"
 )
 SERVED = Path(__file__).parent / "models" / "served.py"
 
@@ -46,7 +46,7 @@ log = logging.getLogger("adnominal")
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Nested settings as MLflow's parameters: dotted names, values as text, within its limits."""
+    """Flatten settings to MLflow's parameters: dotted names, values as text, within its limits."""
     flattened: dict[str, str] = {}
     for key, value in values.items():
         name = f"{prefix}{key}"
@@ -62,12 +62,12 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def metric_key(name: str) -> str:
-    """A name as MLflow takes it: letters, digits, ``_-. /:``, at most 250 of them."""
+    """Convert a name for MLflow: at most 250 letters, digits and ``_-. /:``."""
     return re.sub(r"[^\w\-. /:]", "_", name, flags=re.ASCII)[:_NAME]
 
 
 def environment() -> str:
-    """Interpreter, system, devices and installed packages, a line each."""
+    """List interpreter, system, devices and installed packages, one per line."""
     import torch
 
     lines = [f"python {platform.python_version()} ({sys.executable})", platform.platform()]
@@ -81,13 +81,13 @@ def environment() -> str:
 
 @functools.cache
 def _packages() -> list[str]:
-    # Hundreds of files to read; a process with many runs need not read them for each.
+    # Cached, because this reads hundreds of files and a process may have many runs.
     packages = {f"{package.metadata['Name']}=={package.version}" for package in distributions()}
     return sorted(packages, key=str.lower)
 
 
 def changes() -> str | None:
-    """The uncommitted changes of this checkout as a patch; None outside of a checkout."""
+    """Return the uncommitted changes of this checkout as a patch; None outside a checkout."""
     try:
         diff = subprocess.run(
             ["git", "-C", os.fspath(conf.ROOT), "diff", "HEAD"],
@@ -101,7 +101,7 @@ def changes() -> str | None:
 
 
 def _logging_failures(method: Callable[_P, None]) -> Callable[_P, None]:
-    """The method, with its failures logged and ignored."""
+    """Wrap the method so that its failures are logged and ignored."""
 
     @functools.wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -112,7 +112,7 @@ def _logging_failures(method: Callable[_P, None]) -> Callable[_P, None]:
 
 
 def artifact_folder(uri: str) -> str | None:
-    """The folder of artifacts: beside a database file; None leaves it to the server."""
+    """Return the folder of artifacts, beside a database file; None leaves it to the server."""
     if not uri.startswith("sqlite:///"):
         return None
     return (Path(uri.removeprefix("sqlite:///")).absolute().parent / "mlruns").as_uri()
@@ -121,7 +121,7 @@ def artifact_folder(uri: str) -> str | None:
 class Tracker:
     """MLflow's store `uri` (None: nothing is tracked) and one experiment in it.
 
-    `job` is the script that the runs are of: finetune, pretrain_mlm, prompt, score or predict.
+    `job` is the script of the runs: finetune, pretrain_mlm, prompt, score or predict.
     """
 
     def __init__(self, uri: str | None, experiment: str, job: str = "finetune") -> None:
@@ -144,16 +144,18 @@ class Tracker:
         except Exception as error:
             self._failures += 1
             reason = " ".join(str(error).split())[:200]
-            log.warning("tracking failed (%s: %s); training goes on", type(error).__name__, reason)
+            log.warning(
+                "tracking failed (%s: %s); training continues", type(error).__name__, reason
+            )
             if self.client is None or self._failures >= _FAILURES:
-                log.warning("tracking=%s is given up for this run", self.uri)
+                log.warning("tracking=%s is disabled for the rest of this run", self.uri)
                 self.uri = None
 
     def _connect(self) -> None:
-        # Requests to a server that does not answer are repeated twice, not for minutes.
+        # Requests to an unreachable server are repeated twice, not for minutes.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
-        # MLflow would log each database that it creates.
+        # MLflow would log every database that it creates.
         os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
@@ -165,22 +167,22 @@ class Tracker:
         self.client = client
 
     def ended_run(self, run_id: str) -> Run:
-        """A run that has ended, to add to."""
+        """Return a run that has ended, to add to it."""
         run = Run(self, run_id)
         run.id = run_id
         return run
 
     def run(self, name: str, mlflow_file: Path, *, parent: str | None = None) -> Run:
-        """A new run, or the earlier run that `mlflow_file` names."""
+        """Return a new run, or the earlier run that `mlflow_file` names."""
         run = Run(self, f"local-{mlflow_file.parent.name}")
         self.attempt(lambda: run.begin(name, mlflow_file, parent))
         return run
 
 
 class Run:
-    """One run of the experiment; `id` is None where nothing is tracked.
+    """One run of the experiment; `id` is None if nothing is tracked.
 
-    `local_name` names it there, in results and in the table predictions.
+    In that case `local_name` names it in results and in the table predictions.
     """
 
     def __init__(self, tracker: Tracker, local_name: str) -> None:
@@ -191,11 +193,11 @@ class Run:
 
     @property
     def name(self) -> str:
-        """MLflow's id of the run, or the name that stands for it."""
+        """MLflow's id of the run, or its local name."""
         return self.id or self._local_name
 
     def begin(self, name: str, mlflow_file: Path, parent: str | None) -> None:
-        """Create the run, or continue the one that was begun in this store and is still there."""
+        """Create the run, or continue the one that was begun in this store and still exists."""
         client = self.tracker.client
         previous = (
             json.loads(mlflow_file.read_text(encoding="utf-8")) if mlflow_file.exists() else {}
@@ -220,7 +222,7 @@ class Run:
         replace_json(mlflow_file, {"uri": self.tracker.uri, "run_id": self.id})
 
     def _is_there(self, run_id: str) -> bool:
-        """Whether the store has the run; somebody may have deleted it."""
+        """Whether the store has the run; it may have been deleted."""
         from mlflow.exceptions import MlflowException
 
         try:
@@ -233,7 +235,7 @@ class Run:
 
     @_logging_failures
     def settings(self, values: Mapping[str, Any], yaml: str) -> None:
-        """The resolved settings, as parameters and whole; code, changes to it, environment."""
+        """Log the resolved settings, as parameters and as YAML; code, its changes, environment."""
         client = self.tracker.client
         self.parameters(values)
         client.log_text(self.id, yaml, "settings.yaml")
@@ -244,7 +246,7 @@ class Run:
 
     @_logging_failures
     def parameters(self, values: Mapping[str, Any]) -> None:
-        """Further parameters; those that the run has stay as they are."""
+        """Log further parameters; existing ones are unchanged."""
         from mlflow.entities import Param
 
         client = self.tracker.client
@@ -254,7 +256,7 @@ class Run:
 
     @_logging_failures
     def inputs(self, lake: str, sources: Sequence[Source]) -> None:
-        """The lake's tables that were read, with their editions and Delta versions."""
+        """Log the tables that were read, with their editions and Delta versions."""
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
         datasets_read = []
@@ -275,7 +277,7 @@ class Run:
 
     @_logging_failures
     def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
-        """Figures at an update; those that the run has had before it was killed are left out."""
+        """Log figures of an update; skip those logged before the run was killed."""
         from mlflow.entities import Metric
 
         milliseconds = int(time.time() * 1000)
@@ -286,23 +288,23 @@ class Run:
 
     @_logging_failures
     def tags(self, values: Mapping[str, str]) -> None:
-        """Tags of the run."""
+        """Set tags of the run."""
         for key, value in values.items():
             self.tracker.client.set_tag(self.id, key, value)
 
     @_logging_failures
     def text(self, text: str, name: str) -> None:
-        """A text file among the artifacts."""
+        """Log a text as an artifact."""
         self.tracker.client.log_text(self.id, text, name)
 
     @_logging_failures
     def file(self, path: Path) -> None:
-        """A file among the artifacts."""
+        """Log a file as an artifact."""
         self.tracker.client.log_artifact(self.id, os.fspath(path))
 
     @_logging_failures
     def confusion(self, counts: Any, labels: Sequence[str], name: str) -> None:
-        """A confusion matrix as a figure, and its numbers as JSON."""
+        """Log a confusion matrix as a figure, and its numbers as JSON."""
         from matplotlib.figure import Figure
 
         client, size = self.tracker.client, 2.0 + 0.7 * len(labels)
@@ -314,7 +316,7 @@ class Run:
 
     @_logging_failures
     def model(self, folder: Path, *, pair: bool, generates: bool) -> None:
-        """The weights in `folder` as a model with a signature, which MLflow can load and serve."""
+        """Log the weights in `folder` as a model with signature that MLflow can load and serve."""
         import mlflow
         from mlflow.models import ModelSignature
         from mlflow.types.schema import ColSpec, Schema
@@ -327,14 +329,14 @@ class Run:
         active = mlflow.active_run()
         if active is not None:
             mlflow.end_run()
-        # Its bars, and its wish for type hints that it does not understand.
+        # Its progress bars, and its warning about type hints that it does not understand.
         with contextlib.redirect_stderr(io.StringIO()), mlflow.start_run(run_id=self.id):
             mlflow.pyfunc.log_model(
                 name="model",
                 python_model=os.fspath(SERVED),
                 artifacts={"weights": os.fspath(folder)},
                 signature=ModelSignature(Schema(inputs), Schema(outputs)),
-                # Stated, not inferred: MLflow would load the model in a further process to see.
+                # Stated, not inferred: MLflow would load the model in another process to infer it.
                 pip_requirements=[
                     f"{package.metadata['Name']}=={package.version.split('+')[0]}"
                     for package in distributions()
@@ -344,10 +346,10 @@ class Run:
             )
 
     def register(self, name: str) -> str | None:
-        """The run's logged model as a new version of `name` in the registry; once, however often.
+        """Register the run's logged model as a version of `name`, once for any number of calls.
 
-        The newest is taken where a run that was killed has logged it twice. Returns why there is no
-        version, None where there is one: a failure of this is not one that work goes on without.
+        If a killed run has logged it twice, the newest is used. Return why there is no version, or
+        None if there is one; unlike others, this failure is not ignored.
         """
         problem: str | None = "tracking failed; run the same command again to register its model"
 
@@ -374,7 +376,7 @@ class Run:
         if not logged_models:
             return f"MLflow has no model of run {self.id}; {_TRAIN_AGAIN}"
         with contextlib.suppress(MlflowException):
-            # It may be there already; if it cannot be made, the next line says why.
+            # It may exist already; if it cannot be created, the next line says why.
             client.create_registered_model(name)
         if any(
             version.run_id == self.id for version in client.search_model_versions(f"name='{name}'")
@@ -394,7 +396,7 @@ class Run:
 
 
 def draw_confusion(axes: Any, counts: Any, labels: Sequence[str]) -> None:
-    """The matrix with gold classes as rows; shades are shares of a row, numbers counts."""
+    """Draw the matrix with gold classes as rows; shades are shares of a row, numbers are counts."""
     shares = counts / counts.sum(axis=1, keepdims=True).clip(min=1)
     axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
     axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
@@ -407,7 +409,7 @@ def draw_confusion(axes: Any, counts: Any, labels: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def _silenced_mlflow() -> Iterator[None]:
-    """Without MLflow's notices of tables made and examples not given."""
+    """Suppress MLflow's notices about created tables and missing examples."""
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.ERROR)
     with warnings.catch_warnings():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Updates:
-    """The micro-batches of one process, epoch by epoch: a batch sampler, already sharded."""
+    """A batch sampler, already sharded: the micro-batches of one process, epoch by epoch."""
 
     def __init__(self, trainer: TrainingLoop) -> None:
         self._trainer = trainer
@@ -39,7 +39,7 @@ class _Updates:
         return self._trainer.steps_per_epoch * self._trainer.rounds
 
     def __iter__(self) -> Iterator[tuple[Ids, bool]]:
-        """Row numbers of the training part, and whether they count in the loss."""
+        """Yield row numbers of the training part, and whether they count in the loss."""
         run, settings = self._trainer, self._trainer.settings
         for step in epoch_steps(
             run.lengths,
@@ -49,12 +49,12 @@ class _Updates:
             bucket=settings.bucket,
         ):
             for piece in shares(step, run.lengths, launch.rank(), run.world, run.rounds):
-                # Every process runs every round; without examples, a row that weighs nothing.
+                # Every process runs every round; without examples, it uses a row of weight 0.
                 yield run.rows[piece if len(piece) else step[:1]], bool(len(piece))
 
 
 class _Rows:
-    """The training examples by number, handed on whole to the collator."""
+    """The training examples by number, passed on to the collator as a batch."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -130,12 +130,12 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         return_outputs: bool = False,
         num_items_in_batch: Any = None,
     ) -> Any:
-        """The sum over this micro-batch's terms by the number of terms of the update.
+        """Divide the sum over this micro-batch's terms by the number of terms of the update.
 
-        Processes are averaged over when gradients are, hence the factor.
+        Gradients are averaged over processes, hence the factor.
         """
         logits = self.run.learner.logits(model, inputs)
-        # Of a language model a sentence may have no term; then nothing is learnt from it.
+        # In a language model, a sentence may have no terms; then nothing is learnt from it.
         count = torch.as_tensor(num_items_in_batch).clamp(min=1)
         return loss_sum(logits, inputs["labels"]) * self.run.world / count
 
@@ -150,7 +150,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         return optimizer
 
     def report(self) -> None:
-        """Write the losses of the updates since the last time, and the speed."""
+        """Report the losses of the updates since the last report, and the speed."""
         if not self.pending:
             return
         run, world = self.run, self.run.world
@@ -187,7 +187,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         return figures
 
     def save_weights(self, folder: Path) -> None:
-        """Write the model as others load it; every process has to call this."""
+        """Write the model for loading elsewhere; every process must call this."""
         new_folder = folder.with_name(folder.name + ".new")
         if launch.rank() == 0:
             for leftover in (new_folder, folder):
@@ -195,7 +195,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         launch.barrier()
         weights = None
         if self.run.zero3:
-            # Weights that the last forward pass has fetched ahead cannot be gathered.
+            # Weights that the last forward pass has prefetched cannot be gathered.
             self.model_wrapped.empty_partition_cache()
         adapters = hasattr(self.model, "peft_config")
         if self.run.zero3 and adapters:
@@ -210,7 +210,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         launch.barrier()
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """The weights of a checkpoint; DeepSpeed writes those of its engines itself."""
+        """Save the weights of a checkpoint; DeepSpeed writes those of its engines itself."""
         assert output_dir is not None
         if not self.run.deepspeed and launch.rank() == 0:
             self.run.learner.save(self.model, Path(output_dir))
@@ -226,8 +226,8 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         inner = getattr(self.optimizer, "optimizer", self.optimizer)
         while hasattr(inner, "optimizer"):
             inner = inner.optimizer
-        # Under ZeRO 3 the universal form gives every group of parameters the decay of the first,
-        # and all of them one counter of updates, which each of them then counts up.
+        # Under ZeRO 3, the universal form gives every parameter group the weight decay of the
+        # first, and all of them one shared update counter, which each group then increments.
         for group, decay in zip(inner.param_groups, self._decays, strict=True):
             group["weight_decay"] = decay
         for state in inner.state.values():
@@ -243,7 +243,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
 
 
 class _Schedule(TrainerCallback):  # type: ignore[misc]
-    """When to report, evaluate and save; copies the Trainer's steps to the run's state."""
+    """Decides when to report, evaluate and save; copies the Trainer's steps to the run's state."""
 
     def __init__(self, inner: LearnerTrainer, progress: Progress) -> None:
         self._inner, self._run, self._progress = inner, inner.run, progress

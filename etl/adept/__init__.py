@@ -1,8 +1,8 @@
 """ADEPT: how an adjective changes the plausibility of a sentence (Emami et al., ACL 2021).
 
-`words` says which words serve, `predicates` and `phrases` make sentences of ConceptNet's edges,
-`variants` puts adjectives into them, `splits` and `baselines` serve the labelled rows. These know
-nothing of Spark or storage; `job` builds the tables adept_entries and adept_items with them.
+`words` selects the words, `predicates` and `phrases` turn ConceptNet's edges into sentences,
+`variants` inserts adjectives, and `splits` and `baselines` work on the labelled rows. These are
+independent of Spark and storage; `job` builds the tables adept_entries and adept_items with them.
 """
 
 # The codes of the labels, 0 to 4 (the release's own note says 0 to 5; the data do not).

@@ -1,7 +1,8 @@
-"""Baselines that need no model (section 5.2), and the label sets that models are measured on.
+"""Baselines that need no model (section 5.2), and the label sets for evaluating models.
 
-Five classes are the labels as they are. Four leave `impossible` out, whose annotations section 4.2
-found doubtful. Three join `impossible` to `less likely` and `necessarily true` to `more likely`.
+Five classes are the labels themselves. Four classes leave out `impossible`, whose annotations
+section 4.2 found doubtful. Three classes merge `impossible` with `less likely` and `necessarily
+true` with `more likely`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from etl.adept import LABELS
 
 EQUALLY_LIKELY = LABELS.index("equally likely")
-# By number of classes: what each label 0..4 becomes; None is left out.
+# By number of classes, the class of each label 0..4; None for labels that are left out.
 _BECOMES: dict[int, tuple[int | None, ...]] = {
     5: (0, 1, 2, 3, 4),
     4: (None, 0, 1, 2, 3),
@@ -22,10 +23,10 @@ CLASSES = tuple(_BECOMES)
 
 
 def label_of(label: int, classes: int) -> int | None:
-    """The class, from 0, of a label 0..4 among 5, 4 or 3; None where it is left out.
+    """Return the class, from 0, of a label 0..4 among 5, 4 or 3; None if it is left out.
 
     Raises:
-        ValueError: another number of classes, or a label outside 0..4.
+        ValueError: the number of classes is another, or the label is outside 0..4.
     """
     if classes not in _BECOMES:
         raise ValueError(f"classes={classes}; expected one of {', '.join(map(str, CLASSES))}")
@@ -35,10 +36,10 @@ def label_of(label: int, classes: int) -> int | None:
 
 
 def majority(train_labels: Iterable[int], classes: int) -> int:
-    """The class that most training labels fall in (of equally many the lower one).
+    """Return the most frequent class of the training labels (the lower one for a tie).
 
     Raises:
-        ValueError: no label that falls in any class.
+        ValueError: no label falls in any class.
     """
     counts = Counter(label_of(label, classes) for label in train_labels)
     counts.pop(None, None)
@@ -48,7 +49,7 @@ def majority(train_labels: Iterable[int], classes: int) -> int:
 
 
 def normative_rule(modifier: str, nonsubsective: Collection[str], classes: int) -> int:
-    """The class that the taxonomy alone predicts: lower for non-subsective modifiers, else equal.
+    """Return the class that only the taxonomy predicts: lower if non-subsective, else equal.
 
     The paper says that the rule predicts `less likely`; with five classes its published accuracy
     (63.6 on val) is that of predicting `impossible`, the lowest class, which this does.
@@ -61,10 +62,10 @@ def normative_rule(modifier: str, nonsubsective: Collection[str], classes: int) 
 
 
 def accuracy(predicted: Sequence[int], labels: Sequence[int], classes: int) -> float:
-    """Percent of right classes among the labels 0..4 that fall in one.
+    """Return the percentage of correct classes among the labels 0..4 that fall in a class.
 
     Raises:
-        ValueError: as many predictions as labels are wanted, and at least one label that counts.
+        ValueError: predictions and labels differ in number, or no label counts.
     """
     pairs = [
         (guess, gold)

@@ -1,7 +1,7 @@
-"""Sorted pairs to rows of adept_entries and adept_items, some thousands at a time.
+"""Turn sorted pairs into rows of adept_entries and adept_items, thousands at a time.
 
-A noun of a web corpus has hundreds of thousands of adjectives. As a list in a row of Spark they
-would be copied, whole, by every step; as pairs in order they stream, and become a list in Arrow.
+A noun in a web corpus can have hundreds of thousands of adjectives. As a list in a Spark row, every
+step would copy them whole; as sorted pairs they stream, and Arrow makes the list.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from etl.adept.settings import Settings
 from etl.adept.variants import VariantRules, item_id, variants
 from etl.lake.tables import table
 
-# Of flat pairs some tens of MB.
+# Tens of MB of flat pairs.
 ROWS = 200_000
-# In the order that decides: sentences of people's own words come before those of templates.
+# In the order of preference: sentences in people's own words precede those from templates.
 PREDICATE = ("path", "rank", "sentence", "form", "relation", "predicate", "edge")
 PREDICATE_TYPE = pa.struct(
     [(name, pa.int64() if name == "rank" else pa.string()) for name in PREDICATE]
@@ -37,7 +37,7 @@ PREDICATES = pa.schema(
 
 
 def whole_nouns(batches: Iterator[pa.RecordBatch], min_rows: int = ROWS) -> Iterator[pa.Table]:
-    """Batches, sorted by noun, as tables of `min_rows` or more in which no noun is cut off."""
+    """Join batches sorted by noun into tables of at least `min_rows` rows that split no noun."""
     pending: list[pa.RecordBatch] = []
     for batch in batches:
         if sum(part.num_rows for part in pending) >= min_rows and batch.num_rows:
@@ -53,19 +53,19 @@ def whole_nouns(batches: Iterator[pa.RecordBatch], min_rows: int = ROWS) -> Iter
 
 
 def predicates(rows: pa.Table, most: int) -> pa.Table:
-    """What is said of each noun: `PREDICATES`, one row for each noun.
+    """Return the predicates of each noun (`PREDICATES`), one row per noun.
 
     Args:
-        rows: noun, gist and the columns of `PREDICATE`, sorted by noun and gist and these; of the
-            sentences of a gist the first stands for all.
-        most: how many predicates of a noun are listed, those first in the order of `PREDICATE`.
+        rows: noun, gist and the columns of `PREDICATE`, sorted by all of these; the first sentence
+            of a gist represents it.
+        most: maximum number of predicates listed per noun, in the order of `PREDICATE`.
             ``different`` counts all of them, ``edges`` the rows.
     """
     rows = rows.select(["noun", "gist", *PREDICATE]).combine_chunks()
     noun, gist = (rows.column(name).combine_chunks() for name in ("noun", "gist"))
     starts = _starts(noun)
     firsts = np.union1d(starts, _starts(gist))
-    number = np.searchsorted(starts, firsts, side="right") - 1  # of the noun of each first row
+    number = np.searchsorted(starts, firsts, side="right") - 1  # the noun of each first row
     chosen = rows.take(pa.array(firsts)).append_column("number", pa.array(number))
     order = [(name, "ascending") for name in ("number", *PREDICATE)]
     chosen = chosen.take(pc.sort_indices(chosen, order))
@@ -83,12 +83,11 @@ def predicates(rows: pa.Table, most: int) -> pa.Table:
 
 
 def entries(pairs: pa.Table, edition: str) -> pa.Table:
-    """Rows of adept_entries, one for each noun.
+    """Return rows of adept_entries, one for each noun.
 
     Args:
-        pairs: noun, adjective, count, nonsubsective; a noun's follow each other in the order in
-            which the entry has them.
-        edition: its name.
+        pairs: noun, adjective, count, nonsubsective, grouped by noun in the order of the entry.
+        edition: name of the edition.
     """
     schema = table("adept_entries").schema
     noun = pairs.column("noun").combine_chunks()
@@ -106,12 +105,12 @@ def entries(pairs: pa.Table, edition: str) -> pa.Table:
 
 
 def items(rows: pa.Table, settings: Settings) -> pa.Table:
-    """Rows of adept_items.
+    """Return rows of adept_items.
 
     Args:
-        rows: noun, adjective, nonsubsective, said; of each noun first a row with what is said of
-            it (the predicates chosen, a list) and no adjective, then its adjectives in an order
-            that does not depend on the run. Nouns without the first row make no items.
+        rows: noun, adjective, nonsubsective, said. The first row of each noun has its chosen
+            predicates as a list and no adjective; its adjectives follow in an order that does not
+            depend on the run. Nouns without the first row give no items.
     """
     schema = table("adept_items").schema
     names = ("noun", "said", "adjective", "nonsubsective")
@@ -133,7 +132,7 @@ def items(rows: pa.Table, settings: Settings) -> pa.Table:
 
 
 def _starts(noun: pa.StringArray) -> npt.NDArray[np.int64]:
-    """Where another noun begins."""
+    """Return the first row of each noun."""
     changed = pc.not_equal(noun[1:], noun[:-1]).to_numpy(zero_copy_only=False)
     return np.concatenate([[0], np.flatnonzero(changed) + 1])[: len(noun)].astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""ADEPT as the rest of Adnominal knows it."""
+"""The declaration of ADEPT."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ DATASET = Dataset(
     name="adept",
     title="ADEPT",
     heading="ADEPT: adjective-dependent plausibility",
-    summary="Pairs of sentences of which the second has one adjective more, labelled by how that "
-    "changes the plausibility of what is said.",
+    summary="Pairs of sentences of which the second has an additional adjective, labelled by how "
+    "it changes the plausibility of the statement.",
     schemas=TABLES,
     tables=(
         ItemTable(
@@ -68,8 +68,8 @@ DATASET = Dataset(
     labels=Labels(LABELS, numbered=True),
     training=Training(
         limits="Labels are judgements of plausibility by crowd workers. Adjectives of identity (of "
-        "age, colour, gender, religion) can lower what the model holds a person to be able to do; "
-        "do not use it to judge people.",
+        "age, colour, gender, religion) can lower the abilities that the model ascribes to a "
+        "person; do not use it to judge people.",
         groups=("agreement",),
         instruction="{first}\n{second}\n"
         "Compared with the first, the second is one of: {labels}.\nAnswer:",
@@ -78,7 +78,7 @@ DATASET = Dataset(
     prompts=Prompts("adept"),
     questions=(
         Question(
-            # As the annotators were asked (table 3 of the paper).
+            # The annotators' question (table 3 of the paper).
             "Original: {{sentence1}}\nModified: {{sentence2}}\n"
             "Compared with the original, the modified statement is",
             {label: label for label in LABELS},
@@ -99,15 +99,16 @@ DATASET = Dataset(
         "cc-by-sa-3.0",
         "https://creativecommons.org/licenses/by-sa/3.0/",
         (
-            "Published under CC BY-SA 3.0; name the authors and pass changes on under the same.",
-            "Words counted in Common Crawl are under its terms of use "
+            "Published under CC BY-SA 3.0; credit the authors and share changes under the same "
+            "licence.",
+            "Words counted in Common Crawl are subject to its terms of use "
             "(https://commoncrawl.org/terms-of-use).",
         ),
         ("The authors' release.", CONCEPTNET, "Wikipedia and DepCC: adjective-noun pairs."),
     ),
     built=Licence(
         *BY_SA_4,
-        ("Sentences are made of ConceptNet's, so its CC BY-SA 4.0 holds for them.",),
-        (CONCEPTNET, PAIRS, WORDNET, "Labels of annotators, people or simulated ones."),
+        ("Sentences are derived from ConceptNet's, so its CC BY-SA 4.0 applies to them.",),
+        (CONCEPTNET, PAIRS, WORDNET, "Labels of human or simulated annotators."),
     ),
 )

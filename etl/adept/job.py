@@ -1,11 +1,11 @@
-"""ADEPT's DataFrames: pairs and edges to the tables adept_entries and adept_items.
+"""ADEPT's build: from pairs and edges to the tables adept_entries and adept_items.
 
-The noun side is the engine's own operators over ``amod_pairs``; Python sees every different word
-once. The edge side goes through `predicates` an edge at a time. Both meet by noun: what is said of
-a noun stands once before its adjectives in a sorted partition, so that adjectives are neither
-multiplied by edges nor held as lists (`etl.adept.blocks`). What is random depends on the seed and
-the record alone, so any partitioning gives the same rows. Frames that grow with the corpus and are
-read more than once are stored for the time of the job.
+The noun side runs in the engine's own operators over ``amod_pairs``; Python sees every distinct
+word once. The edge side goes through `predicates` one edge at a time. Both are joined by noun: in a
+sorted partition, a row with a noun's predicates precedes its adjectives, so adjectives are neither
+multiplied by edges nor held as lists (`etl.adept.blocks`). Random choices depend only on the seed
+and the record, so any partitioning gives the same rows. Frames that grow with the corpus and are
+read more than once are stored for the duration of the job.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ Drops = list[DataFrame]
 
 
 def build(settings: Settings) -> None:
-    """ADEPT before annotation: nouns with their adjectives, and sentences with one put in.
+    """Build ADEPT before annotation: nouns with adjectives, and sentences with one inserted.
 
-    Reads amod_pairs, conceptnet_edges and wordnet_lemmas; writes adept_entries and adept_items as
-    edition=NAME, which it replaces, and to the table dropped what was left out and why.
+    Reads amod_pairs, conceptnet_edges and wordnet_lemmas; replaces edition=NAME in adept_entries
+    and adept_items, and records dropped rows with their reasons in the table dropped.
     """
     run = begin_build(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
     with scratch(settings.lake) as folder:
@@ -88,7 +88,7 @@ def build(settings: Settings) -> None:
 
 
 def lexicons_of(lake: Lake, settings: Settings) -> Words:
-    """WordNet's lemmas (some 150,000) and the lists of ``conf/lexicons``."""
+    """Return WordNet's lemmas (about 150,000) and the lists of ``conf/lexicons``."""
     rows = lake.read("wordnet_lemmas").groupBy("lemma").agg(F.sort_array(F.collect_set("pos")))
     return Words(
         {lemma: "".join(parts) for lemma, parts in rows.collect()},
@@ -103,12 +103,10 @@ def lexicons_of(lake: Lake, settings: Settings) -> Words:
 def pairs_of(
     pairs: DataFrame, words: Words, settings: Settings, drops: Drops, folder: Scratch
 ) -> DataFrame:
-    """(noun, adjective, count, nonsubsective) of the nouns with enough adjectives, stored.
+    """Return stored (noun, adjective, count, nonsubsective) of nouns with enough adjectives.
 
-    Frames of what is left out go to `drops`.
-
-    Of a pair that is left out for several reasons the first counts: its count, its noun, its
-    adjective, the noun's number of adjectives.
+    Dropped rows are added to `drops`. If several reasons apply to a pair, the first of these
+    counts: its count, its noun, its adjective, the noun's number of adjectives.
     """
     is_frequent = F.col("count") >= settings.min_count
     rare_pairs = pairs.where(~is_frequent).agg(
@@ -148,7 +146,7 @@ def pairs_of(
 
 
 def _entries(pairs: DataFrame, settings: Settings) -> Blocks:
-    """Rows of adept_entries; tasks write them themselves."""
+    """Return rows of adept_entries, which tasks write themselves."""
     edition = settings.name
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -161,7 +159,7 @@ def _entries(pairs: DataFrame, settings: Settings) -> Blocks:
 def _judged_words(
     pairs: DataFrame, words: Words, settings: Settings, kind: str, folder: Scratch
 ) -> DataFrame:
-    """The nouns or adjectives of the pairs, with the reason to leave one out, null for none."""
+    """Return the nouns or adjectives of the pairs with the reason to drop each, or null."""
     pairs_by_word = pairs.groupBy(F.col(kind).alias("word")).agg(F.count("*").alias("pairs"))
     fault: Callable[[str, Words, str], str | None]
     fault = noun_fault if kind == "noun" else adjective_fault
@@ -188,7 +186,7 @@ def _judged_words(
 
 
 def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scratch) -> DataFrame:
-    """A row for each edge: its sentence with its rank among the noun's, or the reason for none."""
+    """Return a row per edge: its sentence and rank among the noun's, or the reason for none."""
     rules, templates, seed = settings.rules, settings.templates, settings.seed
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -227,7 +225,7 @@ def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scrat
 def predicates_of(
     sentences: DataFrame, pairs: DataFrame, settings: Settings, drops: Drops, folder: Scratch
 ) -> DataFrame:
-    """(noun, said): for each noun of the pairs its `predicates` predicates of lowest rank."""
+    """Return (noun, said): each noun of the pairs with its lowest-ranked predicates."""
     drops.append(drops_by_reason(sentences, ITEMS, F.col("sample")))
     nouns = pairs.select("noun", F.lit(True).alias("entered")).distinct()
     sentences_of_entries = sentences.where("reason IS NULL").join(nouns, "noun", "left")
@@ -241,7 +239,7 @@ def predicates_of(
         for nouns in blocks.whole_nouns(batches):
             yield from blocks.predicates(nouns, most + 1).to_batches()
 
-    # Sorted, not aggregated: an aggregate keeps a row of texts for each sentence in memory.
+    # Sorted, not aggregated: an aggregate would keep a row of text per sentence in memory.
     rows = sentences_of_entries.where("entered").select("noun", "gist", *blocks.PREDICATE)
     sentences_in_order = sort_rows(rows, "noun", "gist", *blocks.PREDICATE)
     predicate_rows = folder.keep(
@@ -268,7 +266,7 @@ def predicates_of(
 
 
 def items_of(statements: DataFrame, pairs: DataFrame, settings: Settings) -> DataFrame:
-    """Rows of adept_items for nouns with what is said of them and their pairs."""
+    """Return rows of adept_items from nouns with their predicates and pairs."""
     schema = table(ITEMS).schema
     adjectives = pairs.join(statements.select("noun"), "noun", "left_semi").withColumn(
         "said", F.lit(None).cast(statements.schema["said"].dataType)

@@ -1,9 +1,9 @@
-"""Phrases from bare labels: *fly fighter aircraft*, *diamond ring*, *huge*.
+"""Make phrases from bare labels: *fly fighter aircraft*, *diamond ring*, *huge*.
 
 An edge without surface text has labels without articles, often lemmatised (*learn many skill*).
-Only shapes whose words leave little doubt are put into English here; of the others nothing is made.
-Function words that a label has lost (*come library*) cannot be restored, so verbs that take no
-object are told by a list, and a word in the place of a noun must not be a verb first.
+Only label shapes that leave little doubt are turned into English phrases. Function words that a
+label has lost (*come library*) cannot be restored, so a list names the verbs that take no object,
+and a word in a noun's position must not be primarily a verb.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ _DETERMINERS = word_set("a an the some your my our their his her its")
 _NUMBERS = word_set("two three four five six seven eight nine ten twelve many several")
 _NO_NOUNS = ("rarely_nouns", "pronouns", "determiners", "names", "capitals")
 _DEGREES = word_set("very quite usually often generally extremely")
-# WordNet has verbs of these, but in a label they are what is left of a phrase.
+# WordNet has these as verbs, but in a label they are the remains of a phrase.
 _PARTICLES = word_set("down in off on out over round through up")
-# Objects that stand alone.
+# Objects without a determiner.
 _PRONOUNS = word_set("you it them us him me himself itself themselves something someone")
 
 
 def is_noun(word: str, words: Words) -> bool:
-    """Whether a word may stand as a noun: WordNet has it, and it is nothing else first."""
+    """Whether a word can serve as a noun: WordNet has it, and primarily as a noun."""
     if any(word in lists()[name] for name in _NO_NOUNS):
         return False
     if words.has(word, "n"):
-        # The noun "cold" is rarer than the adjective, which has degrees, and so with "fast".
+        # The noun "cold" is rarer than the gradable adjective; the same holds for "fast".
         return not (words.has(word, "a") and forms(word, "JJR")) and not words.has(word, "r")
     return is_plural(word) and any(words.has(one, "n") for one in lemmas(word, "NOUN"))
 
 
 def is_adjective(word: str, words: Words) -> bool:
-    """Whether a word is an adjective first: WordNet has it as one, and has no noun or it grades."""
+    """Whether a word is primarily an adjective in WordNet: it is gradable or not also a noun."""
     if not words.has(word, "a") or word in lists()["determiners"] | lists()["rarely_predicates"]:
         return False
     return bool(forms(word, "JJR")) or not (words.has(word, "n") or words.has(word, "r"))
 
 
 def is_base_verb(word: str, words: Words) -> bool:
-    """Whether a word may be a verb's base form."""
+    """Whether a word can be a verb's base form."""
     if word in _PARTICLES or not words.has(word, "v"):
         return False
     return not lemmas(word, "VERB") or word in lemmas(word, "VERB")
@@ -53,10 +53,10 @@ def is_gerund(word: str) -> bool:
 
 
 def is_mass(noun: str) -> bool:
-    """Whether a noun in the singular stands without article: *gasoline*, *music*.
+    """Whether a singular noun is used without an article: *gasoline*, *music*.
 
-    The dictionary calls a noun invariable that has such a use, half of the nouns among them. So
-    those that have no other plural are mass nouns (*music*), of the others those that are listed.
+    The dictionary calls every noun with such a use invariable, which is half of them. So nouns that
+    have no other plural are mass nouns (*music*), and of the others only those that are listed.
     """
     known = forms(noun, "NNS")
     if noun not in known or noun in lists()["countable"]:
@@ -65,20 +65,20 @@ def is_mass(noun: str) -> bool:
 
 
 def gerund(verb: str) -> str | None:
-    """The form in *-ing*, None where the dictionary has none."""
+    """Return the form in *-ing*, or None if the dictionary has none."""
     return next(iter(forms(verb, "VBG")), None)
 
 
 def participle(verb: str) -> str | None:
-    """The past participle, None where the dictionary has none."""
+    """Return the past participle, or None if the dictionary has none."""
     return next(iter(forms(verb, "VBN")), next(iter(forms(verb, "VBD")), None))
 
 
 def noun_phrase(label: Sequence[str], words: Words) -> str | None:
-    """A label as a noun phrase with the article that it asks for, or None.
+    """Return a label as a noun phrase with the required article, or None.
 
-    Shapes: noun, adjective and noun, number and noun, a compound that WordNet has; each of them
-    also with its own determiner, whose article is then made to fit.
+    Shapes: noun, adjective and noun, number and noun, a compound that WordNet has; each also with
+    its own determiner, whose article is then corrected.
     """
     if not label:
         return None
@@ -102,7 +102,7 @@ def noun_phrase(label: Sequence[str], words: Words) -> str | None:
 
 
 def _bare(label: list[str], words: Words) -> str | None:
-    """Noun, adjective and noun, or a compound of WordNet's; None for anything else."""
+    """Return a noun, adjective and noun, or a WordNet compound; None for anything else."""
     *front, noun = label
     text = " ".join(label)
     if len(label) > 3 or not is_noun(noun, words) or is_gerund(noun):
@@ -117,7 +117,7 @@ def _bare(label: list[str], words: Words) -> str | None:
 
 
 def adjective_phrase(label: Sequence[str], words: Words) -> str | None:
-    """One adjective, alone or after an adverb of degree (*very small*); or None."""
+    """Return an adjective, alone or after an adverb of degree (*very small*); else None."""
     if len(label) == 2 and label[0] in _DEGREES:
         inner = adjective_phrase(label[1:], words)
         return f"{label[0]} {inner}" if inner else None
@@ -127,7 +127,7 @@ def adjective_phrase(label: Sequence[str], words: Words) -> str | None:
 
 
 def verb_phrase(label: Sequence[str], words: Words) -> tuple[str, str] | None:
-    """A label as a verb's base form and what follows it (a noun phrase or nothing), or None."""
+    """Return a label as a verb's base form and its object (a noun phrase or nothing), or None."""
     if not label or not is_base_verb(label[0], words):
         return None
     verb, rest = label[0], label[1:]

@@ -1,10 +1,10 @@
-"""Edges of ConceptNet to sentences (section 4.1, step 2): by surface text, or by a template.
+"""Turn ConceptNet's edges into sentences (section 4.1, step 2): by surface text or a template.
 
 The surface text loses its brackets, modals are replaced (*A dog can bark* becomes *A dog barks*),
-the first letter is a capital and a full stop ends it. ``paper`` does that as the release has it:
-every subject takes the verb in the singular (*Friends makes a promise*), and edges without surface
-text are left out. ``clean`` agrees verbs with subjects, mends articles, leaves out what does not
-fit its frame, and makes sentences of edges without surface text where their labels allow it.
+the first letter is a capital and a full stop ends it. ``paper`` does that as in the release: every
+subject takes a singular verb (*Friends makes a promise*), and edges without surface text are
+dropped. ``clean`` makes verbs agree with subjects, corrects articles, drops edges that do not fit
+their frame, and makes sentences from edges without surface text if their labels allow it.
 
 A reason to drop an edge is the message of `Unfit`.
 """
@@ -23,7 +23,7 @@ from etl.knowledge.english import article, is_plural, lemmas, singular, third_pe
 from etl.knowledge.lexicons import relation_templates
 
 DEFAULT_RELATIONS = ("CapableOf", "HasProperty", "ReceivesAction", "HasA", "UsedFor")
-# The release has some five hundred sentences of the last two.
+# The release has about five hundred sentences of the last two.
 RELATIONS = (*DEFAULT_RELATIONS, "Causes", "HasSubevent")
 LONGEST = 20  # words; the release's longest sentence has 17
 
@@ -56,9 +56,9 @@ _PLURAL_DETERMINERS = word_set("these those many")
 _PLURAL_OF = {"is": "are", "has": "have", "was": "were", "causes": "cause", "needs": "need"}
 _SINGULAR_OF = {many: one for one, many in _PLURAL_OF.items()}
 _BEFORE_GERUND = word_set("for of by while")
-# What begins a clause rather than a noun phrase.
+# Words that begin a clause rather than a noun phrase.
 _CLAUSE = word_set("you he she it they we i someone somebody people everyone everybody there")
-# What begins a noun phrase or an adjunct after "for", "has" or "is".
+# Words that begin a noun phrase or an adjunct after "for", "has" or "is".
 _OPENERS = word_set(
     "a an the some any many most all every each one two three four five six seven eight nine ten "
     "your my our their his her its this that these those more less several various other"
@@ -66,12 +66,12 @@ _OPENERS = word_set(
 
 
 class Unfit(ValueError):
-    """No sentence is made of an edge; the message is the reason."""
+    """No sentence can be made from an edge; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge of the table ``conceptnet_edges``, as far as it is read here."""
+    """An edge of the table ``conceptnet_edges``, with the columns that are used here."""
 
     relation: str
     start_label: str
@@ -82,11 +82,11 @@ class Edge:
 
 @dataclass(frozen=True)
 class Statement:
-    """What an edge says of a noun.
+    """The statement that an edge makes about a noun.
 
     noun       lemma of the noun
-    form       as the sentence has it, lower-cased
-    predicate  what is said of it, from the edge
+    form       its form in the sentence, lower-cased
+    predicate  the predicate of the edge
     path       surface_text or template
     """
 
@@ -108,11 +108,11 @@ class _Subject:
 def statement(
     edge: Edge, words: Words, *, rules: str = "clean", templates: bool = True
 ) -> Statement:
-    """The sentence that an edge gives.
+    """Return the sentence for an edge.
 
     Args:
         rules: ``clean`` or ``paper``.
-        templates: make sentences of edges without surface text.
+        templates: whether to make sentences from edges without surface text.
 
     Raises:
         Unfit: it gives none.
@@ -130,7 +130,7 @@ def statement(
 
 
 def _subject(text: str, words: Words) -> _Subject:
-    """Determiner and noun of a label of one word, an article aside."""
+    """Return determiner and noun of a label of one word, apart from an article."""
     match = _SUBJECT.fullmatch(text.strip())
     if not match:
         raise Unfit("subject is not one word")
@@ -140,15 +140,15 @@ def _subject(text: str, words: Words) -> _Subject:
     )
     noun = form if words.has(form, "n") and not plural else singular(form)
     if not words.has(noun, "n"):
-        noun = form  # jeans, and whatever else has no singular
+        noun = form  # jeans and other nouns without a singular
     return _Subject(determiner, form, noun, plural)
 
 
 def gist(statement: Statement, rules: str = "clean") -> str:
-    """What tells the predicates of a noun apart.
+    """Return the key that distinguishes the predicates of a noun.
 
-    In ``clean`` the same under every frame and form: *make music*, *making music*, *is used for
-    making music*. In ``paper`` the sentence.
+    In ``clean`` it is the same for every frame and form: *make music*, *making music*, *is used for
+    making music*. In ``paper`` it is the sentence.
     """
     if rules == "paper":
         return statement.sentence
@@ -193,7 +193,7 @@ def _same(text: str, label: str) -> bool:
 
 
 def _paper_frame(before: str, subject: str, middle: str, predicate: str, after: str) -> list[str]:
-    """The published way: *can* alone is replaced, verbs are always those of one subject."""
+    """The published rules: only *can* is replaced, and verbs are always singular."""
     if _YOU_USE.fullmatch(before):
         before = "you use"
     if used := _USED.fullmatch(middle):
@@ -208,10 +208,10 @@ def _paper_frame(before: str, subject: str, middle: str, predicate: str, after: 
 def _clean_frame(
     relation: str, frame: tuple[str, str, str], subject: _Subject, words: Words
 ) -> tuple[str, str, str, str]:
-    """Modals replaced, verb and article made to fit; `Unfit` where the predicate does not.
+    """Replace modals, correct verb and article; raise `Unfit` if the predicate does not fit.
 
-    `frame` is the text before the subject, that between subject and predicate, and the predicate;
-    the result has the subject as well, in its place.
+    `frame` has the text before the subject, the text between subject and predicate, and the
+    predicate; the result has the subject as well, in its position.
     """
     before, middle, predicate = frame
     start = _with_article(subject)
@@ -255,7 +255,7 @@ def _clean_frame(
 
 
 def _with_article(subject: _Subject) -> str:
-    """The subject with the article that it lacks, or with the right form of its own."""
+    """Return the subject with a missing article added or its own corrected."""
     if subject.determiner in _PLURAL_DETERMINERS and not is_plural(subject.form):
         raise Unfit("plural determiner before a singular")
     if subject.determiner in ("a", "an", ""):
@@ -271,7 +271,7 @@ def _with_article(subject: _Subject) -> str:
 
 
 def _agreeing(middle: str, subject: _Subject) -> str:
-    """The frame's own verb in the number of the subject."""
+    """Return the frame's own verb in the number of the subject."""
     first, space, rest = middle.partition(" ")
     first = (_PLURAL_OF if subject.plural else _SINGULAR_OF).get(first, first)
     return first + space + rest
@@ -285,7 +285,7 @@ def _want_base_verb(predicate: str, words: Words) -> None:
 
 
 def _is_adverb(word: str, words: Words) -> bool:
-    """Whether a word may stand before a verb: *often*, *slowly*; not *fly*."""
+    """Whether a word can precede a verb: *often*, *slowly*; not *fly*."""
     if re.fullmatch(_ADVERB, word):
         return True
     return word.endswith("ly") and not words.has(word, "v")
@@ -308,7 +308,7 @@ def _opens_noun(predicate: str, words: Words) -> bool:
 
 
 def _is_property(predicate: str, words: Words, relation: str) -> bool:
-    """Whether the predicate may follow *is* under a relation of properties."""
+    """Whether the predicate can follow *is* under a relation of properties."""
     first = predicate.lower().split()[0]
     if first in ("is", "are", "has", "have", "be", "can", "do", "does"):
         return False
@@ -325,7 +325,7 @@ def _is_participle(word: str) -> bool:
 
 
 def _from_labels(edge: Edge, words: Words) -> Statement:
-    """By the first of the relation's templates whose form the words of the end can be given."""
+    """Use the relation's first template whose form fits the words of the end node."""
     start = edge.start_label.replace("_", " ").strip().lower()
     label = edge.end_label.replace("_", " ").lower().split()
     subject = _subject(start, words)
@@ -342,7 +342,7 @@ def _from_labels(edge: Edge, words: Words) -> Statement:
 
 
 def _in_form(label: Sequence[str], form: str, relation: str, words: Words) -> str | None:
-    """The words of a label in the form that a template wants, None where they give none."""
+    """Return the words of a label in the form that a template needs, or None."""
     if form == "adjective":
         return phrases.adjective_phrase(label, words)
     if form == "participle":
@@ -365,7 +365,7 @@ def _in_form(label: Sequence[str], form: str, relation: str, words: Words) -> st
 
 
 def _participle_of(verb: str, words: Words) -> str | None:
-    """The past participle; none of verbs that take no object, since they have no passive."""
+    """Return the past participle; None for verbs without an object, which have no passive."""
     if not phrases.is_base_verb(verb, words):
         return verb if _is_participle(verb) else None
     return None if verb in lists()["intransitive"] else phrases.participle(verb)
@@ -396,6 +396,6 @@ def _check(result: Statement, words: Words, rules: str) -> None:
 
 
 def _is_offensive(token: str, words: Words) -> bool:
-    """Whether a token, or what it is a form of, is on the list of offensive words."""
+    """Whether a token or its lemma is on the list of offensive words."""
     known = (token, *lemmas(token, "VERB"), *lemmas(token, "NOUN"))
     return any(words.is_offensive(one) for one in known)

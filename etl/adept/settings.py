@@ -24,30 +24,30 @@ class Settings(EngineSettings):
 
     preset: str = setting(
         "clean",
-        help="clean mends what paper reproduces (docs/adept.md); demo suits the embedded corpus",
+        help="clean corrects what paper reproduces (docs/adept.md); demo suits the embedded corpus",
         choices=("clean", "paper", "demo"),
     )
     edition: str | None = setting(
-        None, help="edition to build; the preset's name if not given", example="edition=mine"
+        None, help="edition to build; by default the preset's name", example="edition=mine"
     )
     corpora: list[str] = setting(
-        [], help="corpora of amod_pairs to use; all if not given", example="corpora=depcc,wikipedia"
+        [], help="corpora of amod_pairs to use; by default all", example="corpora=depcc,wikipedia"
     )
-    min_count: int = setting(10, help="least count of a pair in its own corpus")
-    min_adjectives: int = setting(4, help="least number of different adjectives of a noun")
+    min_count: int = setting(10, help="minimum count of a pair in its own corpus")
+    min_adjectives: int = setting(4, help="minimum number of distinct adjectives of a noun")
     relations: list[str] = setting(
         list(DEFAULT_RELATIONS), help="relations whose edges serve as predicates", choices=RELATIONS
     )
-    predicates: int = setting(3, help="most predicates of a noun, chosen by seed")
-    variants: int = setting(4, help="most variants of a sentence")
-    nonsubsective: int = setting(2, help="most non-subsective adjectives among them")
+    predicates: int = setting(3, help="maximum number of predicates of a noun, chosen by seed")
+    variants: int = setting(4, help="maximum number of variants of a sentence")
+    nonsubsective: int = setting(2, help="maximum number of non-subsective adjectives among them")
     rules: str = setting(
-        "clean", help="rules of words and sentences: mended, or the release's", choices=RULES
+        "clean", help="rules for words and sentences: corrected, or the release's", choices=RULES
     )
     article: str = setting(
         "sound", help="a or an by sound, or by the first letter", choices=ARTICLE_RULES
     )
-    templates: bool = setting(True, help="make sentences of edges without surface text")
+    templates: bool = setting(True, help="make sentences from edges without surface text")
     identity: str = setting(
         "keep",
         help="adjectives of gender, age, origin, faith and health (conf/lexicons)",

@@ -1,10 +1,10 @@
-"""Who trains and who tests; and sentence pairs that occur more than once.
+"""Training and test splits, and sentence pairs that occur more than once.
 
-Three schemes, 80 % train, 10 % val, 10 % test each. ``random`` is the paper's, over instances; in
-the release it leaves 890 of 1,002 test nouns seen in training. ``noun_disjoint`` has no noun in
-two parts, ``adjective_disjoint`` no adjective. Every part follows from a hash of the seed and the
-row's own words, so any partitioning agrees and a row added later moves no other row. Sizes are
-therefore shares on average: with few nouns or adjectives they miss by what the frequent ones weigh.
+There are three schemes, each with 80 % train, 10 % val and 10 % test. ``random`` is the paper's,
+over instances; in the release, 890 of 1,002 test nouns also occur in training. ``noun_disjoint``
+has no noun in two parts, ``adjective_disjoint`` no adjective. A part depends only on a hash of the
+seed and the row's own words, so partitioning has no effect and a row added later moves no other
+row. Sizes are therefore only average shares: with few words, frequent ones cause deviations.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _TRAIN, _VAL = 0.8, 0.1
 
 
 def part(seed: int, scheme: str, key: str) -> str:
-    """The part of everything that has `key` in common: 80 % train, 10 % val, 10 % test.
+    """Return the part of all rows with the same `key`: 80 % train, 10 % val, 10 % test.
 
     Raises:
-        ValueError: an unknown scheme.
+        ValueError: the scheme is unknown.
     """
     if scheme not in SCHEMES:
         raise ValueError(f"scheme {scheme!r}; expected one of {', '.join(SCHEMES)}")
@@ -36,10 +36,10 @@ def part(seed: int, scheme: str, key: str) -> str:
 def split_columns(
     sentence1: str, sentence2: str, modifier: str, noun: str, *, seed: int = 0
 ) -> dict[str, str]:
-    """The columns ``split_random``, ``split_noun_disjoint`` and ``split_adjective_disjoint``.
+    """Return columns ``split_random``, ``split_noun_disjoint`` and ``split_adjective_disjoint``.
 
-    A pair of sentences that occurs twice is in one part, under the random scheme too: the release
-    has pairs that are both trained on and tested.
+    A sentence pair that occurs twice is in one part even under the random scheme; the release has
+    pairs in both training and test.
     """
     keys = {
         "random": f"{sentence1}\t{sentence2}",
@@ -51,14 +51,14 @@ def split_columns(
 
 @dataclass(frozen=True)
 class Repetitions:
-    """Pairs of sentences that occur more than once, and what parts share.
+    """Sentence pairs that occur more than once, and overlap between parts.
 
     repeated     pairs that occur more than once
     conflicting  of these, pairs with different labels
     leaking      of these, pairs in more than one part
     sentences    first sentences in more than one part
     pairs        (noun, modifier) pairs in more than one part
-    nouns_seen   for val and test: how many nouns, and how many of them training has
+    nouns_seen   for val and test: number of nouns, and number of those in training
     """
 
     repeated: int
@@ -101,17 +101,17 @@ def repetitions(rows: Iterable[Mapping[str, Any]], scheme: str = "random") -> Re
 
 @dataclass
 class Merged:
-    """Rows with each pair of sentences once; the rows left out, by reason."""
+    """Rows with each sentence pair once, and the dropped rows by reason."""
 
     rows: list[Mapping[str, Any]] = field(default_factory=list)
     dropped: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
 
 
 def merged(rows: Sequence[Mapping[str, Any]]) -> Merged:
-    """Each pair of sentences once, in the place and with the split of its first row.
+    """Keep each sentence pair once, in the position and with the split of its first row.
 
-    Where labels differ the one that most rows have is kept; without such a one no row is
-    (reason ``conflicting labels``).
+    If labels differ, the most frequent one is kept; for a tie, none is (reason ``conflicting
+    labels``).
     """
     groups: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:

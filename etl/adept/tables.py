@@ -9,7 +9,7 @@ from etl.lake.columns import ADJECTIVE, COUNT, EDITION, FLAG, NOUN, TEXT, Table,
 TABLES = (
     Table(
         "adept_entries",
-        "Nouns that ADEPT's items are made of, each with its adjectives.",
+        "The nouns of ADEPT's items, each with its adjectives.",
         pa.schema(
             [
                 NOUN,
@@ -28,21 +28,21 @@ TABLES = (
     ),
     Table(
         "adept_items",
-        "ADEPT before annotation: a sentence, and the same with an adjective before its noun.",
+        "ADEPT before annotation: a sentence without and with an adjective before its noun.",
         pa.schema(
             [
                 column("item_id", TEXT, "content hash of sentence, adjective and noun"),
                 NOUN,
                 column("relation", TEXT, "relation of the predicate, as CapableOf"),
-                column("predicate", TEXT, "what is said of the noun"),
+                column("predicate", TEXT, "the predicate about the noun"),
                 ADJECTIVE,
                 column("nonsubsective", FLAG, "whether the adjective is non-subsective"),
                 column("variant", pa.int32(), "number among the variants of its sentence, from 0"),
                 column("chosen", FLAG, "whether it is the variant that is annotated"),
                 column("sentence", TEXT, "the sentence without the adjective"),
                 column("modified_sentence", TEXT, "the sentence with it"),
-                column("path", TEXT, "surface_text, or template where the edge has no text"),
-                column("edge", TEXT, "URI of the edge of ConceptNet that the sentence is made of"),
+                column("path", TEXT, "surface_text, or template if the edge has no text"),
+                column("edge", TEXT, "URI of the ConceptNet edge behind the sentence"),
                 EDITION,
             ]
         ),
@@ -51,10 +51,10 @@ TABLES = (
     ),
     Table(
         "adept_batches",
-        "What annotators are shown, and the key to it, which their files do not hold.",
+        "The questions for annotators, and their meaning, which is not in their files.",
         pa.schema(
             [
-                column("question_id", TEXT, "hash that stands for the question in the files"),
+                column("question_id", TEXT, "hash that identifies the question in the files"),
                 column("batch", TEXT, "name of the batch"),
                 column("page", TEXT, "page of the batch"),
                 column("place", pa.int32(), "place on the page, from 1"),
@@ -83,13 +83,13 @@ TABLES = (
                     "label", pa.int32(), "0 impossible to 4 necessarily true; audit: the finding"
                 ),
                 column("expected", pa.int32(), "label that a check expects; audited label; null"),
-                column("seconds", pa.float64(), "share of the page's time, if the platform tells"),
+                column("seconds", pa.float64(), "share of the page's time, if reported"),
                 column("kind", TEXT, "item, gold or attention"),
                 column("round", TEXT, "pilot, main, expert, human or audit"),
                 column("condition", TEXT, "context or no_context"),
                 column("platform", TEXT, "mturk, label_studio or csv"),
-                column("batch", TEXT, "batch that it was exported in"),
-                column("page", TEXT, "page of the batch that it stood on"),
+                column("batch", TEXT, "batch of the question"),
+                column("page", TEXT, "page of the batch"),
             ]
         ),
         ("round",),

@@ -1,8 +1,8 @@
-"""Sentences with an adjective put in: which adjectives, and where (section 4.1, step 3).
+"""Insert adjectives into sentences: which adjectives, and where (section 4.1, step 3).
 
 The adjective goes directly before the noun's first token, and an indefinite article before it is
-made to fit. The release looks at the adjective's first letter alone (*an useful*, *a hour*), which
-``rule="letter"`` does; ``rule="sound"`` goes by how it is spoken.
+corrected. The release uses only the adjective's first letter (*an useful*, *a hour*), as does
+``rule="letter"``; ``rule="sound"`` follows the pronunciation.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from etl.adept.words import as_written
 from etl.draws import choose, content_hash, rank
 from etl.knowledge.english import ArticleRule, article
 
-# A word with what belongs to it: hyphens inside it are its own, so that "beam" is no token of
-# "i-beam". Every other sign, an apostrophe too, ends the word.
+# A word includes its internal hyphens, so "beam" is not a token of "i-beam". Every other sign, even
+# an apostrophe, ends the word.
 _TOKEN = re.compile(r"[^\W_]+(?:[-_][^\W_]+)*")
 _SPACED = re.compile(r"\S+")
 _ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 
 
 def item_id(sentence: str, adjective: str, noun: str, occurrence: int = 0) -> str:
-    """The content hash that names an item; `occurrence` tells equal rows of a release apart."""
+    """Return the content hash of an item; `occurrence` distinguishes equal rows of a release."""
     return content_hash(sentence, adjective, noun, occurrence=occurrence)
 
 
 def place_of(sentence: str, noun: str) -> tuple[int, int] | None:
-    """Where the noun's first token stands, whatever its case; None where it is no token.
+    """Return the position of the noun's first token, in any case; None if it is not a token.
 
-    A noun with a sign that ends words (the release has *ballerina`*) is looked for between spaces.
+    A noun with a sign that ends words (the release has *ballerina`*) is found between spaces.
     """
     noun_form = noun.lower()
     tokens = _TOKEN if _TOKEN.fullmatch(noun_form) else _SPACED
@@ -41,9 +41,9 @@ def place_of(sentence: str, noun: str) -> tuple[int, int] | None:
 
 
 def insert(sentence: str, adjective: str, noun: str, rule: ArticleRule = "sound") -> str | None:
-    """The sentence with the adjective before its noun; None where the noun is no token of it.
+    """Insert the adjective before the noun; return None if the noun is not a token.
 
-    At the beginning of the sentence the capital letter passes from the noun to the adjective.
+    At the beginning of the sentence, the capital letter moves from the noun to the adjective.
     """
     place = place_of(sentence, noun)
     if place is None:
@@ -62,7 +62,7 @@ def insert(sentence: str, adjective: str, noun: str, rule: ArticleRule = "sound"
 
 @dataclass(frozen=True)
 class Variant:
-    """A sentence modified: its adjective, whether that is non-subsective, and the choice of it."""
+    """A modified sentence: its adjective, whether that is non-subsective, and if it is chosen."""
 
     number: int
     adjective: str
@@ -76,11 +76,11 @@ class VariantRules:
     """How the variants of a sentence are made.
 
     Attributes:
-        seed: the draws depend on it, the noun and the sentence alone.
-        size: most variants of a sentence.
-        most_nonsubsective: most non-subsective adjectives among them.
+        seed: the draws depend only on it, the noun and the sentence.
+        size: maximum number of variants of a sentence.
+        most_nonsubsective: maximum number of non-subsective adjectives among them.
         article: how *a* and *an* are chosen.
-        names: write adjectives of names with a capital (*American*).
+        names: whether adjectives from names are capitalised (*American*).
     """
 
     seed: int
@@ -98,18 +98,17 @@ def variants(
     nonsubsective: Sequence[str],
     rules: VariantRules,
 ) -> list[Variant]:
-    """The sentence with adjectives of its noun.
+    """Return the sentence with adjectives of its noun.
 
     Args:
-        noun: lemma.
-        form: the noun as the sentence has it.
+        noun: lemma of the noun.
+        form: the noun's form in the sentence.
         subsective: the noun's other adjectives, in an order that does not depend on the run.
-        nonsubsective: of which as many as there are, up to the limit of the rules, are taken.
+        nonsubsective: the non-subsective ones, which are used up to the limit of the rules.
 
     Returns:
         The variants in random order, one of them `chosen` for annotation; fewer than `rules.size`
-        where the noun has too few adjectives. None are made where the noun is no token of the
-        sentence.
+        if the noun has too few adjectives, and none if the noun is not a token of the sentence.
     """
     key = (noun, sentence)
     seed, most = rules.seed, min(rules.size, rules.most_nonsubsective)

@@ -1,8 +1,8 @@
-"""Which words serve: lexicons, and why a noun or an adjective is left out.
+"""Select words: the lexicons, and the reasons to drop a noun or an adjective.
 
-Reasons are texts for the table ``dropped``. Both rule sets want valid English words (section 4.1,
-step 1: WordNet has them) that are not offensive; ``clean`` leaves out, besides, what cannot stand
-in the place that a variant gives it: determiners by another name (*a such dog*), superlatives (*a
+Reasons are texts for the table ``dropped``. Both rule sets require valid English words (section
+4.1, step 1: WordNet has them) that are not offensive. ``clean`` also drops words that do not fit
+their position in a variant: adjectives that act as determiners (*a such dog*), superlatives (*a
 biggest dog*), adjectives that only follow their noun (*an asleep dog*), pronouns as nouns.
 """
 
@@ -22,13 +22,13 @@ from etl.knowledge.inflection import getInflection
 RULES = ("clean", "paper")
 LISTS = ROOT / "conf" / "adept" / "words.yaml"
 _WORD = re.compile(r"[a-z0-9][a-z0-9'-]*")
-# What may stand between the parts of a compound adjective: black-and-white, out-of-date.
+# Words allowed between the parts of a compound adjective: black-and-white, out-of-date.
 _SMALL = word_set("a an and as by for in not of off on or out the to up with")
 
 
 @cache
 def lists() -> Mapping[str, frozenset[str]]:
-    """The lists of ``conf/adept/words.yaml`` by name; read once per process."""
+    """Return the lists of ``conf/adept/words.yaml`` by name; read once per process."""
     loaded = OmegaConf.to_container(OmegaConf.load(LISTS))
     assert isinstance(loaded, dict)
     return {str(name): word_set(str(text)) for name, text in loaded.items()}
@@ -36,12 +36,12 @@ def lists() -> Mapping[str, frozenset[str]]:
 
 @dataclass(frozen=True)
 class Words:
-    """The lexicons that decide, as sent to the workers.
+    """The lexicons that decide, as they are sent to the workers.
 
-    pos         lemmas of WordNet, several words parted by spaces, with the letters of their parts
-                of speech: n, v, a (adjectives, satellites included), r
-    offensive   words that no item may hold
-    identity    adjectives of identity that are to be left out; empty where they are kept
+    pos         lemmas of WordNet, multi-word ones with spaces, with the letters of their parts of
+                speech: n, v, a (adjectives, satellites included), r
+    offensive   words that no item may contain
+    identity    adjectives of identity to be dropped; empty if they are kept
     """
 
     pos: Mapping[str, str]
@@ -59,12 +59,12 @@ class Words:
 
 @lru_cache(maxsize=1 << 16)
 def forms(lemma: str, tag: str) -> tuple[str, ...]:
-    """The dictionary's forms of a lemma under a Penn tag; none for words that it does not have."""
+    """Return the dictionary's forms of a lemma with a Penn tag; none for unknown words."""
     return tuple(getInflection(lemma, tag, inflect_oov=False))
 
 
 def noun_fault(noun: str, words: Words, rules: str = "clean") -> str | None:
-    """Why a noun is left out; None where it serves."""
+    """Return why a noun is dropped; None if it is not."""
     if not _WORD.fullmatch(noun) or len(noun) < 2 or not words.has(noun, "n"):
         return "noun is no word"
     if words.is_offensive(noun):
@@ -77,7 +77,7 @@ def noun_fault(noun: str, words: Words, rules: str = "clean") -> str | None:
 
 
 def adjective_fault(adjective: str, words: Words, rules: str = "clean") -> str | None:
-    """Why an adjective is left out; None where it serves."""
+    """Return why an adjective is dropped; None if it is not."""
     if not _WORD.fullmatch(adjective) or len(adjective) < 2 or not _is_known(adjective, words):
         return "adjective is no word"
     if words.is_offensive(adjective):
@@ -111,7 +111,7 @@ def _participle(word: str) -> tuple[str, ...]:
 
 
 def is_superlative(adjective: str) -> bool:
-    """*best*, *biggest*, *best-known*: they ask for *the*."""
+    """*best*, *biggest*, *best-known*: they require *the*."""
     head = adjective.split("-")[0]
     if head in ("best", "worst", "most", "least"):
         return True
@@ -121,7 +121,7 @@ def is_superlative(adjective: str) -> bool:
 
 
 def as_written(adjective: str) -> str:
-    """The lower-cased adjective as text has it: with a capital where it is made of a name."""
+    """Return the adjective as text spells it: capitalised if it derives from a name."""
     parts = adjective.split("-")
     names = lists()["names"]
     if parts[0] not in names and parts[-1] not in names:

@@ -1,7 +1,7 @@
-"""Annotation of ADEPT by people: batches out, answers in, the labelled dataset (section 4.1).
+"""Annotation of ADEPT by people: export batches, import answers, build the dataset (section 4.1).
 
-`batches` composes the questions, `forms` writes them for a platform, `answers` matches what comes
-back, `quality` and `aggregation` decide the labels, `agreement` measures how far people agree, and
-`finishing` makes the rows of the table adept. `simulate` answers in the place of people. `job` has
+`batches` composes the questions, `forms` writes them for a platform, `answers` matches the returned
+answers, `quality` and `aggregation` decide the labels, `agreement` measures how far people agree,
+and `finishing` makes the rows of the table adept. `simulate` answers in place of people. `job` has
 the verbs of ``etl/annotate_adept.py``.
 """

@@ -1,7 +1,7 @@
-"""Labels by models of annotators instead of a majority, to see how much hangs on that choice.
+"""Labels by models of annotators instead of a majority, to see how much that choice matters.
 
 Dawid and Skene (1979) give every annotator a matrix of errors, MACE (Hovy et al. 2013) a share of
-items on which they do not look. Both are fitted by crowd-kit, which is an extra.
+items that they label without looking. Both are fitted by crowd-kit, an optional dependency.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ MODELS = ("dawid_skene", "mace")
 
 
 def check_models(models: Sequence[str]) -> None:
-    """Refuse to start without the library that the models need.
+    """Check that the library that the models need is installed.
 
     Raises:
-        UserError: crowd-kit is not installed; with the line that installs it.
+        UserError: crowd-kit is not installed; the message has the install command.
     """
     if models and find_spec("crowdkit") is None:
         raise UserError(
@@ -30,10 +30,10 @@ def check_models(models: Sequence[str]) -> None:
 
 
 def aggregate(model: str, answers: Iterable[Answer]) -> dict[str, int]:
-    """The most probable label of every item answered, the same whatever the order of the answers.
+    """Return the most probable label of every answered item; the order of answers is irrelevant.
 
     Raises:
-        ValueError: an unknown model, or no answers.
+        ValueError: the model is unknown, or there are no answers.
     """
     if model not in MODELS:
         raise ValueError(f"model {model!r}; expected one of {', '.join(MODELS)}")

@@ -1,8 +1,8 @@
-"""Agreement of annotators: kappas of Cohen and Fleiss, Krippendorff's alpha, intervals of shares.
+"""Agreement of annotators: Cohen's and Fleiss' kappa, Krippendorff's alpha, intervals of shares.
 
-Labels are codes from 0. Every coefficient is (observed - expected agreement) over (1 - expected):
-1 is full agreement, 0 what chance gives. Where only one label was ever used chance gives full
-agreement, too, and the coefficient is not defined: NaN.
+Labels are codes from 0. Every coefficient is (observed - expected agreement) over (1 - expected): 1
+is full agreement, 0 is chance level. If only one label was ever used, chance agreement is full as
+well, and the coefficient is undefined (NaN).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _Floats: TypeAlias = NDArray[np.float64]
 
 
 def count_labels(items: Sequence[Sequence[int]], labels: int) -> NDArray[np.int64]:
-    """How often each of `labels` labels was given to each item: a table (items, labels).
+    """Count how often each of `labels` labels was given to each item: a table (items, labels).
 
     Raises:
-        ValueError: a label outside 0 to labels - 1.
+        ValueError: a label is outside 0 to labels - 1.
     """
     counts = np.zeros((len(items), labels), dtype=np.int64)
     for row, item_labels in enumerate(items):
@@ -34,13 +34,15 @@ def count_labels(items: Sequence[Sequence[int]], labels: int) -> NDArray[np.int6
 
 
 def cohen_kappa(first: Sequence[int], second: Sequence[int]) -> float:
-    """Agreement of two raters on the same items (Cohen 1960), unweighted as in the paper's 4.2.
+    """Return the agreement of two raters (Cohen 1960), unweighted as in the paper's section 4.2.
 
     Raises:
-        ValueError: no items, or not as many of one rater as of the other.
+        ValueError: there are no items, or the raters have different numbers of labels.
     """
     if len(first) != len(second) or not first:
-        raise ValueError(f"{len(first)} and {len(second)} labels; expected as many, at least one")
+        raise ValueError(
+            f"{len(first)} and {len(second)} labels; expected equal numbers, at least one"
+        )
     one, two = np.asarray(first), np.asarray(second)
     codes = np.union1d(one, two)
     observed = float((one == two).mean())
@@ -49,16 +51,16 @@ def cohen_kappa(first: Sequence[int], second: Sequence[int]) -> float:
 
 
 def fleiss_kappa(counts: NDArray[np.int64]) -> float:
-    """Agreement of as many raters on every item, not always the same ones (Fleiss 1971).
+    """Return the agreement of a fixed number of raters per item, not always the same (Fleiss 1971).
 
     `counts` is the table of `count_labels`; each row adds up to the number of raters.
 
     Raises:
-        ValueError: no items, fewer than two raters, or not as many for every item.
+        ValueError: there are no items, fewer than two raters, or their number varies.
     """
     raters = counts.sum(axis=1) if len(counts) else np.zeros(0)
     if not len(counts) or raters.min() != raters.max() or raters[0] < 2:
-        raise ValueError("expected items with as many labels each, two or more")
+        raise ValueError("expected items with equal numbers of labels, two or more")
     n = float(raters[0])
     shares = counts.sum(axis=0) / counts.sum()
     observed = float(((counts * (counts - 1)).sum(axis=1) / (n * (n - 1))).mean())
@@ -67,14 +69,14 @@ def fleiss_kappa(counts: NDArray[np.int64]) -> float:
 
 
 def krippendorff_alpha(counts: NDArray[np.int64], level: Level = "ordinal") -> float:
-    """Agreement of any number of raters, labels missing or not (Krippendorff 2011).
+    """Return the agreement of any number of raters with missing labels (Krippendorff 2011).
 
-    `counts` is the table of `count_labels`; items with fewer than two labels say nothing and are
-    left out. `level` is what a difference of labels weighs: nominal all alike, ordinal by how many
-    labels were given between them, interval by the square of the codes' distance.
+    `counts` is the table of `count_labels`; items with fewer than two labels are ignored. `level`
+    weighs a difference of labels: nominal weighs all alike, ordinal by the number of labels given
+    between them, interval by the squared distance of the codes.
 
     Raises:
-        ValueError: no item with two labels.
+        ValueError: no item has two labels.
     """
     pairable, patterns = _patterns(counts)
     return float(_alpha((patterns * pairable[:, None, None]).sum(axis=0)[None], level)[0])
@@ -88,17 +90,17 @@ def bootstrap_alpha(
     samples: int = 1000,
     share: float = 0.95,
 ) -> tuple[float, float]:
-    """The interval of `krippendorff_alpha` when items are drawn again, with replacement.
+    """Return the bootstrap interval of `krippendorff_alpha`, resampling items.
 
-    Bounds are percentiles of `samples` draws; draws in which alpha is not defined do not count. The
+    Bounds are percentiles of `samples` draws; draws in which alpha is undefined do not count. The
     order of the items does not matter.
 
     Raises:
-        ValueError: no item with two labels.
+        ValueError: no item has two labels.
     """
     times, patterns = _patterns(counts)
     items = int(times.sum())
-    # Items with the same labels count alike: a draw is how often each of the few patterns comes.
+    # Items with the same labels are equivalent, so a draw is a count of each of the few patterns.
     weights = np.random.default_rng(seed).multinomial(items, times / items, size=samples)
     flat = patterns.reshape(len(patterns), -1)
     alphas = _alpha((weights @ flat).reshape(samples, *patterns.shape[1:]), level)
@@ -110,10 +112,10 @@ def bootstrap_alpha(
 
 
 def _patterns(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], _Floats]:
-    """How often each distinct row occurs, and its coincidences (patterns, labels, labels).
+    """Return the count of each distinct row and its coincidences (patterns, labels, labels).
 
-    The coincidences of an item are its ordered pairs of labels by different raters, over the
-    number of its raters less one.
+    The coincidences of an item are its ordered pairs of labels by different raters, divided by the
+    number of its raters minus one.
     """
     usable = counts[counts.sum(axis=1) >= 2]
     if not len(usable):
@@ -127,7 +129,7 @@ def _patterns(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], _Floats]:
 
 
 def _alpha(coincidences: _Floats, level: Level) -> _Floats:
-    """Alpha of each of a stack of coincidence tables (tables, labels, labels)."""
+    """Return alpha for each of a stack of coincidence tables (tables, labels, labels)."""
     totals = coincidences.sum(axis=2)
     n = totals.sum(axis=1)
     codes = np.arange(totals.shape[1])
@@ -136,7 +138,7 @@ def _alpha(coincidences: _Floats, level: Level) -> _Floats:
     elif level == "interval":
         weights = np.broadcast_to((codes[:, None] - codes) ** 2.0, coincidences.shape)
     else:
-        # Labels given from c up to k, those of c and k themselves by half.
+        # Labels given from c to k, counting half of those of c and k themselves.
         middle = totals.cumsum(axis=1) - totals / 2
         weights = (middle[:, :, None] - middle[:, None, :]) ** 2
     observed = (coincidences * weights).sum(axis=(1, 2)) / n
@@ -147,10 +149,10 @@ def _alpha(coincidences: _Floats, level: Level) -> _Floats:
 
 
 def wilson(successes: int, size: int) -> tuple[float, float]:
-    """The 95 % interval of the share right / size (Wilson 1927).
+    """Return the 95 % interval of the share successes / size (Wilson 1927).
 
     Raises:
-        ValueError: a size below 1, or `successes` outside 0 to size.
+        ValueError: `size` is below 1, or `successes` is outside 0 to `size`.
     """
     if not 0 <= successes <= size or size < 1:
         raise ValueError(f"{successes} of {size}: expected a part of one or more")

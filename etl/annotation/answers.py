@@ -1,10 +1,10 @@
-"""Answers as the platforms give them back, matched with the questions that were asked.
+"""Answers as the platforms return them, matched with the questions that were asked.
 
-A file is read whole or refused: what cannot be understood is named by its line. Annotators are
-stored as keyed hashes (HMAC-SHA-256 of platform and id): the same person is the same annotator in
-every batch, and nobody can find the person without the key, not even by hashing every id that the
-platform has. The key is a file that is kept out of the lake, because whoever has both can tell who
-answered what; it must be kept, because with another one the same people would count as new ones.
+A file is imported whole or refused; faults are reported by line. Annotators are stored as keyed
+hashes (HMAC-SHA-256 of platform and id): the same person is the same annotator in every batch, and
+nobody can find the person without the key, not even by hashing every id of the platform. The key
+file must be outside the lake, because whoever has both can tell who answered what. It must not be
+lost, because with another key the same people would count as new ones.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from etl.annotation.quality import Answer
 from etl.lake import arrow
 
 _OF_QUESTION = ("item_id", "expected", "kind", "round", "condition", "batch", "page")
-_HEADER = 100_000  # characters in which the header of a CSV ends; fewer than a field may have
-_FAULTS_NAMED = 3  # faults that a message names
-# Begins the id of an annotator of `etl.annotation.simulate`, in its files and in the table.
+_HEADER = 100_000  # a CSV header must end within so many characters; fewer than a field may have
+_FAULTS_NAMED = 3  # maximum number of faults in a message
+# Prefix of the ids of simulated annotators (`etl.annotation.simulate`), in files and table.
 SIMULATED = "simulated-"
 
 
 class Sent(NamedTuple):
-    """One answer as a file has it, with the line that it stands on."""
+    """One answer in a file, with its line."""
 
     question_id: str
     annotator: str
@@ -47,7 +47,7 @@ class Sent(NamedTuple):
 
 @dataclass
 class Read:
-    """A file's answers; `unanswered` questions, and pages `rejected` by whoever asked.
+    """A file's answers, `unanswered` questions, and pages `rejected` by the requester.
 
     `faults` are the lines that cannot be understood.
     """
@@ -65,7 +65,7 @@ class Read:
         questions: Sequence[tuple[str, Sequence[str], str]],
         seconds: float | None,
     ) -> None:
-        """Add somebody's page: of each question its id, the labels chosen, and what to call it."""
+        """Add an annotator's page: the id, chosen labels and name of each question."""
         for question_id, labels, name in questions:
             if len(labels) > 1:
                 self.faults.append(f"line {line}: {len(labels)} answers to {name}")
@@ -80,21 +80,21 @@ class Key:
     """The secret with which annotators' ids are hashed."""
 
     def __init__(self, path: Path, lake: str) -> None:
-        """Where the key lies, or is to be made; nothing is read yet.
+        """Set where the key is or will be created; nothing is read yet.
 
         Raises:
-            UserError: a file inside the lake, where everybody who reads the answers finds it.
+            UserError: the file is in the lake, where every reader of the answers would find it.
         """
         root = Path(lake.removeprefix("file://")).absolute()
         if path.absolute().is_relative_to(root):
-            raise UserError(f"key={path}: lies in lake={lake}; expected a file outside of it")
+            raise UserError(f"key={path} is in lake={lake}; expected a file outside of it")
         self.path = path
 
     def secret(self, *, make: bool) -> bytes:
-        """The key; a new one if there is none and `make` allows it.
+        """Return the key; create one if there is none and `make` is true.
 
         Raises:
-            UserError: no such file, or one of less than 16 bytes, which could be guessed.
+            UserError: the file does not exist, or has less than 16 bytes and could be guessed.
         """
         if make and not self.path.exists():
             self._make()
@@ -111,11 +111,11 @@ class Key:
 
     def _make(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=self.path.parent)  # readable by its owner alone
+        handle, name = tempfile.mkstemp(dir=self.path.parent)  # readable only by its owner
         with os.fdopen(handle, "wb") as stream:
             stream.write(secrets.token_hex(32).encode())
         try:
-            os.link(name, self.path)  # fails where another process was first
+            os.link(name, self.path)  # fails if another process was first
         except FileExistsError:
             pass
         finally:
@@ -123,20 +123,19 @@ class Key:
 
 
 def fingerprint(secret: bytes) -> str:
-    """What tells two keys apart without giving them away; stands in the table's history."""
+    """Return a fingerprint that distinguishes keys without revealing them (table history)."""
     return hmac.new(secret, b"fingerprint", hashlib.sha256).hexdigest()[:16]
 
 
 def hashed_annotator(secret: bytes, platform: str, annotator: str) -> str:
-    """The name under which an annotator's answers are stored: 24 hexadecimal digits, after
-    `SIMULATED` where the annotator is made up."""
+    """Return the stored name of an annotator: 24 hex digits, after `SIMULATED` if simulated."""
     text = f"{platform}:{annotator}".encode()
     digest = hmac.new(secret, text, hashlib.sha256).hexdigest()[:24]
     return SIMULATED + digest if annotator.startswith(SIMULATED) else digest
 
 
 def stored_answers(lake: str) -> list[Answer]:
-    """Every answer in ``adept_annotations``, in an order that does not depend on the files."""
+    """Return every answer in ``adept_annotations``, in an order independent of the files."""
     if arrow.version(lake, "adept_annotations") is None:
         return []
     rows = arrow.read(lake, "adept_annotations", columns=list(Answer._fields))
@@ -145,10 +144,10 @@ def stored_answers(lake: str) -> list[Answer]:
 
 
 def detect(path: Path) -> str:
-    """The platform that a file of answers or a batch comes from, by what is in it.
+    """Detect the platform of a file of answers or of a batch from its content.
 
     Raises:
-        UserError: no such file; none of the three formats.
+        UserError: the file does not exist or has none of the three formats.
     """
     text = text_of(path, f"batch={path}")
     if text.lstrip()[:1] in ("[", "{"):
@@ -159,17 +158,17 @@ def detect(path: Path) -> str:
     if {"WorkerId", "Input.question_1"} <= header or "question_1" in header:
         return "mturk"
     raise UserError(
-        f"batch={path}: not understood; expected Mechanical Turk's results (columns WorkerId, "
+        f"batch={path}: unknown format; expected Mechanical Turk's results (columns WorkerId, "
         "Input.question_1, …), Label Studio's JSON, or the CSV of format=csv with annotator and "
         f"label filled in; got columns {', '.join(sorted(header)) or 'none'}"
     )
 
 
 def read_sent(path: Path, platform: str | None = None, annotator: str | None = None) -> Read:
-    """The answers in a file. `annotator` names who gave them where the file does not say.
+    """Read the answers in a file. `annotator` names who gave them if the file does not.
 
     Raises:
-        UserError: no such file, not of the format, or lines that cannot be understood.
+        UserError: the file does not exist, has another format, or has lines that cannot be read.
     """
     if platform is not None and platform not in PLATFORMS:
         raise UserError(f"format={platform}: expected one of {', '.join(PLATFORMS)}")
@@ -194,14 +193,14 @@ def match(
     stored_labels: Mapping[tuple[str, str, str, str], int],
     secret: bytes,
 ) -> tuple[list[dict[str, Any]], int]:
-    """The answers that are new as rows of ``adept_annotations``, and how many were there already.
+    """Return new answers as rows of ``adept_annotations``, and the number of those already stored.
 
     `questions` are those of the lake, by id; `stored_labels` those of the table, by annotator,
     batch, page and item.
 
     Raises:
-        UserError: unknown questions, labels that are none, an annotator's second answer to a
-            question, or another answer than the one stored; named by line.
+        UserError: there are unknown questions, invalid labels, second answers of an annotator to a
+            question, or answers that differ from the stored ones; reported by line.
     """
     faults: list[str] = []
     rows: list[dict[str, Any]] = []
@@ -255,7 +254,7 @@ def _refuse(path: Path, faults: Sequence[str]) -> None:
 
 
 def _code(text: str, names: Sequence[str]) -> int | None:
-    """The code of a label given as such, or by its name."""
+    """Return the code of a label given as a code or a name."""
     text = text.strip().lower()
     if text.isascii() and text.isdigit() and int(text) < len(names):
         return int(text)
@@ -263,7 +262,7 @@ def _code(text: str, names: Sequence[str]) -> int | None:
 
 
 def _seconds(text: str | None) -> float | None:
-    """A time in seconds; None where there is none, or it cannot be read."""
+    """Parse a time in seconds; None if it is missing or not readable."""
     try:
         seconds = float(text or "")
     except ValueError:
@@ -272,7 +271,7 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _mturk(read: Read, path: Path, text: str) -> None:
-    """Mechanical Turk's results: a line an assignment, inputs and answers side by side."""
+    """Read Mechanical Turk's results: one line per assignment, inputs and answers side by side."""
     for line, row in rows_of(
         text, f"batch={path}", ("WorkerId", "Input.question_1", "AssignmentStatus")
     ):
@@ -296,7 +295,7 @@ def _mturk(read: Read, path: Path, text: str) -> None:
 
 
 def _mturk_label(row: Mapping[str, str], column: str) -> list[str]:
-    """The options chosen: a column with the value, or one of true and false for each option."""
+    """Return the chosen options, from a column of values or one true/false column per option."""
     if row.get(column):
         return [row[column]]
     prefix = f"{column}."
@@ -308,7 +307,7 @@ def _mturk_label(row: Mapping[str, str], column: str) -> list[str]:
 
 
 def _plain_csv(read: Read, path: Path, text: str, annotator: str | None) -> None:
-    """The CSV of `etl.annotation.forms`, filled in."""
+    """Read a filled-in CSV of `etl.annotation.forms`."""
     for line, row in rows_of(text, f"batch={path}", ("question_id", "annotator", "label")):
         if not row["label"].strip():
             read.unanswered += 1
@@ -324,11 +323,11 @@ def _plain_csv(read: Read, path: Path, text: str, annotator: str | None) -> None
 
 
 def _label_studio(read: Read, path: Path, text: str) -> None:
-    """Label Studio's JSON: a list of tasks, each with the annotations made of it."""
+    """Read Label Studio's JSON: a list of tasks, each with its annotations."""
     for line, task in _tasks(path, text):
         data = task.get("data") if isinstance(task, dict) else None
         if not isinstance(data, dict) or "question_1" not in data:
-            read.faults.append(f"line {line}: no task of a batch")
+            read.faults.append(f"line {line}: not a task of a batch")
             continue
         for annotation in task.get("annotations") or []:
             if not isinstance(annotation, dict):
@@ -339,7 +338,7 @@ def _label_studio(read: Read, path: Path, text: str) -> None:
                 continue
             annotator = annotation.get("completed_by")
             if isinstance(annotator, dict):
-                # Some versions give the person, not only the number.
+                # Some versions have an object for the person, not only the number.
                 identifier = annotator.get("id")
                 annotator = annotator.get("email") if identifier is None else identifier
             if annotator is None:
@@ -348,10 +347,10 @@ def _label_studio(read: Read, path: Path, text: str) -> None:
             labels_by_field: dict[str, list[str]] = {}
             for result in annotation.get("result") or []:
                 value = result.get("value") if isinstance(result, dict) else None
-                # Other controls than ours (a comment) have no choices.
+                # Other controls (such as a comment) have no choices.
                 choices = value.get("choices", []) if isinstance(value, dict) else None
                 if not isinstance(choices, list):
-                    read.faults.append(f"line {line}: a result that is none of Label Studio's")
+                    read.faults.append(f"line {line}: not a result of Label Studio")
                     continue
                 labels_by_field.setdefault(str(result.get("from_name")), []).extend(
                     str(choice) for choice in choices
@@ -366,7 +365,7 @@ def _label_studio(read: Read, path: Path, text: str) -> None:
 
 
 def _tasks(path: Path, text: str) -> Iterator[tuple[int, Any]]:
-    """The members of a JSON list with the line each begins on."""
+    """Yield the members of a JSON list, each with its first line."""
     decoder = json.JSONDecoder()
     position = text.find("[") + 1
     if not position or text[: position - 1].strip():
@@ -384,5 +383,7 @@ def _tasks(path: Path, text: str) -> Iterator[tuple[int, Any]]:
         except json.JSONDecodeError as error:
             raise UserError(f"batch={path}: line {error.lineno}: no JSON ({error.msg})") from error
         except (ValueError, RecursionError) as error:
-            raise UserError(f"batch={path}: line {line}: no task of a batch ({error})") from error
+            raise UserError(
+                f"batch={path}: line {line}: not a task of a batch ({error})"
+            ) from error
         yield line, task

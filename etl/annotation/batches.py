@@ -1,10 +1,9 @@
-"""Batches: which questions stand on which page, with checks mixed in among the items.
+"""Batches: the questions of each page, with checks mixed in among the items.
 
 A page has four questions (section 4.1, table 3). Gold items are those on which the four annotators
-of a pilot were of one mind; attention checks name the label to choose. A share of the pages has one
-of each, at a place drawn by the seed, so that neither place nor number tells which question is a
-check. The files that leave the lake name questions by hashes; what they stand for is the table
-adept_batches, which stays.
+of a pilot agreed; attention checks name the label to choose. A share of the pages has one of each,
+at a position drawn by the seed, so that neither position nor number reveals a check. Exported files
+identify questions by hashes; their meaning stays in the table adept_batches.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from etl.draws import content_hash, fraction, rank
 ROUNDS = ("pilot", "main", "expert", "human", "audit")
 CONDITIONS = ("context", "no_context")
 PLATFORMS = ("mturk", "label_studio", "csv")
-# What section 4.2 finds behind the labels impossible and necessarily true, in that order.
+# The findings of section 4.2 about the labels impossible and necessarily true, in that order.
 AUDIT = ("clear case", "already so", "another sense", "not well formed", "not so")
 
 
 class ShownItem(NamedTuple):
-    """An item as annotators see it; `expected` for a gold item, or the label to be audited."""
+    """An item as annotators see it; `expected` is a gold label or the label to be audited."""
 
     item_id: str
     sentence1: str
@@ -57,9 +56,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Batch:
-    """What the questions of a batch have in common, and how its pages are laid out.
+    """Properties shared by the questions of a batch, and the layout of its pages.
 
-    `gold` and `attention` are the shares of pages that have such a check.
+    `gold` and `attention` are the shares of pages with such a check.
     """
 
     name: str
@@ -74,16 +73,16 @@ class Batch:
 
 
 def options(round: str) -> tuple[str, ...]:
-    """The five answers to choose from, in the order of their codes: labels, or audit findings."""
+    """Return the five possible answers in the order of their codes: labels or audit findings."""
     return AUDIT if round == "audit" else LABELS
 
 
 def shown_item(
     item_id: str, sentence1: str, sentence2: str, modifier: str, noun: str, condition: str
 ) -> ShownItem:
-    """The item with its sentences, or without context: the noun, and the noun with the adjective.
+    """Return the item with its sentences or, without context, with noun and adjective–noun pair.
 
-    Section 5.2: the human baseline without context saw only the noun and the modifier.
+    In section 5.2, the human baseline without context saw only the noun and the modifier.
     """
     if condition == "no_context":
         return ShownItem(item_id, noun, f"{modifier} {noun}")
@@ -91,9 +90,9 @@ def shown_item(
 
 
 def gold_labels(answers: Sequence[Answer], min_alike: int = 4) -> dict[str, int]:
-    """Items of pilots to which `min_alike` or more annotators gave one and the same label.
+    """Return pilot items to which all annotators, `min_alike` or more, gave the same label.
 
-    People who failed an attention check do not count.
+    Annotators who failed an attention check do not count.
     """
     out = failed_attention(answers, Rules())
     codes: defaultdict[str, list[int]] = defaultdict(list)
@@ -110,13 +109,13 @@ def gold_labels(answers: Sequence[Answer], min_alike: int = 4) -> dict[str, int]
 def compose(
     batch: Batch, items: Iterable[ShownItem], gold: Iterable[ShownItem] = ()
 ) -> list[Question]:
-    """The questions of a batch, page by page; every item once, `gold` in turn.
+    """Compose the questions of a batch, page by page: every item once, `gold` items in turn.
 
-    The last page is filled up with attention checks. Depends on the seed and the items alone, not
-    on their order.
+    The last page is filled up with attention checks. The result depends only on the seed and the
+    items, not on their order.
 
     Raises:
-        UserError: no items; checks that leave no place for items; gold asked for without any.
+        UserError: there are no items, checks leave no room for them, or gold items are missing.
     """
     unplaced = sorted(items, key=lambda i: (rank(batch.seed, "order", i.item_id), i))
     pool = sorted(gold, key=lambda i: (rank(batch.seed, "gold", batch.name, i.item_id), i))
@@ -124,8 +123,8 @@ def compose(
         raise UserError(f"batch {batch.name}: no items; expected one or more")
     if batch.gold + batch.attention >= batch.per_page:
         raise UserError(
-            f"gold={batch.gold:g} attention={batch.attention:g} with per_page={batch.per_page}: "
-            "no place for items; expected fewer checks or longer pages"
+            f"gold={batch.gold:g} attention={batch.attention:g} with per_page={batch.per_page}: no "
+            "room for items; expected fewer checks or longer pages"
         )
     if batch.gold and not pool:
         raise UserError(
@@ -157,7 +156,7 @@ def compose(
 
 
 def _on_page(batch: Batch, kind: str, share: float, page: int) -> int:
-    """How many checks page number `page` has, so that the first n have n times `share`."""
+    """Return the number of checks on page `page`: the first n pages have n times `share`."""
     start = fraction(batch.seed, "start", batch.name, kind)
     return math.floor(start + (page + 1) * share) - math.floor(start + page * share)
 

@@ -1,8 +1,8 @@
 """From answers to the dataset: rows of ``adept``, and a report on how far people agree.
 
-The report has what table 4 and sections 4.2 and 5.2 of the paper have (labels, agreement, experts
-against the crowd, human baselines, the audit of extreme labels), coefficients that the paper does
-not give, and what the readings of the quality rules that it leaves open would have changed.
+The report has the content of table 4 and sections 4.2 and 5.2 of the paper (labels, agreement,
+experts against the crowd, human baselines, the audit of extreme labels), further coefficients, and
+the effect of other readings of the quality rules where the paper leaves them open.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _THREE = (0, 0, 1, 2, 2)
 
 @dataclass(frozen=True)
 class EditionAnswers:
-    """The answers that matter to one edition.
+    """The answers that are relevant to one edition.
 
     Attributes:
-        counted: those that its labels are made of, with the checks on the same pages.
-        judged: everything that the same people answered in the rounds of labelling, of any edition:
-            their checks are judged on all of it.
-        others: those of its rounds expert, human and audit.
+        counted: the answers that decide its labels, with the checks on the same pages.
+        judged: all answers of the same people in the labelling rounds of any edition, by which
+            their checks are judged.
+        others: the answers of its rounds expert, human and audit.
     """
 
     counted: Sequence[Answer]
@@ -52,7 +52,7 @@ class EditionAnswers:
     others: Sequence[Answer]
 
     def filtered(self, rules: Rules) -> Filtered:
-        """What the quality rules leave of the answers that are counted."""
+        """Apply the quality rules to the answers that are counted."""
         return filtered(self.counted, rules, self.judged)
 
 
@@ -62,8 +62,10 @@ def answers_of_edition(
     batches: Container[str],
     rounds: Container[str] = LABELLING,
 ) -> EditionAnswers:
-    """The answers of an edition, whose chosen `items` and `batches` these are, to be labelled from
-    some `rounds`. Answers to its items count in whatever edition's batch they were asked."""
+    """Return the answers of the edition with these `items` and `batches`, labelled in `rounds`.
+
+    Answers to its items count in any edition's batch.
+    """
     known = list(answers)
     used = [a for a in known if a.round in rounds and a.condition == "context"]
     pages = {(a.batch, a.page) for a in used if a.kind == "item" and a.item_id in items}
@@ -81,7 +83,7 @@ def answers_of_edition(
 def dataset_rows(
     result: Filtered, items: Mapping[str, Mapping[str, Any]], edition: str, seed: int
 ) -> list[dict[str, Any]]:
-    """Rows of table ``adept``: the items with a label, in the order of their ids."""
+    """Return rows of the table ``adept``: the items with a label, in the order of their ids."""
     rows = []
     for item_id, label in sorted(result.labels.items()):
         item = items[item_id]
@@ -110,10 +112,10 @@ def report(
     models: Sequence[str] = (),
     samples: int = 1000,
 ) -> dict[str, Any]:
-    """Every figure, as JSON holds it; shares are fractions.
+    """Return all figures as JSON values; shares are fractions.
 
-    `result` is what the rules leave of the edition's answers; those of the rounds expert, human and
-    audit are compared with its labels.
+    `result` has the edition's answers after the quality rules; answers of the rounds expert, human
+    and audit are compared with its labels.
     """
     answers, others = edition.counted, edition.others
     labels = {item: decided.label for item, decided in result.labels.items()}
@@ -146,7 +148,7 @@ def _by_item(answers: Iterable[Answer]) -> dict[str, list[int]]:
 
 
 def label_figures(result: Filtered) -> dict[str, Any]:
-    """Table 4: the labels, and how many of each are unanimous."""
+    """Table 4: the labels and the number of unanimous items of each."""
     count = Counter(decided.label for decided in result.labels.values())
     unanimous = Counter(decided.label for decided in result.labels.values() if decided.unanimous)
     return {
@@ -166,7 +168,7 @@ def label_figures(result: Filtered) -> dict[str, Any]:
 
 
 def _coefficients(items: Iterable[Sequence[int]], seed: int, samples: int) -> dict[str, Any]:
-    """Kappa and alphas; null where no item has two answers, or only one label was ever used."""
+    """Kappa and alphas; null if no item has two answers or only one label was ever used."""
     counts = count_labels([codes for codes in items if len(codes) > 1], len(LABELS))
     if not len(counts):
         return {"items": 0}
@@ -195,10 +197,10 @@ def _number(value: float) -> float | None:
 def _readings(
     edition: EditionAnswers, labels: Mapping[str, int], rules: Rules
 ) -> list[dict[str, Any]]:
-    """What each reading of the rules that the paper leaves open would have kept.
+    """Return what each reading of the rules that the paper leaves open would have kept.
 
-    Also with as few answers as must agree: where an item has three answers and needs three, losing
-    one of them is losing the item.
+    Each is also tried with only as many answers as must agree: if an item has three answers and
+    needs three, losing one of them loses the item.
     """
     rows = []
     answer_counts = sorted({rules.answers, rules.agree}, reverse=True)
@@ -227,7 +229,7 @@ def _readings(
 def _model(
     model: str, answers: Sequence[Answer], counting: Sequence[Answer], labels: Mapping[str, int]
 ) -> dict[str, Any]:
-    """How the labels of a model of annotators compare: from all answers, and from those kept."""
+    """Compare a model's labels with the majority: from all answers and from those that count."""
     comparisons: dict[str, Any] = {}
     for name, used in (("all answers", answers), ("answers that count", counting)):
         used = [a for a in used if a.kind == "item"]
@@ -260,7 +262,7 @@ def ratings(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
 
 
 def expert_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, Any]:
-    """Section 4.2: experts with each other, each with the crowd, and the crowd where they agree."""
+    """Section 4.2: agreement of experts with each other, with the crowd, and where they agree."""
     raters = ratings(answers)
     if not raters:
         return {}
@@ -289,7 +291,7 @@ def expert_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict
 
 
 def human_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, Any]:
-    """Section 5.2: how often somebody new gives the dataset's label, of five and of three."""
+    """Section 5.2: how often new annotators give the dataset's label, of five and of three."""
     figures: dict[str, Any] = {}
     for condition in sorted({a.condition for a in answers}):
         pairs = [
@@ -313,7 +315,7 @@ def human_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[
 
 
 def audit_figures(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Section 4.2: what auditors find behind each label."""
+    """Section 4.2: the auditors' findings about each label."""
     figures: dict[str, Any] = {}
     for code, name in enumerate(LABELS):
         counts = Counter(a.label for a in answers if a.kind == "item" and a.expected == code)
@@ -348,7 +350,7 @@ def _agreement_lines(agreement: Mapping[str, Any]) -> list[str]:
 
 
 def report_text(figures: Mapping[str, Any]) -> str:
-    """The report for people to read."""
+    """Format the report as text."""
     labels = figures["labels"]
     lines = [
         f"{figures['answers']} answers and {sum(figures['checks'].values())} answered checks of "
@@ -367,9 +369,9 @@ def report_text(figures: Mapping[str, Any]) -> str:
     lines.append("readings of the rules:")
     lines += [
         f"  10 % of {'gold items' if row['gold_of'] == 'gold' else 'all annotations'}, dropping "
-        f"{row['drop']}, {row['answers']} answers an item: {row['annotators excluded']} annotators "
-        f"excluded, {row['items kept']} "
-        f"items kept, {row['labels that differ']} labels differ{' (chosen)' * row['chosen']}"
+        f"{row['drop']}, {row['answers']} answers per item: {row['annotators excluded']} "
+        f"annotators excluded, {row['items kept']} items kept, {row['labels that differ']} labels "
+        f"differ{' (chosen)' * row['chosen']}"
         for row in figures["readings"]
     ]
     for model, parts in figures["models"].items():

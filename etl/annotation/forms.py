@@ -1,4 +1,4 @@
-"""What annotators get: a page in HTML, and the files that each platform takes.
+"""The files for annotators: pages in HTML, and the formats of each platform.
 
 ========= ============================================ ==========================================
 platform  the batch                                    beside it
@@ -11,8 +11,8 @@ csv       CSV, a line a question, with ``annotator``,
           ``label`` and ``seconds`` to be filled in
 ========= ============================================ ==========================================
 
-Each has NAME.preview.html: the first page as annotators see it, which any browser shows. No file
-says which items are gold, or what label a check expects.
+Each also has NAME.preview.html: the first page as annotators see it, for any browser. No file
+reveals which items are gold or which label a check expects.
 """
 
 from __future__ import annotations
@@ -47,18 +47,20 @@ CSV_COLUMNS = (
 
 
 def check_path(path: Path, platform: str) -> None:
-    """Refuse a name that the platform would not take.
+    """Check that the platform accepts the file's name.
 
     Raises:
-        UserError: a suffix other than .csv, or .json for Label Studio, which goes by it.
+        UserError: the suffix is not .csv or, for Label Studio, .json.
     """
     suffix = ".json" if platform == "label_studio" else ".csv"
     if path.suffix != suffix:
-        raise UserError(f"batch={path}: expected a name in {suffix} for format={platform}")
+        raise UserError(
+            f"batch={path}: expected a name that ends in {suffix} for format={platform}"
+        )
 
 
 def batch_files(path: Path, questions: Sequence[Question]) -> dict[Path, str]:
-    """The files of a batch that is to be written to `path`, by their paths."""
+    """Return the files of a batch for `path`, by their paths."""
     first = questions[0]
     pages = [list(group) for _, group in groupby(questions, key=lambda q: q.page)]
     files = {path.with_suffix(".preview.html"): page_html(pages[0])}
@@ -67,7 +69,7 @@ def batch_files(path: Path, questions: Sequence[Question]) -> dict[Path, str]:
         files[path.with_suffix(".html")] = page_html(pages[0], layout=True)
     elif first.platform == "label_studio":
         tasks = [{"data": _page_fields(page)} for page in pages]
-        # A task a line, so that a message about the answers can name one.
+        # One task per line, so that a message about the answers can name it.
         lines = ",\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
         files[path] = f"[\n{lines}\n]\n"
         files[path.with_suffix(".xml")] = _label_studio(pages[0])
@@ -77,7 +79,7 @@ def batch_files(path: Path, questions: Sequence[Question]) -> dict[Path, str]:
 
 
 def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
-    """A page in HTML: with its own statements, or as Mechanical Turk's layout with variables."""
+    """Return a page in HTML: with its statements, or as Mechanical Turk's layout with variables."""
     first = page[0]
     title = "What explains the label?" if first.round == "audit" else "How plausible is it now?"
     instructions = "audit" if first.round == "audit" else first.condition
@@ -105,7 +107,7 @@ def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
         title=title,
         script=_SCRIPT if layout else "",
         instructions=_template(instructions),
-        # Mechanical Turk's own element brings the button and sends the answers.
+        # Mechanical Turk's own element has the button and sends the answers.
         form='crowd-form answer-format="flatten-objects"' if layout else 'form id="preview"',
         form_name="crowd-form" if layout else "form",
         submit="" if layout else '<button type="button">Submit</button>\n',
@@ -118,7 +120,7 @@ def _template(name: str) -> str:
 
 
 def _filled_template(template: str, **values: str) -> str:
-    """The template with its ``{{names}}`` replaced, in one pass: values are never looked into."""
+    """Fill a template's ``{{names}}`` in one pass, so that values are never expanded."""
     parts = template.split("{{")
     filled = [parts[0]]
     for part in parts[1:]:
@@ -128,14 +130,14 @@ def _filled_template(template: str, **values: str) -> str:
 
 
 def _label(question: Question) -> str:
-    """The label that an item of the audit has, in words; nothing for a check."""
+    """Return the name of the label of an audit item; empty for a check."""
     if question.kind != "item" or question.expected is None:
         return ""
     return LABELS[question.expected]
 
 
 def _page_fields(page: Sequence[Question]) -> dict[str, str]:
-    """What a file says of a page: its name, and for each place the question and its statements."""
+    """Return the fields of a page in a file: its name, and each question with its statements."""
     fields = {"batch": page[0].batch, "page": page[0].page}
     for at, question in enumerate(page, 1):
         fields[f"question_{at}"] = question.question_id
@@ -147,7 +149,7 @@ def _page_fields(page: Sequence[Question]) -> dict[str, str]:
 
 
 def _row(question: Question) -> dict[str, str]:
-    """A line of the plain CSV; the audited label stands with the statement."""
+    """Return a line of the plain CSV; an audited label is shown with the statement."""
     given_label = _label(question) if question.round == "audit" else ""
     return {
         "batch": question.batch,
@@ -161,12 +163,12 @@ def _row(question: Question) -> dict[str, str]:
 
 
 def _no_formula(text: str) -> str:
-    """The text, with an apostrophe before what a spreadsheet would take for a formula."""
+    """Put an apostrophe before text that a spreadsheet would take for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _mturk(pages: Sequence[Sequence[Question]]) -> str:
-    # The platform puts values into the page as they are.
+    # The platform inserts values into the page unescaped.
     rows = [
         {key: html.escape(value, quote=False) for key, value in _page_fields(page).items()}
         for page in pages
@@ -175,7 +177,7 @@ def _mturk(pages: Sequence[Sequence[Question]]) -> str:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as CSV under a line with the columns."""
+    """Return rows as CSV with a header."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
@@ -184,7 +186,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _label_studio(page: Sequence[Question]) -> str:
-    """The labelling configuration: the page's statements, and a choice under each pair."""
+    """Return the labelling configuration: the page's statements with a choice under each pair."""
     view = ET.Element("View")
     for number, question in enumerate(page, 1):
         ET.SubElement(view, "Header", value=f"Question {number} of {len(page)}")

@@ -1,7 +1,6 @@
-"""The verbs of ``etl/annotate_adept.py``: batches out, answers in, the dataset.
+"""The verbs of ``etl/annotate_adept.py``: export batches, import answers, finish the dataset.
 
-No Spark session is started: annotations are tens of thousands, and are read and written through
-`etl.lake.arrow`.
+No Spark session is started: `etl.lake.arrow` handles the tens of thousands of annotations.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ log = logging.getLogger("adnominal")
 
 
 def export_batch(settings: ExportSettings) -> None:
-    """A batch for annotators: items with checks among them, as files of a platform.
+    """Export a batch for annotators: items with checks among them, in files for a platform.
 
-    Writes batch=FILE and what belongs to it beside it, and the key to it into adept_batches. pilot
-    and main take variants of adept_items that are chosen and in no batch yet; expert takes 100 of
-    the finished dataset, human 100 of its validation part, audit 100 with the labels at the ends.
+    Writes batch=FILE with its companion files, and records the questions in adept_batches. The
+    rounds pilot and main take chosen variants of adept_items that are in no batch yet; expert takes
+    100 items of the finished dataset, human 100 of its validation part, audit 100 extreme labels.
     """
     path = Path(settings.batch)
     asked_questions, base = _questions(settings.lake)
@@ -59,13 +58,13 @@ def export_batch(settings: ExportSettings) -> None:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
         forms.check_path(path, previous[0].platform)
         _complete(_parts(forms.batch_files(path, previous)))
-        log.info("batch %s: %d questions written once more", settings.name, len(previous))
+        log.info("batch %s: %d questions written again", settings.name, len(previous))
         return
     if previous:
         raise UserError(
             f"batch={path}: a batch {settings.name!r} was exported already (round "
             f"{previous[0].round}, {len(previous)} questions); give another name, or again=true to "
-            "write its files once more"
+            "write its files again"
         )
     batch = settings.laid_out()
     items = _items(settings, asked_questions)
@@ -74,7 +73,7 @@ def export_batch(settings: ExportSettings) -> None:
     files = forms.batch_files(path, questions)
     existing = sorted(str(name) for name in files if name.exists())
     if existing:
-        raise UserError(f"batch={path}: {', '.join(existing)} is there already; give another name")
+        raise UserError(f"batch={path}: {', '.join(existing)} already exists; give another name")
     parts = _parts(files)
     metadata = {"settings": settings_hash(settings), "seed": str(settings.seed)}
     rows = [dataclasses.asdict(question) for question in questions]
@@ -91,10 +90,10 @@ def export_batch(settings: ExportSettings) -> None:
 
 
 def import_answers(settings: ImportSettings) -> None:
-    """Answers back: checked, their annotators hashed, and added to adept_annotations.
+    """Import answers: check them, hash their annotators and add them to adept_annotations.
 
-    A file that holds anything that cannot be is refused as a whole. Answers that are there already
-    are not added again, so a file of results may be imported whenever it has grown.
+    A file with any fault is refused as a whole. Answers that are already stored are not added
+    again, so a growing file of results may be imported repeatedly.
     """
     path = Path(settings.batch)
     answers_read = read_sent(
@@ -113,14 +112,14 @@ def import_answers(settings: ImportSettings) -> None:
         marks = {r.metadata.get("key") for r in arrow.history(settings.lake, "adept_annotations")}
         if marks - {None, key_fingerprint}:
             raise UserError(
-                f"key={key.path}: not the key of the earlier imports; with it the same annotators "
-                "would count as new ones. Expected the earlier key file"
+                f"key={key.path} is not the key of the earlier imports; with it the same "
+                "annotators would count as new ones. Expected the earlier key file"
             )
     by_id = {question.question_id: question for question in questions}
     rows, known = match(path, answers_read, by_id, _stored_labels(settings.lake), secret)
     log.info(
-        "%s, %s: %d answers of %d annotators are new, %d were there; %d questions unanswered, "
-        "%d pages rejected or cancelled",
+        "%s, %s: %d new answers of %d annotators, %d already stored; %d questions unanswered, %d "
+        "pages rejected or cancelled",
         path,
         answers_read.platform,
         len(rows),
@@ -134,9 +133,9 @@ def import_answers(settings: ImportSettings) -> None:
 
 
 def finish(settings: FinishSettings) -> None:
-    """The dataset: answers through the quality rules, labels with their agreement, splits.
+    """Build the dataset: apply the quality rules, decide labels, measure agreement, and split.
 
-    Replaces edition=NAME of the table adept, and says how far annotators agree.
+    Replaces edition=NAME of the table adept and reports how far annotators agree.
     """
     aggregation.check_models(settings.models)
     lake, edition = settings.lake, settings.edition
@@ -149,8 +148,8 @@ def finish(settings: FinishSettings) -> None:
     answers = finishing.answers_of_edition(stored, items, batches, settings.rounds)
     if not answers.counted:
         raise UserError(
-            f"edition={edition}: no answers of round {' or '.join(settings.rounds)} to its items; "
-            f"expected them in adept_annotations of lake={lake} (export, then import)"
+            f"edition={edition}: no answers of round {' or '.join(settings.rounds)} to its items "
+            f"in adept_annotations of lake={lake}; export a batch, then import its answers"
         )
     rules = settings.rules()
     result = answers.filtered(rules)
@@ -163,7 +162,7 @@ def finish(settings: FinishSettings) -> None:
         and a.item_id not in items
     ]
     if gone:
-        # The edition was built again, with other items.
+        # The edition was rebuilt with other items.
         result.dropped["item_gone (answers)"] = (len(gone), f"item {min(gone).item_id}")
     figures = finishing.report(
         answers, result, rules, models=settings.models, samples=settings.samples
@@ -185,7 +184,7 @@ def finish(settings: FinishSettings) -> None:
 
 
 def _metadata(settings: FinishSettings, figures: Mapping[str, Any]) -> dict[str, str]:
-    """What the commit of the dataset says of how it was made."""
+    """Return the metadata for the commit of the dataset."""
     alpha = figures["agreement"]["answers that count"].get("alpha ordinal", {}).get("value")
     return {
         "settings": settings_hash(settings),
@@ -198,14 +197,14 @@ def _metadata(settings: FinishSettings, figures: Mapping[str, Any]) -> dict[str,
 
 
 def simulate_answers(settings: SimulateSettings) -> None:
-    """Answers of made-up annotators to a batch, in the format of its platform.
+    """Simulate annotators' answers to a batch, in the format of its platform.
 
-    For trying a round before paying for it: import them into a copy of the lake and finish.
+    To try a round before paying for it, import them into a copy of the lake and finish.
     """
     path, answers_path = Path(settings.batch), Path(settings.out)
     platform = detect(path)
     if answers_path.exists():
-        raise UserError(f"out={answers_path}: there already; give another name")
+        raise UserError(f"out={answers_path} already exists; give another name")
     text = path.read_text(encoding="utf-8")
     names = set(simulate.page_names(platform, text))
     known, _ = _questions(settings.lake)
@@ -223,7 +222,7 @@ def simulate_answers(settings: SimulateSettings) -> None:
 
 
 def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[ShownItem]:
-    """The items to be asked: of those that there are, as many as wanted, drawn by the seed."""
+    """Select the items to ask about: the requested number of those available, drawn by the seed."""
     labelling = settings.round in LABELLING
     rounds = LABELLING if labelling else (settings.round,)
     asked_ids = {q.item_id for q in questions if q.kind == "item" and q.round in rounds}
@@ -263,14 +262,14 @@ def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[Show
             key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"])
         )
     if settings.round == "audit" and wanted_ids is None:
-        # Both ends by turns, as the labels are far from equally frequent.
+        # Alternate between both ends, because the labels are far from equally frequent.
         ends = [[row for row in free_items if row["label"] == end] for end in (0, len(LABELS) - 1)]
         free_items = [row for pair in zip_longest(*ends) for row in pair if row is not None]
     size = settings.items or (len(free_items) if settings.round == "main" else SMALL_ROUND)
     if not free_items or (settings.items is not None and len(free_items) < size):
         raise UserError(
-            f"round={settings.round} edition={settings.edition}: {len(free_items)} items fit and "
-            f"are left of {len(rows)}, the others are in batches already; expected "
+            f"round={settings.round} edition={settings.edition}: {len(free_items)} of {len(rows)} "
+            "items fit and are left, the others are already in batches; expected "
             f"{settings.items or 'one or more'}"
         )
     if len(free_items) < size and settings.round != "main":
@@ -279,10 +278,11 @@ def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[Show
 
 
 def _ids(path: Path, edition: str) -> dict[str, int]:
-    """The places of the ids that a file names for an edition; a file without editions means any.
+    """Return the positions of a file's ids for an edition; a file without editions fits any.
 
     Raises:
-        UserError: no such file, no column item_id, a line without an id, or no id of the edition.
+        UserError: the file does not exist, lacks the column item_id, or has lines without ids or no
+            id of the edition.
     """
     text = text_of(path, f"ids={path}")
     places: dict[str, int] = {}
@@ -297,9 +297,9 @@ def _ids(path: Path, edition: str) -> dict[str, int]:
 
 
 def _items_lacking(lake: str, count: int, questions: Sequence[Question]) -> set[str]:
-    """Items that lack `count` answers when the quality rules, as they are by default, are applied.
+    """Return items that lack `count` answers under the default quality rules.
 
-    Items of a batch that nobody has answered yet are left out: their answers may be on their way.
+    Items of a batch without any answers yet are excluded: their answers may still come.
     """
     answers = [a for a in stored_answers(lake) if a.round in LABELLING]
     answered = {a.batch for a in answers}
@@ -322,7 +322,7 @@ def _as_shown(row: dict[str, Any], settings: ExportSettings) -> ShownItem:
 
 
 def _gold(settings: ExportSettings, questions: Sequence[Question]) -> list[ShownItem]:
-    """The gold items, with the sentences that the pilot showed."""
+    """Return the gold items with the sentences shown in the pilot."""
     labels = gold_labels(stored_answers(settings.lake), settings.gold_answers)
     texts = {
         q.item_id: ShownItem(q.item_id, q.sentence1, q.sentence2, labels[q.item_id])
@@ -333,7 +333,7 @@ def _gold(settings: ExportSettings, questions: Sequence[Question]) -> list[Shown
 
 
 def _questions(lake: str) -> tuple[list[Question], int | None]:
-    """Every question asked so far, page by page, and the version of the table."""
+    """Return every question asked so far, page by page, and the version of the table."""
     version = arrow.version(lake, "adept_batches")
     if version is None:
         return [], None
@@ -344,12 +344,12 @@ def _questions(lake: str) -> tuple[list[Question], int | None]:
 
 
 def _stored_labels(lake: str) -> dict[tuple[str, str, str, str], int]:
-    """The labels that the table has, by annotator, batch, page and item."""
+    """Return the stored labels by annotator, batch, page and item."""
     return {(a.annotator, a.batch, a.page, a.item_id): a.label for a in stored_answers(lake)}
 
 
 def _edition(lake: str, name: str, edition: str, columns: list[str]) -> list[dict[str, Any]]:
-    """The rows of an edition, in the order of their ids; a `UserError` if it has none."""
+    """Return the rows of an edition in the order of their ids; raise `UserError` if it has none."""
     edition_rows = arrow.read(lake, name, where=[("edition", "=", edition)], columns=columns)
     if not edition_rows.num_rows:
         editions = {str(dict(file.partition)["edition"]) for file in arrow.files(lake, name)}
@@ -370,10 +370,10 @@ def _append(
     base: int | None,
     metadata: Mapping[str, str],
 ) -> None:
-    """Add the rows that a verb has planned from version `base` of the table.
+    """Add the rows that a verb planned from version `base` of the table.
 
     Raises:
-        JobFailed: another run of the verb was first.
+        JobFailed: another run of the verb committed first.
     """
     commit = arrow.append(
         lake,
@@ -388,19 +388,19 @@ def _append(
 
 
 def _transaction_number(base: int | None) -> int:
-    """The number of a transaction that was planned from version `base`.
+    """Return the number of a transaction that was planned from version `base`.
 
     Two runs that planned from the same version have the same number, so the later one is refused:
-    it has not seen what the earlier one added.
+    it has not seen the earlier one's rows.
     """
     return 0 if base is None else base + 1
 
 
 def _parts(files: Mapping[Path, str]) -> dict[Path, Path]:
-    """The files written under names of their own, each beside the name that it is to have.
+    """Write files under temporary names, each beside its final name.
 
     Raises:
-        UserError: one cannot be written.
+        UserError: a file cannot be written.
     """
     parts = {}
     for path, text in files.items():
@@ -415,7 +415,7 @@ def _parts(files: Mapping[Path, str]) -> dict[Path, Path]:
 
 
 def _complete(parts: Mapping[Path, Path]) -> None:
-    """Give the files of `_parts` their names."""
+    """Rename the files of `_parts` to their final names."""
     for part, path in parts.items():
         part.replace(path)
 
@@ -429,7 +429,7 @@ VERBS: dict[str, tuple[type, Callable[[Any], None]]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb with its settings; the exit code."""
+    """Run one verb with its settings; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] in VERBS:
         settings, job = VERBS[words[0]]

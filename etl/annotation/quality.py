@@ -1,11 +1,11 @@
-"""Which answers count: the paper's quality rules, each a filter with a name and a count.
+"""The paper's quality rules, which decide which answers count; each is a named filter.
 
-Section 4.1: instances are left out that were "annotated by annotators who failed the attention
+In section 4.1, instances are excluded that were "annotated by annotators who failed the attention
 checks or whose labels differed by at least two degrees from the gold labels […] on more than 10% of
-their annotations"; nobody labels more than 100; two annotators at least agree about the label. Two
-things are left open, and are settings: what the 10 % are of (the gold items that somebody saw, or
-everything they annotated), and what is left out (their answers, or all instances they annotated).
-Checks are judged on all answers, so no filter hides from another whom it would exclude.
+their annotations"; nobody labels more than 100; at least two annotators agree on the label. The
+paper leaves two things open, which are settings here: the denominator of the 10 % (the gold items
+that an annotator saw, or everything they annotated), and what is excluded (their answers, or all
+instances they annotated). Checks are judged on all answers, so filters are independent.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 from etl.draws import rank
 
-# Changes with what the filters do, and stands in the metadata of the tables that they made.
+# Changes when the filters' behaviour changes; recorded in the metadata of the tables.
 RULES_VERSION = "quality_v1"
 DENOMINATORS = ("gold", "all")
 DROPS = ("answers", "instances")
 
 
 class Answer(NamedTuple):
-    """One annotator's answer to one question; `expected` is the label that a check wants."""
+    """One annotator's answer to one question; `expected` is the label that a check expects."""
 
     item_id: str
     annotator: str
@@ -39,17 +39,17 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """The settings of the filters; the defaults are the paper's where it is plain.
+    """The settings of the filters; the defaults are the paper's where it is explicit.
 
     attention_failures  failed attention checks that an annotator may have
     gold_degrees        distance from a gold label that counts as a miss
     gold_share          misses that an annotator may have, of the denominator
     gold_of             the denominator: the annotator's gold items, or all of their annotations
-    drop                what is left out with an annotator: their answers, or whole instances
-    per_person          items that count of one annotator; 100 was "less than 0.5% of the data"
+    drop                what an excluded annotator removes: their answers, or whole instances
+    per_person          maximum items per annotator; 100 was "less than 0.5% of the data"
     answers             answers that an item needs
-    agree               answers that must be alike
-    seed                decides which items of a person beyond the limit are left out
+    agree               answers that must agree
+    seed                decides which of a person's items beyond the limit are dropped
     """
 
     attention_failures: int = 0
@@ -65,12 +65,12 @@ class Rules:
 
 @dataclass
 class Filtered:
-    """What the rules leave.
+    """The result of the rules.
 
     items      answers that count, by item, for every item with enough of them
     labels     the label of each item on which enough annotators agree
-    excluded   annotators left out, by the rule that did it
-    dropped    what each rule left out: how much, and one of it
+    excluded   excluded annotators, by rule
+    dropped    count and sample of what each rule dropped
     """
 
     items: dict[str, list[Answer]] = field(default_factory=dict)
@@ -80,19 +80,19 @@ class Filtered:
 
 
 class Label(NamedTuple):
-    """The label of an item, and whether all of its annotators gave it."""
+    """The label of an item and whether all of its annotators gave it."""
 
     label: int
     unanimous: bool
 
     @property
     def agreement(self) -> str:
-        """The word of table 4."""
+        """The term in table 4."""
         return "unanimous" if self.unanimous else "majority"
 
 
 def majority(labels: Iterable[int], agree: int = 2) -> Label | None:
-    """The label that most gave; None where fewer than `agree` gave it, or two are as frequent."""
+    """Return the most frequent label; None if fewer than `agree` gave it, or for a tie."""
     counts = Counter(labels).most_common(2)
     if not counts or counts[0][1] < agree:
         return None
@@ -102,7 +102,7 @@ def majority(labels: Iterable[int], agree: int = 2) -> Label | None:
 
 
 def failed_attention(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
-    """Annotators who chose another label than an attention check named, too often; with how many.
+    """Return annotators who failed too many attention checks, with the number of failures.
 
     The filter ``attention_failed``.
     """
@@ -120,9 +120,9 @@ def failed_attention(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
 
 
 def far_from_gold(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
-    """Annotators too often two degrees or more from gold labels; with how often.
+    """Return annotators who were too often `gold_degrees` or more from gold, with the count.
 
-    The filter ``far_from_gold``. Somebody who saw no gold item is never among them.
+    The filter ``far_from_gold``. It never excludes annotators who saw no gold item.
     """
     counted_answers: Counter[str] = Counter()
     misses: Counter[str] = Counter()
@@ -141,9 +141,9 @@ def far_from_gold(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
 
 
 def answered_twice(answers: Iterable[Answer]) -> list[Answer]:
-    """Answers of people to an item that they had answered in another batch, which come first.
+    """Return repeated answers of a person to an item; the first batch counts.
 
-    The filter ``answered_twice``: one person is one voice, also where an item was asked again.
+    The filter ``answered_twice``: each person has one vote, even if an item was asked again.
     """
     first: dict[tuple[str, str], Answer] = {}
     order = sorted(answers, key=lambda a: (a.batch, a.page, a))
@@ -151,9 +151,9 @@ def answered_twice(answers: Iterable[Answer]) -> list[Answer]:
 
 
 def beyond_limit(answers: Sequence[Answer], rules: Rules) -> list[Answer]:
-    """Answers of people to more items than count of one person, those beyond by a seeded draw.
+    """Return answers beyond the limit of items per person, chosen by a seeded draw.
 
-    The filter ``beyond_limit``. Checks are not items: they count and are kept without limit.
+    The filter ``beyond_limit``. Checks are not items and have no limit.
     """
     by_person: defaultdict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
@@ -173,13 +173,13 @@ def filtered(
 ) -> Filtered:
     """Apply every rule; nothing depends on the order of the answers.
 
-    Checks are judged on `judged`, which may hold further answers of the same people; by default on
-    `answers`.
-    An item that is kept by ``drop=instances`` is kept by ``drop=answers``, with the same label.
+    Checks are judged on `judged`, which may have further answers of the same people; by default on
+    `answers`. An item that is kept by ``drop=instances`` is kept by ``drop=answers`` with equal
+    label.
     """
     result = Filtered()
     counting = sorted(answer for answer in answers if answer.kind == "item")
-    # First, as a platform's own limit would: what somebody may add does not hang on the others.
+    # First, like a platform's own limit: it does not depend on the other filters.
     counting = _without(result, "answered_twice", counting, answered_twice(counting))
     counting = _without(result, "beyond_limit", counting, beyond_limit(counting, rules))
     checks: tuple[tuple[str, Callable[[Iterable[Answer], Rules], dict[str, str]]], ...] = (
@@ -241,7 +241,7 @@ def _label(result: Filtered, rules: Rules) -> None:
 def _without(
     result: Filtered, name: str, answers: Sequence[Answer], rejects: Sequence[Answer]
 ) -> list[Answer]:
-    """The answers but those that filter `name` takes, which are counted."""
+    """Return the answers without the `rejects` of filter `name`, which are counted."""
     if rejects:
         first = min(rejects)
         sample = f"annotator {first.annotator}: item {first.item_id}"
@@ -251,7 +251,7 @@ def _without(
 
 
 def _note(result: Filtered, name: str, dropped: Sequence[object], sample: str, unit: str) -> None:
-    """Count what a filter left out; `unit` says what is counted."""
+    """Count what a filter dropped; `unit` says what is counted."""
     if unit == "instances":
         dropped, unit = sorted({a.item_id for a in dropped if isinstance(a, Answer)}), "items"
     result.dropped[f"{name} ({unit})"] = (len(dropped), sample)

@@ -14,10 +14,10 @@ from etl.annotation import aggregation, forms
 from etl.annotation.batches import CONDITIONS, PLATFORMS, ROUNDS, Batch
 from etl.annotation.quality import DENOMINATORS, DROPS, Rules
 
-# Rounds whose answers make the dataset, and so have no item in common.
+# Rounds whose answers decide the labels; they share no items.
 LABELLING = ("pilot", "main")
-# Two kinds of checks on a fifth of the pages each: 4 for 36 items, about the paper's 2,000 for
-# 19,324 (section 4.1).
+# Each of two kinds of checks is on a fifth of the pages: 4 checks for 36 items, close to the
+# paper's 2,000 for 19,324 (section 4.1).
 _CHECKS = 0.2
 SMALL_ROUND = 100  # items of the smaller rounds (sections 4.2 and 5.2)
 
@@ -43,30 +43,30 @@ class ExportSettings:
     )
     edition: str = setting("clean", help="edition of adept_items, or adept, to take items from")
     items: int | None = setting(
-        None, help="items to export; if empty all that are left in the main round, else 100"
+        None, help="items to export; by default all that are left in the main round, else 100"
     )
     lacking: int | None = setting(
         None,
-        help="instead of items that nobody was asked, those that lack as many of three answers by "
-        "the quality rules; to be asked of as many annotators",
+        help="instead of new items, those that lack this many of three answers under the quality "
+        "rules; ask as many annotators",
         example="lacking=1",
     )
     ids: str | None = setting(
         None,
         help="only items of this file, in its order: .tsv or .csv with a column item_id, as "
-        "training/predict.py select=… writes it; items of other editions in it are left out",
+        "training/predict.py select=… writes it; items of other editions are ignored",
         example="ids=uncertain.tsv",
     )
-    per_page: int = setting(4, help="questions a page, checks included")
+    per_page: int = setting(4, help="questions per page, checks included")
     gold: float | None = setting(
-        None, help="share of pages with a gold item; if empty 0.2 in the main round, else 0"
+        None, help="share of pages with a gold item; by default 0.2 in the main round, else 0"
     )
     attention: float | None = setting(
-        None, help="share of pages with an attention check; if empty 0.2 in pilot and main, else 0"
+        None, help="share of pages with an attention check; default 0.2 in pilot and main, else 0"
     )
     gold_answers: int = setting(4, help="equal answers of a pilot that make an item gold")
-    seed: int = setting(0, help="decides which items, in which order, with which checks")
-    again: bool = setting(False, help="write the files of a batch once more, as it was exported")
+    seed: int = setting(0, help="seed for the choice and order of items and checks")
+    again: bool = setting(False, help="write the files of an exported batch again")
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
@@ -110,23 +110,23 @@ class ExportSettings:
 
 @dataclass(frozen=True)
 class ImportSettings:
-    batch: str = setting(help="file of answers, as the platform gives it", example="batch=in.csv")
+    batch: str = setting(help="file of answers, as the platform returns it", example="batch=in.csv")
     format: str = setting(
-        "auto", help="platform it comes from; auto looks into it", choices=("auto", *PLATFORMS)
+        "auto", help="platform of the file; auto detects it", choices=("auto", *PLATFORMS)
     )
     annotator: str | None = setting(
-        None, help="who answered, where a plain CSV does not say", example="annotator=ann"
+        None, help="who answered, if a plain CSV does not say", example="annotator=ann"
     )
     key: str | None = setting(
         None,
-        help="file of the secret that annotators' ids are hashed with, outside of the lake; if "
-        "empty adnominal/annotators.key in XDG_CONFIG_HOME or ~/.config, made when first needed",
+        help="file of the secret key for hashing annotators' ids, outside of the lake; by default "
+        "adnominal/annotators.key in XDG_CONFIG_HOME or ~/.config, created when first needed",
         example="key=/safe/annotators.key",
     )
     lake: str = setting("lake", **_LAKE)
 
     def key_path(self) -> Path:
-        """Where the key lies."""
+        """The path of the key."""
         if self.key is not None:
             return Path(self.key)
         home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
@@ -137,10 +137,10 @@ class ImportSettings:
 class FinishSettings:
     edition: str = setting("clean", help="edition of adept_items that was annotated")
     rounds: list[str] = setting(
-        ["pilot", "main"], help="rounds whose answers make the dataset", choices=LABELLING
+        ["pilot", "main"], help="rounds whose answers decide the labels", choices=LABELLING
     )
     attention_failures: int = setting(0, help="failed attention checks that an annotator may have")
-    gold_degrees: int = setting(2, help="degrees off a gold label that are a miss")
+    gold_degrees: int = setting(2, help="distance from a gold label that counts as a miss")
     gold_share: float = setting(0.1, help="share of misses that an annotator may have")
     gold_of: str = setting(
         "gold",
@@ -149,22 +149,23 @@ class FinishSettings:
     )
     drop: str = setting(
         "answers",
-        help="what goes with an excluded annotator: their answers, or all instances they annotated",
+        help="what to drop with an excluded annotator: their answers, or all instances they "
+        "annotated",
         choices=DROPS,
     )
-    per_person: int = setting(100, help="items that count of one annotator")
+    per_person: int = setting(100, help="maximum number of items per annotator")
     answers: int = setting(3, help="answers that an item needs")
-    agree: int = setting(2, help="of them alike, at least")
+    agree: int = setting(2, help="answers that must agree")
     models: list[str] = setting(
         ["dawid_skene", "mace"],
         help="models of annotators to compare the labels with; models=[] for none",
         choices=aggregation.MODELS,
     )
-    samples: int = setting(1000, help="draws of items behind an interval")
+    samples: int = setting(1000, help="bootstrap samples of items for an interval")
     report: str | None = setting(
         None, help="file to write the figures to, as JSON", example="report=agreement.json"
     )
-    seed: int = setting(0, help="seed of splits, intervals, and whose items are beyond the limit")
+    seed: int = setting(0, help="seed of splits, intervals, and the draw of items beyond the limit")
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
@@ -188,8 +189,8 @@ class SimulateSettings:
     careful: int = setting(8, help="careful annotators")
     noisy: int = setting(2, help="noisy annotators")
     spammers: int = setting(0, help="annotators who do not read")
-    answers: int = setting(3, help="annotators a page")
-    seed: int = setting(0, help="seed of the true labels, and of everybody's answers")
+    answers: int = setting(3, help="annotators per page")
+    seed: int = setting(0, help="seed of the true labels and all answers")
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:

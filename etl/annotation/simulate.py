@@ -1,10 +1,10 @@
-"""Annotators made up: careful, noisy, and spamming; for tests, and to plan a round before paying.
+"""Simulated annotators (careful, noisy and spamming), for tests and for planning a round.
 
 Every item has a true label, drawn by its id with the shares of the published labels. A careful
-annotator sees it nine times in ten and mostly misses by one degree, as people do; a noisy one is
-right two times in three; a spammer does not read: half of them always answer "equally likely", the
-most frequent label, the other half whatever comes. The numbers are assumptions, not measurements.
-Their ids begin with `etl.annotation.answers.SIMULATED`, in the files and in the lake.
+annotator finds it nine times in ten and mostly misses by one degree, as people do; a noisy one is
+right two times in three. Spammers do not read: half of them always answer "equally likely", the
+most frequent label, and the other half answer at random. The numbers are assumptions, not
+measurements. Their ids begin with `etl.annotation.answers.SIMULATED`, in the files and in the lake.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _SHARES = (0.14, 0.12, 0.67, 0.06, 0.01)
 
 @dataclass(frozen=True)
 class Annotator:
-    """Somebody who answers.
+    """A simulated annotator.
 
-    accuracy   share of items labelled as they truly are
+    accuracy   share of items with the true label
     near       share of the other answers that are one degree off
     attention  share of attention checks that are read
-    always     the label given to everything, for one kind of spammer
+    always     the only label given, for one kind of spammer
     """
 
     name: str
@@ -45,7 +45,7 @@ class Annotator:
 
 
 def annotators(careful: int, noisy: int, spammers: int) -> list[Annotator]:
-    """As many annotators of each kind; every second spammer always gives the same answer."""
+    """Return annotators of each kind; every second spammer always gives the same answer."""
     return [
         *(Annotator(f"careful{number}", 0.90, 0.9, 0.995) for number in range(careful)),
         *(Annotator(f"noisy{number}", 0.65, 0.7, 0.97) for number in range(noisy)),
@@ -57,7 +57,7 @@ def annotators(careful: int, noisy: int, spammers: int) -> list[Annotator]:
 
 
 def true_label(seed: int, item_id: str) -> int:
-    """The label that an item has in the simulation."""
+    """Return the true label of an item in the simulation."""
     remaining = fraction(seed, "truth", item_id)
     for label, share in enumerate(_SHARES):
         remaining -= share
@@ -67,7 +67,7 @@ def true_label(seed: int, item_id: str) -> int:
 
 
 def answer(seed: int, person: Annotator, question: Question) -> int:
-    """What the person answers; an audited item has its finding drawn, as it has no truth here."""
+    """Return the person's answer; the finding on an audited item is drawn, as none is true."""
     if person.always is not None:
         return person.always
     key = (person.name, question.question_id)
@@ -87,22 +87,22 @@ def answer(seed: int, person: Annotator, question: Question) -> int:
 
 
 def _other_label(seed: int, key: tuple[str, str], label: int) -> int:
-    """One of the four other labels."""
+    """Draw one of the four other labels."""
     return (label + 1 + rank(seed, "other", *key) % (len(LABELS) - 1)) % len(LABELS)
 
 
 def simulated(
     pages: Sequence[Sequence[Question]], people: Sequence[Annotator], answers: int, seed: int
 ) -> dict[str, list[tuple[Annotator, list[int]]]]:
-    """For each page the `answers` people who take it, drawn by the seed, with their answers.
+    """For each page, draw `answers` people by the seed and return their answers.
 
     Raises:
-        UserError: fewer people than answers wanted.
+        UserError: there are fewer people than answers per page.
     """
     if len(people) < answers or answers < 1:
         raise UserError(
-            f"answers={answers}: {len(people)} annotators; expected one for each answer to a page, "
-            "at least"
+            f"answers={answers}: {len(people)} annotators; expected at least one for each answer "
+            "to a page"
         )
     answers_of_page: dict[str, list[tuple[Annotator, list[int]]]] = {}
     for page in pages:
@@ -116,7 +116,7 @@ _Simulated = Mapping[str, Sequence[tuple[Annotator, Sequence[int]]]]
 
 
 def page_names(platform: str, text: str) -> list[str]:
-    """The pages in a batch's file, in its order."""
+    """Return the pages in a batch's file, in its order."""
     if platform == "label_studio":
         return [task["data"]["page"] for task in json.loads(text)]
     rows = csv.DictReader(io.StringIO(text, newline=""))
@@ -124,7 +124,7 @@ def page_names(platform: str, text: str) -> list[str]:
 
 
 def filled_file(platform: str, text: str, answers: _Simulated) -> str:
-    """The text of a batch's file with the answers, as the platform would give it back."""
+    """Return the text of a batch's file with the answers, as the platform would return it."""
     writers = {"mturk": _mturk, "label_studio": _label_studio, "csv": _plain_csv}
     return writers[platform](text, answers)
 
@@ -142,7 +142,7 @@ def _mturk(text: str, answers: _Simulated) -> str:
             }
             row |= {f"Input.{key}": value for key, value in inputs.items()}
             for at, label in enumerate(labels, 1):
-                # As Mechanical Turk's own form elements give it: a column for each option.
+                # As Mechanical Turk's own form elements do: one column for each option.
                 row |= {
                     f"Answer.label_{at}.{code}": str(code == label).lower()
                     for code in range(len(LABELS))

@@ -1,8 +1,8 @@
 """Baselines as the paper's tables define them.
 
-Chance picks each of the three NLI labels with the same probability, and so says entailment once in
-three. The majority baseline always gives the more frequent of the two labels; in degree estimation
-it always gives not_entailment (`not_entailment`). Discarded rows do not count.
+Chance picks each of the three NLI labels with the same probability, so one in three is entailment.
+The majority baseline always gives the more frequent of the two labels; in degree estimation it
+always gives not_entailment (`not_entailment`). Discarded rows do not count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from etl.asp import DISCARD, ENTAILMENT
 
-# Values of tables 3 and 4 that no rule gives, by (task, test, baseline): (printed, by the rule).
+# Values of tables 3 and 4 that no rule explains, by (task, test, baseline): (printed, by the rule).
 PRINTED_OTHERWISE = {
     ("degree", "booster", "chance"): ("60.8", "60.4"),
     ("degree", "dimension", "chance"): ("50.0", "66.7"),
@@ -36,7 +36,7 @@ def baselines(labels: Iterable[str]) -> Baselines:
     """The baselines of a test's labels.
 
     Raises:
-        ValueError: no labels other than discarded ones.
+        ValueError: there are no labels other than discarded ones.
     """
     counted_labels = [label for label in labels if label != DISCARD]
     if not counted_labels:

@@ -1,4 +1,4 @@
-"""ASP as the rest of Adnominal knows it."""
+"""The declaration of ASP."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ DATASET = Dataset(
     name="asp",
     title="ASP",
     heading="ASP: the Adjective Scale Probe",
-    summary="Entailment by degree: eight tests of what gradable adjectives entail, with words "
-    "alone and with numbers.",
+    summary="Entailment by degree: eight tests of what gradable adjectives entail, with only words "
+    "and with numbers.",
     schemas=TABLES,
     tables=(
         ItemTable(
@@ -97,8 +97,8 @@ DATASET = Dataset(
         ("Generated from this project's lexicon of scales.",),
         (
             "This project's lexicon of scales (Apache-2.0).",
-            "Thresholds of degree estimation: human judgements, of the source that the table "
-            "asp_degree was built with; by default those published with the paper.",
+            "Thresholds of degree estimation: human judgements from the source with which the "
+            "table asp_degree was built; by default those published with the paper.",
         ),
     ),
 )

@@ -3,7 +3,7 @@
 With the premise values a (positive adjective) and b (negative) and the step s = (a - b) / 20, the
 numbers of a group are alpha = b - 10 s … a + 9 s. These are z = 60, 62 … 138 on the scale where a
 is 120 and b is 80. Another range of z, or another number of numbers, is spread evenly as well.
-Group g depends on (seed, test, g) alone.
+Group g depends only on (seed, test, g).
 
 Text ``paper`` is that of the release: every quantity has the article "A" ("A 860 m mall", "A 80°C
 alcohol"), comparative rows have "°c", superlative premises are at z = 60 and 138 whatever the
@@ -32,7 +32,7 @@ VARIANTS = ("base", "sentences", "numbers", "both")
 
 @dataclass(frozen=True)
 class Grid:
-    """The numbers of a group: how many, evenly spread from the least z to the greatest."""
+    """The numbers of a group: their count, evenly spread from the smallest z to the largest."""
 
     least: float = 60.0
     greatest: float = 138.0
@@ -45,7 +45,7 @@ class Grid:
         return [self.least + i * span / steps for i in range(self.numbers)]
 
 
-# The dimension of each of 25 groups in turn: seven of length, six of each other dimension.
+# The dimensions of 25 consecutive groups: seven of length, six of each other dimension.
 _DIMENSION_TURNS = (0, 1, 2, 3) * 6 + (0,)
 # Premise values are round numbers: at most sixty times a step with one significant digit.
 _MAX_MULTIPLE = 60
@@ -108,7 +108,7 @@ class _Rotation:
     """Nouns that take turns, each until each of its premises has been drawn `visits` times."""
 
     def __init__(self, nouns: Sequence[_MeasuredNoun], visits: int) -> None:
-        # A phase ends where the nouns with the fewest premises have had all their turns.
+        # A phase ends when the nouns with the fewest premises have had all their turns.
         turns = [visits * len(noun.premises) for noun in nouns]
         ends = sorted(set(turns))
         self._phases = [
@@ -147,7 +147,7 @@ class Degree:
         self.lexicon = lexicon
         self.seed = seed
         self.gold = gold
-        # People judged "very" and "relatively" alone, so these are the modifiers by default.
+        # People judged only "very" and "relatively", so these are the default modifiers.
         self._boosters = style.boosters or lexicon.boosters[:1]
         self._diminishers = style.diminishers or lexicon.diminishers[:1]
         self.grid = grid.values
@@ -180,8 +180,8 @@ class Degree:
         if short:
             listed = ", ".join(f"{test} has {count}" for test, count in short.items())
             raise UserError(
-                f"degree={size}: the lexicon has fewer rows a variant ({listed}); ask for at most "
-                f"{min(short.values())}, or for more variants"
+                f"degree={size}: the lexicon has fewer rows per variant ({listed}); ask for at "
+                f"most {min(short.values())}, or for more variants"
             )
 
     def group(self, test: str, number: int) -> Group:
@@ -237,7 +237,7 @@ class Degree:
     def rows(self, group: Group, variants: Sequence[str] = ("base",)) -> Iterator[DegreeRow]:
         """The rows of a group, one for each number in each variant.
 
-        Variants change the premise alone and keep the label: ``sentences`` exchanges its sentences,
+        Variants change only the premise and keep the label: ``sentences`` exchanges its sentences,
         ``numbers`` exchanges its two numbers, ``both`` does both.
         """
         test, polarity = group.test, group.polarity
@@ -292,7 +292,7 @@ class Degree:
     def premise(self, group: Group, variant: str = "base") -> str:
         """The two sentences (table 2), in one of `VARIANTS`."""
         if group.test == "superlative":
-            # The end points of the range, between which the numbers lie.
+            # The end points of the range of numbers.
             span = group.positive_value - group.negative_value
             low, high = self._ends
             figures = [number(group.negative_value + (z - 80) * span / 40) for z in (high, low)]
@@ -359,7 +359,7 @@ class Degree:
         ]
 
     def _rotation(self, test: str, dimension: str) -> _Rotation:
-        """The nouns that a test has in a dimension, in the order of their turns."""
+        """The nouns of a test in a dimension, in the order of their turns."""
         key = (test, dimension)
         if key in self._rotations:
             return self._rotations[key]

@@ -1,8 +1,8 @@
 """Entailment inference: pairs of words drawn from the lexicon, with two rows for each pair.
 
 The two rows of an item are premise and hypothesis and their reverse (in comparative, one premise
-with two hypotheses); rows 2k and 2k + 1 of a test are item k. Draws do not repeat and depend on
-(seed, test, k) alone.
+with two hypotheses); rows 2k and 2k + 1 of a test are item k. Draws never repeat; they depend on
+(seed, test, k).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from etl.asp.lexicon import STANDARDS, Adjective, Lexicon, ordered_pairs
 from etl.asp.templates import CLEAN, EVER_SEEN, WORLD, Pair, Style, item_id, write
 from etl.draws import Order, draw
 
-# A pair, and before it the lengths of words that all pairs of a match have in common.
+# A pair, preceded by the word lengths that all pairs of a match share.
 _KeyedPair = tuple[tuple[int, ...], Pair]
 
 
@@ -62,12 +62,12 @@ class Entailment:
 
     With `balanced`, the stronger word of ordering is the longer one as often as the shorter one,
     and by as much; complements in negation are as long as contraries; the three standards of
-    comparison in comparative have words of the same lengths. Diminishers then modify relative
-    adjectives alone: *relatively dirty* does entail *dirty*, and *relatively closed* hardly follows
-    from *closed*. Without it every pair is drawn, as in the paper.
+    comparison in comparative have words of the same lengths. Diminishers then modify only relative
+    adjectives: *relatively dirty* does entail *dirty*, and *relatively closed* hardly follows from
+    *closed*. Without `balanced`, every pair is drawn, as in the paper.
 
     Text ``paper`` is that of the release: in ordering, dimension and argument the sentence with the
-    second word of an item has no full stop, so that in ordering its position tells the label.
+    second word of an item has no full stop, so that in ordering its position reveals the label.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Entailment:
             listed = ", ".join(f"{test} has {count}" for test, count in short.items())
             raise UserError(
                 f"entailment={size}: the lexicon has fewer rows ({listed}); ask for at most "
-                f"{min(short.values())} a test, or for the rest of the size by degree="
+                f"{min(short.values())} per test, or for the rest of the size by degree="
             )
 
     def rows(self, test: str, start: int, stop: int) -> Iterator[Row]:
@@ -148,7 +148,7 @@ class Entailment:
         if test not in self._pools:
             parts = tuple(getattr(self, f"_{test}")())
             if self._balanced and test in ("ordering", "negation", "comparative"):
-                orders: tuple[Order, ...] = ()  # `_matched_pairs` has put the items in order
+                orders: tuple[Order, ...] = ()  # `_matched_pairs` has ordered the items
             else:
                 orders = tuple(
                     [Order(len(part), self.seed, test, turn) for turn, part in enumerate(parts)]
@@ -247,7 +247,7 @@ class Entailment:
         for adjective in self._graded_adjectives():
             triples_of_standard = triples.setdefault(adjective.standard, {})
             for noun, other_noun in permutations(adjective.nouns, 2):
-                # Nobody compares a cup with a train.
+                # A cup is not compared with a train.
                 if self.lexicon.noun_classes[noun] == self.lexicon.noun_classes[other_noun]:
                     triples_of_standard[noun, adjective.word, other_noun] = None
         pairs = [
@@ -290,7 +290,7 @@ def _reversed_pair(pair: Pair) -> Pair:
 def _matched_pairs(seed: int, *parts: Sequence[_KeyedPair]) -> list[list[Pair]]:
     """Equally many pairs of each part for every key, in lists whose positions correspond.
 
-    Adjectives take turns, so that in the first draws none is frequent enough to tell the label.
+    Adjectives take turns, so that in the first draws none is frequent enough to reveal the label.
     """
     pairs_by_key: list[dict[tuple[int, ...], list[Pair]]] = []
     for part in parts:

@@ -1,7 +1,7 @@
 """Gold labels of degree estimation: thresholds from human judgements.
 
 Numbers are compared on the paper's scale, z = 80 + 40 (alpha - b) / (a - b) for the premise values
-a (positive) and b (negative), so that the premises always lie at 120 and 80.
+a (positive) and b (negative), so that the premises are always at 120 and 80.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HUMAN = ("ordering", "booster", "diminisher", "negation", "comparative", "superl
 POLARITIES = ("positive", "negative")
 # The range of z in which curves are fitted: 60, 62 … 138.
 JUDGED = (60.0, 138.0)
-# By less a fit is flat: its threshold is far from every judged number.
+# A smaller rise is a flat fit, whose threshold is far from every judged number.
 _LEAST_RISE = 0.05
 # The z at which the curve fitted to the published judgements crosses one half.
 PUBLISHED: Mapping[tuple[str, str], float] = {
@@ -64,7 +64,7 @@ def extremes(curve: Curve) -> tuple[float, float]:
     Only even numbers count, which are the numbers of the rows, even if all were asked for.
 
     Raises:
-        UserError: fewer than three such numbers, or the same share at all of them.
+        UserError: there are fewer than three such numbers, or all have the same share.
     """
     shares = [share for z, share in curve.items() if _is_fitted(z)]
     if len(shares) < 3 or min(shares) == max(shares):
@@ -93,8 +93,8 @@ def fit(test: str, polarity: str, curve: Curve) -> Fit:
     """The sigmoid fitted to the scaled shares of the judged range by least squares (appendix B).
 
     Raises:
-        UserError: too few judgements (`extremes`); the fit does not converge; it is flat, or falls
-            where people's answers rise (`rises`); no scipy.
+        UserError: there are too few judgements (`extremes`); the fit does not converge, is flat, or
+            falls where people's answers rise (`rises`); or scipy is missing.
     """
     try:
         from scipy.optimize import curve_fit
@@ -142,7 +142,7 @@ class Gold:
     curves: Mapping[tuple[str, str], Curve] = field(default_factory=dict)
 
     def entails(self, test: str, polarity: str, z: float) -> bool:
-        """Whether people answer yes at `z`; beyond the judged numbers the nearest one decides."""
+        """Whether people answer yes at `z`; beyond the judged numbers, the nearest one decides."""
         key = (test, polarity)
         if self.kind == "empirical":
             numbers, shares = zip(*sorted(self.curves[key].items()), strict=True)
@@ -151,7 +151,7 @@ class Gold:
         return z >= threshold if rises(test, polarity) else z <= threshold
 
     def is_extrapolated(self, test: str, polarity: str, z: float) -> bool:
-        """Whether `z` lies outside the range of the judgements that `entails` uses."""
+        """Whether `z` is outside the range of the judgements that `entails` uses."""
         if self.kind == "empirical":
             judged = self.curves[test, polarity]
             return not min(judged) <= z <= max(judged)

@@ -1,6 +1,6 @@
 """The job that builds the tables asp_entailment, asp_degree and asp_splits.
 
-Every row depends on its number alone, so tasks exchange nothing and any partitioning gives the same
+Every row depends only on its number, so tasks exchange nothing and any partitioning gives the same
 rows.
 """
 
@@ -46,7 +46,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the rows depend on. It is sent to the workers, which build their lexicon from it.
+    """The data that determine the rows. Workers receive it and build their lexicon from it.
 
     Attributes:
         pairs: the (adjective, noun) combinations that a corpus has; None for all.
@@ -81,11 +81,11 @@ class Recipe:
 
 
 def build(settings: Settings) -> None:
-    """ASP: entailment inference and degree estimation over scales of adjectives; and splits.
+    """Build ASP: entailment inference and degree estimation over scales of adjectives, and splits.
 
     Writes entailment=N rows of each of the eight tests to asp_entailment, degree=N rows to
-    asp_degree, and the rounds of fine-tuning to asp_splits, as edition=NAME, which it replaces.
-    With rounds=drawn (as in the paper) the rounds have separate rows, as edition NAME_tuning.
+    asp_degree, and the rounds of fine-tuning to asp_splits, replacing edition=NAME. With
+    rounds=drawn (as in the paper) the rounds have separate rows, as edition NAME_tuning.
     """
     run = begin_build(JOB, settings)
     recipe, dropped = _recipe(run.lake, settings)
@@ -116,7 +116,7 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
     if settings.corpus is not None:
         pairs = _pairs(lake, settings.corpus, settings.min_count)
         lost = load_lexicon().restricted_to(pairs)[1]
-        log.info("%d combinations left out for want of %s", len(lost), settings.corpus)
+        log.info("%d combinations dropped: not in %s", len(lost), settings.corpus)
         if lost:
             reason = f"combination not in {settings.corpus}"
             dropped.append(Dropped("asp_entailment", reason, len(lost), " ".join(lost[0])))
@@ -212,8 +212,7 @@ def degree_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
 def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
     """The rounds whose words are drawn before their rows (`etl.asp.rounds`), by table.
 
-    They have a fixed size of some hundred thousand rows. A row of several rounds is in its table
-    once.
+    They have a fixed size of a few hundred thousand rows. A row of several rounds is stored once.
     """
     settings = recipe.settings
     edition = settings.tuning
@@ -237,7 +236,7 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
 
 
 def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
-    """Rows of ``asp_splits``; training and validation have as many rows of each label3, by hash."""
+    """Rows of ``asp_splits``; training and validation are balanced by label3, by hash."""
     edition = recipe.settings.name
     words = ("adjective", "other_adjective", "noun", "other_noun", "modifier")
     entailment = lake.read("asp_entailment", where={"edition": edition}).select(
@@ -253,7 +252,7 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
     held_out = splits.held_out(recipe.lexicon(), seed)
     entailment_places = _places(entailment, partial(splits.assign_entailment, held_out, seed))
     degree_places = _places(degree, partial(splits.assign_degree, seed))
-    # Small (ids alone), and read three times: for the counts, for the training rows, for the tests.
+    # Small (only ids), and read three times: for the counts, the training rows and the tests.
     assigned = folder.keep(entailment_places.unionAll(degree_places))
     test_rows = assigned.where(F.col("part") == "test")
     training_rows = assigned.where(F.col("part") != "test")

@@ -22,10 +22,10 @@ log = logging.getLogger("adnominal")
 @dataclass(frozen=True)
 class Settings:
     sheet: str | None = setting(
-        None, help="CSV to write, with questions to be answered", example="sheet=questions.csv"
+        None, help="CSV file of questions to write", example="sheet=questions.csv"
     )
     responses: str | None = setting(
-        None, help="CSV to read, with the answers filled in", example="responses=answers.csv"
+        None, help="CSV file to read, with the answers filled in", example="responses=answers.csv"
     )
     source: str | None = setting(
         None, help="name of the answers in asp_human", example="source=mine"

@@ -51,16 +51,16 @@ def sheet(source: Degree, groups: int, judges: Sequence[str], seed: int) -> list
 
 
 def write_sheet(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write the questions as a CSV file, never over one that is there: it may hold answers.
+    """Write the questions as a CSV file; never overwrite a file, which may have answers.
 
     Raises:
-        UserError: the file is there already, or its folder is not.
+        UserError: the file exists already, or its folder does not.
     """
     try:
         lines = path.open("x", encoding="utf-8", newline="")
     except FileExistsError as error:
         raise UserError(
-            f"sheet={path} is there already and may hold answers; give another name"
+            f"sheet={path} already exists and may contain answers; give another name"
         ) from error
     except OSError as error:
         raise UserError(f"sheet={path}: {error.strerror}") from error
@@ -78,9 +78,9 @@ def read_responses(
     Unanswered questions do not count.
 
     Raises:
-        UserError: no such file; no CSV in UTF-8; missing columns; rows that cannot be interpreted
-            (the message has their number and the first of them); a judge's second answer to a
-            question; no answer at all.
+        UserError: the file does not exist, is not CSV in UTF-8, lacks columns, has rows that cannot
+            be interpreted (the message has their number and the first of them), has a judge's
+            second answer to a question, or has no answers.
     """
     yes_counts: Counter[tuple[str, str, float]] = Counter()
     total: Counter[tuple[str, str, float]] = Counter()

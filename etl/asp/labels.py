@@ -36,8 +36,8 @@ def entails(pair: Pair, lexicon: Lexicon) -> bool:
             standard = lexicon.standards.get(pair.adjective)
             if standard is None:
                 raise ValueError("unknown standard")
-            # What is dirtier than another thing exceeds the minimum standard, and so is dirty. What
-            # is less clean does not reach the maximum standard, and so is not clean.
+            # A thing that is dirtier than another exceeds the minimum standard, so it is dirty. One
+            # that is less clean does not reach the maximum standard, so it is not clean.
             return standard == ("maximum" if pair.hypothesis_mark else "minimum")
         case "superlative":
             return pair.premise_mark == WORLD
@@ -45,7 +45,7 @@ def entails(pair: Pair, lexicon: Lexicon) -> bool:
 
 
 def origin(pair: Pair, lexicon: Lexicon) -> str:
-    """What decides `entails`: ``lexicon`` (or the rule of the test), ``sourced`` or ``attested``.
+    """Return what decides `entails`: ``lexicon`` (or the test's rule), ``sourced`` or ``attested``.
 
     Sourced pairs are decided by a reference. Attested pairs are decided by the released rows, which
     therefore agree with their own label by design.

@@ -73,7 +73,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The scales, and the meaning of further words, which serve labels alone.
+    """The scales, and the meaning of further words, which are used only for labels.
 
     The meaning of such a word comes from a reference (`sourced`) or from the published rows
     themselves (`attested`).
@@ -167,7 +167,7 @@ def load_lexicon(path: Path = PATH) -> Lexicon:
     except OSError as error:
         raise UserError(f"no lexicon at {path}: {error.strerror}") from error
     except yaml.YAMLError as error:
-        raise UserError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+        raise UserError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
     return parse_lexicon(data, str(path))
 
 
@@ -206,7 +206,7 @@ class _Reader:
         self.faults.append(f"{where}: got {actual}, expected {expected}")
 
     def fields(self, where: str, entry: Any, field_names: set[str]) -> dict[str, Any]:
-        """The fields of an entry of the file; empty where it is no mapping."""
+        """The fields of an entry of the file; empty if it is not a mapping."""
         if not isinstance(entry, dict):
             self.fault(where, type(entry).__name__, "a mapping")
             return {}
@@ -274,7 +274,7 @@ class _Reader:
             self.superlative_bases[superlative] = word
 
     def sourced(self, fields: Mapping[str, Any]) -> None:
-        """What a reference says of words that no scale has."""
+        """Read what a reference says about words that no scale has."""
         for number, entry in enumerate(fields.get("ordering", ()), 1):
             if set(entry) != {"weak", "strong", "source"} or not all(entry.values()):
                 self.fault(f"sourced ordering {number}", entry, "weak, strong and source")
@@ -282,7 +282,7 @@ class _Reader:
                 self.order(entry["weak"], entry["strong"], "sourced")
 
     def attested(self, fields: Mapping[str, Any]) -> None:
-        """What the published rows say of words that no scale has."""
+        """Read what the published rows say about words that no scale has."""
         for weak, strong in fields.get("ordering", ()):
             self.order(weak, strong, "attested")
         for name, complementary in (("complements", True), ("contraries", False)):

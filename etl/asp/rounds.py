@@ -131,7 +131,7 @@ def _shares_of_rounds(
     source: str,
     remedy: str,
 ) -> Iterator[tuple[str, AnyRow]]:
-    """Training and validation rows with their part: of each label as many as `sizes`, by hash.
+    """Training and validation rows with their part: `sizes` rows of each label, by hash.
 
     Raises:
         UserError: a label has too few rows; `source` says where they come from, `remedy` what to
@@ -142,14 +142,14 @@ def _shares_of_rounds(
         if len(in_order) < train + val:
             raise UserError(
                 f"{source} {len(in_order)} rows of {label}; expected {train + val}. Extend the "
-                f"{remedy}, or take rounds=assigned"
+                f"{remedy}, or use rounds=assigned"
             )
         yield from (("train", row) for row in in_order[:train])
         yield from (("val", row) for row in in_order[train : train + val])
 
 
 def _groups(source: Degree, test: str, dimensions: Sequence[str]) -> Iterator[Group]:
-    """All groups of some dimensions by turns, the two of one premise together."""
+    """Yield all groups of some dimensions in turn, keeping the two of one premise together."""
     for number in count(0, 2):
         remaining = [d for d in dimensions if number + 1 < source.groups(test, d)]
         if not remaining:

@@ -46,9 +46,9 @@ class Settings(EngineSettings):
         choices=VARIANTS,
     )
     z_from: float = setting(
-        60.0, help="least number, on the scale where premises are at 80 and 120"
+        60.0, help="smallest number, on the scale where premises are at 80 and 120"
     )
-    z_to: float = setting(138.0, help="greatest number", example="z_from=20 z_to=176")
+    z_to: float = setting(138.0, help="largest number", example="z_from=20 z_to=176")
     numbers: int = setting(
         NUMBERS,
         help="numbers of each premise; the wider range of the paper has 60",
@@ -61,13 +61,13 @@ class Settings(EngineSettings):
     )
     boosters: list[str] = setting(
         [],
-        help="boosters to use; by default all of the lexicon, and very alone in degree estimation",
+        help="boosters to use; by default all of the lexicon, and only very in degree estimation",
     )
     diminishers: list[str] = setting(
-        [], help="diminishers to use; by default all, and relatively alone in degree estimation"
+        [], help="diminishers to use; by default all, and only relatively in degree estimation"
     )
     balanced: bool = setting(
-        True, help="match pairs so that word lengths do not tell the label (docs/asp.md)"
+        True, help="match pairs so that word lengths do not reveal the label (docs/asp.md)"
     )
     gold: str = setting(
         "sigmoid",
@@ -84,7 +84,7 @@ class Settings(EngineSettings):
         help="corpus in amod_pairs that must have each adjective with its noun; by default none",
         example="corpus=depcc",
     )
-    min_count: int = setting(1, help="least number of occurrences of a combination in the corpus")
+    min_count: int = setting(1, help="minimum number of occurrences of a combination in the corpus")
     splits: bool = setting(True, help="build the rounds of fine-tuning")
     rounds: str = setting(
         "assigned",

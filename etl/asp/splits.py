@@ -18,7 +18,7 @@ from etl.draws import draw
 
 SCHEMES = ("adjectives", "dimension")
 ROUNDS = 4
-# The paper has 1,200 training and 300 validation rows a round: one in five is for validation.
+# The paper has 1,200 training and 300 validation rows per round: one in five is for validation.
 _VALIDATION_STEP = 5
 
 

@@ -8,7 +8,7 @@ from etl.lake.columns import COUNT, EDITION, TEXT, Table, column
 
 _TEST = column("test", TEXT, "ordering, dimension, argument, booster, diminisher, …")
 _LABEL = column("label", TEXT, "entailment, not_entailment or discard")
-_LABEL3 = column("label3", TEXT, "label for fine-tuning; null in tests that are not trained")
+_LABEL3 = column("label3", TEXT, "label for fine-tuning; null in tests without training")
 
 TABLES = (
     Table(
@@ -23,9 +23,9 @@ TABLES = (
                 _LABEL,
                 _LABEL3,
                 column("adjective", TEXT, "adjective of the premise"),
-                column("other_adjective", TEXT, "the hypothesis's, where it is another"),
+                column("other_adjective", TEXT, "the hypothesis's, if it differs"),
                 column("noun", TEXT, "noun of the premise"),
-                column("other_noun", TEXT, "the hypothesis's, or what is compared with"),
+                column("other_noun", TEXT, "the hypothesis's, or the noun of the comparison"),
                 column("modifier", TEXT, "booster or diminisher"),
                 column("adjective_type", TEXT, "relative, minimum or maximum standard"),
                 EDITION,
@@ -41,14 +41,14 @@ TABLES = (
             [
                 column("item_id", TEXT, "content hash of test, premise and hypothesis"),
                 _TEST,
-                column("variant", TEXT, "base, or what is exchanged: sentences, numbers, both"),
+                column("variant", TEXT, "base, or the exchanged part: sentences, numbers, both"),
                 column("group", pa.int32(), "forty rows of one premise, numbered in their test"),
                 column("dimension", TEXT, "length, mass, temperature or price"),
                 column("unit", TEXT, "unit of the numbers"),
                 column("adjective", TEXT, "adjective of the hypothesis"),
                 column("other_adjective", TEXT, "the premise's other adjective"),
                 column("noun", TEXT, "noun of the premise"),
-                column("other_noun", TEXT, "the hypothesis's, where it is another"),
+                column("other_noun", TEXT, "the hypothesis's, if it differs"),
                 column("polarity", TEXT, "positive or negative: the side of the hypothesis"),
                 column("positive_value", pa.float64(), "number of the positive adjective"),
                 column("negative_value", pa.float64(), "number of the negative adjective"),
@@ -58,8 +58,8 @@ TABLES = (
                 column("hypothesis", TEXT, "the hypothesis"),
                 _LABEL,
                 _LABEL3,
-                column("gold", TEXT, "where the label is from: sigmoid, empirical or rule"),
-                column("extrapolated", pa.bool_(), "whether z lies outside of what was judged"),
+                column("gold", TEXT, "source of the label: sigmoid, empirical or rule"),
+                column("extrapolated", pa.bool_(), "whether z is outside the judged range"),
                 EDITION,
             ]
         ),
@@ -71,8 +71,8 @@ TABLES = (
         "Which part of which round of fine-tuning a row of ASP belongs to.",
         pa.schema(
             [
-                column("scheme", TEXT, "adjectives or dimension: what is held out"),
-                column("round", TEXT, "number of the round, or the dimension held out"),
+                column("scheme", TEXT, "adjectives or dimension, which are held out"),
+                column("round", TEXT, "number of the round, or the held-out dimension"),
                 column("part", TEXT, "train, val or test"),
                 column("item_id", TEXT, "id in asp_entailment or asp_degree"),
                 EDITION,
@@ -93,8 +93,8 @@ TABLES = (
                 column("n", COUNT, "judgements; null where only shares are known"),
                 column("fit", pa.float64(), "sigmoid fitted between 60 and 138, from 0 to 1"),
                 column("threshold", pa.float64(), "z where the sigmoid is one half"),
-                column("standard_error", pa.float64(), "of the threshold, by the fit"),
-                column("source", TEXT, "whose judgements"),
+                column("standard_error", pa.float64(), "standard error of the fitted threshold"),
+                column("source", TEXT, "source of the judgements"),
             ]
         ),
         ("source",),

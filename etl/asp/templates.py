@@ -44,9 +44,9 @@ class Pair:
     """Premise and hypothesis of entailment inference, as words.
 
     `adjective` and `noun` are those of the premise. `other_adjective` and `other_noun` are those
-    that the hypothesis has instead, or null where it has the same; a comparative premise has both
-    nouns. `premise_mark` and `hypothesis_mark` stand before the adjective (``not``, a modifier) or
-    after it (the scope of a superlative, ``in the world``); empty where there is none.
+    that the hypothesis has instead, or null if it has the same; a comparative premise has both
+    nouns. `premise_mark` and `hypothesis_mark` come before the adjective (``not``, a modifier) or
+    after it (the scope of a superlative, ``in the world``); empty if there is none.
     """
 
     test: str

@@ -1,7 +1,7 @@
 """How well a single feature of premise and hypothesis predicts the label.
 
-A dataset that one feature solves tests that feature alone. Of each feature the best rule counts:
-the best threshold of a number, the presence of a token; each side of the rule gets its most
+A dataset that one feature solves tests only that feature. For each feature the best rule counts:
+the best threshold of a number, or the presence of a token. Each side of the rule gets its most
 frequent label. The baseline is the majority label (Gururangan et al. 2018).
 """
 
@@ -21,7 +21,7 @@ _SIDES = ("premise", "hypothesis")
 
 @dataclass(frozen=True)
 class Rule:
-    """The best rule of a feature: its accuracy, that of the majority label, the rule in words."""
+    """The best rule of a feature: its accuracy, that of the majority label, and its description."""
 
     feature: str
     accuracy: float
@@ -35,12 +35,12 @@ class Rule:
 
 
 def tokens(text: str) -> list[str]:
-    """Words in lower case, numbers and punctuation marks."""
+    """Return lower-cased words, numbers and punctuation marks."""
     return _TOKEN.findall(text.lower())
 
 
 def features(premise: str, hypothesis: str) -> dict[str, float]:
-    """Lengths, punctuation, overlap and negation of a pair; `audit` adds the single tokens."""
+    """Return length, punctuation, overlap and negation of a pair; `audit` adds single tokens."""
     texts = (premise, hypothesis)
     words = [tokens(text) for text in texts]
     vocabularies = [set(side_tokens) for side_tokens in words]
@@ -71,12 +71,12 @@ def features(premise: str, hypothesis: str) -> dict[str, float]:
 def audit(
     rows: Iterable[tuple[str, str, str]], *, min_rows: int = 2, leave_out: Sequence[str] = ()
 ) -> list[Rule]:
-    """The best rule of each feature, best first, for (premise, hypothesis, label) rows.
+    """Return the best rule of each feature, best first, for (premise, hypothesis, label) rows.
 
-    Tokens in fewer than `min_rows` rows are ignored; rows with a label of `leave_out` do not count.
+    Tokens in fewer than `min_rows` rows are ignored, as are rows with a label in `leave_out`.
 
     Raises:
-        ValueError: no rows.
+        ValueError: there are no rows.
     """
     counted_rows = [row for row in rows if row[2] not in leave_out]
     if not counted_rows:
@@ -100,7 +100,7 @@ def audit(
         if min_rows <= counts.total() < size:
             label, right = _best(counts)
             other_label, other_right = _best(total - counts)
-            rule = f"{label} where there, else {other_label}"
+            rule = f"{label} if present, else {other_label}"
             accuracy = (right + other_right) / size
             rules.append(Rule(f"{token!r} in {side}", accuracy, majority, rule))
     return sorted(rules, key=lambda r: (-r.accuracy, r.feature))

@@ -40,10 +40,10 @@ class Settings:
 
 
 def run(settings: Settings) -> None:
-    """How well one feature predicts the label of premise/hypothesis pairs.
+    """Show how well one feature predicts the label of premise/hypothesis pairs.
 
     Prints the best one-feature rules (length, punctuation, overlap, negation words, each single
-    token) with their accuracy and that of the majority label, of all rows or by=COLUMN.
+    token) with their accuracy and that of the majority label, for all rows or by=COLUMN.
     """
     columns = [settings.premise, settings.hypothesis, settings.label]
     columns += [settings.by] if settings.by else []
@@ -86,9 +86,9 @@ def _rows_of_file(path: Path) -> Iterator[Mapping[str, Any]]:
         try:
             tabs = "\t" in lines.readline()
             lines.seek(0)
-            if tabs:  # where quotes are text, as import_pairs reads them
+            if tabs:  # quotes are literal there, as in import_pairs
                 yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             else:
                 yield from csv.DictReader(lines)
         except (csv.Error, UnicodeDecodeError) as error:
-            raise UserError(f"file={path}: no table in UTF-8: {error}") from error
+            raise UserError(f"file={path}: not a table in UTF-8: {error}") from error

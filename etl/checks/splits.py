@@ -1,6 +1,6 @@
-"""What a split keeps apart, how its labels are balanced, and what is in it twice.
+"""Check what a split keeps apart, its label balance, and repeated rows.
 
-For any dataset: rows with a part (train, test, …), columns of words, and a label.
+It works for any dataset: rows with a part (train, test, …), columns of words, and a label.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Part:
 
     Attributes:
         name: train, val or test.
-        rows: how many.
+        rows: number of rows.
         labels: rows by label.
         repeated: rows that repeat an earlier one.
-        distinct_values: different values of each column.
-        guess_accuracy: for each column the accuracy of a guess that knows its value alone and says
-            the label that most rows with that value have: 0.5 where balanced labels cannot be told
-            from it.
+        distinct_values: number of distinct values of each column.
+        guess_accuracy: for each column, the accuracy of a guess that knows only its value and
+            predicts the most frequent label of rows with that value: 0.5 if it says nothing about
+            balanced labels.
     """
 
     name: str
@@ -45,13 +45,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Fold:
-    """A fold: its parts, and what two of them share.
+    """A fold: its parts and what pairs of parts share.
 
     Attributes:
-        name: as the split names it.
+        name: name in the split.
         parts: in the order train, val, test, others.
-        shared: by (part, other part, column) the different values that both have; column ``rows``
-            stands for whole rows, and ``A/B`` for the values of columns A and B taken together.
+        shared: by (part, other part, column), the number of distinct values that both have; column
+            ``rows`` stands for whole rows, and ``A/B`` for the values of columns A and B combined.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Fold:
     shared: Mapping[tuple[str, str, str], int]
 
     def part(self, name: str) -> Part:
-        """The part of that name; a `KeyError` where there is none."""
+        """Return the part of that name; raise `KeyError` if there is none."""
         for part in self.parts:
             if part.name == name:
                 return part
@@ -75,19 +75,19 @@ def check(
     same_kind: Sequence[str] = (),
     fold: str = "fold",
 ) -> list[Fold]:
-    """The findings for each fold.
+    """Return the findings for each fold.
 
     Args:
         rows: every row, with its part in the column `part`; without the column `fold` all rows are
             one fold.
-        columns: whose values are compared between parts.
+        columns: columns whose values are compared between parts.
         label: column of labels.
         identity: columns that make two rows the same.
-        same_kind: columns that hold words of one kind (noun, hypernym): a test noun that is a
+        same_kind: columns with words of one kind (noun, hypernym), so that a test noun that is a
             hypernym in training is found as well.
 
     Raises:
-        UserError: no rows, or no such column; the columns that there are, are listed.
+        UserError: there are no rows, or a column is missing; the existing columns are listed.
     """
     missing = [
         c for c in ("part", label, *columns, *identity, *same_kind) if c not in rows.column_names
@@ -125,7 +125,7 @@ def _fold(
     parts, values = [], []
     for part_name, members in _by_value(rows, "part"):
         sets: dict[str, pa.Array] = {column: pc.unique(members[column]) for column in columns}
-        # Separators that no text has, so that ("a b", "c") is not ("a", "b c").
+        # These separators occur in no text, so ("a b", "c") differs from ("a", "b c").
         texts = [pc.cast(members[column], pa.string()) for column in identity]
         row_texts = pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
         sets["rows"] = pc.unique(row_texts)
@@ -160,7 +160,7 @@ def _accuracy_alone(rows: pa.Table, column: str, label: str) -> float:
 
 
 def text(folds: Sequence[Fold]) -> str:
-    """The findings as two tables for a terminal: parts, and what two parts share."""
+    """Format the findings as two tables for a terminal: parts, and what two parts share."""
     columns = list(folds[0].parts[0].distinct_values)
     lines: list[Sequence[Any]] = []
     for fold in folds:
@@ -188,18 +188,18 @@ def text(folds: Sequence[Fold]) -> str:
 
 
 def read_rows(path: Path) -> pa.Table:
-    """A file of rows under a header, every column as text.
+    """Read a file of rows under a header, every column as text.
 
-    Tab-separated without quotes; comma-separated with them where the name has ``.csv``. Files that
-    end in ``.gz`` (``.bz2``, ``.zst``) are decompressed.
+    It is tab-separated without quotes, or comma-separated with quotes if the name has ``.csv``.
+    Files that end in ``.gz``, ``.bz2`` or ``.zst`` are decompressed.
 
     Raises:
-        UserError: no such file, a pickle, or lines that do not fit the header.
+        UserError: the file does not exist, is a pickle, or has lines that do not fit the header.
     """
     if any(suffix in (".pkl", ".pickle", ".p") for suffix in path.suffixes):
         raise UserError(
-            f"{path}: a pickle, which could run any code when it is read; expected it converted "
-            "to tab-separated text where it comes from"
+            f"{path}: a pickle, which could run any code when it is read; ask its source for "
+            "tab-separated text"
         )
     comma = ".csv" in path.suffixes
     parse = pa_csv.ParseOptions(

@@ -1,4 +1,4 @@
-"""``etl/check_splits.py``: what the parts of a split share, of files or of tables."""
+"""``etl/check_splits.py``: what the parts of a split share, in files or tables."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Settings:
     train: str | None = setting(None, help="file of training rows", example="train=train.tsv.gz")
     val: str | None = setting(None, help="file of validation rows")
     test: str | None = setting(None, help="file of test rows", example="test=test.tsv.gz")
-    items: str | None = setting(None, help="table of rows", example="items=plane_items")
-    splits: str | None = setting(None, help="table of parts", example="splits=plane_splits")
+    items: str | None = setting(None, help="table of items", example="items=plane_items")
+    splits: str | None = setting(None, help="table of splits", example="splits=plane_splits")
     edition: str | None = setting(None, help="edition of the tables", example="edition=clean")
     scheme: str | None = setting(None, help="scheme of the splits", example="scheme=strict")
     key: str = setting("item_id", help="column that both tables have", example="key=sentence_id")
-    fold: str = setting("fold", help="column that tells folds apart", example="fold=round")
+    fold: str = setting("fold", help="column that identifies the fold", example="fold=round")
     columns: list[str] = setting(
         ["adjective", "noun", "hypernym"], help="columns whose values are compared between parts"
     )
@@ -44,16 +44,16 @@ class Settings:
 
     @property
     def files(self) -> dict[str, Path]:
-        """The files given, by part."""
+        """The given files, by part."""
         paths = {"train": self.train, "val": self.val, "test": self.test}
         return {part: Path(path) for part, path in paths.items() if path is not None}
 
 
 def run(settings: Settings) -> None:
-    """What the parts of a split share, how labels are balanced, and which rows are repeated.
+    """Show what the parts of a split share, the label balance, and repeated rows.
 
-    Prints for each fold and part its rows, labels, repeated rows, the different values of columns=
-    and how well each of them alone tells the label; then what two parts have in common.
+    Prints for each fold and part its rows, labels, repeated rows, the number of distinct values of
+    columns= and how well each column alone predicts the label; then what two parts share.
     """
     if settings.files:
         parts = []
@@ -94,7 +94,7 @@ def _tables(settings: Settings) -> pa.Table:
         dict.fromkeys([settings.key, settings.label, *settings.columns, *settings.alike])
     )
     ids = splits[settings.key].unique()
-    # Items are many and those of a split few: they are picked while reading.
+    # A split has few of the many items: they are selected while reading.
     batches = arrow.batches(settings.lake, str(settings.items), where=[edition], columns=columns)
     picked = [batch.filter(pc.is_in(batch[settings.key], value_set=ids)) for batch in batches]
     items = pa.Table.from_batches(picked) if picked else None
@@ -102,7 +102,7 @@ def _tables(settings: Settings) -> pa.Table:
         count = 0 if items is None else items.num_rows
         raise UserError(
             f"{settings.items}: {count} of the {len(ids)} items of {settings.splits}; expected "
-            "both tables of one build, and the key that they share (key=)"
+            "both tables from one build, and the column that they share (key=)"
         )
     fold = settings.fold if settings.fold in splits.column_names else "scheme"
     parts = splits.select([settings.key, "part", fold]).rename_columns(

@@ -1,16 +1,16 @@
 """Which engine runs the DataFrame code of the jobs, and what a job may ask of it.
 
 One DataFrame code serves three engines: Sail, embedded in the job's own process and the default;
-Spark, where the job was started by ``spark-submit`` or the data outgrows one machine; any Spark
-Connect server. Jobs and rules use what Spark Connect offers and nothing else; whatever an engine
-does in its own way stands in its module here:
+Spark, if the job was started by ``spark-submit`` or the data outgrows one machine; and any Spark
+Connect server. Jobs and rules use only what Spark Connect offers; engine-specific code is in
+modules:
 
     sail.py      the embedded engine
     spark.py     Spark in a JVM of the job's own
     connect.py   a Spark Connect server
     workers.py   Python functions in processes, for the embedded engine
     exchange.py  large values between tasks of the embedded engine
-    progress.py  what long work reports of itself
+    progress.py  progress of long-running work
 
 A process has one engine: the jobs of a pipeline and the tests of a run share it.
 """
@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import conf
 from conf import UserError, setting
 
-# Not imported here: Spark's Python workers are forked from a module of this package that has to
-# look at the path before pyspark is found on it (spark_workers.py).
+# pyspark is not imported here: Spark's Python workers are forked from a module of this package
+# (spark_workers.py) that must change the path before pyspark is imported.
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -41,27 +41,26 @@ if TYPE_CHECKING:
 ENGINES = ("auto", "sail", "spark", "connect")
 
 EMBEDDED_ROWS = 50_000_000
-"""Rows of pairs up to which `auto` takes the embedded engine: the most that was measured
-(`benchmarks.engines`); up to there it was faster than local Spark, within 8 GB."""
+"""Number of pair rows up to which `auto` takes the embedded engine: the largest size measured
+(`benchmarks.engines`), where it was faster than local Spark within 8 GB."""
 
 log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
-    """Settings that every job has for its engine; they never change what a table holds."""
+    """Engine settings of every job; they never change the content of a table."""
 
     engine: str = setting(
         "auto",
         help="sail (embedded, no Java), spark, connect (SPARK_REMOTE); auto: spark under "
-        "spark-submit, connect where SPARK_REMOTE is set, else sail",
+        "spark-submit, connect if SPARK_REMOTE is set, else sail",
         choices=ENGINES,
         identity=False,
     )
     memory: str | None = setting(
         None,
-        help="memory of the embedded engine before it spills to disk; half of the machine's if "
-        "not given",
+        help="memory of the embedded engine before it spills to disk; default: half of all",
         example="memory=8GB",
         identity=False,
     )
@@ -79,7 +78,7 @@ class Engine(Protocol):
         """How many tasks run at the same time."""
 
     def partitions(self, max_tasks: int, min_tasks: int) -> int:
-        """Into how many tasks work is cut: `max_tasks` at most, `min_tasks` if they can run."""
+        """Number of tasks for some work: at most `max_tasks`, `min_tasks` if that many can run."""
 
     def map_arrow(
         self, frame: DataFrame, function: MapFunction, schema: T.StructType | str, compiled: bool
@@ -97,13 +96,13 @@ class Engine(Protocol):
         """``DataFrame.groupBy(by).applyInArrow``."""
 
     def watch(self, label: str, size: int) -> AbstractContextManager[None]:
-        """Log the progress of what is run inside the block."""
+        """Log the progress of the work inside the block."""
 
     def location(self, uri: str) -> str:
         """The address of a file or folder as the engine's readers and writers take it."""
 
     def check_store(self, uri: str) -> None:
-        """Raise `UserError` where the engine lacks what it needs to reach the store of a URI."""
+        """Raise `UserError` if the engine lacks what it needs to reach the store of a URI."""
 
     def has_class(self, name: str) -> bool:
         """Whether the engine's JVM, if it has one, has a class on its classpath."""
@@ -123,18 +122,18 @@ def start(
     needs_jvm: str | None = None,
     **options: Any,
 ) -> Engine:
-    """The engine of this process: the one that runs already, or the one that the settings name.
+    """Return the engine of this process: the running one, or a new one as the settings say.
 
     Args:
         app: name of the application, as cluster user interfaces show it.
-        settings: the job's; by default ``engine=auto``.
-        rows: rows of the largest table that the job joins or sorts, as far as planning knows them.
-        needs_jvm: what the job wants of a JVM, as ``parser=sparknlp``; None for most jobs.
+        settings: the job's settings; by default ``engine=auto``.
+        rows: rows of the largest table that the job joins or sorts, as far as they are known.
+        needs_jvm: what in the job needs a JVM, such as ``parser=sparknlp``; None for most jobs.
         options: passed on to a new engine (properties of a Spark session in ``extra``).
 
     Raises:
-        UserError: the engine lacks something (Java, a server's address, a package); a session of
-            another engine runs; the job needs a JVM and the engine has none.
+        UserError: the engine lacks something (Java, a server's address, a package), another engine
+            is running, or the job needs a JVM and the engine has none.
     """
     global _running
     settings = settings or EngineSettings()
@@ -156,7 +155,7 @@ def start(
 
 
 def running() -> Engine:
-    """The engine that `start` has started in this process.
+    """Return the engine that `start` has started in this process.
 
     Raises:
         RuntimeError: there is none.
@@ -175,7 +174,7 @@ def stop() -> None:
 
 
 def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> str:
-    """The name of the engine that `asked` stands for, and a line in the log that says why.
+    """Return the name of the engine for `setting_value`, and log the reason.
 
     Raises:
         UserError: ``connect`` without an address in ``SPARK_REMOTE``.
@@ -200,11 +199,11 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
     elif rows > EMBEDDED_ROWS:
         fault = java_fault()
         name = "sail" if fault else "spark"
-        cause = f"{rows:_} rows, more than the {EMBEDDED_ROWS:_} up to which sail is taken"
+        cause = f"{rows:_} rows, more than the {EMBEDDED_ROWS:_} up to which sail is used"
         if fault:
             cause += f"; spark would be taken, but {fault}"
     else:
-        name, cause = "sail", "embedded; engine=spark takes Spark"
+        name, cause = "sail", "embedded; engine=spark selects Spark"
     log.info("engine: %s (%s)", name, cause)
     return name
 
@@ -216,13 +215,13 @@ def map_arrow(
     *,
     compiled: bool = False,
 ) -> DataFrame:
-    """``frame.mapInArrow(function, schema)``, on every core whichever engine runs.
+    """``frame.mapInArrow(function, schema)``, on every core with any engine.
 
     Args:
         frame: the input.
-        function: called once a partition with an iterator of its batches; yields batches of
-            `schema`. Pure, and picklable with what it refers to.
-        schema: of the result.
+        function: called once per partition with an iterator of its batches; yields batches of
+            `schema`. It must be pure, and picklable with all that it refers to.
+        schema: schema of the result.
         compiled: whether `function` spends its time in code that releases the interpreter's lock
             (the counting kernel, Arrow); it then needs no process of its own.
     """
@@ -236,16 +235,16 @@ def group_arrow(
     schema: T.StructType | str,
     large: bool = False,
 ) -> DataFrame:
-    """``frame.groupBy(by).applyInArrow(function, schema)``; `function` is to be Arrow's own work.
+    """``frame.groupBy(by).applyInArrow(function, schema)``; `function` should only call Arrow.
 
-    A group is held in memory whole. `large` says that the frame may be too large for memory and
-    that it has a binary column of long values (`etl.engine.exchange`).
+    Each group must fit in memory. Set `large` if the frame may be too large for memory and has a
+    binary column of long values (`etl.engine.exchange`).
     """
     return running().group_arrow(frame, by, function, schema, large)
 
 
 def failure(error: Exception) -> str | None:
-    """What a task or the engine failed of, in one line; None for what is not theirs."""
+    """Return in one line why a task or the engine failed; None for other errors."""
     if not type(error).__module__.startswith(("pyspark.", "py4j.")):
         return None
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

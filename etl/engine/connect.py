@@ -20,11 +20,11 @@ from conf import UserError
 from conf.progress import report_progress
 from etl.engine.spark import PACKAGES, REQUIRED, Spark, pack
 
-_CORES = 8  # where the server does not tell how many it has
+_CORES = 8  # used if the server does not report its number of cores
 
 
 def start(app: str, **_: Any) -> Connect:
-    """A session with the server.
+    """Start a session with the server.
 
     Raises:
         UserError: no server answers at the address.
@@ -49,7 +49,7 @@ class Connect(Spark):
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise UserError(
                 f"SPARK_REMOTE={address}: no Spark Connect server answers there ({first}); start "
-                "one, or unset SPARK_REMOTE to take the embedded engine"
+                "one, or unset SPARK_REMOTE to use the embedded engine"
             ) from error
         super().__init__(session, is_cluster=True)
         folder = Path(tempfile.mkdtemp(prefix="adnominal-"))
@@ -78,7 +78,7 @@ class Connect(Spark):
             yield
 
     def check_store(self, uri: str) -> None:
-        return  # what the server's classpath has is not known here
+        return  # the server's classpath is not known here
 
     def has_class(self, name: str) -> bool:
         return False

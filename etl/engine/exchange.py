@@ -1,9 +1,9 @@
-"""Large values on their way between tasks of the embedded engine: in files, not in its sorts.
+"""Pass large values between tasks of the embedded engine in files, not through its sorts.
 
-The engine carries values in batches of 8,192 rows. Packed pairs (`etl.amod.sums`) are some 100 kB
-each, so that a batch of them comes to a gigabyte; and a sort that has to spill keeps a batch of
-every run in memory to merge them, which no limit of memory allows for once there are a few. So
-tasks write such values to files, as they are, and what the engine sorts is where they lie.
+The engine handles batches of 8,192 rows. Packed pairs (`etl.amod.sums`) take about 100 kB each, so
+a batch of them takes a gigabyte, and a spilling sort keeps one batch of every run in memory to
+merge them. A few runs exceed any memory limit. Therefore tasks write such values to files, and the
+engine sorts only their positions.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _PLACE = ("file", "start", "length")
 
 
 class Exchange:
-    """The values of a binary column in files of `folder`; the rows have their places instead."""
+    """Stores the values of a binary column in files of `folder`; rows hold their positions."""
 
     def __init__(self, folder: str, schema: T.StructType) -> None:
-        """Of rows with that schema, one of whose columns is binary and never null."""
+        """`schema` is that of the rows; one of its columns is binary and never null."""
         self._names = schema.names
         self.folder = Path(folder)
         self._column = next(f.name for f in schema if f.dataType == T.BinaryType())
@@ -33,7 +33,7 @@ class Exchange:
         self.schema = T.StructType([*other_fields, *place])
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Append the values of a task to a file; its rows, with the place of each value."""
+        """Append the values of a task to a file; yield its rows with the position of each value."""
         path = self.folder / uuid.uuid4().hex
         with pa.OSFile(str(path), "wb") as file:
             for batch in batches:
@@ -55,8 +55,8 @@ class Exchange:
                 yield columns
 
     def read(self, rows: pa.Table) -> pa.Table:
-        """Rows that `write` gave, with their values, which stay where they lie until used."""
-        # In the order in which they were written, that files are read from front to end.
+        """Return rows from `write` with their values, which stay in the files until used."""
+        # In the order of writing, so that files are read from front to end.
         rows = rows.sort_by([("file", "ascending"), ("start", "ascending")])
         files: dict[str, pa.MemoryMappedFile] = {}
         values = []

@@ -1,4 +1,4 @@
-"""How much of their input the tasks of this process have read (`conf.progress` shows it)."""
+"""Count the input bytes that the tasks of this process have read, for `conf.progress`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _lock = threading.Lock()
 
 
 def advance(size: int) -> None:
-    """Tell that a task is done with `size` bytes of input.
+    """Report that a task has processed `size` bytes of input.
 
-    Counted in the embedded engine alone; Spark reports its finished tasks by itself. A task that
-    is retried counts twice: nothing but a line in the log depends on it.
+    Only the embedded engine counts them; Spark reports its finished tasks by itself. A retried task
+    counts twice, which affects only the progress line in the log.
     """
     global _bytes_read
     if _send is not None:
@@ -25,11 +25,11 @@ def advance(size: int) -> None:
 
 
 def report_to(send: Callable[[int], None]) -> None:
-    """Have `advance` pass its sizes on to `send`, in a process that works for another one."""
+    """Make `advance` pass its sizes on to `send`, in a process that works for another one."""
     global _send
     _send = send
 
 
 def bytes_read() -> int:
-    """The bytes that tasks of this process have told of since it started."""
+    """Return the bytes that tasks have reported in this process since it started."""
     return _bytes_read

@@ -1,10 +1,10 @@
 """Sail embedded: a Spark Connect server in Rust, in the job's own process; no Java needed.
 
-What is known of it (``docs/engines.md``): hints and ``persist`` do nothing; ``repartitionByRange``
+Known behaviour (``docs/engines.md``): hints and ``persist`` do nothing; ``repartitionByRange``
 distributes by hash; lists as values of aggregates take many times their memory; a sort within
-partitions that no later operator needs is dropped, so that an order is asked for by a window over
+partitions that no later operator needs is dropped, so code that needs an order uses a window over
 the same keys; all partitions of a stage run at once; paths are patterns, and one that matches
-nothing gives no rows and no error; an interrupt ends the server, unless Python takes it.
+nothing gives no rows and no error; an interrupt ends the server unless Python handles it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NEVER = str(365 * 24 * 3600)  # seconds
 
 
 def start(app: str, *, memory: str | None = None, **_: Any) -> Sail:
-    """A server on loopback and a session with it."""
+    """Start a server on loopback and a session with it."""
     return Sail(memory)
 
 
@@ -69,7 +69,7 @@ def memory_bytes(text: str) -> int:
 
 
 def machine_memory() -> int:
-    """The memory of this machine or of the container that the process runs in, in bytes."""
+    """Return the memory, in bytes, of this machine or of the container of the process."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -80,9 +80,9 @@ def machine_memory() -> int:
 
 
 def sail_location(uri: str) -> str:
-    """The address of a file or folder as Sail takes it.
+    """Return the address of a file or folder as Sail takes it.
 
-    Paths are patterns to it; percent-encoded, a name is taken as it is.
+    Sail takes paths as patterns; a percent-encoded name is taken literally.
     """
     parts = urlsplit(uri)
     if "://" not in uri or parts.scheme == "file":
@@ -93,7 +93,7 @@ def sail_location(uri: str) -> str:
 
 
 def groups_of(batches: Iterator[pa.RecordBatch], key: str) -> Iterator[pa.Table]:
-    """Batches, sorted by the column `key`, as a table for each of its values."""
+    """Yield a table for each value of the column `key` of batches that are sorted by it."""
     group: list[pa.RecordBatch] = []
     for batch in batches:
         values = batch.column(key)
@@ -120,7 +120,7 @@ class Sail:
         from pysail.spark import SparkConnectServer
 
         if "jemalloc" in pa.supported_memory_backends():
-            # With mimalloc, Arrow's default, counting 6 GB of DepCC takes a tenth more CPU time.
+            # With mimalloc, Arrow's default, counting 6 GB of DepCC takes 10% more CPU time.
             pa.set_memory_pool(pa.jemalloc_memory_pool())
         self.cores = len(os.sched_getaffinity(0))
         self.pool = Pool(self.cores)
@@ -143,11 +143,11 @@ class Sail:
         self._server.start(background=True)
         _, port = self._server.listening_address
         # Not SPARK_REMOTE: processes that this one starts have engines of their own.
-        with hidden("IPython", "ipykernel"):  # asked for the width of a progress bar
+        with hidden("IPython", "ipykernel"):  # imported only for the width of a progress bar
             session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
         self.spark: SparkSession = session
         self.spark.conf.set("spark.sql.session.timeZone", "UTC")
-        # Call sites, of which no message here speaks: to find them PySpark imports IPython.
+        # No call sites: no message here uses them, and PySpark imports IPython to find them.
         self.spark.conf.set("spark.python.sql.dataFrameDebugging.enabled", "false")
         self._handle_interrupts()
         atexit.register(self.stop)
@@ -156,21 +156,21 @@ class Sail:
         """Leave Ctrl-C to Python: the running stage ends, and the server stays."""
         handler = signal.getsignal(signal.SIGINT)
         if handler is not None and threading.current_thread() is threading.main_thread():
-            # The server has put a handler of its own in the place of Python's, and would end; the
-            # client would then try for many minutes to reach it.
+            # The server has replaced Python's handler with its own and would end; the client would
+            # then try to reach it for many minutes.
             signal.signal(signal.SIGINT, handler)
         client = self.spark.client
         interrupt = client.interrupt_operation
 
         def interrupt_with_workers(operation: str) -> Any:
-            # Tasks that wait for a worker hold the threads with which the server would answer.
+            # Tasks that wait for a worker hold the threads that the server needs to answer.
             self.pool.close()
             return interrupt(operation)
 
         client.interrupt_operation = interrupt_with_workers
 
     def partitions(self, max_tasks: int, min_tasks: int) -> int:
-        # They all run at once, so more of them than cores would only hold more memory.
+        # All of them run at once, so more than one per core would only take more memory.
         return max(1, min(max_tasks, self.cores))
 
     def map_arrow(
@@ -186,14 +186,14 @@ class Sail:
         schema: T.StructType | str,
         large: bool,
     ) -> DataFrame:
-        # Not applyInArrow: Sail gathers the rows of all groups as lists, and counts the memory of
-        # each list as that of every list it was cut from. Sorted rows stream, and spill.
+        # Not applyInArrow: Sail collects the rows of all groups as lists and counts the memory of
+        # each list as that of the whole it was cut from. Sorted rows stream and spill.
         exchange: Exchange | None = None
         if large:
             folder = tempfile.mkdtemp(prefix="exchange-", dir=self.spill)
             exchange = Exchange(folder, frame.schema)
             frame = self.map_arrow(frame, exchange.write, exchange.schema, compiled=True)
-        # For a window alone Sail leaves a frame of few rows, whatever their size, to one core.
+        # With only a window, Sail runs a frame of few rows on one core, whatever their size.
         frame = frame.repartition(self.cores, by)
         place = F.row_number().over(Window.partitionBy(by).orderBy(by))
         rows_in_order = frame.withColumn(_PLACE, place)
@@ -205,7 +205,7 @@ class Sail:
 
         run = LocalFunction(of_groups, None)
         if exchange:
-            # Plans hold the function; once none does any more, nobody asks for the rows.
+            # Plans hold the function; once no plan does, nothing reads the rows.
             weakref.finalize(run, shutil.rmtree, exchange.folder, ignore_errors=True)
         return rows_in_order.mapInArrow(run, schema)
 

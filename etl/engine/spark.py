@@ -1,9 +1,9 @@
-"""Spark in a JVM: local, or a cluster, and how the code reaches its workers.
+"""Spark in a JVM, local or on a cluster, and how the code reaches its workers.
 
-In local mode workers import the checkout itself. On a cluster each executor gets the packages as
-archives, unpacked beside its workers: as files, not as a zip on the path, from which neither the
-compiled kernel nor a data file could be loaded. The libraries that the packages import are to be on
-every node (docs/cluster.md).
+In local mode, workers import the checkout itself. On a cluster, each executor unpacks archives of
+the packages beside its workers; the compiled kernel and data files could not be loaded from a zip
+on the path. The libraries that the packages import must be installed on every node
+(docs/cluster.md).
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 S3_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 JAVA_HINT = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 
-# What our tables rely on; the user's properties cannot change it.
+# Our tables rely on these; the user's properties cannot change them.
 REQUIRED = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
-# What we prefer where the user's properties are silent.
+# Defaults for what the user's properties do not set.
 PREFERRED = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Packed pairs are 200 kB a value: by their number alone a batch of them could fill a worker.
+    # Packed pairs take 200 kB per value: a batch limited only by rows could fill a worker.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
     "spark.ui.showConsoleProgress": "false",  # `etl.engine.progress` reports
-    # What is shuffled are words and counts, sorted: half of what lz4 leaves of them.
+    # Shuffles carry sorted words and counts: half the size that lz4 achieves.
     "spark.io.compression.codec": "zstd",
-    "spark.log.level": "WARN",  # dozens of Spark's lines a second would bury the job's
+    "spark.log.level": "WARN",  # dozens of lines per second would bury the job's own
 }
 PREFERRED_LOCALLY = {
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Results of more than a megabyte are fetched from the address that the driver gives itself.
+    # Results over a megabyte are fetched from the address that the driver advertises.
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
-    # A tenth of a second less for each task in Python (it says why).
+    # Saves a tenth of a second per Python task (the module says why).
     "spark.python.daemon.module": "etl.engine.spark_workers",
 }
 LOCAL_MEMORY = "2g"
@@ -72,7 +72,7 @@ log = logging.getLogger("adnominal")
 
 
 def java_fault() -> str | None:
-    """Why there is no Java for Spark to run in, with the way out; None where there is one."""
+    """Return why Spark finds no Java and what to do about it; None if there is one."""
     home = os.environ.get("JAVA_HOME")
     if home:
         if (Path(home) / "bin" / "java").exists():
@@ -84,16 +84,16 @@ def java_fault() -> str | None:
 
 
 def check_java() -> None:
-    """Raise `UserError` where no Java is to be found, before Spark fails without saying so."""
+    """Raise `UserError` if there is no Java: Spark would fail without saying so."""
     if fault := java_fault():
         raise UserError(
-            f"Spark needs Java 17 or later, and {fault}; or take the embedded engine, which needs "
+            f"Spark needs Java 17 or later, and {fault}; or use the embedded engine, which needs "
             "none (python etl/JOB.py engine=sail)"
         )
 
 
 def hadoop_location(uri: str) -> str:
-    """The address of a file or folder as Hadoop takes it: nothing in it is percent-encoded."""
+    """Return the address of a file or folder as Hadoop takes it: without percent-encoding."""
     parts = urlsplit(uri)
     if "://" not in uri or parts.scheme == "file":
         path = unquote(parts.path) if parts.scheme == "file" else os.path.abspath(uri)
@@ -102,7 +102,7 @@ def hadoop_location(uri: str) -> str:
 
 
 def hadoop_aws() -> str:
-    """The coordinates of hadoop-aws for the Hadoop that pyspark brings."""
+    """Return the coordinates of hadoop-aws for the Hadoop version of pyspark."""
     import pyspark
 
     jars = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
@@ -123,11 +123,10 @@ def jvm_class_exists(jvm: Any, name: str) -> bool:
 
 
 def pack(package: str, folder: Path) -> Path:
-    """A zip in `folder` of what a package's folder holds, for executors to unpack.
+    """Write a zip of a package to `folder`, for executors to unpack.
 
-    Left out are what workers have no use for (sources of the compiled module, caches) and the demo
-    corpus. A compiled module is named after the Python and platform it was built for, so that
-    others pass over it.
+    It omits what workers do not need (C sources, caches) and the demo corpus. The file name of a
+    compiled module has its Python version and platform, so others ignore it.
     """
     source = ROOT / package
     target = folder / f"{package}.zip"
@@ -141,12 +140,12 @@ def pack(package: str, folder: Path) -> Path:
 
 
 class Started:
-    """A function of batches that sees to its worker before it begins.
+    """A function of batches that sets up its worker first.
 
-    The worker's messages go to its executor's stderr where the session asks for it; in local mode
-    it does not, since there they would run into those of the job. And since Spark collects garbage
-    after every task, what is there before the task, packages and models, is left out of that from
-    now on: to look through it took as long as a tenth of counting 250 MB.
+    The worker logs to its executor's stderr if the session asks for it; in local mode it does not,
+    because its messages would mix with the job's. Spark collects garbage after every task, so
+    packages and models that exist before the task are excluded from collection: scanning them took
+    a tenth of the time of counting 250 MB.
     """
 
     def __init__(self, function: MapFunction) -> None:
@@ -162,17 +161,17 @@ class Started:
 
 
 def start(app: str, *, extra: dict[str, str] | None = None, **_: Any) -> Spark:
-    """The running session, or a new one, with the settings that our tables rely on.
+    """Return the running session, or a new one, with the settings that our tables rely on.
 
     Master, memory and cores are the user's (``spark-submit`` options, ``conf/spark/*.conf``,
-    ``spark-defaults.conf``); where nothing says otherwise Spark runs locally on every core.
-    `extra` holds further properties of a new session; under ``spark-submit`` its own win.
+    ``spark-defaults.conf``); by default Spark runs locally on every core. `extra` holds more
+    properties of a new session; under ``spark-submit``, the user's properties win.
 
     Raises:
-        UserError: no Java.
+        UserError: there is no Java.
     """
     check_java()
-    # Left by a process with an embedded engine that started this one.
+    # Set by a process with an embedded engine that started this one.
     os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -210,8 +209,7 @@ class Spark:
         return int(self.spark.sparkContext.defaultParallelism)
 
     def partitions(self, max_tasks: int, min_tasks: int) -> int:
-        # By size too, not by cores alone: how many those are is not known where executors come on
-        # demand.
+        # By size as well as cores: the number of cores is unknown if executors start on demand.
         return max(1, min(max_tasks, max(4 * self.cores, min_tasks)))
 
     def map_arrow(
@@ -231,7 +229,7 @@ class Spark:
 
     @contextmanager
     def watch(self, label: str, size: int) -> Iterator[None]:
-        # A task counts when it is done, so a job of few tasks moves in leaps.
+        # A task counts when it is done, so progress is coarse in a job of few tasks.
         context = self.spark.sparkContext
         tracker = context.statusTracker()
         context.setJobGroup(label, label)
@@ -257,8 +255,8 @@ class Spark:
         if uri.partition("://")[0] in ("s3", "s3a", "s3n") and not self.has_class(S3_CLASS):
             raise UserError(
                 f"{uri}: Spark reaches S3 through hadoop-aws, which is not on its classpath; start "
-                f"the job with spark-submit --packages {hadoop_aws()}, or take the embedded "
-                "engine, which needs no jar (python etl/JOB.py engine=sail)"
+                f"the job with spark-submit --packages {hadoop_aws()}, or use the embedded engine, "
+                "which needs no jar (python etl/JOB.py engine=sail)"
             )
 
     def has_class(self, name: str) -> bool:
@@ -273,23 +271,23 @@ def _is_local(master: str) -> bool:
 
 
 def _configuration(app: str, extra: dict[str, str]) -> SparkConf:
-    """The properties of a new session; starts the JVM, which knows what the user has set."""
+    """Return the properties of a new session; start the JVM, which knows what the user has set."""
     from pyspark import SparkConf, SparkContext
 
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     launch = SparkConf()
     if not submitted:
-        # Gives way to spark-defaults.conf, as a property would not.
+        # spark-defaults.conf overrides this, unlike a property.
         os.environ.setdefault("SPARK_DRIVER_MEMORY", LOCAL_MEMORY)
-        # Under plain Python Spark takes the job for a shell, which has a progress bar.
+        # Under plain Python, Spark treats the job as a shell with a progress bar.
         launch.set("spark.ui.showConsoleProgress", "false")
         for key, value in extra.items():
             launch.set(key, value)
     SparkContext._ensure_initialized(conf=launch)
-    # Only now does a configuration hold what spark-submit was given: one made before the JVM runs
-    # is empty, and what is "missing" from it would replace the user's own.
+    # Only now does a configuration hold what spark-submit was given. Before the JVM runs it is
+    # empty, and our defaults would replace the user's properties.
     conf = SparkConf()
-    # spark-submit names an application after its file where --name does not.
+    # Without --name, spark-submit names an application after its file.
     if conf.get("spark.app.name") in (None, "pyspark-shell", Path(sys.argv[0]).name):
         conf.setAppName(app)
     conf.setIfMissing("spark.master", "local[*]")
@@ -305,10 +303,10 @@ def _configuration(app: str, extra: dict[str, str]) -> SparkConf:
 
 
 def _ship(context: SparkContext) -> None:
-    """Have every executor unpack the packages into the folder that its workers import from."""
+    """Make every executor unpack the packages into the folder that its workers import from."""
     if any(uri.endswith("/etl.zip") or "/etl.zip#" in uri for uri in context.listArchives):
         return
-    # The driver serves the archives from where they lie, so they stay until it ends.
+    # The driver serves the archives from this folder, so they stay until it ends.
     folder = Path(tempfile.mkdtemp(prefix="adnominal-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for package in PACKAGES:

@@ -1,4 +1,4 @@
-"""Temporary folders that outlive no process by more than the next one: spilled rows, sockets."""
+"""Temporary folders (spilled rows, sockets) that the next process deletes after a kill."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _LOCK = "lock"
 class TemporaryFolder:
     """A folder of this process below the system's temporary folder.
 
-    `close` deletes it. That of a process which was killed is deleted by the next process that makes
-    one of the same prefix: it finds that nobody holds the lock any more.
+    `close` deletes it. If the process was killed, the next process that makes a folder with the
+    same prefix deletes it, since nobody holds its lock any more.
     """
 
     def __init__(self, prefix: str) -> None:
-        """`prefix`: what the folder's name begins with; it tells what the folders are for."""
+        """`prefix`: beginning of the folder's name, which says what it is for."""
         delete_left(prefix)
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=prefix))
             self._lock = (self.path / _LOCK).open("w")
-            with suppress(OSError):  # a file system without locks, where nobody can take it
+            with suppress(OSError):  # on a file system without locks nobody can take it
                 fcntl.flock(self._lock, fcntl.LOCK_EX)
-            if self.path.exists():  # another process can have deleted it before it was locked
+            if self.path.exists():  # another process may have deleted it before it was locked
                 return
             self._lock.close()
 
@@ -38,7 +38,7 @@ class TemporaryFolder:
 
 
 def delete_left(prefix: str) -> None:
-    """Delete the folders whose processes have ended without deleting them."""
+    """Delete the folders of processes that ended without deleting them."""
     for lock in Path(tempfile.gettempdir()).glob(f"{prefix}*/{_LOCK}"):
         with suppress(OSError):  # held, another user's, or just deleted
             descriptor = os.open(lock, os.O_RDWR)

@@ -1,14 +1,14 @@
-"""Python functions in processes of their own, for an engine that would call them one at a time.
+"""Run Python functions in worker processes, for an engine that calls them one at a time.
 
 The embedded engine calls Python functions inside its own process, under one interpreter lock. A
 `Pool` has as many worker processes as there are cores; a task's function runs in one of them and
 asks for its input batch by batch, as Arrow messages over a socket. Tasks may wait for each other
-(one reads what another one writes), so a worker takes on any number of them, a thread each, and a
-lock of the worker lets one thread run at a time: it is given up while a task waits for input or
-for its output to be taken. Models are loaded once a process, and no code has to stand two threads.
+(one reads what another one writes), so a worker accepts any number of tasks, one thread each. A
+lock of the worker lets one thread run at a time; a task releases it while it waits for input or for
+its output to be read. Models are loaded once per process, and no code needs to be thread-safe.
 
-Workers are started when the first task needs them, ignore interrupts, which are the job's to
-handle, and end with the process that started them, however it ends.
+Workers start when the first task needs them, ignore interrupts, which the job handles, and end with
+the process that started them, however it ends.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ log = logging.getLogger("adnominal")
 
 
 class WorkerFailed(Exception):
-    """A task's function raised, or its worker process died; the message says which, in a line."""
+    """A task's function raised, or its worker process died; the message says which."""
 
 
 def to_message(batch: pa.RecordBatch) -> bytes:
-    """A record batch as Arrow's stream format has it, schema included."""
+    """Serialise a record batch in Arrow's stream format, schema included."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -56,7 +56,7 @@ def to_message(batch: pa.RecordBatch) -> bytes:
 
 
 def from_message(message: bytes | memoryview) -> pa.RecordBatch:
-    """The batch that `to_message` made a message of."""
+    """Return the batch in a message of `to_message`."""
     with pa.ipc.open_stream(message) as reader:
         return reader.read_next_batch()
 
@@ -65,7 +65,7 @@ def from_message(message: bytes | memoryview) -> pa.RecordBatch:
 
 
 def serve(path: str) -> None:
-    """What a worker process does: accept tasks at the socket `path` until its parent is gone."""
+    """Run a worker process: accept tasks at the socket `path` until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", level=logging.WARNING)
     pa.set_cpu_count(1)
@@ -91,7 +91,7 @@ def _run_task(
         with connection, turn_lock:
             _answer(connection, turn_lock, functions)
     except (EOFError, OSError):
-        pass  # the task was given up, by an interrupt or by a failure elsewhere
+        pass  # the task was cancelled by an interrupt or a failure elsewhere
 
 
 def _function(connection: Connection, functions: OrderedDict[str, Any]) -> Any:
@@ -147,7 +147,7 @@ def _answer(
 
 
 class _Worker:
-    """One worker process, and how many tasks it has."""
+    """One worker process and the number of its tasks."""
 
     def __init__(self, path: Path) -> None:
         self._path = str(path)
@@ -174,13 +174,13 @@ class _Worker:
         return Client(self._path, "AF_UNIX")
 
     def how_it_ended(self) -> str:
-        """How the process ended."""
+        """Describe how the process ended."""
         try:
             code = self._process.wait(5)
         except subprocess.TimeoutExpired:
             return "a worker process closed its connection"
         killed = code == -signal.SIGKILL
-        return f"a worker process died ({'killed, as for want of memory' if killed else code})"
+        return f"a worker process died ({'killed, perhaps for lack of memory' if killed else code})"
 
     def end(self) -> None:
         self._process.kill()
@@ -188,7 +188,7 @@ class _Worker:
 
 
 class Pool:
-    """Worker processes that tasks of this process run their functions in.
+    """Worker processes that run the functions of this process's tasks.
 
     Args:
         size: number of processes.
@@ -203,12 +203,12 @@ class Pool:
     def run(
         self, name: str, function: bytes, batches: Iterator[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
-        """What a function yields for the batches of a task, run in the least busy worker.
+        """Run a function over the batches of a task in the least busy worker; yield its results.
 
         Args:
-            name: of the function; a worker that knows it is not sent the function again.
+            name: name of the function; a worker that knows it is not sent the function again.
             function: pickled by cloudpickle.
-            batches: the task's input; asked for as the function asks.
+            batches: the task's input, read as the function asks for it.
 
         Raises:
             WorkerFailed: the function raised (its traceback is logged), or the worker died.
@@ -263,10 +263,10 @@ _functions: WeakValueDictionary[str, LocalFunction] = WeakValueDictionary()
 
 
 class LocalFunction:
-    """A function of batches for an engine in this process: plans name it and do not hold it.
+    """A function of batches for an engine in this process, which plans refer to by name.
 
-    It is pickled as a name, whatever the size of what it refers to, and called here by `_call` or,
-    with a pool, in one of its processes.
+    It is pickled as a name, whatever the size of what it refers to, and runs in this process or,
+    with a pool, in one of the pool's processes.
     """
 
     def __init__(self, function: Callable[[Any], Any], pool: Pool | None) -> None:

@@ -1,1 +1,1 @@
-"""What the builders know of words: English forms, WordNet, ConceptNet, lexicons."""
+"""What the builders know about words: English forms, WordNet, ConceptNet, lexicons."""

@@ -129,7 +129,7 @@ def _words(node: str) -> str:
 def parse_4(line: bytes) -> Outcome:
     """A line of ConceptNet 4; (None, None) for the header.
 
-    The frequency tells how often the statement is true, from -10 (never) to 10 (always): an edge
+    The frequency says how often the statement is true, from -10 (never) to 10 (always): an edge
     with a negative frequency is negated. Edges get the URI that ConceptNet 5 would give them.
     """
     try:

@@ -36,7 +36,7 @@ _CONSONANT_SOUND = re.compile(
     eu(?!$) | ewe | ewing | ewart
     | one (?: $ | s$ | self | ness | time | [^a-z] ) | once | oui | ouag
     | u (?: $
-        | (?= [bcdfghjklmnpqrstvwxz] [aeiouy] )     # use, utopian; what is excepted stands below
+        | (?= [bcdfghjklmnpqrstvwxz] [aeiouy] )     # use, utopian; exceptions below
           (?! n | p | ber | bun | don | dod | mami | xor | zis?$ )
         | kr | gr[io] | k$ | s$ | sb | sda | ss | v$ | i$ | rls?$
         | na (?: bomb | nim | r[yi] ) | nesco | ni

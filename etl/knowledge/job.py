@@ -82,7 +82,7 @@ def import_knowledge(settings: Settings) -> None:
 
 
 def _classes(lake: Lake, words: WordList, *, is_asked_for: bool) -> None:
-    """Replace the adjective classes; other ones than `words` only where that `is_asked_for`."""
+    """Replace the adjective classes; replace classes from another list only if `is_asked_for`."""
     name, rows = "adjective_classes", class_rows(words)
     if not is_asked_for and lake.exists(name):
         kept = arrow.read(lake.root, name)
@@ -182,8 +182,8 @@ def _line_counts(rows: DataFrame, release: str, max_rejected: float) -> tuple[in
         worst = max(malformed, key=lambda row: (row["count"], row["reason"]))
         raise JobFailed(
             f"ConceptNet {release}: {bad} of {total} lines malformed, more than "
-            f"max_rejected={max_rejected:g}; most often {worst['reason']} ({worst['count']}), as "
-            f"{worst['sample']}; nothing was imported of it"
+            f"max_rejected={max_rejected:g}; most often {worst['reason']} ({worst['count']}), such "
+            f"as {worst['sample']}; nothing was imported of it"
         )
     if not edge_count:
         raise JobFailed(

@@ -111,7 +111,7 @@ def read_words(path: Path, columns: tuple[str, str], kinds: Sequence[str]) -> Wo
             faults.append(f"{where}: got {kind!r} for {word}, expected one of {', '.join(kinds)}")
         elif word in words:
             other = f"as {words[word]} too" if words[word] != kind else "as well"
-            faults.append(f"{where}: {word} stands in line {lines[word]} {other}; keep one of them")
+            faults.append(f"{where}: {word} is in line {lines[word]} {other}; keep one of them")
         else:
             words[word] = kind
             lines[word] = number

@@ -29,7 +29,7 @@ POS: dict[Pos, str] = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 # A folder that has these files is recognised as WordNet.
 _REQUIRED_FILES = ("data.noun", *(f"index.{name}" for name in POS.values()))
 _COPYRIGHT = re.compile(r"WordNet (\S+) Copyright")
-_MOST_BYTES = 256 << 20  # of a file in an archive; the largest of WordNet has 15 MB
+_MOST_BYTES = 256 << 20  # limit for a file in an archive; WordNet's largest has 15 MB
 DEBIAN = Path("/usr/share/wordnet")
 # Hypernyms of a kind (@) and of an instance (@i), both of which PLANE uses.
 _HYPERNYM_POINTERS = ("@", "@i")
@@ -86,12 +86,12 @@ def base_forms(form: str, pos: Pos, exceptions: Mapping[str, Sequence[str]]) -> 
 
 @dataclass(frozen=True)
 class WordNet:
-    """The folder of the files, which may lie in a zip archive, and their version.
+    """The folder of the files, which may be in a zip archive, and their version.
 
     Attributes:
-        folder: of the files.
+        folder: folder of the files.
         place: the folder or the archive, for messages.
-        version: of WordNet.
+        version: version of WordNet.
     """
 
     folder: Path | zipfile.Path
@@ -124,7 +124,7 @@ class WordNet:
 
 def _read(folder: Path | zipfile.Path, name: str) -> bytes:
     if isinstance(folder, zipfile.Path):
-        # No more than this is ever read of a member, whatever it would unpack to.
+        # At most this much of a member is read, whatever it would unpack to.
         size = folder.root.getinfo(f"{folder.at}{name}").file_size
         if size > _MOST_BYTES:
             raise UserError(
@@ -135,7 +135,7 @@ def _read(folder: Path | zipfile.Path, name: str) -> bytes:
 
 
 def find(location: str = "auto") -> WordNet:
-    """The database files at `where`, a folder or zip archive; ``auto`` looks in the usual places.
+    """Find the files at `location`, a folder or zip archive; ``auto`` looks in the usual places.
 
     These are NLTK's data path (``NLTK_DATA``, ``nltk_data`` in the home folder and elsewhere),
     ``WNSEARCHDIR``, ``WNHOME`` and Debian's ``/usr/share/wordnet``. Releases differ in synsets and
@@ -339,7 +339,7 @@ def _nouns(wordnet: WordNet) -> _Synsets:
                 if kind in _HYPERNYM_POINTERS
             )
         except (ValueError, IndexError) as error:
-            raise wordnet.fault("data.noun", number, "no synset as the format has it") from error
+            raise wordnet.fault("data.noun", number, "not a synset in WordNet's format") from error
         if not words or len(pointers) != end - start - 1:
             raise wordnet.fault("data.noun", number, "fewer words or pointers than it says")
         synsets[fields[0]] = (words, hypernym_offsets)
@@ -363,7 +363,7 @@ def _senses(wordnet: WordNet) -> dict[str, list[str]]:
             if len(fields) != 6 + int(fields[3]) + len(offsets):
                 raise ValueError
         except (ValueError, IndexError) as error:
-            raise wordnet.fault("index.noun", number, "no entry as the format has it") from error
+            raise wordnet.fault("index.noun", number, "not an entry in WordNet's format") from error
         offsets_of_noun[fields[0]] = offsets
     return offsets_of_noun
 

@@ -1,1 +1,1 @@
-"""The lake: the one way into and out of the Delta tables."""
+"""The lake: all reading and writing of the Delta tables."""

@@ -1,13 +1,13 @@
-"""``python -m etl.lake``: what is in the lake, without Spark.
+"""``python -m etl.lake``: inspect and maintain the lake without Spark.
 
 list                         every table: rows, size, version, partitions, last job, meaning
 show TABLE                   meaning, columns, partitions, highest counts or first rows
 history TABLE                every commit: when, job, rows, code version, metadata
 export TABLE format=… out=…  the table as tsv, csv, jsonl or parquet
 why ADJECTIVE NOUN           a pair's counts, rank, association and example sentences
-compact [TABLE]              small files merged, of one table or of all
-vacuum [TABLE]               files deleted that no version of the last older_than= names
-verify [TABLE]               every log and file looked at; exit code 1 where there is a fault
+compact [TABLE]              merge the small files of one table or of all
+vacuum [TABLE]               delete files that no version of the last older_than= names
+verify [TABLE]               check every log and file; exit code 1 if there is a fault
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from conf.help import nearest
 from conf.output import output_may_be_closed
 
 _LAKE: dict[str, Any] = {"help": "root of the lake, a folder or URI", "example": "lake=./lake"}
-_VERSION: dict[str, Any] = {"help": "a version of the past; the newest if null"}
+_VERSION: dict[str, Any] = {"help": "version to read; the newest if null"}
 _WHERE: dict[str, Any] = {
-    "help": 'condition in SQL over the table\'s columns; "end" and "group" want double quotes',
+    "help": 'condition in SQL over the table\'s columns; quote "end" and "group"',
     "example": "where=\"noun = 'key' AND count > 5\"",
 }
 
@@ -36,7 +36,7 @@ class _Lake:
     lake: str = setting("./lake", **_LAKE)
 
     def __post_init__(self) -> None:
-        if hasattr(self, "limit"):  # some of the commands have it
+        if hasattr(self, "limit"):  # only some commands have it
             check_minimum(self, 1, "limit")
 
 
@@ -110,8 +110,8 @@ def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
     ]
     if len(words) < sum(not name.startswith("[") for name in names):
         raise UserError(
-            f"{command} wants {' '.join(names)}: python -m etl.lake {command} "
-            f"{' '.join(names)} [key=value …]"
+            f"{command} needs {' '.join(names)}: python -m etl.lake {command} {' '.join(names)} "
+            "[key=value …]"
         )
     return command, words, conf.load(settings, argv[1 + len(words) :])
 

@@ -1,8 +1,8 @@
-"""The actions of single commits of a Delta log, read and written as the protocol has them.
+"""Read and write the actions of single commits of a Delta log.
 
-delta-rs gives the table as all commits have made it, and its Python interface cannot replace single
-files. What upkeep needs lies here: which files a commit added and removed, and a commit that puts
-files in the place of others.
+delta-rs shows the table as the sum of all commits, and its Python interface cannot replace single
+files. Upkeep needs what is here: the files that a commit added and removed, and a commit that
+replaces files.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from obstore.store import LocalStore, from_url
 
 LOG = "_delta_log"
 LOG_FILE = re.compile(r"(\d{20})\.(json|checkpoint(\..*)?\.parquet|crc)$")
-"""A file of the log: its version, and what it is."""
+"""The name of a file of the log: its version and its kind."""
 UNNAMED = re.compile(r"#\d+$|^_commit_.*\.tmp$")
-"""The name that a file of the log has while it is written."""
+"""The name of a file of the log while it is being written."""
 
 
 def log_path(version: int) -> str:
-    """Where the commit of `version` lies within the table."""
+    """Return the path, within the table, of the commit of `version`."""
     return f"{LOG}/{version:020}.json"
 
 
 def read(files: pa_fs.FileSystem, version: int) -> list[dict[str, Any]] | None:
-    """The actions of the commit that made `version`; None where its file is gone or unreadable."""
+    """Return the actions of the commit of `version`; None if its file is gone or unreadable."""
     try:
         with files.open_input_stream(log_path(version)) as stream:
             lines = stream.read().decode().splitlines()
@@ -41,18 +41,18 @@ def read(files: pa_fs.FileSystem, version: int) -> list[dict[str, Any]] | None:
 
 
 def paths_of(commit: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The files that a commit added or removed, by their paths within the table."""
+    """Return the paths, within the table, of the files that a commit added or removed."""
     files = [action.get("add") or action.get("remove") for action in commit]
     return {unquote(file["path"]) for file in files if file}
 
 
 def encoded_path(path: str) -> str:
-    """A path within the table as the log spells it."""
+    """Return a path within the table as the log spells it."""
     return quote(path, safe="/=")
 
 
 def lies_in(file: Mapping[str, Any], partitions: Sequence[Mapping[str, str | None]]) -> bool:
-    """Whether a file may lie in one of `partitions`."""
+    """Whether a file may be in one of `partitions`."""
     values = file.get("partitionValues")
     return values is None or any(
         all(values.get(name) == value for name, value in partition.items())
@@ -61,7 +61,7 @@ def lies_in(file: Mapping[str, Any], partitions: Sequence[Mapping[str, str | Non
 
 
 def replaced_partition(action: Mapping[str, Any]) -> dict[str, str] | None:
-    """The partition that a commit with this action replaced, as the lake itself noted it."""
+    """The partition that a commit with this action replaced, as the lake recorded it."""
     try:
         metadata = json.loads((action.get("commitInfo") or {}).get("userMetadata") or "{}")
         if metadata.get("mode") != "replace":
@@ -72,9 +72,9 @@ def replaced_partition(action: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def put_commit(uri: str, version: int, actions: Sequence[Mapping[str, Any]]) -> bool:
-    """Make `actions` the commit of `version`, at once; False where there is such a version already.
+    """Atomically commit `actions` as `version`; return False if the version exists already.
 
-    `uri` is the table's (`etl.lake.storage.table_uri`).
+    `uri` is the table's address (`etl.lake.storage.table_uri`).
     """
     parts = urlsplit(uri)
     store = LocalStore(unquote(parts.path)) if parts.scheme == "file" else from_url(uri)

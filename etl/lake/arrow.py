@@ -1,7 +1,7 @@
-"""Reading the tables without Spark, as Arrow; and writing what is small enough to hold.
+"""Read the tables as Arrow without Spark, and write tables that fit in memory.
 
-Training and analysis read here. Nothing in this module or below it imports pyspark. Tables are
-checked against their declarations as `etl.lake.spark` does, and commits go through the same code.
+Training and analysis read through this module. Nothing in it or below it imports pyspark. Tables
+are checked against their declarations as in `etl.lake.spark`, and commits use the same code.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
 from etl.lake.writing import publish
 
-# (column, operator, value) triples that must all hold; or groups of them of which one must; or an
-# Arrow expression.
+# (column, operator, value) triples that must all hold, groups of triples of which one must hold, or
+# an Arrow expression.
 Filter: TypeAlias = (
     Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]] | pc.Expression
 )
@@ -41,12 +41,12 @@ def _open(root: str, table: str, version: int | None) -> DeltaTable:
 
 
 def tables(root: str) -> list[str]:
-    """The declared tables that are there, in the order of their declaration."""
+    """Return the declared tables that exist, in the order of their declaration."""
     return [name for name in TABLES if DeltaTable.is_deltatable(table_uri(root, name))]
 
 
 def version(root: str, table: str) -> int | None:
-    """The table's newest version, from 0; None where there is no table."""
+    """Return the table's newest version, from 0; None if there is no table."""
     handle = log.open_table(table_uri(root, table), log.declaration(table))
     return None if handle is None else handle.version()
 
@@ -59,7 +59,7 @@ def history(root: str, table: str, limit: int | None = None) -> list[Record]:
 def committed(
     root: str, table: str, transactions: Sequence[tuple[str, int]]
 ) -> list[tuple[str, int]]:
-    """Those of `transactions` (application id, number) that the table holds: not to be repeated."""
+    """Return those of `transactions` (application id, number) that the table already holds."""
     handle = log.open_table(table_uri(root, table), log.declaration(table))
     if handle is None:
         return []
@@ -67,25 +67,25 @@ def committed(
 
 
 def files(root: str, table: str, *, version: int | None = None) -> list[File]:
-    """The files that make up the table, with their rows, bytes and partitions."""
+    """Return the files that make up the table, with their rows, bytes and partitions."""
     return log.active_files(_open(root, table, version))
 
 
 def row_count(root: str, table: str) -> int:
-    """How many rows the table's log says it has; 0 for none, or where the log does not say."""
+    """Return the row count in the table's log; 0 if there is no table or no count."""
     if table not in tables(root):
         return 0
     return sum(file.rows or 0 for file in files(root, table))
 
 
 def dataset(root: str, table: str, *, version: int | None = None) -> ds.Dataset:
-    """The table as an Arrow dataset of the declared schema; nothing is read yet.
+    """Return the table as an Arrow dataset of the declared schema; no rows are read yet.
 
     Filters on it skip files by partition and by the statistics in the log.
 
     Raises:
-        LakeError: no such table or version; a schema not as declared; deletion vectors or column
-            mapping.
+        LakeError: the table or version does not exist, the schema is not as declared, or the table
+            uses deletion vectors or column mapping.
     """
     handle = _open(root, table, version)
     schema = log.declaration(table).schema
@@ -124,10 +124,10 @@ def read(
     where: Filter | None = None,
     columns: Sequence[str] | None = None,
 ) -> pa.Table:
-    """The table's rows in memory; `where` and `columns` narrow what is read.
+    """Read the table's rows into memory; `where` and `columns` narrow what is read.
 
     Raises:
-        LakeError: as `dataset`; or an unknown column; or a version whose files vacuum removed.
+        LakeError: as `dataset`; also if a column is unknown or vacuum removed the version's files.
     """
     columns_read = _check_columns(table, columns)
     source = dataset(root, table, version=version)
@@ -137,10 +137,10 @@ def read(
 
 @contextmanager
 def _named_where_gone(table: str, version: int | None) -> Iterator[None]:
-    """Name a version whose files are not there: the log may reach further back than they do.
+    """Name the version in the error when its files are gone: the log may reach further back.
 
     Raises:
-        LakeError: a file of the `version` asked for is not there.
+        LakeError: a file of the requested `version` does not exist.
     """
     try:
         yield
@@ -149,7 +149,7 @@ def _named_where_gone(table: str, version: int | None) -> Iterator[None]:
             raise
         raise LakeError(
             f"{table} version {version} can no longer be read: vacuum has removed files that it "
-            "needs; leave out version= for the newest, or give a later one"
+            "needs; omit version= to read the newest, or give a later one"
         ) from error
 
 
@@ -162,9 +162,9 @@ def batches(
     columns: Sequence[str] | None = None,
     batch_size: int = 65_536,
 ) -> Iterator[pa.RecordBatch]:
-    """The table's rows as a stream of batches of at most `batch_size`; settings as for `read`.
+    """Stream the table's rows in batches of at most `batch_size`; settings as for `read`.
 
-    Memory holds a few batches, whatever the table's size. Batches without rows are left out.
+    Memory holds a few batches, whatever the table's size. Empty batches are skipped.
     """
     columns_read = _check_columns(table, columns)
     source = dataset(root, table, version=version)
@@ -192,7 +192,7 @@ def read_items(
     *,
     version: int | None = None,
 ) -> pa.Table:
-    """The rows of an edition whose id, the first of `columns`, is among `ids`.
+    """Return the rows of an edition whose id, the first of `columns`, is among `ids`.
 
     The table is streamed: only the rows with these ids stay in memory.
     """
@@ -206,16 +206,15 @@ def read_items(
 def query(
     root: str, table: str, sql: str, *, version: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The batches that `sql` yields over the table, which it names by its own name.
+    """Yield the batches that `sql` returns; the query refers to the table by its name.
 
-    Filters, sorting with a limit and aggregation are done while streaming (DataFusion).
+    DataFusion streams filters, sorting with a limit, and aggregation.
 
     Raises:
-        LakeError: as `dataset`; SQL that is not understood, with the reason; a file of the
-            `version` is not there.
+        LakeError: as `dataset`; also if the SQL is invalid or a file of the `version` is missing.
     """
     handle = _open(root, table, version)
-    log.active_files(handle)  # whether all lie within the table's folder
+    log.active_files(handle)  # checks that all are within the table's folder
     with _named_where_gone(table, version):
         try:
             stream = QueryBuilder().register(table, handle).execute(sql)
@@ -230,12 +229,12 @@ def query(
 
 
 def records(root: str, table: str, sql: str, *, version: int | None = None) -> list[dict[str, Any]]:
-    """The rows that `query` yields, each by the names of its columns."""
+    """Return the rows that `query` yields, as dictionaries."""
     return [row for batch in query(root, table, sql, version=version) for row in batch.to_pylist()]
 
 
 def _decoded_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with views, which few libraries take, as plain strings and binaries."""
+    """Convert views, which few libraries accept, to plain strings and binaries."""
     plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
     schema = pa.schema(
         [field.with_type(plain.get(field.type, field.type)) for field in batch.schema]
@@ -247,7 +246,7 @@ def append(root: str, table: str, data: pa.Table, **commit: Unpack[CommitOptions
     """Add rows in one commit, as `etl.lake.spark.Lake.append` does, without Spark.
 
     Raises:
-        LakeError: columns missing, not declared, of another type or given twice.
+        LakeError: columns are missing, undeclared, of another type or duplicated.
         LakeConflict: a partition written to was replaced after version `base`.
         LakeFailed: the files or the log could not be written.
     """
@@ -263,20 +262,20 @@ def replace(
     allow_empty: bool = False,
     **commit: Unpack[CommitOptions],
 ) -> Commit:
-    """Put rows in the place of a partition's in one commit, as `etl.lake.spark.Lake.replace` does.
+    """Replace a partition's rows in one commit, as `etl.lake.spark.Lake.replace` does.
 
     Raises:
-        LakeError: columns missing, not declared, of another type or given twice; a partition that
-            the table does not have.
+        LakeError: columns are missing, undeclared, of another type or duplicated, or the table has
+            no such partition column.
         LakeConflict: the partition changed after version `base`.
-        LakeFailed: rows outside the partition; no rows without `allow_empty`; the files or the log
-            could not be written.
+        LakeFailed: there are rows outside the partition, there are no rows without `allow_empty`,
+            or the files or the log could not be written.
     """
     table_spec = log.declaration(table)
     known = table_spec.partition_by
     if bool(partition) != bool(known) or any(name not in known for name in partition):
         raise LakeError(
-            f"{table}: replace wants a value of {' or '.join(known) or 'no column'}, got "
+            f"{table}: replace needs a value of {' or '.join(known) or 'no column'}, got "
             f"{dict(partition)}"
         )
     change = Change("replace", partition=partition, allow_empty=allow_empty, **commit)
@@ -284,7 +283,7 @@ def replace(
 
 
 def write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
-    """Write rows held in memory; for `append`, `replace` and `etl.lake.spark.Lake`."""
+    """Write rows held in memory, on behalf of `append`, `replace` and `etl.lake.spark.Lake`."""
     table_spec = log.declaration(table)
     check_partition_types(table_spec)
     lines = differences(named_types(table_spec.schema), named_types(data.schema))

@@ -1,12 +1,11 @@
-"""Rows that tasks write themselves, as Arrow tables; the engine sees the names of the files.
+"""Let tasks write their rows as Arrow tables; the engine sees only the names of the files.
 
 Every write of a DataFrame goes this way, on either engine: a task takes the batches of a partition
-in their order, or makes rows of them, and writes Parquet through Arrow. The files of a table are
-then the same whichever engine ran, row by row, and no row is put into an engine's own format only
-to be taken out of it again.
+in order, or derives rows from them, and writes Parquet through Arrow. The files of a table are then
+identical on both engines, and no row is converted to an engine's own format and back.
 
-The files lie where `etl.lake.staging` has those of every write, so tasks need access to the table's
-store as the driver has it (`etl.lake.storage`: credentials in the environment).
+The files go where `etl.lake.staging` puts those of every write, so tasks need the same access to
+the table's store as the driver (`etl.lake.storage`: credentials in the environment).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _BATCH_BYTES = 16 << 20
 
 _WRITTEN = pa.schema([("path", pa.string()), ("rows", pa.int64())])
 
-# Of a row group: enough to compress well, and no look-up reads less than one of them.
+# Rows of a row group: enough to compress well. A look-up reads at least one row group.
 _GROUP_BYTES = 16 << 20
 
 Make = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Table]]
@@ -44,16 +43,16 @@ MakeGroup = Callable[[pa.Table], pa.Table]
 
 
 class Blocks(NamedTuple):
-    """What a function makes of a frame: rows of a table, as Arrow tables.
+    """Rows of a table, as Arrow tables that a function makes from a DataFrame.
 
     Attributes:
-        frame: what is read.
-        make: pure, called in a worker. Without `group_by` once a task, with the batches of the
-            task; yields tables, each of which becomes a row group of every partition it has rows
-            of (some tens of MB are good). With `group_by` once a group, with its table; returns
-            one, which becomes a file. Tables have the declared columns in their order, texts also
-            as dictionaries, which are then written as such.
-        group_by: column of the frame whose equal values make a group.
+        frame: the input DataFrame.
+        make: a pure function, called in a worker. Without `group_by` it is called once per task
+            with the task's batches, and yields tables; each becomes a row group in every partition
+            it has rows of (tens of MB each work well). With `group_by` it is called once per group
+            with its table, and returns one table, which becomes a file. Tables have the declared
+            columns in order; text may be dictionary-encoded and is then written so.
+        group_by: column of the frame whose equal values form a group.
         compiled: as for `etl.engine.map_arrow`; grouped blocks always are.
         large: as for `etl.engine.group_arrow`, for grouped blocks.
     """
@@ -66,7 +65,7 @@ class Blocks(NamedTuple):
 
 
 def blocks_of(frame: DataFrame, table_spec: Table) -> Blocks:
-    """The rows of a frame with the declared columns, in the order of its partitions."""
+    """Return the rows of a frame with the declared columns, in the order of its partitions."""
     schema = table_spec.schema.remove_metadata()
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -77,7 +76,7 @@ def blocks_of(frame: DataFrame, table_spec: Table) -> Blocks:
 
 
 def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches as tables, each of the size of a row group."""
+    """Join batches into tables the size of a row group."""
     pending: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -91,9 +90,9 @@ def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def read_files(files: pa.Table, columns: list[str]) -> pa.Table:
-    """Columns of the files that rows of `etl.lake.spark.Lake.files` name, read by the task.
+    """Read columns of the files that rows of `etl.lake.spark.Lake.files` name, in the task.
 
-    Texts come as dictionaries, as `Blocks.make` may return them.
+    Text comes dictionary-encoded, as `Blocks.make` may return it.
     """
     tables = []
     for uri, path in zip(files["table"].to_pylist(), files["file"].to_pylist(), strict=True):
@@ -106,7 +105,7 @@ def read_files(files: pa.Table, columns: list[str]) -> pa.Table:
 
 
 def frame_of(blocks: Blocks, table_spec: Table) -> DataFrame:
-    """The rows as a frame, for an engine that writes only those."""
+    """Return the rows as a DataFrame, for an engine that writes only DataFrames."""
     make, schema = blocks.make, table_spec.schema
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -139,10 +138,9 @@ def _with_schema(table: pa.Table, table_spec: Table) -> pa.Table:
 
 
 def stage(blocks: Blocks, table_spec: Table, root: str, write: str) -> Staged:
-    """Have tasks make and write their rows as files of write `write`.
+    """Let tasks make their rows and write them as files of write `write`.
 
-    Every attempt of a task has files of its own; those that count are named by the attempt whose
-    result the engine took.
+    Every attempt of a task writes its own files; those of the attempt that the engine took count.
     """
     uri, make = table_uri(root, table_spec.name), blocks.make
 
@@ -204,22 +202,22 @@ class _Files:
             part.schema,
             filesystem=self._target,
             use_dictionary=[f.name for f in part.schema if pa.types.is_dictionary(f.type)],
-            # Without the Arrow schema, which would have readers take dictionaries for the type.
+            # Omit the Arrow schema: with it, readers would take dictionaries for the type.
             store_schema=False,
             write_statistics=[f.name for f in part.schema if says_a_range(part[f.name])],
         )
 
     def close(self) -> dict[str, int]:
-        """Rows by path."""
+        """Close the files; return the number of rows of each path."""
         for writer in self._writers.values():
             writer.close()
         return self._rows
 
 
 def needed_words(rows: pa.Table) -> pa.Table:
-    """The rows with dictionaries of the words that occur in them alone, in the order they had.
+    """Reduce the dictionaries to the words that occur in the rows, in their previous order.
 
-    Arrow writes whole dictionaries with every row group, and of a slice that is the whole table's.
+    Arrow writes whole dictionaries with every row group; a slice has the whole table's.
     """
     columns = []
     for column in rows.columns:
@@ -237,10 +235,10 @@ def needed_words(rows: pa.Table) -> pa.Table:
 
 
 def says_a_range(column: pa.ChunkedArray) -> bool:
-    """Whether the least and the largest of a column's values are worth finding.
+    """Whether minimum and maximum of a column are worth computing.
 
-    Of texts as dictionaries Arrow finds them at three times the cost of writing. Where such rows
-    are in no order, both are about the same in every file.
+    For dictionary-encoded text, Arrow takes three times as long to find them as to write the
+    column. If such rows are unsorted, both are about the same in every file.
     """
     if not pa.types.is_dictionary(column.type):
         return True

@@ -1,4 +1,4 @@
-"""What tables are declared with: `Table`, and the columns and types that several of them have."""
+"""`Table`, which declares a table, and the columns and types that several tables share."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 class Table:
     """One table: `schema` in column order, `partition_by` naming the partition columns.
 
-    `group_rows` are the most rows of a row group of its files, where that matters to readers.
-    `built_by` is the job and the settings it needs, for the error on a table that is not there.
-    `sort_by` names the columns by which the rows of each file are sorted, where they are.
+    `group_rows` is the maximum number of rows in a row group, if that matters to readers.
+    `built_by` is the job with the settings it needs, for the error about a missing table. `sort_by`
+    names the columns by which the rows of each file are sorted, if they are.
     """
 
     name: str
@@ -26,12 +26,12 @@ class Table:
 
     @property
     def stored_schema(self) -> pa.Schema:
-        """The columns that stand in the files: all but those of the partitioning."""
+        """The columns stored in the files: all but the partition columns."""
         return pa.schema([field for field in self.schema if field.name not in self.partition_by])
 
 
 def column(name: str, kind: pa.DataType, meaning: str) -> pa.Field:
-    """A column; its meaning stands in the ``comment`` of its metadata."""
+    """Return a column with its meaning in the ``comment`` of its metadata."""
     return pa.field(name, kind, nullable=True, metadata={"comment": meaning})
 
 
@@ -43,4 +43,4 @@ TIME = pa.timestamp("us", tz="UTC")
 CORPUS = column("corpus", TEXT, "name of the corpus, by default the source's")
 ADJECTIVE = column("adjective", TEXT, "lower-cased surface form of the dependent")
 NOUN = column("noun", TEXT, "lower-cased lemma of the head")
-EDITION = column("edition", TEXT, "published, paper, clean, demo or a name of one's own")
+EDITION = column("edition", TEXT, "published, paper, clean, demo or a user's own name")

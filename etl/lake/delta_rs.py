@@ -1,7 +1,7 @@
 """Tables without a JVM: tasks write plain Parquet, delta-rs reads and writes the log.
 
-It needs no jar. What tasks wrote is checked file by file before the log names it
-(`etl.lake.staging`); what is read are exactly the files that the log names.
+No jar is needed. Each file that tasks wrote is checked before the log names it
+(`etl.lake.staging`); readers read exactly the files that the log names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def write(
     root: str,
     change: Change,
 ) -> Commit:
-    """Have tasks stage the rows, then check and commit (`etl.lake.writing.publish`)."""
+    """Let tasks stage the rows, then check and commit them (`etl.lake.writing.publish`)."""
     rows = (
         frame
         if isinstance(frame, Blocks)
@@ -56,7 +56,7 @@ def read(
     version: int | None,
     where: Mapping[str, str],
 ) -> DataFrame:
-    """The rows of the active files, partition columns as the log has them."""
+    """Return the rows of the active files, with the partition columns from the log."""
     handle = log.existing_table(root, table_spec, version=version)
     groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
     for file in log.active_files(handle, where):
@@ -66,10 +66,10 @@ def read(
     is_local = uri.startswith("file:")
     stored_schema = spark_schema(table_spec.stored_schema)
     parts = []
-    # One relation a partition: a filter on the partition column then leaves the others unread.
+    # One relation per partition: a filter on the partition column then skips the others.
     for partition, files in sorted(groups.items(), key=lambda item: str(item[0])):
         names = sorted(file.path for file in files)
-        # The embedded engine takes a path for a pattern: one that is not there gives no rows.
+        # The embedded engine takes a path as a pattern: a missing file gives no rows.
         for info in filesystem(uri).get_file_info(names):
             if info.type == pa_fs.FileType.NotFound:
                 raise _missing_version(table_spec, handle.version(), info.path)
@@ -77,7 +77,7 @@ def read(
         try:
             part = (
                 spark.read.schema(stored_schema)
-                # The paths are names, not patterns: "[" in a folder's name means itself.
+                # The paths are names, not patterns: "[" in a folder's name is literal.
                 .option("__globPaths__", "false")
                 .parquet(*paths)
             )

@@ -1,8 +1,8 @@
 """The JVM engine: Delta's own connector for Spark, where its classes are on the classpath.
 
 Concurrency control, idempotence (``txnAppId``, ``txnVersion``) and the check of ``replaceWhere``
-are the connector's. Its blind appends do not conflict with a replacement of the same partition:
-that is looked for before the write, not within it.
+are the connector's. Its blind appends do not conflict with a replacement of the same partition;
+that conflict is checked before the write, not within it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _quoted(value: str) -> str:
 
 
 def condition(partition: Mapping[str, str]) -> str:
-    """A partition as the SQL of ``replaceWhere``."""
+    """Return a partition as the SQL condition of ``replaceWhere``."""
     return " AND ".join(f"`{name}` = {_quoted(value)}" for name, value in partition.items())
 
 
@@ -38,11 +38,11 @@ def write(
     root: str,
     change: Change,
 ) -> Commit:
-    """One commit through the connector.
+    """Write the rows in one commit through the connector.
 
     Raises:
         LakeConflict: the partition was changed after the base, before this write began.
-        LakeFailed: no rows to replace a partition with.
+        LakeFailed: there are no rows to replace a partition with.
     """
     rows = declared_rows(
         frame_of(frame, table_spec) if isinstance(frame, Blocks) else frame, table_spec
@@ -107,8 +107,8 @@ def read(
     version: int | None,
     where: Mapping[str, str],
 ) -> DataFrame:
-    """The rows of the table by the connector's own reader."""
-    log.existing_table(root, table_spec, version=version)  # checked before Spark looks at it
+    """Return the rows of the table, read by the connector."""
+    log.existing_table(root, table_spec, version=version)  # checked before Spark reads it
     reader = spark.read.format("delta")
     if version is not None:
         reader = reader.option("versionAsOf", version)

@@ -1,4 +1,4 @@
-"""What can go wrong with a table, by whose turn it is."""
+"""Errors about tables, by who has to act: the user or the operator of the storage."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from conf import JobFailed, UserError
 
 
 class LakeError(UserError):
-    """The request does not fit the table: missing, of another schema, or of an unread feature."""
+    """The table does not exist, has another schema, or uses an unsupported feature."""
 
 
 class LakeFailed(JobFailed):
-    """The files on storage are not what they must be, or a commit did not come about."""
+    """The stored files are not as expected, or a commit failed."""
 
 
 class LakeConflict(LakeFailed):
-    """Another writer changed the same partition between our reading it and our commit."""
+    """Another writer changed the same partition between our read and our commit."""
 
 
-# Faults of disks, file servers and quotas, which neither the user's command nor our code made.
+# Faults of disks, file servers and quotas: neither the command nor our code caused them.
 _STORAGE = {
     errno.EIO,
     errno.ENOSPC,
@@ -33,20 +33,20 @@ _STORAGE = {
     errno.ESTALE,
     errno.ETIMEDOUT,
 }
-_ANSI = re.compile(r"\x1b\[\d*m|↳")  # colours and arrows, with which delta-rs shows causes
-# How delta-rs, obstore and the embedded engine begin what a store or the way to it failed of.
+_ANSI = re.compile(r"\x1b\[\d*m|↳")  # colours and arrows in delta-rs's messages
+# How delta-rs, obstore and the embedded engine begin an error of a store or its connection.
 _STORE = re.compile(r"Generic (?!LocalFileSystem)\w+ error")
 
 
 def storage_failure(error: BaseException) -> str | None:
-    """A fault of the storage in one line, whichever library met it; None for any other error."""
+    """Describe a storage fault in one line, whichever library met it; None for other errors."""
     text = _ANSI.sub("", str(error))
     if store := _STORE.search(text):
         return _store_failure(text[store.start() :])
     number = error.errno if isinstance(error, OSError) else None
     if number is None:
-        # delta-rs and the engine have their own types, and say the system's number in the text: in
-        # its last line where a task has raised the error, after the task's traceback.
+        # delta-rs and the engine have their own types and give the errno in the text: in its last
+        # line, after the traceback, if a task raised the error.
         lines = re.findall(r".*\(os error \d+\).*", text)
         text = lines[-1] if lines else ""
         number = int(text.rpartition("(os error ")[2].partition(")")[0]) if lines else None

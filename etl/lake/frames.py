@@ -1,4 +1,4 @@
-"""DataFrames against declarations: their schema, its check, the order of columns and rows."""
+"""Check DataFrames against declarations; order their columns and rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIMPLE: dict[pa.DataType, T.DataType] = {
 
 
 def spark_type(kind: pa.DataType) -> T.DataType:
-    """Spark's type for an Arrow type; a `TypeError` where a Delta table has none."""
+    """Return Spark's type for an Arrow type; raise `TypeError` if a Delta table has none."""
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     if pa.types.is_list(kind):
@@ -40,7 +40,7 @@ def spark_type(kind: pa.DataType) -> T.DataType:
 
 
 def spark_schema(schema: pa.Schema) -> T.StructType:
-    """A declared schema as Spark's, comments included."""
+    """Convert a declared schema to Spark's, comments included."""
     return T.StructType(
         [
             T.StructField(field.name, spark_type(field.type), True, comment(field))
@@ -50,7 +50,7 @@ def spark_schema(schema: pa.Schema) -> T.StructType:
 
 
 def comment(field: pa.Field) -> dict[str, str]:
-    """The metadata of a column: its meaning."""
+    """Return the metadata of a column, which holds its meaning."""
     return {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
 
 
@@ -59,10 +59,10 @@ def _column_types(schema: T.StructType) -> list[tuple[str, str]]:
 
 
 def declared_rows(frame: DataFrame, table_spec: Table) -> DataFrame:
-    """`frame` with its columns in the declared order; nothing is cast.
+    """Return `frame` with its columns in the declared order; nothing is cast.
 
     Raises:
-        LakeError: columns missing, not declared, of another type or given twice; all are listed.
+        LakeError: columns are missing, undeclared, of another type or duplicated; all are listed.
     """
     declared_columns = _column_types(spark_schema(table_spec.schema))
     columns = _column_types(frame.schema)
@@ -75,11 +75,11 @@ def declared_rows(frame: DataFrame, table_spec: Table) -> DataFrame:
 
 
 def sort_rows(frame: DataFrame, key: str | Sequence[str], *order: Column | str) -> DataFrame:
-    """`frame` with all rows of a key in one partition, sorted by key and `order`.
+    """Return `frame` with all rows of a key in one partition, sorted by key and `order`.
 
-    The column ``place`` numbers the rows of a key from 1. It is what makes every engine sort: the
-    embedded one leaves out a sort within partitions that no operator asks for. What reads the
-    frame has to take the column: where nothing does, neither engine computes it, nor sorts.
+    The column ``place`` numbers the rows of a key from 1. It forces every engine to sort: the
+    embedded one drops a sort within partitions that no operator needs. The reader of the frame has
+    to select the column, or neither engine computes it or sorts.
     """
     keys = [key] if isinstance(key, str) else list(key)
     place = F.row_number().over(Window.partitionBy(*keys).orderBy(*order))

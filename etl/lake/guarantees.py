@@ -1,4 +1,4 @@
-"""What the log of a table says of all rows of each of its files."""
+"""Bounds that the log of a table states for each of its files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from etl.lake.handles import safe_path
 
 
 def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.Expression]]:
-    """Each file of the table with what the log says of all of its rows.
+    """Yield each file of the table with an expression that holds for all of its rows.
 
-    delta-rs's own expressions compare with null where a column has no bounds (truth values,
-    floating-point numbers, nothing but nulls), which is true of no row, and say of a column with
-    bounds that it has no nulls: filters on such columns would find nothing.
+    delta-rs's own expressions compare with null if a column has no bounds (booleans, floating-point
+    numbers, only nulls), which holds for no row, and they exclude nulls from any column with
+    bounds. Filters on such columns would find nothing.
     """
     listed = pa.table(handle.get_add_actions(flatten=True))
     columns = set(listed.column_names)

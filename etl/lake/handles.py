@@ -1,4 +1,4 @@
-"""Reading a log that a vacuum shortens meanwhile, or that somebody else wrote."""
+"""Read a log that a concurrent vacuum may shorten or that someone else wrote."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 def consistently(read: Callable[[], _T]) -> _T:
-    """What `read` finds in a log; read again where a vacuum took away what had just been listed."""
+    """Return the result of `read`, retried if a vacuum removed what had just been listed."""
     for _ in range(_READINGS - 1):
         try:
             return read()
@@ -29,9 +29,9 @@ def consistently(read: Callable[[], _T]) -> _T:
 
 
 def transaction_version(handle: DeltaTable, app_id: str) -> int | None:
-    """The number of the newest commit that application `app_id` made; None without one.
+    """Return the number of the newest commit by application `app_id`; None if there is none.
 
-    The log is read for it: where a vacuum took away commits that `handle` had listed, anew.
+    This reads the log, again from scratch if a vacuum removed commits that `handle` had listed.
     """
     handles = iter([handle])
 
@@ -44,14 +44,14 @@ def transaction_version(handle: DeltaTable, app_id: str) -> int | None:
 
 
 def safe_path(path: str) -> str:
-    """`path`, which the log names, once it is known to lie within the table's folder.
+    """Return `path`, which the log names, after checking that it is in the table's folder.
 
     Raises:
-        LakeError: it does not: the log of a lake that someone else made could name any file.
+        LakeError: it is not; the log of a lake that someone else made could name any file.
     """
     if path.startswith("/") or "://" in path or ".." in path.split("/"):
         raise LakeError(
-            f"the table's log names {path!r}, which lies outside its folder; expected paths within "
+            f"the table's log names {path!r}, which is outside its folder; expected paths within "
             "it (a shallow clone has to be written out with its data first)"
         )
     return path

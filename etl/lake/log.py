@@ -1,9 +1,9 @@
-"""The Delta log: opening a table, the files it holds, and commits that are safe to repeat.
+"""The Delta log: open a table, list its files, and make commits that are safe to repeat.
 
 Both engines and the Spark-free writer read the log here, and the delta-rs engine commits here.
-delta-rs is asked never to retry by itself: a commit either takes the next version or fails, and
-what happened meanwhile (our transaction already there, our partition changed) is judged between
-the attempts, on a fresh reading of the log.
+delta-rs never retries by itself here: a commit either takes the next version or fails. Between
+attempts, the log is read again to see what happened meanwhile (our transaction is already in it,
+our partition changed).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "
 
 @dataclass(frozen=True)
 class Commit:
-    """What a write came to: the table's version after it, and what was added.
+    """The result of a write: the table's version after it and what was added.
 
-    `skipped`: the transaction was in the table already, nothing was written.
+    `skipped`: the transaction was already in the table and nothing was written.
     """
 
     table: str
@@ -57,13 +57,13 @@ class Commit:
 
 
 class CommitOptions(TypedDict, total=False):
-    """The options of a commit, which appends and replacements share.
+    """Commit options shared by appends and replacements.
 
     Attributes:
         job: name of the job, stored with the commit.
-        metadata: of the caller's, stored with the commit.
-        transaction: application id and number, which make repetition harmless: where it or a later
-            number of the same id is in the table, the write adds nothing.
+        metadata: the caller's metadata, stored with the commit.
+        transaction: application id and number. They make a repeated write harmless: if the table
+            has this number or a later one of the same id, the write adds nothing.
         base: the version that the writer planned from, by default the newest.
     """
 
@@ -75,13 +75,13 @@ class CommitOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Change:
-    """What a write is to do, whoever stages its files; see also `CommitOptions`.
+    """The change that a write makes, whoever stages its files; see also `CommitOptions`.
 
     Attributes:
         mode: ``append``, or ``replace``, which removes the active files of `partition` in the same
             commit.
-        partition: values of partition columns in which every row of a replacement lies.
-        allow_empty: whether no rows are a replacement, too.
+        partition: values of partition columns that every row of a replacement has.
+        allow_empty: whether a replacement may have no rows.
     """
 
     mode: str
@@ -128,17 +128,17 @@ _code_version = cache(conf.code_version)
 
 
 def declaration(name: str) -> Table:
-    """The declaration of table `name`; a `LakeError` that lists the tables if there is none."""
+    """Return the declaration of table `name`; raise a `LakeError` listing the tables if unknown."""
     if name not in TABLES:
         raise LakeError(
             f"no table {name!r}; known: {', '.join(TABLES)}{nearest(name, TABLES)} "
-            "(python -m etl.lake list shows those that are there)"
+            "(python -m etl.lake list shows those that exist)"
         )
     return TABLES[name]
 
 
 def missing_table(root: str, table_spec: Table) -> LakeError:
-    """The error for a table that is not there, with the command that builds it."""
+    """Return the error for a missing table, with the command that builds it."""
     return LakeError(
         f"no table {table_spec.name} in lake={root}; build it with: "
         f"spark-submit {table_spec.built_by} lake={root}"
@@ -148,11 +148,11 @@ def missing_table(root: str, table_spec: Table) -> LakeError:
 def open_table(
     uri: str, table_spec: Table, *, version: int | None = None, writing: bool = False
 ) -> DeltaTable | None:
-    """The table at `uri`, checked against its declaration; None where there is none.
+    """Open the table at `uri` and check it against its declaration; None if there is none.
 
     Raises:
-        LakeError: no such version; a feature that would make its plain files wrong to read
-            (deletion vectors, column mapping, …); a schema or partitioning not as declared.
+        LakeError: the version does not exist, the table uses a feature that makes its plain files
+            wrong to read (deletion vectors, column mapping, …), or schema or partitioning differ.
         LakeFailed: the storage failed.
     """
     if version is not None and version < 0:
@@ -197,10 +197,10 @@ def open_table(
 def existing_table(
     root: str, table_spec: Table, *, version: int | None = None, writing: bool = False
 ) -> DeltaTable:
-    """The table of the lake at `root`, checked as by `open_table`.
+    """Open the table of the lake at `root` with the checks of `open_table`.
 
     Raises:
-        LakeError: as `open_table`; or no such table (`missing_table`).
+        LakeError: as `open_table`; also if the table does not exist (`missing_table`).
     """
     uri = table_uri(root, table_spec.name)
     handle = open_table(uri, table_spec, version=version, writing=writing)
@@ -238,7 +238,7 @@ def _refuse_features(handle: DeltaTable, table_spec: Table, writing: bool) -> No
 
 
 def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None) -> list[File]:
-    """The files that make up the table, those of `partition` if given."""
+    """Return the files that make up the table, or those of `partition` if given."""
     add_actions = pa.table(handle.get_add_actions())
     files = [
         File(
@@ -255,7 +255,7 @@ def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None)
 
 
 def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
-    """The commits of a table, newest first."""
+    """Return the commits of a table, newest first."""
     return [_record(entry) for entry in handle.history(limit)]
 
 
@@ -282,7 +282,7 @@ def _record(entry: Mapping[str, Any]) -> Record:
 
 
 def check_metadata(metadata: Mapping[str, str]) -> None:
-    """Raise `ValueError` where `metadata` names a key that the lake itself fills."""
+    """Raise `ValueError` if `metadata` names a key that the lake itself fills."""
     clash = sorted(set(metadata) & set(_OURS))
     if clash:
         raise ValueError(f"commit metadata may not name {', '.join(clash)}: the lake fills them")
@@ -303,7 +303,7 @@ def user_metadata(change: Change, write: str, counts: Mapping[str, int]) -> str:
 
 
 def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> bool:
-    """Whether the table holds `transaction` (application id, number) or a later one of its id."""
+    """Whether the table has `transaction` (application id, number) or a later one of its id."""
     if transaction is None:
         return False
     newest = transaction_version(handle, transaction[0])
@@ -311,7 +311,7 @@ def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> boo
 
 
 def committed_version(uri: str, write: str, since: int | None) -> int | None:
-    """The version, later than `since`, that write `write` made; None where it made none."""
+    """Return the version after `since` that write `write` made; None if it made none."""
 
     def find() -> int | None:
         handle = DeltaTable(uri)
@@ -331,11 +331,11 @@ def refuse_stale(
     change: Change,
     partitions: Sequence[Mapping[str, str | None]],
 ) -> None:
-    """Raise `LakeConflict` where the partition was changed after the base (None: no table).
+    """Raise `LakeConflict` if the partition was changed after the base (None: no table).
 
-    A replacement wants the partition's files exactly as they were; an append (into
-    `partitions`) wants none of them removed and no replacement of the partition since: its rows
-    belong to what was there before.
+    A replacement requires that the partition's files are exactly as they were. An append (into
+    `partitions`) requires that none of them was removed and that the partition was not replaced
+    since: its rows belong to the previous content.
     """
     base, partition = change.base, change.partition
     if base == handle.version():
@@ -364,9 +364,9 @@ def _disturbs(
     change: Change,
     committed_partitions: Sequence[Mapping[str, str | None]],
 ) -> bool:
-    """Whether a commit changed what `change` was planned from; one that cannot be read may have.
+    """Whether a commit changed what `change` was planned from; an unreadable commit may have.
 
-    Files that changed places and kept their rows (compaction) change nothing.
+    Compaction, which moves rows to other files, changes nothing.
     """
     if commit is None:
         return True
@@ -393,10 +393,9 @@ def commit_files(
     write: str,
     change: Change,
 ) -> Commit:
-    """Make files that lie in the table's folder part of the table, in one atomic commit.
+    """Add files in the table's folder to the table, in one atomic commit.
 
-    The caller has checked the files themselves (`etl.lake.staging.collect`). Without a base there
-    was no table.
+    The caller has checked the files (`etl.lake.staging.collect`). No base means no previous table.
 
     Raises:
         LakeConflict: the partition was changed after the base.
@@ -427,8 +426,8 @@ def commit_files(
             version = _commit(handle, uri, table_spec, adds, change, properties)
             return Commit(table_spec.name, version, **counts)
         except (DeltaError, OSError) as error:
-            # The commit may have come about all the same: an answer lost on the way, or a
-            # checkpoint after it that failed. Trying again would add the rows twice.
+            # The commit may have succeeded all the same: the answer was lost, or the checkpoint
+            # after it failed. Trying again would add the rows twice.
             committed = committed_version(uri, write, change.base)
             if committed is not None:
                 return Commit(table_spec.name, committed, **counts)
@@ -444,13 +443,13 @@ def commit_files(
 
 
 def _check_partition(table_spec: Table, adds: Sequence[AddAction], change: Change) -> None:
-    """Raise `LakeFailed` for a file that lies outside the partition that the change replaces."""
+    """Raise `LakeFailed` for a file outside the partition that the change replaces."""
     for add in adds:
         for name, value in change.partition.items():
             if add.partition_values.get(name) != value:
                 raise LakeFailed(
                     f"{table_spec.name}: {add.path} holds {name}={add.partition_values.get(name)}; "
-                    f"this write replaces {name}={value} alone"
+                    f"this write replaces only {name}={value}"
                 )
 
 
@@ -462,9 +461,9 @@ def _commit(
     change: Change,
     properties: CommitProperties,
 ) -> int:
-    """One attempt at a commit, by which the table comes into being where there is no handle.
+    """Try one commit, which creates the table if there is no handle.
 
-    Returns the version made: without retries it is the one after what was read.
+    Return its version: without retries, the one after the version that was read.
     """
     schema = Schema.from_arrow(table_spec.schema)
     partition_by = list(table_spec.partition_by)

@@ -1,7 +1,7 @@
-"""Rows of one word from one file: by the statistics of row groups, never the whole file.
+"""Look up the rows of one word in a file through the statistics of its row groups.
 
 For tables whose files are sorted by the word that is looked up (`amod_association` by noun,
-`amod_by_adjective` by adjective). What is kept in memory are the footers of some files.
+`amod_by_adjective` by adjective). Only the footers of a few files are kept in memory.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ import pyarrow.parquet as pq
 from etl.lake import log
 from etl.lake.storage import filesystem, table_uri
 
-_FOOTERS = 8  # of files of a million pairs some 300 kB each
+_FOOTERS = 8  # about 300 kB each for a file of a million pairs
 
 
 class SortedFiles:
-    """The files of a table, each of which is sorted by `column`."""
+    """The files of a table, each sorted by `column`."""
 
     def __init__(self, root: str, table: str, column: str, columns: Sequence[str]) -> None:
         """Args:
-        root: of the lake.
+        root: root of the lake.
         table: name of the table.
         column: the text column by which each file is sorted.
-        columns: the others that are read.
+        columns: the other columns that are read.
         """
         declared = log.declaration(table)
         self._files = filesystem(table_uri(root, table))
         self._column = column
         fields = [declared.schema.field(name).remove_metadata() for name in columns]
         texts = [field.name for field in fields if pa.types.is_string(field.type)]
-        # Most texts of a word's rows are never looked at: they stay the numbers that files have.
+        # Most text of a word's rows is never looked at, so it stays dictionary-encoded.
         coded_text = pa.dictionary(pa.int32(), pa.string())
         self._schema = pa.schema(
             [f.with_type(coded_text) if f.name in texts else f for f in fields]
@@ -45,13 +45,13 @@ class SortedFiles:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns that can be read, as `rows` gives them."""
+        """The columns that can be read, as `rows` returns them."""
         return self._schema
 
     def rows(self, path: str, word: str, columns: Sequence[str]) -> pa.Table:
-        """Some columns of the rows of `word` in the file at `path`; none where it has none.
+        """Return columns of the rows of `word` in the file at `path`; possibly no rows.
 
-        Texts are dictionaries, another one in each row group.
+        Text is dictionary-encoded, with another dictionary in each row group.
         """
         schema = pa.schema([self._schema.field(name) for name in columns])
         key = word.encode()
@@ -71,9 +71,9 @@ class SortedFiles:
         return pa.concat_tables(tables) if tables else schema.empty_table()
 
     def words(self, path: str, count: str) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """The different words of a file with their `count`, which is the same in all of their rows.
+        """Yield the distinct words of a file with their `count`, which all rows of a word share.
 
-        In the order of the file, a row group at a time; a word that two of them have comes twice.
+        The words come in file order, one row group at a time; a word in two row groups comes twice.
         """
         with self._open(path)[0] as file:
             for group in range(file.metadata.num_row_groups):
@@ -87,7 +87,7 @@ class SortedFiles:
                 )
 
     def _open(self, path: str) -> tuple[pq.ParquetFile, list[tuple[bytes, bytes]]]:
-        """The file, and the least and greatest word of each of its row groups."""
+        """Return the file, with the first and last word of each of its row groups."""
         metadata, bounds = self._footer(path)
         source = self._files.open_input_file(path)
         return pq.ParquetFile(source, metadata=metadata, read_dictionary=self._texts), bounds
@@ -98,7 +98,7 @@ class SortedFiles:
 
 
 def _row_copies(rows: pa.Table, start: int, end: int) -> pa.Table:
-    """Some rows without what a slice would hold on to: the whole row group and all of its texts."""
+    """Copy some rows: a slice would hold on to the whole row group and all of its text."""
     part = rows.take(pa.array(np.arange(start, end)))
     for place, field in enumerate(part.schema):
         if pa.types.is_dictionary(field.type):
@@ -108,7 +108,7 @@ def _row_copies(rows: pa.Table, start: int, end: int) -> pa.Table:
 
 
 def _bounds(metadata: pq.FileMetaData, column: str) -> list[tuple[bytes, bytes]]:
-    """As bytes, as the tables are sorted; a group without bounds may have any word."""
+    """Return bounds as bytes, the tables' sort order; a group without them may have any word."""
     place = metadata.schema.names.index(column)
     bounds_of_groups = []
     for group in range(metadata.num_row_groups):
@@ -121,16 +121,16 @@ def _bounds(metadata: pq.FileMetaData, column: str) -> list[tuple[bytes, bytes]]
 
 
 def as_dictionary(words: pa.ChunkedArray) -> pa.DictionaryArray:
-    """The words, whether or not they are dictionaries, as one array with one dictionary."""
+    """Return the words, dictionary-encoded or not, as one array with one dictionary."""
     if not pa.types.is_dictionary(words.type):
-        # In one piece: encoded piece by piece, each one would get a dictionary of all before it.
+        # Combined first: encoded chunk by chunk, each would get a dictionary of all before it.
         words = pa.chunked_array([words.combine_chunks()], pa.string()).dictionary_encode()
     one = words.unify_dictionaries().combine_chunks()
     return one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
 
 
 def _range(words: pa.ChunkedArray, word: str) -> tuple[int, int]:
-    """Where the rows of `word` begin and end among sorted words."""
+    """Return where the rows of `word` begin and end in sorted words."""
     column = as_dictionary(words)
     code = pc.index(column.dictionary, word).as_py()
     if code < 0:

@@ -1,4 +1,4 @@
-"""Rows apart by the values of a table's partition columns."""
+"""Split rows by the values of a table's partition columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from etl.lake.storage import escape
 
 
 def parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[str], pa.Table]]:
-    """The rows of each partition, with the names of its folders; rows of one are not copied."""
+    """Yield the rows of each partition and its folder names; a single partition is not copied."""
     if not partition_by:
         yield [], rows
         return
@@ -32,5 +32,5 @@ def _has(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
 
 
 def folder_names(values: Mapping[str, object]) -> list[str]:
-    """The names of the folders of a partition, one for each of its columns."""
+    """Return the names of the folders of a partition, one for each of its columns."""
     return [f"{name}={escape(partition_text(value))}" for name, value in values.items()]

@@ -1,8 +1,7 @@
-"""Comparison of schemas: what a table declares against what a file, a log or a frame holds.
+"""Compare the schema that a table declares with that of a file, a log or a frame.
 
 Column names, their order and their types count. Nullability, comments and the names inside a list
-(``element`` of Spark, ``item`` of Arrow) do not, nor do 64-bit offsets and views, which hold the
-same values.
+(Spark's ``element``, Arrow's ``item``) do not, nor do 64-bit offsets and views of the same values.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from etl.lake.errors import LakeError
 
 
 def type_name(kind: pa.DataType) -> str:
-    """A type in words, equal for types that hold the same values."""
+    """Return the name of a type, the same for types that hold the same values."""
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "string"
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind):
@@ -35,15 +34,15 @@ def type_name(kind: pa.DataType) -> str:
 
 
 def named_types(schema: pa.Schema) -> list[tuple[str, str]]:
-    """(name, type in words) of each column, in order."""
+    """Return (name, name of the type) of each column, in order."""
     return [(field.name, type_name(field.type)) for field in schema]
 
 
 def differences(expected: list[tuple[str, str]], actual: list[tuple[str, str]]) -> list[str]:
-    """What sets the columns `actual` apart from those `expected`; empty where they agree.
+    """Return the differences between `expected` and `actual` columns; empty if they agree.
 
-    Each entry names the kind of difference and every column that shows it: missing, not declared,
-    of another type, given twice, in another order.
+    Each entry names the kind of difference (missing, not declared, of another type, given twice, in
+    another order) and every column that shows it.
     """
     declared_types, actual_types = dict(expected), dict(actual)
     names = [name for name, _ in actual]
@@ -71,16 +70,16 @@ def differences(expected: list[tuple[str, str]], actual: list[tuple[str, str]]) 
 
 
 def batch_of(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows, each with its values in the order of the schema, as a batch."""
+    """Return rows, each with its values in the order of the schema, as a batch."""
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def rows_of_schema(schema: pa.Schema, size: int, columns: Mapping[str, Any]) -> pa.Table:
-    """`size` rows: a column is an array, a list, or one value that all rows have, by default null.
+    """Return `size` rows; a column is an array, a list, or one value for all rows (default null).
 
-    An array of two axes makes lists.
+    A two-dimensional array becomes a column of lists.
     """
     arrays = []
     for field in schema:
@@ -98,7 +97,7 @@ def rows_of_schema(schema: pa.Schema, size: int, columns: Mapping[str, Any]) -> 
 
 
 def partition_text(value: object) -> str | None:
-    """A partition value as the Delta log spells it; None for null."""
+    """Return a partition value as the Delta log spells it; None for null."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -107,7 +106,7 @@ def partition_text(value: object) -> str | None:
 
 
 def partition_value(text: str | None, kind: pa.DataType) -> object:
-    """The value that the Delta log spells `text` in a partition column of type `kind`."""
+    """Return the value that the Delta log spells `text` in a partition column of type `kind`."""
     if text is None or types.is_string(kind):
         return text
     if types.is_boolean(kind):
@@ -116,9 +115,9 @@ def partition_value(text: str | None, kind: pa.DataType) -> object:
 
 
 def check_partition_types(table_spec: Table) -> None:
-    """Raise `TypeError` where `table_spec` is partitioned by anything but text, integers, booleans.
+    """Raise `TypeError` if `table_spec` is partitioned by anything but text, integers, booleans.
 
-    Only their spelling in the Delta log is the same for every reader.
+    Only these are spelled the same in the Delta log by every reader.
     """
     for name in table_spec.partition_by:
         kind = table_spec.schema.field(name).type
@@ -127,7 +126,7 @@ def check_partition_types(table_spec: Table) -> None:
 
 
 def check_partition(table_spec: Table, partition: Mapping[str, str]) -> None:
-    """Raise `LakeError` where `partition` is no value, or none of a partition column."""
+    """Raise `LakeError` if `partition` has an empty value or names no partition column."""
     for name, value in partition.items():
         if name not in table_spec.partition_by:
             raise LakeError(

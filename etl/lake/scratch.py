@@ -1,8 +1,8 @@
-"""Frames that are computed once and read several times, in a folder that goes with the job.
+"""Frames that are computed once and read several times, in a temporary folder of the job.
 
-What would be wrong or dear to compute twice is written as Parquet below the lake's root, where
-tasks on any machine reach it, and read from there: the embedded engine caches nothing, and knows
-the size of what it reads from a file, by which it chooses the sides of a join.
+Frames that must not be computed twice are written as Parquet below the lake's root, which tasks on
+any machine can reach, and read from there. The embedded engine caches nothing, and it needs the
+size of a file to choose the sides of a join.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ _LEFTOVER_AGE = timedelta(days=7)  # no job runs that long
 
 
 class Scratch:
-    """A folder for the frames of one job."""
+    """A folder for the DataFrames of one job."""
 
     def __init__(self, root: str, name: str) -> None:
         self._uri = f"{table_uri(root, _FOLDER)}/{name}"
 
     def keep(self, frame: DataFrame) -> DataFrame:
-        """`frame`, computed and stored; its rows come back in no set order."""
+        """Compute and store `frame` and return it; its rows come back in no particular order."""
         uri = self.store(frame)
         return running().spark.read.schema(frame.schema).parquet(running().location(uri))
 
     def store(self, frame: DataFrame) -> str:
-        """Compute and store `frame`; the address of its folder, for `load`."""
+        """Compute and store `frame`; return the address of its folder, for `load`."""
         uri = f"{self._uri}/{uuid.uuid4().hex}"
         frame.write.parquet(running().location(uri))
         return uri
 
 
 def load(uri: str, schema: pa.Schema) -> pa.Table:
-    """The rows that `Scratch.store` has put at `uri`, without the engine; a task may call it."""
+    """Read, without the engine, the rows that `Scratch.store` put at `uri`; tasks may call this."""
     files = filesystem(uri)
     selector = pa_fs.FileSelector("", allow_not_found=True)
     paths = [i.path for i in files.get_file_info(selector) if i.base_name.endswith(".parquet")]
@@ -59,9 +59,9 @@ def load(uri: str, schema: pa.Schema) -> pa.Table:
 
 @contextmanager
 def scratch(root: str) -> Iterator[Scratch]:
-    """A folder for frames below the lake's `root`, deleted at the end of the block.
+    """Provide a folder for frames below the lake's `root`; delete it at the end of the block.
 
-    Folders that killed jobs left a week ago are deleted too.
+    Folders that killed jobs left over a week ago are deleted too.
 
     Raises:
         LakeError: the lake's folder cannot be written to.

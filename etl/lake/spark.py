@@ -1,8 +1,8 @@
-"""Reading and writing the tables as DataFrames, with either Delta writer, the same tables on disk.
+"""Read and write the tables as DataFrames; both Delta writers give the same tables on disk.
 
 ``delta-spark`` is the JVM connector, used when its classes are on the classpath (as after
 ``spark-submit --packages``); ``delta-rs`` needs no jar. Both write tables without deletion vectors
-and store job, code version and the caller's metadata with every commit.
+and store the job, the code version and the caller's metadata with every commit.
 """
 
 from __future__ import annotations
@@ -45,15 +45,14 @@ class Lake:
     """The tables under `root`, a local path or the URI of a store that Spark reaches.
 
     Attributes:
-        root: as given.
         engine: ``delta-rs`` or ``delta-spark``.
     """
 
     def __init__(self, spark: SparkSession, root: str, engine: str = "auto") -> None:
-        """`engine`: ``auto`` takes delta-spark when its classes are there, else delta-rs.
+        """`engine`: ``auto`` takes delta-spark if its classes are present, else delta-rs.
 
         Raises:
-            LakeError: an unknown engine, or delta-spark without its classes.
+            LakeError: the engine is unknown, or delta-spark is without its classes.
         """
         running().check_store(root)
         self.spark = spark
@@ -62,7 +61,7 @@ class Lake:
         self._engine = delta_spark if self.engine == "delta-spark" else delta_rs
 
     def path(self, table: str) -> str:
-        """The table's address as delta-rs takes it (``file://…``, ``s3://…``)."""
+        """Return the table's address as delta-rs takes it (``file://…``, ``s3://…``)."""
         return table_uri(self.root, log.declaration(table).name)
 
     def exists(self, table: str) -> bool:
@@ -70,19 +69,20 @@ class Lake:
         return self.version(table) is not None
 
     def version(self, table: str) -> int | None:
-        """The table's newest version, from 0; None where there is no table."""
+        """Return the table's newest version, from 0; None if there is no table."""
         return arrow.version(self.root, table)
 
     def read(
         self, table: str, *, version: int | None = None, where: Mapping[str, str] | None = None
     ) -> DataFrame:
-        """The table's rows, of its newest version or of an earlier one.
+        """Read the table's rows, in its newest version or an earlier one.
 
         `where` names values of partition columns; only their files are read.
 
         Raises:
-            LakeError: no such table (naming the command that builds it) or version; a schema that
-                is not as declared; deletion vectors or column mapping; `where` on another column.
+            LakeError: the table (the error names the command that builds it) or version does not
+                exist, the schema is not as declared, the table uses deletion vectors or column
+                mapping, or `where` names another column.
             LakeFailed: a file that the log names is gone.
         """
         declared = log.declaration(table)
@@ -92,7 +92,7 @@ class Lake:
         )
 
     def files(self, table: str, where: Mapping[str, str]) -> DataFrame:
-        """The files of a partition, a row each, for `etl.lake.blocks.read_files`.
+        """Return the files of a partition, one per row, for `etl.lake.blocks.read_files`.
 
         Columns: table (its address) and file (a path within it).
         """
@@ -109,13 +109,12 @@ class Lake:
         frame: DataFrame | Blocks | pa.Table,
         **commit: Unpack[CommitOptions],
     ) -> Commit:
-        """Add the frame's rows in one commit; the first one makes the table.
+        """Add the frame's rows in one commit; the first one creates the table.
 
-        A `Blocks` in the frame's place has its tasks make and write the rows as Arrow tables; rows
-        that this process holds, as an Arrow table, are written by it without the engine.
-
-        Where the table holds the `transaction`, the frame is not even computed. A frame without
-        rows commits nothing but its transaction and metadata.
+        Instead of a DataFrame, a `Blocks` lets its tasks make and write the rows as Arrow tables;
+        an Arrow table is written by this process without the engine. If the table already has the
+        `transaction`, the frame is not computed. An empty frame commits only transaction and
+        metadata.
 
         Raises:
             LakeError: the frame is not as declared; `metadata` aside, see `read`.
@@ -133,33 +132,34 @@ class Lake:
         allow_empty: bool = False,
         **commit: Unpack[CommitOptions],
     ) -> Commit:
-        """Put the frame's rows in the place of a partition's, in one commit.
+        """Replace a partition's rows with the frame's, in one commit.
 
-        `partition` names the value of at least one partition column (and is empty for a table
-        without partitions, which is then replaced whole); every row must lie in it, no other
+        `partition` gives the value of at least one partition column (it is empty for a table
+        without partitions, which is then replaced whole). Every row must be in it; no other
         partition is touched. Other settings as for `append`.
 
         Raises:
             LakeError: the frame or the partition is not as declared.
             LakeConflict: the partition changed after `base`.
-            LakeFailed: rows outside the partition; no rows without `allow_empty`; else as `append`.
+            LakeFailed: there are rows outside the partition, or none without `allow_empty`; else as
+                `append`.
         """
         declared = log.declaration(table)
         if bool(partition) != bool(declared.partition_by):
             raise LakeError(
-                f"{table}: replace wants a value of "
+                f"{table}: replace needs a value of "
                 f"{' or '.join(declared.partition_by) or 'no column'}, got {dict(partition)}"
             )
         change = Change("replace", partition=partition, allow_empty=allow_empty, **commit)
         return self._write(table, frame, change)
 
     def transaction_version(self, table: str, app_id: str) -> int | None:
-        """The number of the newest commit that application `app_id` made; None without one."""
+        """Return the number of the newest commit by application `app_id`; None if there is none."""
         handle = log.open_table(self.path(table), log.declaration(table))
         return None if handle is None else handles.transaction_version(handle, app_id)
 
     def history(self, table: str, limit: int | None = None) -> list[Record]:
-        """The table's commits, newest first; a `LakeError` where there is no table."""
+        """Return the table's commits, newest first; raise `LakeError` if there is no table."""
         return arrow.history(self.root, table, limit)
 
     def _write(self, table: str, frame: DataFrame | Blocks | pa.Table, change: Change) -> Commit:

@@ -1,13 +1,12 @@
-"""Files on their way into a table: where they lie, what is checked, what a killed write leaves.
+"""Files on their way into a table: their place, their checks, and leftovers of killed writes.
 
-A write puts its Parquet files where they are to stay, ``data/<write>/<column>=<value>/…`` in the
+A write puts its Parquet files in their final place, ``data/<write>/<column>=<value>/…`` in the
 table's folder, since object stores cannot rename; no reader sees them before the log names them. A
-marker ``_staging/<write>`` stands from before the first file until after the commit, so that what a
-killed write leaves is known without listing the table. `clean` removes such leftovers once nothing
-of them was touched for a day: their writer, if it lived, would still be adding files.
+marker ``_staging/<write>`` exists from before the first file until after the commit, so that the
+leftovers of a killed write are known without listing the table. `clean` removes leftovers once none
+of their files was touched for a day: a live writer would still be adding files.
 
-delta-rs compares neither the files nor their schema with the table when a commit names them:
-`collect` is the only guard.
+delta-rs checks neither files nor schema when a commit names them: `collect` is the only guard.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ MARKERS = "_staging"
 LEFTOVER_AGE = timedelta(hours=24)
 _THREADS = 16
 _DELETIONS = 20
-_TEXT_LIMIT = 32  # characters of a minimum or maximum, as other Delta writers keep
+_TEXT_LIMIT = 32  # characters of a minimum or maximum, as in other Delta writers
 
 
 @dataclass(frozen=True)
 class Staged:
     """A finished set of files, not yet in the table; `rows` is what their writer counted.
 
-    `paths` names them where attempts of tasks may have left others beside them; else every file of
-    the folder is one.
+    `paths` names the files if attempts of tasks may have left others beside them; otherwise every
+    file in the folder counts.
     """
 
     write: str
@@ -54,12 +53,12 @@ class Staged:
 
     @property
     def folder(self) -> str:
-        """Where the files lie, within the table."""
+        """The folder of the files within the table."""
         return f"{DATA}/{self.write}"
 
 
 def begin(filesystem: pa_fs.FileSystem) -> str:
-    """A new write's name, its marker in place.
+    """Create the marker of a new write and return the write's name.
 
     Raises:
         LakeError: as `create_folder`.
@@ -72,17 +71,17 @@ def begin(filesystem: pa_fs.FileSystem) -> str:
 
 
 def create_folder(filesystem: pa_fs.FileSystem, path: str) -> None:
-    """Create a folder, with those above it, in a folder directly below the lake's root.
+    """Create a folder and its parents in a folder directly below the lake's root.
 
-    It is the first thing that a write does, so it tells whether lake= can be written to at all.
+    This is the first thing that a write does, so it shows whether lake= is writable at all.
 
     Raises:
-        LakeError: what lake= names is no folder, or none that can be written to.
+        LakeError: lake= does not name a writable folder.
     """
     try:
         filesystem.create_dir(path, recursive=True)
     except OSError as error:
-        if storage_failure(error) is not None:  # which is said as such, whatever job meets it
+        if storage_failure(error) is not None:  # reported as such, whatever job meets it
             raise
         base = getattr(filesystem, "base_path", "")
         reason = os.strerror(error.errno) if error.errno else str(error)
@@ -93,18 +92,18 @@ def create_folder(filesystem: pa_fs.FileSystem, path: str) -> None:
 
 
 def finish(filesystem: pa_fs.FileSystem, write: str) -> None:
-    """Take the marker away, the files being in the table."""
+    """Remove the marker once the files are in the table."""
     remove(filesystem, f"{MARKERS}/{write}")
 
 
 def discard(filesystem: pa_fs.FileSystem, write: str) -> None:
-    """Delete the files of a write that did not come about, then its marker."""
+    """Delete the files of a failed write, then its marker."""
     remove(filesystem, f"{DATA}/{write}")
     finish(filesystem, write)
 
 
 def remove(filesystem: pa_fs.FileSystem, path: str) -> None:
-    """Delete a file, or a folder and all in it; another writer may be deleting the same."""
+    """Delete a file, or a folder with its content; another writer may be deleting the same."""
     for _ in range(_DELETIONS):
         kind = filesystem.get_file_info(path).type
         try:
@@ -114,7 +113,7 @@ def remove(filesystem: pa_fs.FileSystem, path: str) -> None:
                 filesystem.delete_file(path)
             return
         except FileNotFoundError:
-            continue  # something in it went meanwhile, or all of it: look again
+            continue  # some or all of it was deleted meanwhile: look again
 
 
 def clean(
@@ -122,11 +121,11 @@ def clean(
     committed_writes: Callable[[], Collection[str]],
     older_than: timedelta = LEFTOVER_AGE,
 ) -> list[str]:
-    """Delete what killed writes left, and say which writes those were.
+    """Delete the leftovers of killed writes and return the names of those writes.
 
-    A write is left alone while its marker or any of its files is younger than `older_than`. Of one
-    that is among the `committed_writes`, asked for where there is an old marker, only the marker
-    goes.
+    A write is kept while its marker or any of its files is younger than `older_than`. If a write is
+    among the `committed_writes`, only its marker is deleted; the function is called only for old
+    markers.
     """
     limit = datetime.now(UTC) - older_than
     old_writes = [info.base_name for info in listing(filesystem, MARKERS) if info.mtime <= limit]
@@ -142,12 +141,12 @@ def clean(
 
 
 def listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
-    """The files below a folder; none where it is not there."""
+    """Return the files below a folder; none if it does not exist."""
     selector = pa_fs.FileSelector(folder, recursive=True, allow_not_found=True)
     try:
         entries = filesystem.get_file_info(selector)
     except FileNotFoundError:
-        # Arrow says so, in spite of the selector, of a folder made while it was looking.
+        # Despite the selector, Arrow raises this for a folder created while it was listing.
         return []
     return [info for info in _not_by_links(filesystem, entries) if info.is_file]
 
@@ -155,7 +154,7 @@ def listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
 def _not_by_links(
     filesystem: pa_fs.FileSystem, entries: Sequence[pa_fs.FileInfo]
 ) -> Iterator[pa_fs.FileInfo]:
-    """Those that lie in the table's own folders: Arrow follows links, to where nothing is ours."""
+    """Keep the files in the table's own folders: Arrow follows links to files that are not ours."""
     if not isinstance(filesystem, pa_fs.SubTreeFileSystem):
         yield from entries
         return
@@ -172,16 +171,15 @@ def _not_by_links(
 def collect(
     filesystem: pa_fs.FileSystem, table_spec: Table, staged_data: Staged
 ) -> list[AddAction]:
-    """The add-actions of a staged write, every file of it checked from its footer.
+    """Check every file of a staged write by its footer and return its add-actions.
 
-    Files without rows are left out, those of attempts that failed deleted. Statistics are those
-    that every reader takes alike: none for floating point (writers differ on NaN), none for lists,
+    Files without rows are skipped; files of failed attempts are deleted. Statistics are limited to
+    those that all readers understand alike: none for floating point (writers differ on NaN), lists,
     structs and binary.
 
     Raises:
         LakeError: a file's columns are not as declared, or a partition value is the empty string.
-        LakeFailed: a file is not readable as Parquet, or the rows of all files together are not as
-            many as their writer counted.
+        LakeFailed: a file is not readable as Parquet, or the row count differs from the writer's.
     """
     files = [
         info
@@ -211,7 +209,7 @@ def collect(
 
 
 def _within(staged_data: Staged, info: pa_fs.FileInfo) -> str:
-    """The file's path within the table."""
+    """Return the file's path within the table."""
     return f"{staged_data.folder}/{info.path.split(staged_data.folder + '/', 1)[1]}"
 
 
@@ -223,8 +221,8 @@ def _add_action(
         footer = pq.read_metadata(path, filesystem=filesystem)
     except (OSError, pa.ArrowException) as error:
         raise LakeFailed(
-            f"{table_spec.name}: staged file {path} is missing or no readable Parquet ({error}); "
-            "nothing was committed, run the job again"
+            f"{table_spec.name}: staged file {path} is missing or not readable as Parquet "
+            f"({error}); nothing was committed, run the job again"
         ) from error
     file_schema = table_spec.stored_schema
     lines = differences(named_types(file_schema), named_types(footer.schema.to_arrow_schema()))
@@ -249,7 +247,7 @@ def _partition_values(table_spec: Table, path: str) -> dict[str, str | None]:
     pairs = [folder.partition("=") for folder in folders]
     if tuple(name for name, _, _ in pairs) != table_spec.partition_by:
         raise LakeError(
-            f"{table_spec.name}: staged file {path} lies in partitions "
+            f"{table_spec.name}: staged file {path} is in partitions "
             f"({', '.join(name for name, _, _ in pairs)}), declared "
             f"({', '.join(table_spec.partition_by)})"
         )
@@ -264,11 +262,10 @@ def _partition_values(table_spec: Table, path: str) -> dict[str, str | None]:
 
 
 def statistics(footer: pq.FileMetaData, schema: pa.Schema) -> dict[str, Any]:
-    """A file's statistics as the Delta log holds them, from those of its row groups.
+    """Return a file's statistics for the Delta log, from those of its row groups.
 
-    A column's minimum and maximum stand only where every row group that has values has both.
-    Long texts are cut: a minimum to its first characters, a maximum to its first with the last one
-    raised, so that both remain bounds.
+    A column has a minimum and maximum only if every row group with values has both. Long text is
+    cut to its first characters; in a maximum, the last character is raised, to keep bounds.
     """
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     lows: dict[str, Any] = {}
@@ -299,7 +296,7 @@ def statistics(footer: pq.FileMetaData, schema: pa.Schema) -> dict[str, Any]:
 
 
 def _bound(value: Any, kind: pa.DataType, *, upper: bool) -> Any:
-    """A bound in the log's spelling, at or beyond `value`; None where there is none to give."""
+    """Return a bound in the log's spelling, at or beyond `value`; None if there is none."""
     if pa.types.is_integer(kind):
         return value
     if pa.types.is_string(kind):
@@ -331,5 +328,5 @@ def _text_bound(value: str, upper: bool) -> str | None:
 
 
 def written_by(paths: Sequence[str]) -> set[str]:
-    """The writes that files of a table (paths within it) came from."""
+    """Return the writes that files of a table (paths within it) came from."""
     return {path.split("/")[1] for path in paths if path.startswith(f"{DATA}/")}

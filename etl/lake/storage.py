@@ -1,4 +1,4 @@
-"""Where a table lies: the one place that maps roots to what each library wants.
+"""Where a table is: the only module that maps roots to what each library expects.
 
 A root is a local path, a ``file://`` URI, or the URI of a store that both Spark and delta-rs reach
 (s3a, gs, abfss, hdfs). delta-rs takes its credentials from the environment (``AWS_*``, ``AZURE_*``,
@@ -18,19 +18,19 @@ from deltalake.fs import DeltaStorageHandler
 
 from etl.lake.errors import LakeError
 
-# Spark's name of a store -> delta-rs's
+# Spark's name of a store -> delta-rs's name
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 _STORES = ("s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "az", "azure", "adl", "hdfs", "viewfs")
-# An address ends before the first two, and goes without the others.
+# An address ends before the first two and drops the others.
 _REFUSED = re.compile(r"[#?\x00-\x1f\x7f]")
-# delta-rs decodes local addresses once too often where it reads a log.
+# delta-rs decodes local addresses once too often when it reads a log.
 _REFUSED_LOCALLY = re.compile(r"[%#?\\]")
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-_EMPTY = "_"  # no value is escaped to this: an underscore is always followed by two digits
+_EMPTY = "_"  # no value escapes to this: there, two digits follow every underscore
 
 
 def _local_path(root: str) -> Path | None:
-    """The absolute local path of `root`, or None where it lies elsewhere."""
+    """Return the absolute local path of `root`, or None if it is elsewhere."""
     parts = urlsplit(root)
     if parts.scheme == "file":
         return Path(unquote(parts.path))
@@ -40,10 +40,10 @@ def _local_path(root: str) -> Path | None:
 
 
 def table_uri(root: str, name: str) -> str:
-    """The address of table `name` as delta-rs takes it.
+    """Return the address of table `name` as delta-rs takes it.
 
     Raises:
-        LakeError: no store of ours; a root with a character that delta-rs takes for something else.
+        LakeError: the store is not supported, or the root has a character that delta-rs misreads.
     """
     path = _local_path(root)
     refused = _REFUSED.search(root) or (path and _REFUSED_LOCALLY.search(str(path)))
@@ -64,7 +64,7 @@ def table_uri(root: str, name: str) -> str:
 
 
 class _Output:
-    """An output stream of delta-rs, given plain bytes: it takes no other kind of buffer."""
+    """An output stream of delta-rs that passes on plain bytes: it accepts no other buffer."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -77,7 +77,7 @@ class _Output:
 
 
 class Store(DeltaStorageHandler):  # type: ignore[misc]
-    """delta-rs's access to a store as an Arrow file system: one set of credentials for both."""
+    """An Arrow file system over delta-rs's access to a store: one set of credentials for both."""
 
     def open_output_stream(
         self, path: str, metadata: dict[str, str] | None = None
@@ -86,7 +86,7 @@ class Store(DeltaStorageHandler):  # type: ignore[misc]
 
 
 def filesystem(uri: str) -> pa_fs.FileSystem:
-    """A file system whose paths are relative to the table at `uri` (from `table_uri`)."""
+    """Return a file system with paths relative to the table at `uri` (from `table_uri`)."""
     local = _local_path(uri)
     if local is None:
         return pa_fs.PyFileSystem(Store(uri))
@@ -94,11 +94,11 @@ def filesystem(uri: str) -> pa_fs.FileSystem:
 
 
 def escape(value: str | None) -> str:
-    """A partition value as part of a folder name, of letters, digits, ``.``, ``-`` and ``_``.
+    """Escape a partition value for a folder name of letters, digits, ``.``, ``-`` and ``_``.
 
-    Every other character becomes ``_`` and two hexadecimal digits a byte (so does ``_`` itself).
-    Spark's own escapes (``%2F``) are themselves escaped in the Delta log, and readers differ on how
-    often to undo that; names that need no escape leave no such question.
+    Every other character, and ``_`` itself, becomes ``_`` and two hexadecimal digits per byte.
+    Spark's own escapes (``%2F``) are escaped again in the Delta log, and readers differ on how
+    often to undo that; these names need no further escape.
     """
     if value is None:
         return _NULL
@@ -108,10 +108,10 @@ def escape(value: str | None) -> str:
 
 
 def unescape(name: str) -> str | None:
-    """The partition value that `escape` made `name` of.
+    """Return the partition value that `escape` turned into `name`.
 
     Raises:
-        ValueError: the empty string, which a Delta table cannot tell from null.
+        ValueError: the value is the empty string, which a Delta table cannot tell from null.
     """
     if name == _NULL:
         return None

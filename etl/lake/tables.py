@@ -1,8 +1,8 @@
-"""Every table of the lake: its name, columns, partitioning and meaning, declared once.
+"""Declarations of every table of the lake: name, columns, partitioning and meaning.
 
-A column's meaning stands in the field's ``comment`` metadata, so that ``python -m etl.lake show``
-and the datasheets say the same as this page. Reading or writing anything else than what stands
-here is an error that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
+A column's meaning is in the field's ``comment`` metadata, so ``python -m etl.lake show`` and the
+datasheets agree with this module. Reading or writing anything that is not declared here is an error
+that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ASSOCIATION = pa.schema(
     ]
 )
 LOOKED_UP = 1 << 15
-"""Rows of a row group where words are looked up: a look-up reads no less than one of them."""
+"""Rows per row group in tables for look-ups by word: a look-up reads at least one row group."""
 
 _ALL = (
     Table(
@@ -62,7 +62,7 @@ _ALL = (
                 column("sentences", COUNT, "sentences read"),
                 column("tokens", COUNT, "tokens read (rows of words; no ranges or empty nodes)"),
                 column("pairs", COUNT, "adjective–noun pairs counted, repetitions included"),
-                column("rejected_lines", COUNT, "malformed lines (or documents) left out"),
+                column("rejected_lines", COUNT, "malformed lines (or documents) dropped"),
                 column("reason", TEXT, "why the file failed; null otherwise"),
             ]
         ),
@@ -92,7 +92,7 @@ _ALL = (
     ),
     Table(
         "relation_pairs",
-        "Pairs of words under relations beside amod (relations=…), with their counts.",
+        "Pairs of words under relations other than amod (relations=…), with their counts.",
         _RELATION_PAIRS,
         ("corpus", "relation"),
         built_by="etl/extract_amod.py relations=…",
@@ -115,7 +115,7 @@ _ALL = (
     ),
     Table(
         "listed_counts",
-        "Counts of pairs that a list names, those that never occur included.",
+        "Counts of the pairs in a list, including those that never occur.",
         pa.schema(
             [
                 column("list", TEXT, "name of the list: of its file, or novel"),
@@ -163,7 +163,7 @@ _ALL = (
     ),
     Table(
         "amod_seen",
-        "Digests of the sentences or documents already counted, where duplicates are left out.",
+        "Digests of the sentences or documents already counted, if duplicates are dropped.",
         pa.schema(
             [
                 CORPUS,
@@ -188,21 +188,21 @@ _ALL = (
     ),
     Table(
         "conceptnet_edges",
-        "English assertions of ConceptNet: what is said of what, under which relation.",
+        "English assertions of ConceptNet: two nodes, their relation and its weight.",
         pa.schema(
             [
                 column("relation", TEXT, "relation without its path, as CapableOf"),
                 column("start", TEXT, "start node without its language, as dog/n"),
                 column("end", TEXT, "end node without its language"),
-                column("start_label", TEXT, "words of the start as the sentence has them"),
-                column("end_label", TEXT, "words of the end as the sentence has them"),
+                column("start_label", TEXT, "words of the start as in the sentence"),
+                column("end_label", TEXT, "words of the end as in the sentence"),
                 column(
                     "surface_text", TEXT, "[[arguments]] in a sentence, * marks odd ones; or null"
                 ),
                 column("weight", pa.float64(), "strength of the assertion; below 0: negated"),
                 column("dataset", TEXT, "source of the assertion, as /d/conceptnet/4/en"),
                 column("license", TEXT, "licence of the source, as cc:by/4.0"),
-                column("uri", TEXT, "URI of the edge; for ConceptNet 4 made of its members"),
+                column("uri", TEXT, "URI of the edge; made from its members for ConceptNet 4"),
                 column("release", TEXT, "release of ConceptNet, 5 or 4; each is replaced whole"),
             ]
         ),
@@ -214,7 +214,7 @@ _ALL = (
         "Lemmas of WordNet 3.0 with their parts of speech.",
         pa.schema(
             [
-                column("lemma", TEXT, "lower-cased, words parted by spaces"),
+                column("lemma", TEXT, "lower-cased, words separated by spaces"),
                 column("pos", TEXT, "n, v, a (adjectives, satellites included) or r"),
             ]
         ),
@@ -222,7 +222,7 @@ _ALL = (
     ),
     Table(
         "wordnet_exceptions",
-        "Irregular forms of WordNet 3.0: what its rules of inflection do not reach.",
+        "Irregular forms of WordNet 3.0 that its inflection rules do not cover.",
         pa.schema(
             [
                 column("form", TEXT, "inflected form, lower-cased"),
@@ -238,10 +238,10 @@ _ALL = (
         "Hypernyms of the nouns of WordNet 3.0 up to a distance of three, for every sense.",
         pa.schema(
             [
-                column("noun", TEXT, "lemma, lower-cased, words parted by spaces"),
+                column("noun", TEXT, "lemma, lower-cased, words separated by spaces"),
                 column("sense", pa.int32(), "number of the noun's sense, from 1 (most frequent)"),
                 column("distance", pa.int32(), "steps up, from 1 to 3"),
-                column("hypernym", TEXT, "lemma of the hypernym, words parted by spaces"),
+                column("hypernym", TEXT, "lemma of the hypernym, words separated by spaces"),
                 column("noun_synset", TEXT, "synset of the sense, as dog.n.01"),
                 column("hypernym_synset", TEXT, "synset of the hypernym"),
                 column("first_lemma", pa.bool_(), "whether hypernym is its synset's first lemma"),
@@ -264,7 +264,7 @@ _ALL = (
     *(table for dataset in DATASETS.values() for table in dataset.schemas),
     Table(
         "nli",
-        "Natural-language inference, as MNLI, SNLI and AddOne publish it.",
+        "Natural-language inference data of MNLI, SNLI and AddOne.",
         pa.schema(
             [
                 column("item_id", TEXT, "content hash of source, premise and hypothesis"),
@@ -296,11 +296,11 @@ _ALL = (
     ),
     Table(
         "predictions",
-        "What a model said of each item: the only way from models to reports and scores.",
+        "Predictions of models for items: the only source of reports and scores.",
         pa.schema(
             [
                 column("run_id", TEXT, "run of the experiment tracker"),
-                column("task", TEXT, "dataset and what was predicted of it"),
+                column("task", TEXT, "dataset and what was predicted"),
                 EDITION,
                 column("scheme", TEXT, "split scheme"),
                 column("fold", TEXT, "fold, round or primitive of the scheme"),
@@ -309,8 +309,8 @@ _ALL = (
                 column("predicted", TEXT, "predicted label"),
                 column("scores", pa.list_(pa.float64()), "score of each label"),
                 column("text", TEXT, "generated text"),
-                column("prompt", TEXT, "prompt, where there was one"),
-                column("verbaliser", TEXT, "words that stood for the labels"),
+                column("prompt", TEXT, "prompt, if there was one"),
+                column("verbaliser", TEXT, "words that represent the labels"),
                 column("premise_order", TEXT, "order of the premises"),
                 column("seed", COUNT, "seed of the run"),
                 column("model", TEXT, "model"),
@@ -322,14 +322,14 @@ _ALL = (
     ),
     Table(
         "dropped",
-        "What each job left out, by reason, with a sample.",
+        "Rows dropped by each job: counts and a sample by reason.",
         pa.schema(
             [
-                column("job", TEXT, "job and what it ran on, as extract_amod/wikipedia"),
+                column("job", TEXT, "job and its subject, as extract_amod/wikipedia"),
                 column("table", TEXT, "the table that would have held it"),
-                column("reason", TEXT, "why it was left out"),
-                column("count", COUNT, "how many"),
-                column("sample", TEXT, "one of them, with its file and line where there is one"),
+                column("reason", TEXT, "why they were dropped"),
+                column("count", COUNT, "number of rows"),
+                column("sample", TEXT, "one of them, with its file and line if known"),
             ]
         ),
         ("job",),
@@ -340,7 +340,7 @@ TABLES: dict[str, Table] = {table.name: table for table in _ALL}
 
 
 def table(name: str) -> Table:
-    """The declaration of `name`; a `KeyError` listing the tables if there is none."""
+    """Return the declaration of `name`; raise a `KeyError` listing the tables if there is none."""
     try:
         return TABLES[name]
     except KeyError:

@@ -1,9 +1,8 @@
-"""Keeping tables tidy: small files merged, files that no version needs deleted, everything checked.
+"""Maintain tables: merge small files and delete files that no version needs.
 
-Each works while writers write. Compaction puts one file in the place of many, in a commit that
-changes no row; the files replaced stay for the versions that name them. Vacuum deletes files that
-no version within the retention names and no write under way has staged. Neither keeps state: killed
-anywhere, they are run again.
+Both work while writers write. Compaction replaces many files with one, in a commit that changes no
+row; the old files stay for the versions that name them. Vacuum deletes files that no version within
+the retention period names and no running write has staged. After a kill, run either again.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ from etl.lake.storage import filesystem, table_uri
 from etl.lake.writing import clean
 
 SMALL = 4 << 20
-"""A file below so many bytes is merged with others of its partition."""
-# What files of a table are elsewhere, so that a task that holds one holds no more than before.
+"""Files below this many bytes are merged with others of their partition."""
+# The size of other files of a table, so that a task needs no more memory for a merged one.
 MERGED_BYTES, MERGED_ROWS = 32 << 20, 1 << 20
 _ATTEMPTS = 50
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def age(text: str) -> timedelta:
-    """``7d``, ``12h``, ``30m``, ``0s`` as a length of time.
+    """Parse ``7d``, ``12h``, ``30m`` or ``0s`` as a duration.
 
     Raises:
-        UserError: anything else, and a time that begins before the calendar.
+        UserError: the text is anything else, or the period begins before the calendar.
     """
     match = re.fullmatch(r"(\d+)([smhdw])", text.strip())
     if match is None:
@@ -71,13 +70,13 @@ class Compacted:
 def compact(root: str, table_spec: Table, *, dry_run: bool = False) -> Compacted:
     """Merge the small files of each partition.
 
-    Rows keep the table's order (`Table.sort_by`), else that in which they were written; partition
-    values and application transactions stay. Writers that append meanwhile are not disturbed, nor
-    do they disturb; a partition that is replaced meanwhile is left as its writer made it.
+    Rows keep the table's order (`Table.sort_by`) or else the order in which they were written;
+    partition values and application transactions stay. Concurrent appends do not interfere; a
+    partition that is replaced meanwhile is left as its writer made it.
 
     Raises:
-        LakeError: no such table, or not as declared.
-        LakeFailed: a file cannot be read; other writers took every version.
+        LakeError: the table does not exist or is not as declared.
+        LakeFailed: a file cannot be read, or other writers took every version.
     """
     uri = table_uri(root, table_spec.name)
     handle = log.existing_table(root, table_spec, writing=True)
@@ -101,12 +100,12 @@ def compact(root: str, table_spec: Table, *, dry_run: bool = False) -> Compacted
         staging.discard(files, write)
         return compacted
     staging.finish(files, write)
-    DeltaTable(uri).create_checkpoint()  # what was merged need not be read any more to open it
+    DeltaTable(uri).create_checkpoint()  # opening the table skips the commits before it
     return compacted
 
 
 def _groups(files: Sequence[File]) -> list[list[File]]:
-    """Files to merge: small ones of one partition, in the order of their writing."""
+    """Group the files to merge: small files of one partition, in the order of writing."""
     partitions: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
     for file in sorted(files, key=lambda file: file.path):
         if file.size < SMALL and file.rows is not None:
@@ -126,7 +125,7 @@ def _groups(files: Sequence[File]) -> list[list[File]]:
 
 
 def _merge(files: pa_fs.FileSystem, table_spec: Table, group: Sequence[File], name: str) -> int:
-    """Write the rows of a group as one file; how many they are. `name` is WRITE/NUMBER."""
+    """Write the rows of a group as one file; return their number. `name` is WRITE/NUMBER."""
     columns = table_spec.stored_schema.remove_metadata()
     tables = []
     for file in group:
@@ -155,7 +154,7 @@ def _commit_merged(
     for _ in range(_ATTEMPTS):
         handle = log.open_table(uri, table_spec, writing=True)
         active = set() if handle is None else {file.path for file in log.active_files(handle)}
-        # A group of which a file is gone was replaced by a writer: its rows are no more.
+        # If a file of a group is gone, a writer replaced its rows.
         current = [n for n, group in enumerate(groups) if all(f.path in active for f in group)]
         if handle is None or not current:
             return Compacted(0, 0)
@@ -175,7 +174,7 @@ def _commit_merged(
 def _swap(
     old_files: Sequence[File], new_files: Sequence[Any], user_metadata: str
 ) -> list[dict[str, Any]]:
-    """The actions of a commit that puts files in the place of others, changing no row."""
+    """Return the actions of a commit that replaces files without changing a row."""
     timestamp = int(datetime.now(UTC).timestamp() * 1000)
     info = {"timestamp": timestamp, "operation": "OPTIMIZE", "userMetadata": user_metadata}
     commit: list[dict[str, Any]] = [{"commitInfo": info}]
@@ -207,7 +206,7 @@ def _swap(
 
 @dataclass(frozen=True)
 class Vacuumed:
-    """What was (or would be) deleted: files of rows, files of the log, bytes of both."""
+    """What was (or would be) deleted: data files, log files and the bytes of both."""
 
     files: int
     logs: int
@@ -219,12 +218,12 @@ def vacuum(
 ) -> Vacuumed:
     """Delete the files that no version of the last `older_than` names, and older logs.
 
-    A version belongs to them if it was the newest at any time since. Files that a write under way
-    has staged, and files younger than `older_than`, are left. Earlier versions can no longer be
-    read afterwards, and are no longer in the history.
+    These versions are all that were the newest at any time in that period. Files staged by a
+    running write and files younger than `older_than` are kept. Earlier versions can no longer be
+    read afterwards and disappear from the history.
 
     Raises:
-        LakeError: no such table; the log does not reach back so far.
+        LakeError: the table does not exist, or the log does not reach back that far.
     """
     uri = table_uri(root, table_spec.name)
     log.existing_table(root, table_spec)
@@ -232,7 +231,7 @@ def vacuum(
         clean(uri, table_spec)
     files = filesystem(uri)
     limit = datetime.now(UTC) - older_than
-    # In this order: a write that commits meanwhile is in the log, another has its marker.
+    # The order matters: a write that commits meanwhile is in the log, any other has its marker.
     stored_files = data_files(files)
     writing = {info.base_name for info in listing(files, MARKERS)}
     handle = log.existing_table(root, table_spec)
@@ -254,7 +253,7 @@ def vacuum(
 
 
 def data_files(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
-    """The files of rows in a table's folder, whoever wrote them."""
+    """Return the data files in a table's folder, whoever wrote them."""
     return [
         info
         for info in listing(files, "")
@@ -263,7 +262,7 @@ def data_files(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
 
 
 def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
-    """The version that was the newest at `limit`; the first where all are younger."""
+    """Return the version that was the newest at `limit`; the first if all are younger."""
     records = log.history(handle)
     old_versions = [record.version for record in records if record.when <= limit]
     if old_versions:
@@ -278,7 +277,7 @@ def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
 
 
 def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> set[str]:
-    """Files that the newest version or any since `version` names."""
+    """Return the files that the newest version or any since `version` names."""
     named_paths = {file.path for file in log.active_files(handle)}
     for later in range(version + 1, handle.version() + 1):
         commit = actions.read(files, later)
@@ -293,9 +292,9 @@ def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> s
 def _old_logs(
     handle: DeltaTable, files: pa_fs.FileSystem, oldest: int, dry_run: bool
 ) -> list[pa_fs.FileInfo]:
-    """Files of the log that no version from `oldest` on needs: those before its checkpoint.
+    """Return log files that no version from `oldest` on needs: those before its checkpoint.
 
-    And what commits left that were killed between writing a file and giving it its name.
+    Also return the temporary files of commits that were killed before renaming them.
     """
     if oldest == handle.version() and not dry_run:
         handle.create_checkpoint()
@@ -310,7 +309,7 @@ def _old_logs(
     start = max(
         (v for v, checkpoint, _ in versions_of_files if checkpoint and v <= oldest), default=0
     )
-    # The oldest first: killed in between, the log is one that begins later, without a gap.
+    # Oldest first: after a kill in between, the log just begins later, without a gap.
     old = sorted((v, info.path, info) for v, _, info in versions_of_files if v < start)
     return [*(info for *_, info in old), *unnamed_files]
 
@@ -318,8 +317,8 @@ def _old_logs(
 def _remove_empty_folders(files: pa_fs.FileSystem) -> None:
     if not isinstance(files, pa_fs.SubTreeFileSystem):
         return  # object stores have none
-    # In this order: a write that begins after the folders were listed is not among them, one that
-    # has ended before its marker was looked for has its files there.
+    # The order matters: a write that begins after the folders were listed is not among them, and
+    # one that ended before its marker was looked for has its files there.
     folders = files.get_file_info(pa_fs.FileSelector(DATA, allow_not_found=True))
     live = {info.base_name for info in listing(files, MARKERS)}
     live |= staging.written_by([info.path for info in listing(files, DATA)])

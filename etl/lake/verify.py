@@ -1,8 +1,8 @@
-"""Whether tables are what their logs say: every log read, every file looked at.
+"""Verify that tables are what their logs say: read every log and check every file.
 
-For each table: the commits of the log are there and can be read; its schema and partitioning are as
-declared; each file is there, with its size, its rows, its columns, and within the bounds that the
-log states of it. Contents are not read, only footers.
+For each table, the commits of the log exist and can be read, its schema and partitioning are as
+declared, and each file exists with the size, rows, columns and bounds that the log states. Only
+footers are read, not contents.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _THREADS = 16
 
 @dataclass(frozen=True)
 class Verified:
-    """What was looked at, what is wrong, and what is merely there (files that vacuum removes)."""
+    """What was checked, what is wrong, and what is superfluous (files that vacuum removes)."""
 
     table: str
     files: int
@@ -42,10 +42,10 @@ class Verified:
 
 
 def verify(root: str, table_spec: Table) -> Verified:
-    """Look at one table.
+    """Verify one table.
 
     Raises:
-        LakeError: no such table.
+        LakeError: the table does not exist.
     """
     uri = table_uri(root, table_spec.name)
     files = filesystem(uri)
@@ -73,12 +73,12 @@ def verify(root: str, table_spec: Table) -> Verified:
     if unnamed:
         notes.append(f"{unnamed} files of earlier versions, or of none (vacuum removes them)")
     if writing:
-        notes.append(f"{len(writing)} writes under way or killed, with {len(staged_files)} files")
+        notes.append(f"{len(writing)} writes running or killed, with {len(staged_files)} files")
     return Verified(table_spec.name, len(add_actions), commits, tuple(faults), tuple(notes))
 
 
 def undeclared(root: str) -> list[str]:
-    """What lies in the lake's folder and is no declared table."""
+    """Return what is in the lake's folder but is not a declared table."""
     files = filesystem(table_uri(root, "").rstrip("/"))
     entries = files.get_file_info(pa_fs.FileSelector("", allow_not_found=True))
     names = {info.path.strip("/").split("/")[0] for info in entries}
@@ -86,7 +86,7 @@ def undeclared(root: str) -> list[str]:
 
 
 def _log_faults(files: pa_fs.FileSystem) -> tuple[list[str], int]:
-    """What is wrong with the files of the log, and how many commits it has."""
+    """Return the faults of the log's files and the number of its commits."""
     commits, checkpoints = [], []
     for info in listing(files, LOG):
         match = LOG_FILE.search(info.path)
@@ -125,7 +125,7 @@ def _file_faults(
     try:
         footer = pq.read_metadata(path, filesystem=files)
     except (OSError, pa.ArrowException) as error:
-        yield f"{path} is no readable Parquet: {' '.join(str(error).split())}"
+        yield f"{path} is not readable as Parquet: {' '.join(str(error).split())}"
         return
     rows = add.get("num_records")
     if rows is not None and rows != footer.num_rows:
@@ -141,7 +141,7 @@ def _file_faults(
 def _bound_faults(
     path: str, footer: pq.FileMetaData, schema: pa.Schema, add: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Columns of text and whole numbers with values outside what the log states."""
+    """Yield columns of text and integers with values outside the bounds in the log."""
     for index in range(footer.num_columns):
         name = footer.schema.column(index).path
         if name not in schema.names:

@@ -22,13 +22,13 @@ def publish(
     stage: Callable[[pa_fs.FileSystem, str], Staged],
     change: Change,
 ) -> Commit:
-    """Have `stage` write its files under the write's name, check them, commit them.
+    """Let `stage` write its files under the write's name, then check and commit them.
 
-    Where the transaction is in the table already, `stage` is not called. Where no commit comes
-    about, what was staged is deleted and the table is as it was.
+    If the table already has the transaction, `stage` is not called. If the commit fails, the staged
+    files are deleted and the table is unchanged.
 
     Raises:
-        LakeFailed: no rows, without `allow_empty`; and what `staging.collect` and
+        LakeFailed: there are no rows and `allow_empty` is false; also what `staging.collect` and
             `log.commit_files` raise.
     """
     log.check_metadata(change.metadata)
@@ -52,7 +52,7 @@ def publish(
             )
         commit = log.commit_files(uri, table_spec, adds, write, change)
     except Exception:
-        # An interrupt is let through: tasks may still be writing, `clean` comes later.
+        # Interrupts are not caught: tasks may still be writing; `clean` comes later.
         if log.committed_version(uri, write, change.base) is None:
             staging.discard(files, write)
         raise
@@ -64,7 +64,7 @@ def publish(
 
 
 def clean(uri: str, table_spec: Table, older_than: timedelta = staging.LEFTOVER_AGE) -> list[str]:
-    """Delete what killed writes left in the table's folder; the names of those writes.
+    """Delete the leftovers of killed writes in the table's folder; return those writes' names.
 
     Files that any version still in the log names are never touched.
     """

@@ -1,1 +1,1 @@
-"""The lake as a person looks at it: tables shown, explained, exported and described."""
+"""Show, explain, export and describe the tables of the lake."""

@@ -1,8 +1,8 @@
-"""A datasheet (Gebru et al. 2021) of a built dataset: the facts from its tables, the rest to fill.
+"""A datasheet (Gebru et al. 2021) of a built dataset: facts from its tables, the rest to fill in.
 
-Every figure comes from a query over a table at a version, or from its log, and is stated with that
-source. A template may be one's own; a number typed into it, or a name that no figure has, is
-refused, so that a datasheet cannot say what nothing backs.
+Every figure comes from a query over a version of a table, or from its log, and names that source.
+Users may write their own template; a literal number or an unknown figure in it is an error, so that
+every number in a datasheet has a source.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _SOURCED = re.compile(r"\(source: [^)]+\)")
 
 
 def datasheet(lake: str, table: str, edition: str, template: Path = TEMPLATE) -> str:
-    """The datasheet, in Markdown, of one edition of a table.
+    """Return the datasheet of one edition of a table as Markdown.
 
     Raises:
-        UserError: a table without datasheet, no rows of the edition, a template that is not there,
-            with a figure that is not known, or with a number that has no source.
-        LakeError: no such table in the lake.
+        UserError: the table has no datasheet, the edition has no rows, or the template is missing,
+            names an unknown figure or contains a number without a source.
+        LakeError: the lake has no such table.
     """
     if table not in ITEM_TABLES:
         raise UserError(f"table={table}: expected one of {', '.join(ITEM_TABLES)}")
@@ -53,7 +53,7 @@ def datasheet(lake: str, table: str, edition: str, template: Path = TEMPLATE) ->
 
 
 def _template(path: Path) -> str:
-    """The template's text, once it is seen to hold no number without a source."""
+    """Return the template's text after checking that every number in it has a source."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -61,7 +61,7 @@ def _template(path: Path) -> str:
     for number, line in enumerate(text.splitlines(), 1):
         if _NUMBER.search(_FIGURE.sub("", line)) and not _SOURCED.search(line):
             raise UserError(
-                f"{path}:{number}: a number without source: {line.strip()!r}; use a figure "
+                f"{path}:{number}: a number without a source: {line.strip()!r}; use a figure "
                 "({{rows}}, …) or add (source: …) on the same line"
             )
     return text
@@ -69,9 +69,9 @@ def _template(path: Path) -> str:
 
 @dataclass
 class _Edition:
-    """An edition of a table of items, to be asked in SQL; every answer notes its source.
+    """An edition of an item table, queried in SQL; every result records its source.
 
-    `sources` are the sources with their numbers, in the order in which they are first named.
+    `sources` are the sources with their numbers, in the order of first use.
     """
 
     lake: str
@@ -80,11 +80,11 @@ class _Edition:
     sources: dict[str, int] = field(default_factory=dict)
 
     def note(self, source: str) -> str:
-        """A reference to a source, as [2]."""
+        """Return a reference to a source, such as [2]."""
         return f"[{self.sources.setdefault(source, len(self.sources) + 1)}]"
 
     def ask(self, table: str, select: str, tail: str = "") -> tuple[list[dict[str, Any]], str]:
-        """The rows of a query over the edition in `table`, and the reference to it."""
+        """Return the rows of a query over the edition in `table` and the reference to it."""
         version = arrow.version(self.lake, table)
         edition = self.edition.replace("'", "''")
         sql = f"SELECT {select} FROM {table} WHERE edition = '{edition}' {tail}".strip()
@@ -92,7 +92,7 @@ class _Edition:
         return rows, self.note(f"`{sql}`, version {version}")
 
     def figures(self) -> dict[str, str]:
-        """What the template's names stand for, in Markdown."""
+        """Return the Markdown for each name in the template."""
         table_spec = declared_table(self.table)
         columns = [
             f"- `{field.name}`: {(field.metadata or {}).get(b'comment', b'').decode()}"
@@ -155,7 +155,7 @@ class _Edition:
         return f"No split is in the lake (table {splits.table})."
 
     def _commits(self) -> str:
-        """The commits that made the edition: the newest that replaced it, and those since."""
+        """Return the commits that made the edition: the newest that replaced it and those since."""
         commits: list[Record] = []
         for record in arrow.history(self.lake, self.table):
             if record.partition.get("edition", self.edition) != self.edition or record.job is None:
@@ -183,10 +183,10 @@ class _Edition:
         return "\n".join(lines)
 
     def _drops(self) -> str:
-        """The rows that the jobs of the edition dropped from the tables of the dataset."""
+        """Return the rows that the edition's jobs dropped from the tables of the dataset."""
         version = arrow.version(self.lake, "dropped")
         if version is None:
-            return "Nothing is noted (no table dropped)."
+            return "No drops are recorded (no table dropped)."
         dropped: pa.Table = arrow.read(self.lake, "dropped", version=version)
         dataset = DATASET_OF[self.table].name
         drops = [

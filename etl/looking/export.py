@@ -2,10 +2,9 @@
 
 tsv: a header line; null is ``\\N``; a backslash, tab, line feed or carriage return within a value
 is written ``\\\\``, ``\\t``, ``\\n``, ``\\r``. csv (RFC 4180): a header line; null is an empty
-field, the empty string ``""``; texts that a spreadsheet would take for a formula (``=``, ``+``,
-``-``, ``@``) get an apostrophe before them, unless formulas=true. In both, lists and structs are
-JSON, times ISO 8601, binary is hexadecimal. jsonl: an object a line; numbers that JSON does not
-have (NaN, infinities) are null.
+field, the empty string ``""``; text that a spreadsheet would take for a formula (``=``, ``+``,
+``-``, ``@``) gets a leading apostrophe, unless formulas=true. In both, lists and structs are JSON,
+times are ISO 8601, binary is hexadecimal. jsonl: one object per line; NaN and infinities are null.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def _stream(
 
 
 def _json_value(value: Any) -> Any:
-    """A value as JSON can hold it."""
+    """Convert a value to one that JSON can represent."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -64,7 +63,7 @@ def _json(value: Any) -> str:
 
 
 def _as_text(column: pa.Array) -> pa.Array:
-    """A column as text; nulls stay null."""
+    """Convert a column to text; nulls stay null."""
     kind = column.type
     if pa.types.is_string(kind):
         return column
@@ -91,7 +90,7 @@ def _csv_field(text: pa.Array) -> pa.Array:
 
 
 def _harmless(column: pa.Array) -> pa.Array:
-    """A column as text; what a spreadsheet would take for a formula begins with an apostrophe."""
+    """Convert a column to text; put an apostrophe before what a spreadsheet takes for a formula."""
     text = _as_text(column)
     if not pa.types.is_string(column.type):
         return text
@@ -137,7 +136,7 @@ def _write(
 
 
 def _remove_old_partials(target: Path) -> None:
-    """Delete what exports to the same file left that were killed a day ago or earlier."""
+    """Delete leftovers of exports to the same file that were killed at least a day ago."""
     limit = time.time() - LEFTOVER_AGE.total_seconds()
     for path in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
         with contextlib.suppress(FileNotFoundError):  # another export may be doing the same
@@ -150,11 +149,11 @@ class Output:
     """The file of an export.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         format: one of `FORMATS`.
-        overwrite: whether to replace a file that is there.
-        formulas: csv is what people open in a spreadsheet, which would run a text like ``=1+1``:
-            it gets an apostrophe before it, unless this is set.
+        overwrite: whether to replace an existing file.
+        formulas: whether csv leaves text like ``=1+1`` as it is. A spreadsheet would run it, so by
+            default it gets a leading apostrophe.
     """
 
     path: str
@@ -166,15 +165,15 @@ class Output:
 def export(
     root: str, table: str, output: Output, *, version: int | None = None, where: str | None = None
 ) -> int:
-    """Write the table's rows, those that the SQL condition `where` lets through, to a file.
+    """Write the table's rows that satisfy the SQL condition `where` to a file.
 
-    Memory holds a few batches. The file appears under its name when it is complete. Returns the
+    Memory holds a few batches. The file appears under its name when it is complete. Return the
     number of rows.
 
     Raises:
-        UserError: the file is there already (without `overwrite`), is a device, or cannot be
-            written; a condition that is not understood; no such table or version.
-        JobFailed: no rows; no file is left.
+        UserError: the file exists (without `overwrite`), is a device or cannot be written; the
+            condition is not valid; or the table or version does not exist.
+        JobFailed: there are no rows; no file is left.
     """
     out = Path(output.path)
     schema = log.declaration(table).schema
@@ -183,10 +182,10 @@ def export(
     if out.exists() and not out.is_file():
         raise UserError(f"out={out}: a device or a pipe; expected the name of a file")
     if out.exists() and not output.overwrite:
-        raise UserError(f"out={out} is there already; choose another name or overwrite=true")
-    target = out.resolve()  # a link stays, and the file that it names is written
+        raise UserError(f"out={out} already exists; choose another name or overwrite=true")
+    target = out.resolve()  # a link stays; the file that it points to is written
     if not target.parent.is_dir():
-        raise UserError(f"out={target}: no folder {target.parent}; make it first")
+        raise UserError(f"out={target}: no folder {target.parent}; create it first")
     _remove_old_partials(target)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     rows = 0

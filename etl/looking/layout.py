@@ -1,4 +1,4 @@
-"""Tables and numbers as people read them on a terminal."""
+"""Format tables and numbers for a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDEST = 60
 
 
 def width(text: str) -> int:
-    """Columns that `text` takes on a terminal: two for wide characters, none for combining ones."""
+    """Return the terminal columns of `text`: two per wide character, none per combining one."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
@@ -20,7 +20,7 @@ def width(text: str) -> int:
 
 
 def cell(value: Any, widest: int = _WIDEST) -> str:
-    """A value in one line of at most `widest` columns; what was cut off shows as ``…``."""
+    """Format a value in one line of at most `widest` columns; ``…`` marks a cut."""
     if value is None:
         return "null"
     if isinstance(value, float):
@@ -40,7 +40,7 @@ def cell(value: Any, widest: int = _WIDEST) -> str:
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = _WIDEST) -> str:
-    """Rows under their header, columns aligned: numbers to the right, all else to the left."""
+    """Format rows under a header; numbers are right-aligned, all else left-aligned."""
     right = [
         bool(rows) and all(isinstance(row[place], (int, float, type(None))) for row in rows)
         for place in range(len(header))
@@ -57,7 +57,7 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = 
 
 
 def size(count: float) -> str:
-    """A number of bytes with its unit: ``731 B``, ``1.2 MB``."""
+    """Format a number of bytes with its unit: ``731 B``, ``1.2 MB``."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -66,5 +66,5 @@ def size(count: float) -> str:
 
 
 def number(count: int | None) -> str:
-    """A count with its thousands apart; ``?`` where the table does not record it."""
+    """Format a count with thousands separators; ``?`` if the table does not record it."""
     return "?" if count is None else f"{count:,}"

@@ -1,4 +1,4 @@
-"""The commands that keep tables tidy, as text: ``python -m etl.lake compact|vacuum|verify``."""
+"""The maintenance commands: ``python -m etl.lake compact|vacuum|verify``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from etl.looking.layout import aligned, size
 
 
 def run(command: str, settings: Any, table: str | None) -> str:
-    """Do `command` on one table or on all that are there; what it came to, a line each.
+    """Run `command` on one table or on all; return one line per table about the result.
 
     Raises:
-        LakeError: no such table, or no table at all.
-        JobFailed: `verify` found a fault; the report is printed before.
+        LakeError: the table does not exist, or there is no table at all.
+        JobFailed: `verify` found a fault; the report is printed first.
     """
     names = [log.declaration(table).name] if table else arrow.tables(settings.lake)
     if not names:

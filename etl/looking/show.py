@@ -24,7 +24,7 @@ def _rows(files: Iterable[File]) -> int | None:
 
 
 def list_tables(root: str) -> str:
-    """A line for each table of the lake: rows, size, version, partitions, last job, meaning.
+    """One line for each table of the lake: rows, size, version, partitions, last job, meaning.
 
     Raises:
         JobFailed: the lake has no table.
@@ -62,20 +62,20 @@ def list_tables(root: str) -> str:
 
 
 def sql_columns(table_spec: Table) -> str:
-    """The table's columns as SQL names them (``end`` and ``group`` are words of SQL)."""
+    """Return the table's columns as SQL names them (``end`` and ``group`` are SQL keywords)."""
     return ", ".join(f'"{name}"' for name in table_spec.schema.names)
 
 
 def sql_where(where: str | None) -> str:
-    """The WHERE clause of a filter that the user wrote; empty without one."""
+    """Return the WHERE clause for a user's filter; empty if there is none."""
     return f" WHERE (\n{where}\n)" if where else ""
 
 
 def show(root: str, table: str, *, version: int | None, limit: int, where: str | None) -> str:
-    """A table's meaning, columns, partitions and some of its rows.
+    """Return a table's meaning, columns, partitions and some of its rows.
 
-    A table with a column ``count`` shows its highest counts, found while streaming; any other its
-    first rows.
+    For a table with a column ``count``, these are the rows with the highest counts, found while
+    streaming; for any other, the first rows.
     """
     files = arrow.files(root, table, version=version)
     table_spec = TABLES[table]
@@ -130,11 +130,11 @@ def _partitions(table_spec: Table, files: list[File]) -> str:
     lines.sort(key=lambda line: (-(line[places] or 0), str(line[:places])))
     text = aligned((*table_spec.partition_by, "rows", "files"), lines[:_PARTITIONS])
     more = len(lines) - _PARTITIONS
-    return f"{text}\n… and {more} partitions more" if more > 0 else text
+    return f"{text}\n… and {more} more partitions" if more > 0 else text
 
 
 def history(root: str, table: str, limit: int) -> str:
-    """A line for each commit of the table, newest first."""
+    """Return one line for each commit of the table, newest first."""
     lines = [
         [
             record.version,

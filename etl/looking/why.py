@@ -1,4 +1,4 @@
-"""``python -m etl.lake why ADJECTIVE NOUN``: what the corpora say of one pair."""
+"""``python -m etl.lake why ADJECTIVE NOUN``: what the corpora say about one pair."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conf import JobFailed
 from etl.lake import arrow
 from etl.looking.layout import aligned, number
 
-_PARTNERS = 20_000  # of a word, most frequent first, searched for near spellings
+_PARTNERS = 20_000  # of a word, the most frequent, searched for similar spellings
 
 
 def _quoted(text: str) -> str:
@@ -16,14 +16,14 @@ def _quoted(text: str) -> str:
 
 
 def why(root: str, adjective: str, noun: str, limit: int) -> str:
-    """Counts by corpus, rank among the noun's adjectives, association, marginals, examples.
+    """Return counts by corpus, rank among the noun's adjectives, association and examples.
 
-    The rank of a pair is 1 + the number of adjectives seen more often with the noun in the corpus.
-    Association and examples stand where their tables do; at most `limit` examples.
+    The rank of a pair is 1 + the number of adjectives that occur more often with the noun in the
+    corpus. Association and examples are included if their tables exist; at most `limit` examples.
 
     Raises:
-        LakeError: no table amod_pairs.
-        JobFailed: the pair is not in the table; near spellings are named.
+        LakeError: there is no table amod_pairs.
+        JobFailed: the pair is not in the table; similar spellings are suggested.
     """
     pair = f"adjective = {_quoted(adjective)} AND noun = {_quoted(noun)}"
     pair_counts = arrow.records(

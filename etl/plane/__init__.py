@@ -1,7 +1,7 @@
 """PLANE: phrase-level adjective–noun entailment, after Bertolini, Weeds and Weir (COLING 2022).
 
-`rules` says what a phrase entails and how it is written, `items` builds every item from pairs,
-`pool` and `splits` choose what is trained and tested on.
+`rules` defines what a phrase entails and how it is written, `items` builds the items from pairs,
+and `pool` and `splits` choose the training and test items.
 """
 
 CLASSES = ("I", "S", "O")

@@ -1,8 +1,8 @@
-"""Phrases to items, a block at a time: Arrow columns in, rows of ``plane_items`` out.
+"""Turn phrases into items block by block: Arrow columns in, rows of ``plane_items`` out.
 
-The rules are those of `etl.plane.rules`, over columns: what is said of a noun, a hypernym or an
-adjective is put together once for each and taken from there, and what a row has of its own, ids and
-sentence, is joined without a loop. Only the hash of a group's words is made one by one.
+The rules of `etl.plane.rules` are applied to columns: text for a noun, hypernym or adjective is
+built once and reused, and the ids and sentences of rows are joined without a loop. Only the hashes
+of groups are computed one by one.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ PHRASES = pa.schema(
         ("distance", pa.int32()),
     ]
 )
-"""What items are made of. Without a hypernym a phrase is paired with all of its noun's, in all
-inference types; with one it stands for that group's item of type 3 alone."""
+"""The input of items.
+
+A phrase without a hypernym is paired with all hypernyms of its noun, in all inference types; one
+with a hypernym stands only for that group's item of type 3.
+"""
 
 WORDS = pa.schema(
     [
@@ -41,19 +44,19 @@ WORDS = pa.schema(
         ("hypernyms", pa.list_(pa.struct([("hypernym", pa.string()), ("distance", pa.int32())]))),
     ]
 )
-"""Of each noun the hypernyms, nearest first."""
+"""The hypernyms of each noun, nearest first."""
 
-_HEX = np.frombuffer(bytes(range(256)).hex().encode(), np.uint16)  # two digits a byte
+_HEX = np.frombuffer(bytes(range(256)).hex().encode(), np.uint16)  # two digits per byte
 _DIGIT = {number: ord(str(number)) for number in TYPES}
-# Blocks of so many phrases, or of so many groups where these are more, are some tens of MB: enough
-# for the words that a block knows of to cost little.
+# Blocks of this many phrases (or groups, if those are more) take tens of MB: enough that the
+# per-block cost of the vocabulary is small.
 _PHRASES = 20_000
 _GROUPS = 100_000
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What blocks need to know, the same for a whole build and small.
+    """The data that blocks need; small, and the same for a whole build.
 
     Attributes:
         words: `WORDS`, each noun once.
@@ -73,9 +76,9 @@ class Vocabulary:
 def maker(
     vocabulary: Callable[[], Vocabulary],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Table]]:
-    """A function from batches of `PHRASES` to tables of rows, each of a single class.
+    """Return a function from batches of `PHRASES` to tables of rows, each of a single class.
 
-    `vocabulary` is asked once a task.
+    `vocabulary` is called once per task.
     """
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -95,10 +98,10 @@ def maker(
 
 
 def items(phrases: pa.Table, vocabulary: Vocabulary) -> pa.Table:
-    """The rows of ``plane_items`` that phrases make.
+    """Return the rows of ``plane_items`` for phrases.
 
     Raises:
-        ValueError: a noun without a hypernym given that the vocabulary does not have.
+        ValueError: a phrase has no hypernym and the vocabulary lacks its noun.
     """
     make = maker(lambda: vocabulary)
     tables = list(make(iter(phrases.combine_chunks().to_batches())))
@@ -106,7 +109,7 @@ def items(phrases: pa.Table, vocabulary: Vocabulary) -> pa.Table:
 
 
 def split_items(groups: pa.Table, edition: str, types: Sequence[int]) -> pa.Table:
-    """Rows of ``plane_splits``: for each group its items of the inference types.
+    """Return rows of ``plane_splits``: for each group its items of the inference types.
 
     `groups` has scheme, fold, part and the three words.
     """
@@ -120,7 +123,7 @@ def split_items(groups: pa.Table, edition: str, types: Sequence[int]) -> pa.Tabl
 
 
 class _HypernymIndex:
-    """The vocabulary as arrays: `start` and, by class, `count` of a noun's hypernyms."""
+    """The vocabulary as arrays: `start` and, by class, `count` of each noun's hypernyms."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         hypernym_lists = vocabulary.words["hypernyms"].combine_chunks()
@@ -140,14 +143,14 @@ class _HypernymIndex:
         self._vocabulary = vocabulary
 
     def _within(self, hypernym_lists: Any, max_distance: int) -> _Ids:
-        """How many of each noun's hypernyms are at most so far; they come first."""
+        """Return how many of each noun's hypernyms are within the distance; they come first."""
         near_counts = np.concatenate([[0], np.cumsum(self._distance <= max_distance)])
         bounds = hypernym_lists.offsets.to_numpy()
         counts: _Ids = near_counts[bounds[1:]] - near_counts[bounds[:-1]]
         return counts
 
     def items(self, phrases: pa.RecordBatch, kind: str) -> Iterator[pa.Table]:
-        """Rows of phrases of class `kind`."""
+        """Yield the rows of phrases of class `kind`."""
         with_hypernym = pc.is_valid(phrases.column("hypernym"))
         chained = phrases.filter(with_hypernym)
         if chained.num_rows:
@@ -190,9 +193,9 @@ class _HypernymIndex:
         kind: str,
         types: Sequence[int],
     ) -> pa.Table:
-        """The items of groups whose hypernyms are those of `hypernyms`.
+        """Return the items of groups with hypernyms from `hypernyms`.
 
-        Texts that many rows have are dictionaries, and become such in the file.
+        Text shared by many rows is dictionary-encoded, also in the file.
         """
         text, edition = self._vocabulary.text, self._vocabulary.edition
         adjectives = _Adjectives.of(phrases.column("adjective"), text)
@@ -243,7 +246,7 @@ class _HypernymIndex:
 
 @dataclass(frozen=True)
 class _Phrases:
-    """Words as conclusions, and as a sentence ends with them: *a dog.*"""
+    """Words as conclusions and as sentence endings: *a dog.*"""
 
     words: pa.StringArray
     ends: pa.StringArray
@@ -258,9 +261,9 @@ class _Phrases:
 
 @dataclass(frozen=True)
 class _Adjectives:
-    """The adjectives of phrases: each word once, and the number of each phrase's word.
+    """The adjectives of phrases: each word once, and the number of each phrase's adjective.
 
-    `spellings` has them as text writes them, `articles` the article before each, and a space.
+    `spellings` has them as written in text, `articles` the article before each with a space.
     """
 
     words: pa.StringArray
@@ -282,7 +285,7 @@ class _Adjectives:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Groups of phrase and hypernym by their numbers, with the steps from noun to hypernym."""
+    """Groups of phrase and hypernym by number, with the distance from noun to hypernym."""
 
     phrase: _Ids
     hypernym: _Ids
@@ -292,7 +295,7 @@ class _Groups:
 def _conclusions(
     groups: _Groups, adjectives: _Adjectives, nouns: _Phrases, hypernyms: _Phrases, text: str
 ) -> tuple[pa.StringArray, pa.StringArray]:
-    """Conclusions, and what a sentence ends with: of nouns, of hypernyms, of groups."""
+    """Return conclusions and sentence endings of nouns, hypernyms and groups."""
     of_group = pa.array(adjectives.numbers.to_numpy().astype(np.int64)[groups.phrase])
     hypernym = hypernyms.words.take(pa.array(groups.hypernym))
     group_conclusions = _join(adjectives.spellings.take(of_group), hypernym, " ")
@@ -308,7 +311,7 @@ def _conclusions(
 def _conclusion_rows(
     nouns: _Ids, groups: _Groups, sizes: tuple[int, int], types: Sequence[int]
 ) -> pa.Array:
-    """The places among `_conclusions` of each group's items; `sizes` of its first two pieces."""
+    """Return each item's position in `_conclusions`; `sizes` are those of its first two pieces."""
     places = {1: nouns, 2: groups.hypernym + sizes[0], 3: np.arange(len(nouns)) + sum(sizes)}
     return pa.array(np.stack([places[number] for number in types], axis=1).reshape(-1))
 
@@ -323,7 +326,7 @@ def _spelt(adjective: str, text: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _lead(adjective: str, text: str) -> str:
-    """The article before the adjective, and a space."""
+    """Return the article before the adjective, with a space."""
     return f"{_article(_spelt(adjective, text), text)} "
 
 
@@ -338,7 +341,7 @@ def _dictionary_array(indices: npt.NDArray[Any], words: pa.StringArray) -> pa.Di
 def _ids(
     keys: pa.StringArray, edition: str, types: Sequence[int]
 ) -> tuple[pa.StringArray, pa.StringArray]:
-    """`group_id`, once for each of the group's items, and `item_id`; keys are tab-joined words."""
+    """Return `group_id`, repeated for each item of a group, and `item_id`; keys are tab-joined."""
     sha256 = hashlib.sha256
     joined = b"".join([sha256(key).digest() for key in keys.cast(pa.binary()).to_pylist()])
     digest_halves = np.frombuffer(joined, np.uint8).reshape(len(keys), 2, 16)
@@ -350,12 +353,12 @@ def _ids(
 
 
 def _hex(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """16 bytes a row as 32 hexadecimal digits a row."""
+    """Convert 16 bytes per row to 32 hexadecimal digits per row."""
     return np.take(_HEX, rows).view(np.uint8)
 
 
 def _texts(digits: npt.NDArray[np.uint8]) -> pa.StringArray:
-    """Rows of 32 characters as strings."""
+    """Convert rows of 32 characters to strings."""
     size = digits.size // 32
     offsets = pa.py_buffer(np.arange(0, digits.size + 1, 32, dtype=np.int32).tobytes())
     return pa.StringArray.from_buffers(size, offsets, pa.py_buffer(digits.tobytes()))

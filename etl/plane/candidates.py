@@ -1,4 +1,4 @@
-"""The words and phrases that splits choose from: in memory, as numbers."""
+"""The words and phrases that splits are drawn from, as numbers in memory."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Pool:
-    """The words that splits may be made of.
+    """The words that splits may use.
 
     Attributes:
-        adjectives: their spellings; `classes` has the place of each one's class in `CLASSES`.
+        adjectives: their spellings; `classes` has the position of each one's class in `CLASSES`.
         words: nouns and hypernyms.
         phrases: (noun, adjective) by number, sorted, each once.
         pairs: (noun, hypernym, distance), sorted.
-        chains: (noun, hypernym at distance 1, 2, 3), at most one a noun.
+        chains: (noun, hypernym at distance 1, 2, 3), at most one per noun.
     """
 
     adjectives: tuple[str, ...]
@@ -39,10 +39,10 @@ class Pool:
 
     @classmethod
     def of(cls, classes: Sequence[tuple[str, str]], nouns: pa.Table) -> Pool:
-        """The pool of a table with one row a noun.
+        """Build the pool from a table with one row per noun.
 
         Args:
-            classes: (adjective, class); an adjective's number is its place here.
+            classes: (adjective, class); an adjective's number is its position here.
             nouns: columns noun, adjectives (list of numbers), hypernyms (list of texts), distances
                 (list of numbers, as long) and chain (three hypernyms, or null).
         """
@@ -83,12 +83,12 @@ class Pool:
 
     @cached_property
     def starts(self) -> Ids:
-        """Where the phrases of each word begin; one more number than words."""
+        """The start of each word's phrases; one more number than words."""
         counts = np.bincount(self.phrases[:, 0], minlength=len(self.words))
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
     def capacity(self, side: Flags, unit: Sequence[int]) -> Ids:
-        """For each word how many units its adjectives in `side` make."""
+        """Return for each word how many units its adjectives in `side` make."""
         phrases = self.phrases[side[self.phrases[:, 1]]]
         places = phrases[:, 0] * len(CLASSES) + self.classes[phrases[:, 1]]
         counts = np.bincount(places, minlength=len(CLASSES) * len(self.words))
@@ -97,7 +97,7 @@ class Pool:
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[Ids, pa.Array]:
-    """A column of lists as (row of each member, members)."""
+    """Flatten a column of lists to (row of each member, members)."""
     lists = column.combine_chunks()
     rows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     return rows, pc.list_flatten(lists)

@@ -1,4 +1,4 @@
-"""PLANE as the rest of Adnominal knows it."""
+"""The declaration of PLANE."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ DATASET = Dataset(
         (
             Scheme(
                 "published",
-                "adjectives and nouns of the test stand in no training row (as released)",
+                "adjectives and nouns of the test are in no training row (as released)",
             ),
             Scheme(
                 "strict",
-                "adjectives, nouns and hypernyms of the test stand in no training row",
+                "adjectives, nouns and hypernyms of the test are in no training row",
                 disjoint="adjective",
             ),
-            Scheme("one_it", "the same, with inference type 3 alone"),
+            Scheme("one_it", "the same, with only inference type 3"),
             Scheme(
-                "in_distribution", "words of the test are trained on, their combinations are not"
+                "in_distribution", "words of the test occur in training, their combinations do not"
             ),
             Scheme("two_shot", "items of the prompting experiments"),
         ),
@@ -71,7 +71,7 @@ DATASET = Dataset(
     ),
     labels=Labels(("not entailed", "entailed"), numbered=True),
     training=Training(
-        limits="Items come of rules over classes of adjectives, not of judgements.",
+        limits="Items come from rules over classes of adjectives, not from judgements.",
         groups=("class", "inference_type"),
         instruction="{first}\n{second}\nThe second is one of: {labels}.\nAnswer:",
         single_instruction="{first}\nThe inference is one of: {labels}.\nAnswer:",
@@ -101,7 +101,7 @@ DATASET = Dataset(
     built=Licence(
         "other",
         "https://wordnet.princeton.edu/license-and-commercial-use",
-        ("Hypernyms are WordNet's: its licence notice goes with every copy.",),
+        ("Hypernyms are WordNet's: every copy must include its licence notice.",),
         (WORDNET, PAIRS, "This project's list of adjective classes (Apache-2.0)."),
     ),
 )

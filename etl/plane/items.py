@@ -1,8 +1,8 @@
-"""From pairs to the phrases that items are made of: frames to frames, nothing read or written.
+"""From pairs to the phrases of items: DataFrames to DataFrames, nothing is read or written.
 
-What passes through Python are distinct nouns, once each. Lexicon and WordNet are sent to every
-worker, and the pairs stay where they are: a noun that thousands of adjectives meet costs no task
-more than another. `etl.plane.blocks` makes items of phrases.
+Only distinct nouns pass through Python, once each. Lexicon and WordNet are broadcast to every
+worker and the pairs are not shuffled, so a noun with thousands of adjectives does not slow a task
+down. `etl.plane.blocks` turns phrases into items.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _WORDS = pa.schema(
         ("word", pa.string()),
         ("plural", pa.bool_()),
         BLOCK_WORDS.field("hypernyms"),
-        ("reached", pa.int32()),  # how many hypernyms the classes I and S go up to
-        ("direct", pa.int32()),  # and how many the class O
+        ("reached", pa.int32()),  # number of hypernyms within reach of classes I and S
+        ("direct", pa.int32()),  # and of class O
     ]
 )
 
 
 def lexicon(spark: SparkSession, classes: Sequence[tuple[str, str]]) -> DataFrame:
-    """(adjective, class, number) of the adjectives with a class; `number` is the place in it."""
+    """Return (adjective, class, number) of adjectives with a class; `number` is the position."""
     columns = {
         "adjective": pa.array([word for word, _ in classes], pa.string()),
         "class": pa.array([kind for _, kind in classes], pa.string()),
@@ -53,10 +53,10 @@ def lexicon(spark: SparkSession, classes: Sequence[tuple[str, str]]) -> DataFram
 
 
 def hypernyms_of(hypernyms: DataFrame, distance: int) -> DataFrame:
-    """(base, hypernyms): one-word hypernyms of a noun's first sense, nearest first.
+    """Return (base, hypernyms): one-word hypernyms of a noun's first sense, nearest first.
 
-    From the table ``wordnet_hypernyms``: of each hypernym synset the first lemma; one that several
-    ways lead to at its least distance.
+    From ``wordnet_hypernyms``, it takes the first lemma of each hypernym synset, at its smallest
+    distance if several paths lead to it.
     """
     return (
         hypernyms.where((F.col("sense") == 1) & F.col("first_lemma"))
@@ -74,9 +74,9 @@ def _one_word(name: str) -> Column:
 
 
 def chains_of(hypernyms: DataFrame) -> DataFrame:
-    """(base, chain): for each noun three one-word hypernyms, each the next one's hyponym.
+    """Return (base, chain): for each noun three one-word hypernyms, each the next one's hyponym.
 
-    Of several ways up the first by spelling. Words of a chain are all different.
+    Of several paths, the first by spelling is taken. The words of a chain are all different.
     """
     steps = (
         hypernyms.where((F.col("distance") == 1) & F.col("first_lemma") & _one_word("hypernym"))
@@ -110,12 +110,12 @@ def nouns_of(
     hypernyms: DataFrame,
     settings: Settings,
 ) -> DataFrame:
-    """What is known of each noun that WordNet has, with the columns of `_WORDS`.
+    """Return the columns of `_WORDS` for each noun that WordNet has.
 
-    `nouns` has the column noun, each once; `lemmas` is ``wordnet_lemmas``, `hypernyms` of
-    `hypernyms_of`. The synset is that of the first of morphy's forms that is a lemma. `word` is
-    what sentences say: the noun as found in ``paper`` text, its base form in ``clean``, where
-    plural hypernyms are left out too. A word is no hypernym of itself.
+    `nouns` has distinct nouns in the column noun; `lemmas` is ``wordnet_lemmas``, `hypernyms` comes
+    from `hypernyms_of`. The synset is that of the first of morphy's forms that is a lemma. `word`
+    is the form used in sentences: the noun as found for ``paper`` text, its base form for
+    ``clean``, which also drops plural hypernyms. A word is not its own hypernym.
     """
 
     def forms(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -163,18 +163,18 @@ def nouns_of(
 
 
 def _within(settings: Settings) -> Column:
-    """The hypernyms that the row's class goes up to (section 3.2: of O the direct ones)."""
+    """The hypernyms within reach of the row's class (section 3.2: direct ones for O)."""
     most = F.when(F.col("class") == "O", settings.intensional_distance).otherwise(settings.distance)
     return F.filter("hypernyms", lambda h: h["distance"] <= most)
 
 
 def _number_within() -> Column:
-    """How many they are: a number that is joined to every pair, where the words would not fit."""
+    """Their number, which is joined to every pair; the words themselves would be too large."""
     return F.when(F.col("class") == "O", F.col("direct")).otherwise(F.col("reached"))
 
 
 def judged_pairs(pairs: DataFrame, adjectives: DataFrame, nouns: DataFrame) -> DataFrame:
-    """Pairs (adjective, class, noun, word, count) and why they make no item: reason, or null."""
+    """Return pairs (adjective, class, noun, word, count) with the reason to drop each, or null."""
     known_nouns = nouns.select("noun", "word", "plural", "reached", "direct")
     reason = (
         F.when(F.col("class").isNull(), NO_CLASS)
@@ -191,9 +191,9 @@ def judged_pairs(pairs: DataFrame, adjectives: DataFrame, nouns: DataFrame) -> D
 
 
 def phrases_of(pairs: DataFrame, settings: Settings) -> DataFrame:
-    """Phrases (adjective, class, noun, count, reason): pairs without a reason, by word.
+    """Return phrases (adjective, class, noun, count, reason): pairs without a reason, by word.
 
-    `reason` says why a phrase is left out: it is too rare, or its noun is not there with every
+    `reason` says why a phrase is dropped: it is too rare, or its noun does not occur with every
     class (section 3.2).
     """
     words = pairs.where(F.col("reason").isNull()).select(
@@ -221,9 +221,9 @@ def phrases_of(pairs: DataFrame, settings: Settings) -> DataFrame:
 
 
 def numbers_of(phrases: DataFrame, words: DataFrame) -> DataFrame:
-    """(class, count): how many groups of phrase and hypernym there are.
+    """Return (class, count): the number of groups of phrase and hypernym.
 
-    `words` has one row a word: noun, reached, direct.
+    `words` has one row per word: noun, reached, direct.
     """
     known_words = words.select("noun", "reached", "direct")
     number = F.sum(_number_within().cast("long")).alias("count")
@@ -233,7 +233,7 @@ def numbers_of(phrases: DataFrame, words: DataFrame) -> DataFrame:
 def members_of(
     groups: DataFrame, phrases: DataFrame, words: DataFrame, settings: Settings
 ) -> DataFrame:
-    """Those of `groups` (adjective, noun, hypernym; few) that the phrases make."""
+    """Return those of the few `groups` (adjective, noun, hypernym) that the phrases make."""
     return (
         phrases.select("adjective", "class", "noun")
         .join(F.broadcast(groups.select("adjective", "noun", "hypernym")), ["adjective", "noun"])

@@ -1,6 +1,6 @@
-"""PLANE's DataFrames: pairs to plane_items, plane_splits, plane_association.
+"""PLANE's build: from pairs to plane_items, plane_splits and plane_association.
 
-What a scheme lacks is known before an item is written: splits are planned from the phrases.
+Splits are planned from the phrases, so a shortage is reported before any item is written.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from etl.plane.settings import Settings
 from etl.plane.splits import plan
 
 JOB = "build_plane"
-# Of the paper's dataset (section 3.2), and the share of inflected nouns in its release.
+# Sizes of the paper's dataset (section 3.2), and the share of inflected nouns in its release.
 PAPER_ITEMS, PAPER_NOUNS, PAPER_INFLECTED = 1_900_000, 7_800, 0.29
 
 log = logging.getLogger("adnominal")
 
 
 class Words(NamedTuple):
-    """What is known of words, each frame small enough to be sent to every worker.
+    """DataFrames about words, each small enough to be broadcast to every worker.
 
     Attributes:
         adjectives: their classes, see `etl.plane.items.lexicon`.
-        nouns: of each noun of the pairs, see `etl.plane.items.nouns_of`; stored.
-        words: of each word that sentences have for nouns, its hypernyms.
-        chains: (noun, chain) for the words, where they are asked for.
+        nouns: the nouns of the pairs, see `etl.plane.items.nouns_of`; stored.
+        words: the hypernyms of each word that sentences use for nouns.
+        chains: (noun, chain) for the words, if requested.
     """
 
     adjectives: DataFrame
@@ -54,11 +54,11 @@ class Words(NamedTuple):
 
 
 def build(settings: Settings) -> None:
-    """PLANE: which inferences hold of adjective–noun phrases, and splits to train and test on.
+    """Build PLANE: inferences about adjective–noun phrases, with splits for training and testing.
 
-    From amod_pairs, the tables of WordNet and the lexicon of adjective classes, writes plane_items,
-    plane_splits and plane_association as edition=NAME, which it replaces; what was left out is
-    counted by reason in the table dropped.
+    From amod_pairs, the tables of WordNet and the lexicon of adjective classes, it replaces
+    edition=NAME in plane_items, plane_splits and plane_association; dropped rows are counted by
+    reason in the table dropped.
     """
     classes = sorted(classes_of(settings.classes).items())
     run = begin_build(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
@@ -102,11 +102,11 @@ def build(settings: Settings) -> None:
 
 
 def classes_of(path: str | None) -> dict[str, str]:
-    """The class of each adjective of the project's lexicon, and of those that a user's file adds.
+    """Return the class of each adjective in the project's lexicon and in a user's file.
 
     Raises:
-        UserError: the file is not as `etl.knowledge.lexicons` wants it, or has another class for
-            an adjective of the lexicon.
+        UserError: the file does not have the layout of `etl.knowledge.lexicons`, or has another
+            class for an adjective of the lexicon.
     """
     classes = dict(adjective_classes())
     for word, kind in (adjective_classes(path) if path is not None else {}).items():
@@ -126,7 +126,7 @@ def known_words(
     classes: list[tuple[str, str]],
     folder: Scratch,
 ) -> Words:
-    """What WordNet and the lexicon know of the words of the pairs."""
+    """Return what WordNet and the lexicon know about the words of the pairs."""
     adjectives = items.lexicon(lake.spark, classes)
     hypernyms = lake.read("wordnet_hypernyms")
     exceptions: dict[str, list[str]] = {}
@@ -143,8 +143,8 @@ def known_words(
             settings,
         )
     )
-    # In paper text a word is its noun, in clean text several nouns may share one. Not an aggregate:
-    # each of its lists would be counted as all the lists of its batch.
+    # In paper text a word is its noun; in clean text several nouns may share a word. No aggregate
+    # is used, because each of its lists would count as all the lists of its batch.
     first = F.row_number().over(Window.partitionBy("word").orderBy("noun")) == 1
     words = (
         nouns.withColumn("first", first)
@@ -163,7 +163,7 @@ def known_words(
 
 
 def _size(numbers: DataFrame, drops: Iterable[Dropped], settings: Settings) -> int:
-    """How many items the groups of phrase and hypernym make; there must be some."""
+    """Return the number of items of the groups of phrase and hypernym; it must not be 0."""
     by_class = {row["class"]: row["count"] for row in numbers.collect() if row["count"]}
     for kind, number in sorted(by_class.items()):
         log.info("class %s: %d items", kind, number * len(TYPES))
@@ -178,8 +178,10 @@ def _size(numbers: DataFrame, drops: Iterable[Dropped], settings: Settings) -> i
 
 
 def _log_beside_paper(phrases: DataFrame, words: Words, size: int) -> None:
-    """Say how many items and nouns there are, and how many of the nouns are inflected, beside the
-    paper's; nouns that are all lemmas are of a corpus that was read otherwise."""
+    """Log the numbers of items, nouns and inflected nouns beside the paper's.
+
+    If all nouns are lemmas, the corpus was read with another setting.
+    """
     forms = words.nouns.select(F.col("word").alias("noun"), "base")
     noun_counts = (
         phrases.select("noun")
@@ -204,8 +206,8 @@ def _log_beside_paper(phrases: DataFrame, words: Words, size: int) -> None:
     )
     if nouns and not inflected_nouns:
         log.warning(
-            "no noun is inflected: the pairs are of lemmas, the paper's of nouns as the text has "
-            "them; etl/extract_amod.py noun_by=form (conf/plane/paper.yaml) reads them so"
+            "no noun is inflected: the pairs have lemmas, the paper's pairs have nouns as in the "
+            "text; etl/extract_amod.py noun_by=form (conf/plane/paper.yaml) reads them so"
         )
 
 
@@ -217,9 +219,9 @@ def _rows(
     size: int,
     settings: Settings,
 ) -> Blocks:
-    """Rows of ``plane_items``, made in tasks of about as many items.
+    """Return rows of ``plane_items``, made in tasks of similar numbers of items.
 
-    Sorted by noun, as the tables of pairs are.
+    They are sorted by noun, like the tables of pairs.
     """
     tasks = math.ceil(size / settings.task_size)
     spread = phrases.repartition(running().partitions(tasks, tasks), "noun")
@@ -229,19 +231,19 @@ def _rows(
         "noun",
         F.lit(None).cast("string").alias("hypernym"),
         F.lit(None).cast("int").alias("distance"),
-        "place",  # without a reader of it the engines would leave out the sort
+        "place",  # without a reader of this column the engines would drop the sort
     )
     if settings.chains and groups is not None and "one_it" in groups["scheme"].unique().to_pylist():
         missing = chains_missing(spark, groups, phrases, words, settings)
         inputs = inputs.unionByName(missing, allowMissingColumns=True)
-    # As many words as WordNet has at the most.
+    # At most as many words as WordNet has.
     known = words.select("noun", "hypernyms").orderBy("noun").toArrow().cast(blocks.WORDS)
     options = (settings.distance, settings.intensional_distance, settings.text, settings.name)
     return Blocks(inputs, blocks.maker(lambda: blocks.Vocabulary(known, *options)))
 
 
 def split_rows(groups: pa.Table, settings: Settings) -> pa.Table:
-    """Rows of ``plane_splits`` for chosen groups: all items of a group, of one_it the third."""
+    """Return rows of ``plane_splits`` for chosen groups: all items, or the third for one_it."""
     single = pc.equal(groups["scheme"], "one_it")
     parts = [
         blocks.split_items(groups.filter(rows), settings.name, types)
@@ -253,7 +255,7 @@ def split_rows(groups: pa.Table, settings: Settings) -> pa.Table:
 def chains_missing(
     spark: SparkSession, groups: pa.Table, phrases: DataFrame, words: DataFrame, settings: Settings
 ) -> DataFrame:
-    """Groups of inference type 3 that chains of one_it have and the phrases do not make.
+    """Return groups of inference type 3 that chains of one_it have but the phrases do not make.
 
     The published One-IT files pair hypernyms with adjectives of the noun below them, whether or not
     the corpus has the phrase, and intensional adjectives with all three distances.
@@ -272,9 +274,9 @@ def chains_missing(
 def _phrase_association(
     association: DataFrame, judged_pairs: DataFrame, phrases: DataFrame, settings: Settings
 ) -> DataFrame:
-    """Rows of ``plane_association``: the PMI of each phrase that items were made of (appendix A).
+    """Return rows of ``plane_association``: the PMI of each phrase that has items (appendix A).
 
-    By the noun as the corpus has it, since that is what was counted.
+    It uses the noun as in the corpus, since that is what was counted.
     """
     built_phrases = (
         judged_pairs.where(F.col("reason").isNull())

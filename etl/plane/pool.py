@@ -1,8 +1,8 @@
 """The pool that splits are drawn from: words collected from phrases, bounded in size.
 
-A noun that an adjective of each class meets can be drawn; of more than `NOUNS` of them those with
-room for a whole unit come first, and chance decides among them. Of the adjectives of one class
-that a noun meets at most `ADJECTIVES` are kept. So the driver never holds more than that.
+A noun can be drawn if it occurs with an adjective of each class. If there are more than `NOUNS` of
+them, those with enough adjectives for a whole unit come first, and chance decides among them. At
+most `ADJECTIVES` adjectives of each class are kept per noun, so the driver's memory is bounded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def pool_of(
     adjectives: DataFrame,
     seed: int,
 ) -> Pool:
-    """The pool of the phrases (adjective, class, noun) whose noun has a direct hypernym.
+    """Collect the pool of phrases (adjective, class, noun) whose noun has a direct hypernym.
 
     `words` has noun and hypernyms, `chains` noun and chain, `adjectives` is the frame of `classes`.
     """

@@ -16,7 +16,7 @@ VERBALISERS = {
     "true_false": ("true", "false"),
     "positive_negative": ("positive", "negative"),
 }
-"""The words for an inference that holds, and for one that does not (table 3)."""
+"""The words for an inference that holds and for one that does not (table 3)."""
 
 _TEMPLATES = {
     "internal": "{first} is a {verbaliser} example of {second}.",
@@ -25,7 +25,7 @@ _TEMPLATES = {
 
 
 def questions() -> tuple[Question, ...]:
-    """A question for each template and pair of verbalisers."""
+    """Return a question for each template and pair of verbalisers."""
     return tuple(
         _question(f"{template}_{pair}", text, good, poor)
         for template, text in _TEMPLATES.items()
@@ -36,7 +36,7 @@ def questions() -> tuple[Question, ...]:
 def _question(name: str, template: str, entailing: str, other: str) -> Question:
     start, _, tail = template.partition("{verbaliser}")
     fields = {"first": "{{first}}", "second": "{{second}}", "bare": "{{bare}}"}
-    # What follows the blank: words of the row between words of the template, joined by Jinja.
+    # The text after the blank: words of the row and of the template, joined by Jinja.
     before_second, _, end = tail.partition("{second}")
     # In the order of the labels: not entailed, entailed.
     choices = [
@@ -53,14 +53,14 @@ def _question(name: str, template: str, entailing: str, other: str) -> Question:
 
 
 def phrases(rows: pa.Table) -> pa.Table:
-    """The rows with the columns first, second and bare: phrases with and without their articles.
+    """Add the columns first, second and bare: phrases with and without their articles.
 
-    Articles are chosen by sound, or are ``a`` throughout where the edition has no other.
+    Articles are chosen by sound, or are always ``a`` if the edition has no other.
     """
     columns = [rows.column(name).to_pylist() for name in ("premise", "conclusion", "sentence")]
     first, second, bare = [], [], []
     for premise, conclusion, sentence in zip(*columns, strict=True):
-        # The published items, and those modelled on them, have no full stop and never "an".
+        # The published items and those modelled on them have no full stop and never "an".
         article_of = article if sentence.endswith(".") else lambda _: "a"
         first.append(f"{article_of(premise).capitalize()} {premise}")
         second.append(f"{article_of(conclusion)} {conclusion}")

@@ -1,7 +1,6 @@
 """What an adjective–noun phrase entails (table 1 of the paper), and how an item is written.
 
-One item at a time; `etl.plane.blocks` has the same rules over columns, and the tests hold the two
-together.
+One item at a time; `etl.plane.blocks` has the same rules over columns, and tests compare both.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ HOLDS = {
     "S": (True, True, False),
     "O": (False, False, True),
 }
-"""For each class whether inference types 1, 2 and 3 hold."""
+"""For each class, whether inference types 1, 2 and 3 hold."""
 
 _PROPER = """
     african american arab asian australian austrian brazilian british canadian catholic chinese
@@ -33,10 +32,10 @@ _HALF = 16  # bytes
 
 
 def label(kind: str, inference: int) -> int:
-    """1 where inference type `inference` holds for adjectives of class `kind`, else 0.
+    """Return 1 if inference type `inference` holds for adjectives of class `kind`, else 0.
 
     Raises:
-        KeyError: a class other than I, S and O, or a type other than 1, 2 and 3.
+        KeyError: the class is not I, S or O, or the type is not 1, 2 or 3.
     """
     if kind not in CLASSES or inference not in TYPES:
         raise KeyError(f"class {kind!r}, inference type {inference!r}")
@@ -44,22 +43,22 @@ def label(kind: str, inference: int) -> int:
 
 
 def conclusion(inference: int, adjective: str, noun: str, hypernym: str) -> str:
-    """What the phrase is said to be: N, h(N) or A h(N)."""
+    """Return the conclusion about the phrase: N, h(N) or A h(N)."""
     return (noun, hypernym, f"{adjective} {hypernym}")[inference - 1]
 
 
 def spelling(adjective: str) -> str:
-    """The adjective as English writes it: *Russian*, *red*."""
+    """Return the adjective in its English spelling: *Russian*, *red*."""
     return adjective.capitalize() if adjective in PROPER else adjective
 
 
 def article_before(word: str, text: str) -> str:
-    """``a`` or ``an`` before the word, in lower case."""
+    """Return ``a`` or ``an`` for the word, in lower case."""
     return article(word) if text == "clean" else "a"
 
 
 def sentence(text: str, inference: int, adjective: str, noun: str, hypernym: str) -> str:
-    """The item as one sentence.
+    """Return the item as one sentence.
 
     `text` is ``paper`` (as published: always *A*, lower case, no full stop) or ``clean`` (article
     by sound, capitals of proper adjectives, full stop).
@@ -73,7 +72,7 @@ def sentence(text: str, inference: int, adjective: str, noun: str, hypernym: str
 
 
 def inference_type(text: str, adjective: str, noun: str, hypernym: str) -> int | None:
-    """The inference type whose published sentence is `text`; None where there is none."""
+    """Return the inference type whose published sentence is `text`; None if there is none."""
     for inference in TYPES:
         if text == sentence("paper", inference, adjective, noun, hypernym):
             return inference
@@ -81,15 +80,15 @@ def inference_type(text: str, adjective: str, noun: str, hypernym: str) -> int |
 
 
 def group_id(adjective: str, noun: str, hypernym: str) -> str:
-    """32 hex digits that stand for the three words, whatever the edition."""
+    """Return 32 hex digits that identify the three words in any edition."""
     return digest(adjective, noun, hypernym)[:_HALF].hex()
 
 
 def item_id(edition: str, inference: int, adjective: str, noun: str, hypernym: str) -> str:
-    """31 hex digits that stand for edition and words, then the inference type.
+    """Return 31 hex digits for edition and words, followed by the inference type.
 
-    The other half of the group's hash and the edition's hash, added bit by bit: one hash serves a
-    group and its three items in every edition. Hashing is what building them costs most.
+    They are the other half of the group's hash XORed with the edition's hash, so one hash serves a
+    group and its three items in every edition. Hashing is the most expensive part of building them.
     """
     number = int.from_bytes(digest(adjective, noun, hypernym)[_HALF:])
     mixed = number ^ int.from_bytes(edition_key(edition))
@@ -97,10 +96,10 @@ def item_id(edition: str, inference: int, adjective: str, noun: str, hypernym: s
 
 
 def digest(*words: str) -> bytes:
-    """The 32 bytes that ids of words are made of."""
+    """Return the 32 bytes from which ids of words are made."""
     return hashlib.sha256("\t".join(words).encode()).digest()
 
 
 def edition_key(edition: str) -> bytes:
-    """The 16 bytes that set an edition's item ids apart from those of others."""
+    """Return the 16 bytes that distinguish an edition's item ids from those of others."""
     return digest(edition)[:_HALF]

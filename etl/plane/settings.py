@@ -28,12 +28,12 @@ class Settings(EngineSettings):
         choices=("clean", "paper", "demo"),
     )
     edition: str | None = setting(
-        None, help="edition to build; the preset's name if not given", example="edition=mine"
+        None, help="edition to build; by default the preset's name", example="edition=mine"
     )
     corpus: list[str] = setting(
-        [], help="corpora in amod_pairs to take phrases from; all if empty", example="corpus=depcc"
+        [], help="corpora in amod_pairs to use; by default all", example="corpus=depcc"
     )
-    min_count: int = setting(1, help="occurrences that a phrase needs, over all corpora taken")
+    min_count: int = setting(1, help="minimum occurrences of a phrase, over all corpora used")
     classes: str | None = setting(
         None,
         help="TSV of further adjectives with their class, I, S or O",
@@ -55,18 +55,18 @@ class Settings(EngineSettings):
     schemes: list[str] = setting(
         list(SCHEMES), help="split schemes to make (docs/plane.md); [] for none", choices=SCHEMES
     )
-    folds: int = setting(5, help="folds of each scheme but two_shot, which has one")
-    train_rows: int = setting(60_012, help="training rows a fold, a multiple of 18")
-    test_rows: int = setting(2_016, help="test rows a fold, a multiple of 18")
-    one_it_train_rows: int = setting(60_024, help="training rows a fold of one_it")
-    one_it_test_rows: int = setting(2_016, help="test rows a fold of one_it")
+    folds: int = setting(5, help="folds of each scheme except two_shot, which has one")
+    train_rows: int = setting(60_012, help="training rows per fold, a multiple of 18")
+    test_rows: int = setting(2_016, help="test rows per fold, a multiple of 18")
+    one_it_train_rows: int = setting(60_024, help="training rows per fold of one_it")
+    one_it_test_rows: int = setting(2_016, help="test rows per fold of one_it")
     chains: bool = setting(
-        False, help="one_it in all pairs of a noun and its hypernyms, with repeated rows"
+        False, help="one_it with all pairs of a noun and its hypernyms, with repeated rows"
     )
-    two_shot: int = setting(500, help="nouns of two_shot, nine rows each")
-    seed: int = setting(0, help="job seed, of splits alone: items are the same for every seed")
+    two_shot: int = setting(500, help="number of nouns of two_shot, nine rows each")
+    seed: int = setting(0, help="seed of the splits; items are the same for every seed")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
-    task_size: int = setting(2_000_000, help="items made by one Spark task, about")
+    task_size: int = setting(2_000_000, help="approximate number of items made by one Spark task")
 
     def __post_init__(self) -> None:
         check_minimum(self, 1, "min_count", "task_size")
@@ -81,7 +81,7 @@ class Settings(EngineSettings):
         if self.chains and self.distance < 3 and "one_it" in self.schemes:
             raise UserError(f"chains=true distance={self.distance}: expected distance=3")
         if self.schemes:
-            _ = self.sizes  # refuses sizes that no units add up to
+            _ = self.sizes  # rejects sizes that are not a whole number of units
 
     @property
     def name(self) -> str:

@@ -1,13 +1,13 @@
-"""Which items are trained and tested on: the recipes of the five schemes.
+"""Training and test items: the recipes of the five schemes.
 
-Everything is chosen from a `Pool` of words, held in memory: its size is bounded by WordNet and the
-lexicon, not by the corpus. Choices come from hashes of (seed, scheme, fold, words), so no order of
-the input matters.
+Everything is chosen from a `Pool` of words in memory, whose size is bounded by WordNet and the
+lexicon, not by the corpus. Choices come from hashes of (seed, scheme, fold, words), so the order of
+the input does not matter.
 
 The unit of ``published``, ``strict`` and ``in_distribution`` is one intersective, one subsective
 and four intensional adjectives of a noun, each in all three inference types: 18 rows, 9 of them
 true. A noun with one of its direct hypernyms takes k units. ``one_it`` takes k I, 2k S and k O in
-inference type 3 alone, 2k of them true (section 6.2). The recipes were inferred from the published
+inference type 3 only, 2k of them true (section 6.2). The recipes were inferred from the published
 files, which they fit row by row; the paper gives none.
 """
 
@@ -38,61 +38,63 @@ GROUPS = pa.schema(
         ("distance", pa.int32()),
     ]
 )
-"""What `plan` gives: the groups (adjective, noun, hypernym) of each part. In ``one_it`` a group
-stands for its item of inference type 3, elsewhere for all three of its items."""
+"""The result of `plan`: the groups (adjective, noun, hypernym) of each part.
 
-# How many adjectives of each class (I, S, O) a unit takes.
+In ``one_it`` a group stands for its item of inference type 3, elsewhere for all three of its items.
+"""
+
+# Number of adjectives of each class (I, S, O) in a unit.
 _UNIT = (1, 1, 4)
 _ONE_IT = (1, 2, 1)
 _TWO_SHOT = (1, 1, 1)
 UNIT_ROWS = 18
-_ONE_IT_ROWS = 4  # of a unit of one_it, for each pair of a chain
+_ONE_IT_ROWS = 4  # rows of a unit of one_it, for each pair of a chain
 _CHAIN_PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
-# Shares of the adjectives of each class that are kept for testing: of about 300 in the published
-# files 85 to 88 are test adjectives out of domain, 70 to 74 in One-IT.
+# Shares of the adjectives of each class that are held out for testing: of about 300 in the
+# published files, 85 to 88 are test adjectives out of domain, 70 to 74 in One-IT.
 _WITHHELD = 0.30
 _WITHHELD_ONE_IT = 0.25
-# Weights of the pairs, by how many of each the first published split has.
+# Weights of the pairs and their frequencies in the first published split.
 _WEIGHTS: Mapping[str, Mapping[int, float]] = {
     "train": {1: 1299, 2: 457, 3: 172, 4: 91, 5: 36, 6: 9, 7: 1},
     "test": {1: 74, 2: 13, 3: 4},
 }
 _MOST = 7
-# The same of the chains of One-IT.
+# The same for the chains of One-IT.
 _CHAINS: Mapping[str, Mapping[int, float]] = {
     "train": {1: 76, 2: 113, 4: 113, 8: 123, 16: 51},
     "test": {1: 24, 2: 14, 4: 8},
 }
-# Where no noun or hypernym of testing may be either in training, words that more than this share of
-# the pairs has stay in training: testing on "person" would cost it every kind of person.
+# With disjoint nouns and hypernyms, words in more than this share of the pairs always stay in
+# training: testing on "person" would remove every kind of person from it.
 _HUB = 0.01
 _ATTEMPTS = 10
 
 _DRAWS = "draws of 1 I, 1 S and 4 O adjectives of one noun with a one-word direct hypernym"
 NEEDS = {
-    "published": f"{_DRAWS}, adjectives and nouns of testing apart from those of training",
-    "strict": f"{_DRAWS}, adjectives, nouns and hypernyms of testing apart from those of training",
-    "one_it": "draws of 1 I, 2 S and 1 O adjectives of one noun with a one-word hypernym, "
-    "adjectives, nouns and hypernyms of testing apart from those of training",
-    "in_distribution": f"{_DRAWS}, two or more of a noun where it is tested",
+    "published": f"{_DRAWS}, with test adjectives and nouns disjoint from training",
+    "strict": f"{_DRAWS}, with test adjectives, nouns and hypernyms disjoint from training",
+    "one_it": "draws of 1 I, 2 S and 1 O adjectives of one noun with a one-word hypernym, with "
+    "test adjectives, nouns and hypernyms disjoint from training",
+    "in_distribution": f"{_DRAWS}, two or more of each test noun",
     "two_shot": "nouns with a one-word direct hypernym and an adjective of each class",
 }
-"""The input that each scheme lives on; how much of it, `Sizes` says."""
+"""The input that each scheme needs; `Sizes` says how much."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large splits are to be.
+    """The sizes of the splits.
 
     Attributes:
         train_rows, test_rows: rows of each fold, multiples of 18 (not for one_it).
         one_it_train_rows, one_it_test_rows: rows of one_it, multiples of 4, or 24 with `chains`.
         two_shot: nouns of two_shot, nine rows each.
         folds: number of folds.
-        reach: distance to which items of intensional adjectives go.
-        chains: one_it in all pairs of a noun and its hypernyms at distances 1 to 3, as published,
-            where chains that share hypernyms repeat rows; else in pairs that begin with the noun.
+        reach: maximum distance of hypernyms in items of intensional adjectives.
+        chains: whether one_it has all pairs of a noun and its hypernyms at distances 1 to 3, as
+            published, where chains that share hypernyms repeat rows; else only pairs from the noun.
     """
 
     train_rows: int = 60_012
@@ -123,7 +125,7 @@ class Sizes:
 
 
 class _Draws(NamedTuple):
-    """Adjectives drawn: for each the place of what it was drawn for, and its rank in its class."""
+    """Drawn adjectives: for each, the position of its noun or pair and its rank in its class."""
 
     place: Ids
     adjective: Ids
@@ -139,7 +141,7 @@ class _Short(Exception):
 
 
 def _rank(groups: Ids, keys: Keys) -> Ids:
-    """The place of each member within its group, by key, from 0."""
+    """Return the rank of each member within its group, by key, from 0."""
     order = np.lexsort((keys, groups))
     sorted_groups = groups[order]
     new = np.concatenate([[True], sorted_groups[1:] != sorted_groups[:-1]])
@@ -153,10 +155,10 @@ def _rank(groups: Ids, keys: Keys) -> Ids:
 
 
 def plan(pool: Pool, schemes: Sequence[str], sizes: Sizes, seed: int) -> pa.Table:
-    """The groups of every part of every fold, as rows of `GROUPS`.
+    """Choose the groups of every part of every fold, as rows of `GROUPS`.
 
     Raises:
-        UserError: the pool has less than a scheme needs, said with what it needs and what it gives.
+        UserError: the pool has less than a scheme needs; the message states both numbers.
     """
     tables = []
     for scheme in SCHEMES:
@@ -169,7 +171,7 @@ def plan(pool: Pool, schemes: Sequence[str], sizes: Sizes, seed: int) -> pa.Tabl
 
 
 def _attempts(pool: Pool, scheme: str, sizes: Sizes, seed: int, fold: int) -> list[pa.Table]:
-    """A fold by the first of a few draws of test words that leaves enough for training."""
+    """Choose a fold: of a few draws of test words, the first that leaves enough for training."""
     short: list[_Short] = []
     for attempt in range(_ATTEMPTS):
         salt = salt_of(seed, scheme, fold, attempt)
@@ -194,7 +196,7 @@ def _complaint(scheme: str, sizes: Sizes, fold: int, short: Sequence[_Short]) ->
 
 
 def _sizes(scheme: str, part: str, sizes: Sizes) -> tuple[int, str, int]:
-    """How many units a part needs, the setting that says so, and its steps for a unit."""
+    """Return the units that a part needs, the setting for them, and the setting's rows per unit."""
     if scheme == "two_shot":
         return sizes.two_shot, "two_shot", 1
     if scheme == "one_it":
@@ -206,7 +208,7 @@ def _sizes(scheme: str, part: str, sizes: Sizes) -> tuple[int, str, int]:
 
 
 def _withheld(pool: Pool, share: float, salt: np.uint64) -> Flags:
-    """The adjectives kept for testing: of each class a share of those that have phrases."""
+    """Hold out adjectives for testing: a share of each class, among those that have phrases."""
     has_phrases = np.bincount(pool.phrases[:, 1], minlength=len(pool.adjectives)) > 0
     ranks = _rank(np.where(has_phrases, pool.classes, len(CLASSES)), mix(pool.adjective_keys, salt))
     sizes = np.bincount(pool.classes[has_phrases], minlength=len(CLASSES))
@@ -215,10 +217,10 @@ def _withheld(pool: Pool, share: float, salt: np.uint64) -> Flags:
 
 
 def _pair_weights(shape: Mapping[int, float], max_weights: Ids, target: int, part: str) -> Ids:
-    """Weights that add up to `target`, of each the share that `shape` has; the first pairs first.
+    """Return weights that add up to `target`, in the proportions of `shape`, first pairs first.
 
-    `max_weights` has the greatest weight of each pair. Where too few can be heavy more are light;
-    where too few are left for that, weights are raised as far as these let them.
+    `max_weights` has the maximum weight of each pair. If too few pairs can be heavy, more are
+    light; if too few are left for that, weights are raised up to the maxima.
 
     Raises:
         _Short: `max_weights` does not add up to the target.
@@ -234,10 +236,10 @@ def _pair_weights(shape: Mapping[int, float], max_weights: Ids, target: int, par
         weights[raisable] = weight
         missing = max(0.0, (pairs - len(raisable)) * weight)
     for weight_so_far in range(int(max_weights.max(initial=0))):
-        # Pairs that have nothing yet come before those that have more.
+        # Pairs with no weight yet come before those with more.
         raisable = np.flatnonzero((weights == weight_so_far) & (max_weights > weight_so_far))
         weights[raisable[: max(0, target - int(weights.sum()))]] += 1
-    # What is over goes from the last ones, and one of them is cut.
+    # The excess is taken from the last pairs, one of which is cut.
     offsets = np.cumsum(weights) - weights
     cut: Ids = np.clip(target - offsets, 0, weights)
     return cut
@@ -251,7 +253,7 @@ def _draws(
     unit: Sequence[int],
     salt: np.uint64,
 ) -> _Draws:
-    """For each noun weight times the unit of its adjectives in `allowed_words`, all different."""
+    """Draw for each noun weight times the unit of distinct adjectives in `allowed_words`."""
     lengths = pool.starts[nouns + 1] - pool.starts[nouns]
     place = np.repeat(np.arange(len(nouns)), lengths)
     offset = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -266,19 +268,19 @@ def _draws(
 
 
 def _one_each(pool: Pool, pairs: Ids, salt: np.uint64) -> Ids:
-    """The pairs, one a noun, in an order of chance."""
+    """Return one pair per noun, in random order."""
     keys = mix(pool.word_keys[pairs[:, 0]], pool.word_keys[pairs[:, 1]], salt)
     first: Ids = pairs[_rank(pairs[:, 0], keys) == 0]
     return first[np.argsort(mix(pool.word_keys[first[:, 0]], salt, salt), kind="stable")]
 
 
 def _groups(draws: _Draws, pairs: Ids) -> Ids:
-    """(adjective, noun, hypernym, distance) of adjectives drawn for pairs."""
+    """Return (adjective, noun, hypernym, distance) of adjectives drawn for pairs."""
     return np.concatenate([draws.adjective[:, None], pairs[draws.place][:, :3]], axis=1)
 
 
 def _hubs(pool: Pool, rows: Ids) -> Flags:
-    """Words that are in more than a hundredth of the rows."""
+    """Return the words that are in more than a hundredth of the rows."""
     return np.bincount(rows.ravel(), minlength=len(pool.words)) > max(1, _HUB * len(rows))
 
 
@@ -295,7 +297,7 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
         open_pairs = direct[is_free_pair & (capacity[direct[:, 0]] > 0)]
         pairs = _one_each(pool, open_pairs, salt)
         if strict and part == "test":
-            # One pair of a hypernym before the second of any: as many hypernyms as may be.
+            # One pair of each hypernym before any second one, for as many hypernyms as possible.
             keys = mix(pool.word_keys[pairs[:, 0]], salt)
             order = np.lexsort((np.arange(len(pairs)), _rank(pairs[:, 1], keys)))
             pairs = pairs[order]
@@ -326,7 +328,7 @@ def _one_inference_type(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, 
         max_weights = capacity[rows[rows_used, 0]]
         weights = _pair_weights(_CHAINS[part], max_weights, _sizes("one_it", part, sizes)[0], part)
         rows_used, weights = rows_used[weights > 0], weights[weights > 0]
-        # The salt of a draw is the noun's: a noun's pairs would share their adjectives, as the six
+        # The salt of a draw is the noun's, so a noun's pairs would share adjectives, as the six
         # pairs of a chain do.
         draws = _draws(pool, allowed_words, rows[rows_used, 0], weights, _ONE_IT, salt)
         if sizes.chains:
@@ -342,16 +344,16 @@ def _one_inference_type(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, 
 
 
 def _step(draws: _Draws, chains: Ids, low: int, high: int) -> Ids:
-    """Groups of one pair of every chain."""
+    """Return the groups of one pair of every chain."""
     steps = np.full(len(chains), high - low)
     return _groups(draws, np.stack([chains[:, low], chains[:, high], steps], axis=1))
 
 
 def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
-    """Atoms shared, compounds apart (appendix D).
+    """Shared atoms, disjoint compounds (appendix D).
 
-    Units are drawn without sides; then whole units go to testing from pairs that keep another, as
-    long as each of their adjectives stays in training too.
+    Units are first drawn for both sides; then whole units move to testing from pairs that keep
+    another unit, as long as each of their adjectives also stays in training.
     """
     everything = np.ones(len(pool.adjectives), np.bool_)
     capacity = pool.capacity(everything, _UNIT)
@@ -373,7 +375,7 @@ def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids
     remaining = np.bincount(draws.adjective, minlength=len(pool.adjectives))
     is_test = np.zeros(len(draws.place), np.bool_)
     count = 0
-    # The pairs are in an order of chance already.
+    # The pairs are already in random order.
     for unit in members.reshape(-1, sum(_UNIT)):
         adjectives = draws.adjective[unit]
         if count < units["test"] and (remaining[adjectives] > 1).all():
@@ -387,7 +389,7 @@ def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids
 
 
 def _two_shot(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
-    """Nouns with one adjective of each class, so that no noun tells the class (section 4)."""
+    """Nouns with one adjective of each class, so that no noun reveals the class (section 4)."""
     everything = np.ones(len(pool.adjectives), np.bool_)
     capacity = pool.capacity(everything, _TWO_SHOT)
     direct = pool.pairs[(pool.pairs[:, 2] == 1) & (capacity[pool.pairs[:, 0]] > 0)]

@@ -94,7 +94,7 @@ def _objects(file: Path) -> list[Any]:
 
 def _fault(entry: Any) -> str | None:
     if not isinstance(entry, dict):
-        return "no object"
+        return "not an object"
     for name in TEXTS:
         if not isinstance(entry.get(name), str) or not entry[name].strip():
             return f"no {name}"

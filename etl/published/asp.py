@@ -7,7 +7,7 @@ Files are tab-separated under a header and named ``.csv``. A user names the repo
   ``published``;
 - ``data/ASP_fine-tuning/{train,validation}/leave_*.csv`` and ``test/{ei,DIMENSION}/TEST.csv``:
   edition ``published_tuning`` with its splits;
-- ``data/ASP_fine-tuning/wider/DIMENSION/TEST.csv``, sixty numbers a premise: edition
+- ``data/ASP_fine-tuning/wider/DIMENSION/TEST.csv``, sixty numbers per premise: edition
   ``published_wider``;
 - ``human/pkl/TEST_pos.pkl`` and ``TEST_neg.pkl``, arrays of NumPy, or
   ``human/human_scale_curves.tsv``: the table asp_human, source ``published``.

@@ -22,7 +22,7 @@ from etl.registry import DATASETS
 
 log = logging.getLogger("adnominal")
 
-# Releases that are no dataset of their own: training data of the table nli.
+# Releases that are not datasets of their own: training data for the table nli.
 _OTHERS: dict[str, tuple[Release, Callable[..., Reading]]] = {
     "nli": (Release("MultiNLI, SNLI, or a folder with both", "nli=multinli_1.0/"), nli.read),
     "addone": (
@@ -117,7 +117,7 @@ def import_published(settings: ImportSettings) -> None:
                 arrow.replace(settings.lake, name, edition_rows, {column: value}, job=job)
                 log.info("%s: %d rows of %s", name, edition_rows.num_rows, value)
         for source in reading.dropped_of or (None,):
-            # A job each: sources imported one after the other keep what was dropped of both.
+            # One job name per source, so that importing another keeps the drops of the first.
             job_of_source = f"{job}/{source}" if source else job
             write_dropped(settings.lake, job_of_source, reading.drops(source))
     for dataset, reading in readings.items():

@@ -164,7 +164,7 @@ def read_addone(path: Path) -> Reading:
             score = _score(fields)
             if score is None:
                 raise UserError(
-                    f"{file}:{number}: expected {_ADDONE_COLUMNS} columns parted by tabs, the "
+                    f"{file}:{number}: expected {_ADDONE_COLUMNS} columns separated by tabs, the "
                     f"first a score of 1 to 5; got {line[:80]!r}"
                 )
             premise, hypothesis = (_without_tags(text) for text in fields[5:])

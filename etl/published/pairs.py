@@ -155,7 +155,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     except ValueError as error:
                         raise ValueError(f"line {number}: {error}") from error
                     if not isinstance(row, dict):
-                        raise ValueError(f"line {number} is no JSON object")
+                        raise ValueError(f"line {number} is not a JSON object")
                     yield number, row
                 return
             if kind == ".tsv":
@@ -199,10 +199,10 @@ def read(settings: Settings) -> Reading:
         if split is None:
             reason = f"split {part!r}"
         elif is_graded and _number(value) is None:
-            reason = "score is no number"
+            reason = "score is not a number"
         elif not is_graded and value not in mapping:
             reason = f"label {value!r}"
-        if None in row:  # csv.DictReader's name for what no column is left for
+        if None in row:  # csv.DictReader's key for surplus fields
             reason = "more fields than columns"
         if reason:
             reading.drop(name, reason, f"{file.name}:{number} {first} {second}", file.name)
@@ -259,7 +259,7 @@ def _summary(rows: list[dict[str, Any]], is_graded: bool, where: str) -> str:
     if is_graded:
         return f"rated pairs: {part_counts}"
     scheme = _label_scheme({row["label"] for row in rows}, where)
-    without = "" if parts["train"] else "; no training rows, so it can be scored alone"
+    without = "" if parts["train"] else "; no training rows, so it can only be scored"
     return f"{scheme} labels: {part_counts}{without}"
 
 
@@ -280,7 +280,7 @@ def import_pairs(settings: Settings) -> None:
     """
     reading = read(settings)
     (name,) = reading.tables
-    # A source of each table may have the same name: what is dropped of one is not of the other.
+    # Sources of both tables may have the same name, so drops are recorded per table.
     job = f"import_pairs/{settings.source}" + (f"/{name}" if settings.score else "")
     for name, rows in reading.tables.items():
         arrow.replace(settings.lake, name, rows, {"source": settings.source}, job=job)

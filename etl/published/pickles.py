@@ -26,9 +26,9 @@ _MOST_BYTES = 256 << 20
 
 
 class _Unpickler(pickle.Unpickler):
-    """Rejects every name but those `allowed`, which are the classes and functions by their names.
+    """Rejects every name not in `allowed`, which maps names to classes and functions.
 
-    `expected` says which these are.
+    `expected` describes the allowed names.
     """
 
     def __init__(self, file: Path, allowed: Mapping[tuple[str, str], Any], expected: str) -> None:
@@ -51,7 +51,7 @@ class _Unpickler(pickle.Unpickler):
     def _refuse(self, module: str, name: str, expected: str) -> NoReturn:
         raise UserError(
             f"{self._file}: the pickle names {module}.{name}, which could run any code; expected "
-            f"{expected}, as in the release. Convert the file to text where it comes from"
+            f"{expected}, as in the release. Ask the source of the file to convert it to text"
         )
 
     def read(self) -> Any:
@@ -84,7 +84,7 @@ def array(file: Path) -> npt.NDArray[np.float64]:
 
     allowed = {(module, "_reconstruct"): _reconstruct for module in _RECONSTRUCT}
     allowed |= {("numpy", "ndarray"): np.ndarray, ("numpy", "dtype"): np.dtype}
-    expected = "numpy's _reconstruct, ndarray and dtype alone"
+    expected = "only numpy's _reconstruct, ndarray and dtype"
     value = _Unpickler(file, allowed, expected).read()
     try:
         numbers = np.asarray(value)

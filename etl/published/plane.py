@@ -141,7 +141,7 @@ def _values(file: Path, reading: Reading, name: str) -> Iterator[tuple[int, list
         if not sized or not all(isinstance(v, str | int) for v in row):
             reading.drop(
                 "plane_items",
-                "row is no list of six or seven texts",
+                "row is not a list of six or seven texts",
                 f"{name}:{number} {row}",
                 name,
             )
@@ -155,8 +155,10 @@ _HEADER = ("sentence", "label")
 def _rows(
     file: Path, root: Path, key: tuple[str, str, str], reading: Reading, labels: dict[str, int]
 ) -> pa.Table:
-    """The rows of a file with the columns of both tables; `labels` has those of the items so far,
-    to which it adds."""
+    """The rows of a file with the columns of both tables.
+
+    `labels` holds the labels of the items so far and is updated.
+    """
     scheme, fold, part = key
     name = relative(file, root)
     counts = reading.rows_of(name)

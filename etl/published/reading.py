@@ -37,8 +37,8 @@ class Reading:
     """Rows by table in the declared schemas; count and sample of dropped rows by table and reason.
 
     `notes` are lines of a validation report: properties of the release, and faults that are kept.
-    `dropped_of` has the dropped rows of each source, where a release has several.
-    `files` counts the rows of every file, by its path within the release.
+    `dropped_of` has the dropped rows of each source if a release has several. `files` counts the
+    rows of every file, by its path within the release.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)

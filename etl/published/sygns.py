@@ -63,7 +63,7 @@ def read(path: Path, seed: int = 0) -> Reading:
     if not used_files:
         raise UserError(
             f"sygns={path}: no TSV file with the columns {', '.join(COLUMNS)}; expected the "
-            "release's results.tsv or a folder that holds it"
+            "release's results.tsv or a folder that contains it"
         )
     if len(rows) < _MIN_FULL_SET:
         reading.notes.append(
@@ -118,7 +118,7 @@ def _row(row: Mapping[str, str | None]) -> dict[str, Any]:
         if not text[name]:
             raise ValueError(f"no {name}")
     if not text["depth"].isdigit():
-        raise ValueError("depth is no number")
+        raise ValueError("depth is not a number")
     depth = int(text["depth"])
     tags = dict(part.partition(":")[::2] for part in text["tags"].split(";"))
     if set(tags) != set(TAGS):
@@ -142,14 +142,14 @@ def _fol_polarity(text: str) -> list[dict[str, str]]:
     try:
         pairs = [(str(word), {1: "up", 0: "down"}[sign]) for word, sign in ast.literal_eval(text)]
     except (ValueError, SyntaxError, KeyError, TypeError) as error:
-        raise ValueError("folpol is no list of words and 0 or 1") from error
+        raise ValueError("folpol is not a list of words and 0 or 1") from error
     return [{"word": word, "direction": direction} for word, direction in pairs]
 
 
 def _vf_polarity(text: str) -> list[dict[str, str]]:
     """From ``[[lion,pos],[swim,neg]]``."""
     if not _VF_POLARITY.fullmatch(text):
-        raise ValueError("vfpol is no list of words and pos or neg")
+        raise ValueError("vfpol is not a list of words and pos or neg")
     return [
         {"word": word, "direction": "up" if sign == "pos" else "down"}
         for word, sign in _VF_WORD.findall(text)

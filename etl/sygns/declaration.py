@@ -1,4 +1,4 @@
-"""SyGNS as the rest of Adnominal knows it."""
+"""The declaration of SyGNS."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ DATASET = Dataset(
     release=Release("release of SyGNS: its repository, or a TSV file", "sygns=SyGNS/"),
     published=Licence(
         *BY_SA_4,
-        ("Published under CC BY-SA 4.0; name the authors and pass changes on under the same.",),
+        ("Published under CC BY-SA 4.0; credit the authors and share alike.",),
         ("The authors' release.",),
     ),
     built=Licence(

@@ -6,7 +6,7 @@
 Boxes are numbered uniquely, in the order in which they are opened. The published data number them
 by nesting instead (a box inside box n is n + 1), so that siblings share a number and conditions
 after an embedded box seem to belong to the wrong one. ``numbering="nesting"`` reproduces this; its
-text cannot be parsed where two boxes share a number.
+text cannot be parsed if two boxes share a number.
 """
 
 from __future__ import annotations

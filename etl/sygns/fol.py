@@ -137,7 +137,7 @@ def tokens(string: str) -> list[str]:
 class TokenReader:
     """Reads the tokens of a string one by one, for a recursive-descent parser.
 
-    Raises `ParseError` where `pattern`, whose group 1 is a token, does not match.
+    Raises `ParseError` if `pattern`, whose group 1 is a token, does not match.
     """
 
     def __init__(self, string: str, pattern: re.Pattern[str]) -> None:
@@ -168,7 +168,7 @@ class TokenReader:
         return token
 
     def read_list(self, separator: str, read: Callable[[], Result]) -> list[Result]:
-        """What `read` returns, once and again after each `separator`."""
+        """Return the results of `read`, called once and again after each `separator`."""
         results = [read()]
         while self.peek() == separator:
             self.take()
@@ -246,8 +246,8 @@ def parse(string: str) -> Formula:
     """The formula that `string` denotes.
 
     Raises:
-        ParseError: the string is no formula, is nested deeper than `DEEPEST`, or has a variable (a
-            letter and digits) that no quantifier binds: an open formula is not the meaning of a
+        ParseError: the string is not a formula, is nested deeper than `DEEPEST`, or has a variable
+            (a letter and digits) that no quantifier binds: an open formula is not the meaning of a
             sentence.
     """
     parser = _Parser(string, _TOKEN)
@@ -277,7 +277,7 @@ def free_variables(formula: Formula) -> frozenset[str]:
 def rename(formula: Formula, prefix: str = "x") -> Formula:
     """The same formula with its variables numbered by appearance: x1, x2, …
 
-    Every quantifier gets its own variable, even where the formula uses one variable twice.
+    Every quantifier gets its own variable, even if the formula uses one variable twice.
     """
     numbers = count(1)
 
@@ -303,7 +303,7 @@ def canonical(formula: Formula) -> str:
 
     Each variable is replaced by the depth of its quantifier; then the parts of a conjunction or
     disjunction are sorted and repeated parts are dropped. Formulas with equal canonical forms are
-    equivalent, but not every two equivalent formulas have equal forms (this takes a prover).
+    equivalent, but not all equivalent formulas have equal forms (equivalence takes a prover).
     """
 
     def walk(part: Formula, depths: dict[str, int], depth: int) -> str:

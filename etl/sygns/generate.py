@@ -1,9 +1,8 @@
 """Sentences with their meanings: drawn by number, or all of them.
 
-Draw k of a stream depends on (seed, stream, depth, k) alone, so any partitioning of the numbers
-over machines gives the same sentences. Draws may repeat a sentence; a sample of n different
-sentences is that of the first n different draws (`sample`, and in Spark
-`etl.sygns.job`).
+Draw k of a stream depends only on (seed, stream, depth, k), so any partitioning of the numbers over
+machines gives the same sentences. Draws may repeat a sentence; a sample of n different sentences is
+that of the first n different draws (`sample`, and in Spark `etl.sygns.job`).
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def record(grammar: Grammar, depth: int, tree: Node, numbering: drs.Numbering) -
 
 
 def arrangements(pool: int, count: int, repeating: bool = False) -> int:
-    """How many ways there are to fill `count` places of a category from `pool` words.
+    """Return the number of ways to fill `count` places of a category from `pool` words.
 
     Without repetition these are the permutations. If there are fewer words than places, each word
     is in the pool `count` times, as in the published data.
@@ -87,7 +86,7 @@ def _pool(words: Sequence[Word], count: int) -> list[Word]:
 
 
 def _category_counts(pattern: Node, categories: Container[str]) -> dict[str, int]:
-    """How many words of each category the pattern takes."""
+    """Return the number of words of each category in the pattern."""
     counts = Counter(leaf for leaf in leaves(pattern) if isinstance(leaf, str))
     return {category: n for category, n in counts.items() if category in categories}
 
@@ -231,6 +230,6 @@ def sample(sampler: Sampler, size: int, numbering: drs.Numbering = "unique") -> 
                 break
     if len(rows) < size:
         raise ValueError(
-            f"{size} different sentences of depth {sampler.depth} asked for, {len(rows)} found"
+            f"{size} different sentences of depth {sampler.depth} requested, {len(rows)} found"
         )
     return list(rows.values())

@@ -58,7 +58,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One instance of a rule; `names` are what its lambda terms call the right-hand symbols."""
+    """One instance of a rule; `names` are the right-hand symbols in its lambda terms."""
 
     left: str
     right: tuple[str, ...]
@@ -189,7 +189,7 @@ class Grammar:
 
     @cached_property
     def _shifts(self) -> dict[str, int]:
-        """Where the number of words of each category lies in a signature."""
+        """The position of each category's number of words in a signature."""
         return {category: _BITS_PER_COUNT * i for i, category in enumerate(self.lexicon)}
 
     @cache  # noqa: B019  (a grammar lives as long as its process)
@@ -267,7 +267,7 @@ class Grammar:
     # Parsing
 
     def parse(self, sentence: str) -> tuple[int, Node]:
-        """The least depth at which the grammar has `sentence`, and its derivation.
+        """Return the smallest depth at which the grammar has `sentence`, and its derivation.
 
         Raises:
             ParseError: the grammar does not have the sentence; the message names the first word

@@ -1,8 +1,8 @@
 """The job that builds the tables ``sygns`` and ``sygns_splits``, with draws spread over tasks.
 
-The sentence of a draw depends on its number alone. An edition has the sentences of the first draws,
+The sentence of a draw depends only on its number. An edition has the sentences of the first draws,
 up to the draw that makes enough of them different, whatever the partitioning. The job finds that
-draw (from sentences alone, which is cheap), and then composes the meanings of the selected draws.
+draw (from only the sentences, which is cheap), then composes the meanings of the selected draws.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from etl.sygns.grammar import Edition, grammar
 from etl.sygns.settings import Settings
 
 JOB = "build_sygns"
-# The two sides of table 10: quantifiers that training has embedded, and those that it does not.
+# The two sides of table 10: quantifiers that are embedded in training, and the others.
 TRAINED = {"detSing": ("every", "one"), "detPlur": ("two",)}
 UNSEEN = {"detSing": ("a",), "detPlur": ("all", "three")}
 # The schemes that use every sentence of depth 0 (column all); the others have their own column.
@@ -52,7 +52,7 @@ class Stream:
 
 
 def streams_of(settings: Settings) -> list[Stream]:
-    """Everything that the settings ask to be drawn."""
+    """Return all streams that the settings request."""
     size_at_0 = max(settings.sentences, settings.per_depth)
     streams = [
         Stream("main", depth, settings.per_depth if depth else size_at_0)
@@ -68,7 +68,7 @@ def streams_of(settings: Settings) -> list[Stream]:
 
 @cache
 def _sampler(rules: Edition, adjectives: int, adverbs: int, seed: int, stream: Stream) -> Sampler:
-    """Built once per worker process."""
+    """Return the sampler, built once per worker process."""
     words = dict(stream.words)
     return Sampler(grammar(rules, adjectives, adverbs), stream.depth, seed, stream.name, words)
 
@@ -80,10 +80,10 @@ def sampler_of(settings: Settings, stream: Stream) -> Sampler:
 
 
 def build(settings: Settings) -> None:
-    """SyGNS: sentences with meanings in FOL, DRS and VF, polarities and phenomena; and splits.
+    """Build SyGNS: sentences with FOL, DRS and VF meanings, polarities, phenomena and splits.
 
-    Draws sentences=N of depth 0 and per_depth=N of each further depth, writes them to the table
-    sygns and their splits to sygns_splits, as edition=NAME, which it replaces.
+    Draws sentences=N of depth 0 and per_depth=N of each further depth, and writes them to the table
+    sygns and their splits to sygns_splits, replacing edition=NAME.
     """
     run = begin_build(JOB, settings)
     with scratch(settings.lake) as folder:
@@ -145,18 +145,18 @@ def selected_draws(spark: SparkSession, settings: Settings, folder: Scratch) -> 
 def _complete_draws(
     spark: SparkSession, settings: Settings, streams: Sequence[Stream], folder: Scratch
 ) -> tuple[DataFrame, dict[tuple[int, int], int]]:
-    """The first draw of each sentence, of so many draws that no stream has too few sentences.
+    """Return the first draw of each sentence, from enough draws for every stream.
 
-    With it, by stream and size, the number of the draw that completes that many sentences.
+    Also return, by stream and size, the number of the draw that completes that many sentences.
     """
     draws, limits = [], []
     for stream in streams:
         sampler = sampler_of(settings, stream)
         if stream.size > sampler.sentences:
             raise UserError(
-                f"{stream.size} sentences of depth {stream.depth} asked for, but there are "
-                f"{sampler.sentences} with {settings.adjectives} adjectives and "
-                f"{settings.adverbs} adverbs; ask for fewer, or for more words"
+                f"{stream.size} sentences of depth {stream.depth} requested, but there are "
+                f"{sampler.sentences} with {settings.adjectives} adjectives and {settings.adverbs} "
+                "adverbs; ask for fewer, or for more words"
             )
         limits.append(100 * stream.size)
         draws.append(min(limits[-1], _expected_draws(stream.size, sampler.total)))
@@ -171,9 +171,9 @@ def _complete_draws(
         for i in incomplete:
             if draws[i] >= limits[i]:
                 raise UserError(
-                    f"{streams[i].size} different sentences of depth {streams[i].depth} asked "
-                    f"for, but {draws[i]} draws gave fewer; ask for fewer, or for more adjectives "
-                    "and adverbs"
+                    f"{streams[i].size} different sentences of depth {streams[i].depth} requested, "
+                    f"but {draws[i]} draws gave fewer; ask for fewer, or for more adjectives and "
+                    "adverbs"
                 )
             draws[i] = min(2 * draws[i], limits[i])
 
@@ -217,7 +217,7 @@ def _last_draws(first: DataFrame, sizes: Collection[tuple[int, int]]) -> dict[tu
     """For each (stream, size), the number of the draw that completes `size` sentences.
 
     Streams with fewer sentences are not in it. Sentences are counted by blocks of draws, so that
-    the driver holds a few thousand numbers at most.
+    the driver holds at most a few thousand numbers.
     """
     block = F.floor(F.col("number") / DRAWS_PER_BLOCK)
     counts: dict[int, list[tuple[int, int]]] = {}
@@ -283,7 +283,7 @@ def with_meanings(draws: DataFrame, settings: Settings) -> DataFrame:
                 records.append(record(sampler.grammar, sampler.depth, tree, boxes))
             yield record_batch(records, settings.name)
 
-    # The draws are small and cheap to move; the rows made of them are neither.
+    # The draws are small and cheap to move; the rows made from them are not.
     tasks = math.ceil(sum(stream.size for stream in streams) / settings.task_size)
     block = F.floor(F.col("number") / DRAWS_PER_BLOCK)
     numbers = sort_rows(

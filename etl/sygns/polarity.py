@@ -1,8 +1,8 @@
 """Polarity of content words by monotonicity: ``all dogs↓ ran↑`` (paper, section 3.3).
 
-A word in an upward position may be replaced by a more general one. A position is upward where an
-even number of operators reverses the direction: negation, the restrictor of a universal, the left
-side of an implication.
+A word in an upward position may be replaced by a more general one. A position is upward if an even
+number of operators reverses it: negation, the restrictor of a universal, the left side of an
+implication.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Settings(EngineSettings):
         help="sentences of each depth with trained embedded quantifiers, and with unseen ones; "
         "0 for none",
     )
-    max_depth: int = setting(4, help="greatest depth: number of embedded clauses")
+    max_depth: int = setting(4, help="maximum depth: number of embedded clauses")
     schemes: list[str] = setting(
         list(SCHEMES), help="splits to build; [] for none", choices=SCHEMES
     )

@@ -26,8 +26,8 @@ QUANTIFIER_CLASSES = {
     "all": "UNI",
 }
 MODIFIERS = {"adjective": "ADJ", "adverb": "ADV", "conjunction": "CON", "disjunction": "CON"}
-# The quantifiers that training has with every modifier. A split has one of them as its `primitive`;
-# `one,two,every` is all three at once.
+# The quantifiers that occur in training with every modifier. A split has one of them as its
+# `primitive`; `one,two,every` is all three at once.
 PRIMITIVES = ("one", "two", "every", "one,two,every")
 TRAINED_QUANTIFIERS = frozenset(("one", "two", "every"))
 SCHEMES = ("systematicity", "quantifier_negation", "productivity", "embedded_quantifiers")
@@ -40,7 +40,7 @@ def quantifiers(sentence: str) -> tuple[str, ...]:
 
 
 def quantifier_class(sentence: str) -> str:
-    """EXI, NUM or UNI; NON without quantifier; MIX where they differ (below depth 0)."""
+    """EXI, NUM or UNI; NON without a quantifier; MIX if they differ (below depth 0)."""
     return _only_class({QUANTIFIER_CLASSES[word] for word in quantifiers(sentence)})
 
 
@@ -64,12 +64,12 @@ def part(
 ) -> Literal["train", "test"] | None:
     """The part of a split that the sentence belongs to, before validation is split off.
 
-    None where it belongs to neither part. A sentence without quantifier counts as one with another
+    None if it belongs to neither part. A sentence without a quantifier counts as having another
     quantifier than the primitive: "ann ran" is in training, "ann ran quickly" in the test, as in
     the published split.
 
     Raises:
-        ValueError: unknown scheme.
+        ValueError: the scheme is unknown.
     """
     quantifiers_used = set(quantifiers(sentence))
     match scheme:

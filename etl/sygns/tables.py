@@ -35,7 +35,7 @@ TABLES = (
         pa.schema(
             [
                 column("scheme", TEXT, "systematicity, quantifier_negation, productivity, …"),
-                column("primitive", TEXT, "primitive quantifier; empty where there is none"),
+                column("primitive", TEXT, "primitive quantifier; empty if there is none"),
                 column("part", TEXT, "train, val or test"),
                 column("sentence_id", TEXT, "id in table sygns"),
                 EDITION,

@@ -39,12 +39,12 @@ NUMERALS = ("two", "three")
 def fol_to_drs(formula: Formula) -> Box:
     """The structure with the same truth conditions as the closed `formula`.
 
-    Referents are numbered by appearance, one for each quantifier, since a box would hold a variable
+    Referents are numbered by appearance, one for each quantifier, since a box would list a variable
     that is used twice only once. An implication outside a universal becomes an implication between
     boxes that introduces no further referent.
 
     Raises:
-        ValueError: a universal whose body is no implication; no structure expresses it directly.
+        ValueError: the body of a universal is no implication; no structure expresses it.
     """
     return _box(rename(formula))
 
@@ -86,7 +86,7 @@ def drs_to_fol(box: Box) -> Formula:
     """The formula with the same truth conditions, variables numbered by appearance.
 
     Raises:
-        ValueError: a box without conditions; no formula expresses it.
+        ValueError: a box has no conditions; no formula expresses it.
     """
 
     def condition_formula(item: Condition) -> Formula:
@@ -122,7 +122,7 @@ def vf_to_fol(term: Term) -> Formula:
     """The formula that `term` stands for, variables numbered by appearance.
 
     Raises:
-        ParseError: a term does not fit its position (a sentence that is no quantifier, INV over a
+        ParseError: a term does not fit its position (a sentence without a quantifier, INV over a
             property, a quantifier as a relation).
     """
     numbers = count(1)
@@ -181,13 +181,13 @@ def fol_to_vf(formula: Formula) -> Term:
     The formula is interpreted as a sentence of the fragment: each quantifier below the first
     relates its variable to the one variable above it. A conjunction does not show where the
     restrictor ends and the scope begins (``exists x.(dog(x) & run(x) & slowly(x))``). In the first
-    quantifier, the first conjunct that is no numeral is the restrictor and the others are the
-    scope; in the quantifiers below it, the conjuncts about the inner variable alone are the
-    restrictor. The term is equivalent to the formula, and it is the grammar's own term where
-    nothing stands between the noun and the verb.
+    quantifier, the first conjunct that is not a numeral is the restrictor and the others are the
+    scope; in the quantifiers below it, the conjuncts about only the inner variable are the
+    restrictor. The term is equivalent to the formula, and it is the grammar's own term if nothing
+    is between the noun and the verb.
 
     Raises:
-        ValueError: a formula outside the fragment, such as one with three variables in an atom.
+        ValueError: the formula is outside the fragment, such as an atom of three variables.
     """
     operator, x, restrictor, scope = _quantifier(rename(formula))
     if scope is None:
@@ -239,7 +239,7 @@ def _property_term(formula: Formula, x: str) -> Term:
                     _nested("AND", [_relation_term(part, x, y) for part in scope]),
                 ),
             )
-    raise ValueError(f"{type(formula).__name__}: no property of {x} alone")
+    raise ValueError(f"{type(formula).__name__}: not a property of only {x}")
 
 
 def _relation_term(formula: Formula, x: str, y: str) -> Term:
@@ -250,7 +250,7 @@ def _relation_term(formula: Formula, x: str, y: str) -> Term:
             return Operation("INV", (Word(predicate.upper()),))
         case Not() | And() | Or():
             return _boolean_term(formula, lambda part: _relation_term(part, x, y))
-    raise ValueError(f"{type(formula).__name__}: no relation of {x} and {y}")
+    raise ValueError(f"{type(formula).__name__}: not a relation of {x} and {y}")
 
 
 def _boolean_term(formula: Not | And | Or, translate: Callable[[Formula], Term]) -> Term:

@@ -80,7 +80,7 @@ def test_a_damaged_checkpoint_is_named_with_the_way_out(tmp_path, damage, reason
     pointer = checkpoints.latest()
     assert pointer is not None and pointer.state == State(3)
     damaged(tag, damage)
-    with pytest.raises(JobFailed, match=f"{reason}.*delete .*checkpoints to begin anew") as error:
+    with pytest.raises(JobFailed, match=f"{reason}.*delete .*checkpoints to start over") as error:
         checkpoints.latest()
     assert str(error.value).startswith(f"{tmp_path / 'run'}: its checkpoint cannot be read (")
     shutil.rmtree(checkpoints.folder)

@@ -114,4 +114,4 @@ def test_a_grid_on_two_devices(
     with caplog.at_level(logging.INFO, "adnominal"), pytest.raises(JobFailed, match="1 of 2"):
         finetune(grid_settings)
     assert times == [(folder / "result.json").stat().st_mtime_ns for folder in sorted(finished)]
-    assert caplog.text.count("finished before") == 1
+    assert caplog.text.count("already finished") == 1

@@ -36,7 +36,7 @@ def test_every_combination_size_and_seed():
         ("grid.learning_rate=[1,1]", "the same value twice"),
         ("grid.seeds=[1,2]", r"not an axis of a grid; write seeds=\[1, 2\] itself"),
         *(
-            (f"grid.{name}={values}", f"grid.{name}: not an axis of a grid, since it decides no")
+            (f"grid.{name}={values}", f"grid.{name}: not an axis of a grid, since it does not")
             for name, values in (
                 ("register", "[a,b]"),
                 ("attention", "[eager,sdpa]"),

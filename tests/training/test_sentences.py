@@ -34,7 +34,7 @@ def test_each_text_is_read_once_and_in_one_part(sentence_lake, caplog):
     assert not any(item.startswith("x") for item in [*train, *val])
     assert 0.05 < len(val) / len(both) < 0.15
     repeated = len(sentence_rows())
-    assert f"{len(both)} kept, left out {{'repeated': {repeated}}}" in caplog.text
+    assert f"{len(both)} kept, dropped {{'repeated': {repeated}}}" in caplog.text
 
 
 def test_the_order_of_files_and_rows_does_not_matter(sentence_lake, tmp_path):
@@ -58,7 +58,7 @@ def test_a_smaller_share_lies_in_a_greater_one(sentence_lake):
     ("how", "message"),
     [
         ({"corpora": ["depcc"]}, r"corpus=depcc: not in the table sentences .* other, tiny"),
-        ({"min_words": 30}, r"0 sentences to train on \(left out: \{'short': 1000\}\)"),
+        ({"min_words": 30}, r"0 sentences to train on \(dropped: \{'short': 1000\}\)"),
         ({"share": 0.01}, r"expected 100 or more"),
         ({"validation": 0.001}, r"\d sentences to validate on .* expected 10 or more"),
     ],

@@ -100,8 +100,8 @@ def test_failures_are_told_and_after_three_given_up(tracker, tmp_path, caplog):
     run = failing_tracker.run("bad", tmp_path / "mlflow.json")
     for _ in range(4):
         run.file(tmp_path / "nowhere")
-    assert caplog.text.count("training goes on") == 3
-    assert caplog.text.count("is given up") == 1
+    assert caplog.text.count("training continues") == 3
+    assert caplog.text.count("is disabled") == 1
     assert failing_tracker.uri is None
 
 

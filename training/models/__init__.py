@@ -1,7 +1,7 @@
-"""The models that are trained or asked: pretrained ones, and those that start from random weights.
+"""Models for training and inference: pretrained ones and ones with random initial weights.
 
-`encoders` has pretrained models with a classification head and how they load, `instructions` the
-decoders that write answers, `masked` the language models and `seq2seq` the models from sentences to
-meanings that are trained from scratch. `learner` is what training asks of each of them; `loading`
-finds trained models by their addresses.
+`encoders` has pretrained models with a classification head, `instructions` the decoders that write
+answers, `masked` the language models and `seq2seq` the sentence-to-meaning models that are trained
+from scratch. `learner` is the interface that training needs from each of them; `loading` finds
+trained models by address.
 """

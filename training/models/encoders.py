@@ -1,4 +1,4 @@
-"""Pairs of texts and a pretrained encoder: classification (BERT and its kin, or a decoder)."""
+"""Classification of texts or pairs by a pretrained model (BERT-like encoder or decoder)."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from training.tasks import Dataset
 
 
 def set_template(tokenizer: Any, config: Any) -> None:
-    """Make a decoder's tokenizer fit for classifying texts and pairs, as an encoder's is already.
+    """Prepare a decoder's tokenizer for classifying texts and pairs.
 
     Decoders are trained on running text: their tokenizers put nothing between two texts and may pad
     on the left. Here a line break separates the texts of a pair, and the end-of-text token follows
-    them, since the head reads the last token; it is left out where padding is the same token, which
-    the head would skip. The template is saved with the tokenizer.
+    them, since the head reads the last token; it is omitted if padding is the same token, which the
+    head would skip. The template is saved with the tokenizer.
     """
     from tokenizers.processors import TemplateProcessing
 
     if tokenizer.pad_token is None:
-        # Tokens behind the end are never read.
+        # Tokens after the end are never read.
         tokenizer.pad_token = tokenizer.eos_token
     config.pad_token_id = tokenizer.pad_token_id
     if tokenizer.cls_token is not None or tokenizer.sep_token is not None:
@@ -66,9 +66,9 @@ def set_template(tokenizer: Any, config: Any) -> None:
 
 
 def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
-    """Rows of `tokens` as a batch: input_ids, attention_mask, token_type_ids where there are any.
+    """Return rows of `tokens` as a batch: input_ids, attention_mask and any token_type_ids.
 
-    Tensors on the CPU, as wide as the longest of the rows.
+    The tensors are on the CPU and as wide as the longest row.
     """
     import torch
 
@@ -76,7 +76,7 @@ def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
     multiple = 8 if torch.cuda.is_available() else 1
     where = layout(tokens.offsets, indices, pad_left=left, multiple=multiple)
     columns = {"input_ids": where.fill(tokens.ids, tokenizer.pad_token_id)}
-    # The padding's id may be a word's too (decoders), so the mask is not read off the ids.
+    # In decoders, the padding id may also be a word's, so the mask does not follow from the ids.
     columns["attention_mask"] = where.mask.astype(np.int64)
     if tokens.types is not None:
         columns["token_type_ids"] = where.fill(tokens.types, 0)
@@ -84,7 +84,7 @@ def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
 
 
 class TokenLearner(Learner):
-    """The base of learners of transformers' models: a tokenizer, and each part as tokens."""
+    """Base class of learners with transformers' models: a tokenizer, and each part as tokens."""
 
     config: Any
     tokenizer: Any
@@ -95,16 +95,16 @@ class TokenLearner(Learner):
         self._tokens: dict[str, Tokens] = {}
 
     def lengths(self, part: str) -> Ids:
-        """Tokens of each example, special ones included."""
+        """Return the number of tokens of each example, including special ones."""
         return self._tokens[part].lengths
 
     def truncated(self) -> dict[str, int]:
         return {part: tokens.truncated for part, tokens in self._tokens.items()}
 
     def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-        """A folder that transformers' automatic classes load.
+        """Write a folder that transformers' automatic classes load.
 
-        Of a model with adapters these alone, with the name of the model that they are for.
+        For a model with adapters, write only these, with the name of their base model.
         """
         with quiet():
             if weights is None or weights:
@@ -115,10 +115,10 @@ class TokenLearner(Learner):
 
 
 class PairLearner(TokenLearner):
-    """An encoder with a fresh classification head, and a dataset of one or two texts an example.
+    """An encoder with a new classification head, and a dataset of one or two texts per example.
 
-    Truncates to max_length=, else to the paper's limit, else to the model's. Tokenised parts are
-    kept below the folder `cache`.
+    Examples are truncated to max_length=, else to the paper's limit, else to the model's. Tokenised
+    parts are cached below the folder `cache`.
     """
 
     auto_class, task_type = "AutoModelForSequenceClassification", "SEQ_CLS"
@@ -132,13 +132,13 @@ class PairLearner(TokenLearner):
         check_attention(settings.attention)
         if settings.lora.bits:
             check_quantised(settings.lora.bits, settings.deepspeed)
-            # Saved with the adapters, so that what they adapt is held alike by whoever loads them.
+            # Saved with the adapters, so that the base model is quantised alike when loaded.
             self.config.base_bits = settings.lora.bits
         self.limit = self._limit()
 
     def _configure(self, config: Any, tokenizer: Any) -> None:
         labels = self.dataset.labels
-        # A head of the same classes is kept (training continues from another corpus).
+        # A head with the same classes is kept, to continue training from another corpus.
         self._keep_head = tuple(config.id2label.values()) == labels
         config.id2label = dict(enumerate(labels))
         config.label2id = {label: i for i, label in enumerate(labels)}
@@ -164,7 +164,7 @@ class PairLearner(TokenLearner):
 
     @property
     def _outline(self) -> Any:
-        """The model without weights."""
+        """Return the model without weights."""
         import torch
         import transformers
 
@@ -182,7 +182,7 @@ class PairLearner(TokenLearner):
         return min(limit, longest_input)
 
     def model(self, seed: int, dtype: Any = None) -> Any:
-        """The pretrained encoder with a head drawn by `seed`; adapters too, with lora.rank=."""
+        """Return the pretrained encoder with a head drawn by `seed` and any adapters."""
         import torch
 
         torch.manual_seed(seed)
@@ -198,7 +198,7 @@ class PairLearner(TokenLearner):
         return self._prepared_model(model, missing)
 
     def _prepared_model(self, model: Any, missing: set[str]) -> Any:
-        """The model, set up for training by the settings; `missing` weights are new."""
+        """Prepare the model for training by the settings; `missing` weights are new."""
         if self._settings.freeze:
             for parameter in model.base_model.parameters():
                 parameter.requires_grad = False
@@ -212,7 +212,7 @@ class PairLearner(TokenLearner):
         from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
         lora = self._settings.lora
-        # New layers are trained as they are and saved with the adapters: no other file has them.
+        # New layers are trained fully and saved with the adapters: no other file has them.
         added = {name for name, _ in _head(model)} if self.task_type == "SEQ_CLS" else set()
         added |= {key.rpartition(".")[0] for key in missing if _of_body(model, key)}
         names = "|".join(map(re.escape, sorted(added)))
@@ -234,18 +234,18 @@ class PairLearner(TokenLearner):
                 model, self._settings.gradient_checkpointing, {"use_reentrant": False}
             )
         try:
-            # Under ZeRO adapters have the precision of what they adapt.
+            # Under ZeRO, adapters have the precision of the layers that they adapt.
             adapted = get_peft_model(model, config, autocast_adapter_dtype=False)
         except ValueError as error:
             raise UserError(f"lora.targets={lora.targets}: {error}") from error
-        # From any folder the same model.
+        # The same model from any folder.
         local = self.name not in EMBEDDED and Path(self.name).is_dir()
         base = os.path.abspath(self.name) if local else self.name
         adapted.peft_config["default"].base_model_name_or_path = base
         return adapted
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
-        """input_ids, attention_mask, token_type_ids where the model has them, labels."""
+        """Return input_ids, attention_mask, token_type_ids if the model has them, and labels."""
         import torch
 
         examples = self.dataset.parts[part]
@@ -255,15 +255,15 @@ class PairLearner(TokenLearner):
         return batch
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Of each example and class."""
+        """Return the logits of each example and class."""
         return model(**{k: v for k, v in batch.items() if k != "labels"}).logits
 
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
-        """The logits, computed where the batch has no labels."""
+        """Return the logits, computed here if the batch has no labels."""
         return self.logits(model, batch) if logits is None else logits
 
     def merge(self, folder: Path, merged: Path) -> None:
-        """Write the model in `folder` whole, adapters merged into what they adapt."""
+        """Write the whole model of `folder`, with adapters merged into the weights."""
         model = self.load(folder).merge_and_unload()
         self.save(model, merged)
 
@@ -271,7 +271,7 @@ class PairLearner(TokenLearner):
         return self.load_body(str(folder), "auto")[0]
 
     def load_body(self, path: str, dtype: Any) -> tuple[Any, set[str]]:
-        """The model with the weights of a folder, and the names of those that it lacks."""
+        """Return the model with the weights of a folder, and the names of missing weights."""
         attention = self._settings.attention
         return load_pretrained(path, self.config, dtype, attention, self.auto_class)
 
@@ -281,7 +281,7 @@ def _of_body(model: Any, key: str) -> bool:
 
 
 def _head(model: Any) -> list[tuple[str, Any]]:
-    """The modules of a classifier beside its pretrained body that have weights, by name."""
+    """Return the modules with weights of a classifier, except its pretrained body, by name."""
     return [
         (name, module)
         for name, module in model.named_children()
@@ -290,7 +290,7 @@ def _head(model: Any) -> list[tuple[str, Any]]:
 
 
 def _draw_head(model: Any) -> None:
-    """Draw the weights of the head anew, whatever the checkpoint had there."""
+    """Draw new weights for the head, replacing any from the checkpoint."""
     import torch
     from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
 

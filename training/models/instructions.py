@@ -1,8 +1,8 @@
 """Generative fine-tuning: a decoder learns to write a task's answer after a prompt.
 
-The prompt is the dataset's declaration (`Dataset.instruction`) filled in; the completion is a
-class's name, or the target text. The loss is on the completion alone. Classes are answered by
-restricted choice: the class whose name is the most probable completion; texts by greedy generation.
+The prompt is the dataset's declaration (`Dataset.instruction`) filled in; the completion is a class
+name or the target text. Only the completion counts in the loss. Classes are predicted by restricted
+choice (the class whose name is the most probable completion), texts by greedy generation.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from training.models.learner import IGNORED
 from training.models.pretrained import base_model, longest
 from training.tasks import Examples
 
-# Token ids, a list each.
+# Token ids, one list per row.
 Rows: TypeAlias = list[list[int]]
 
 
 class InstructionLearner(PairLearner):
     """A causal language model, and a dataset of classes or target texts.
 
-    Texts are cut on the left where prompt and completion are longer than max_length= or the model's
-    own limit: the question stands at the prompt's end.
+    If prompt and completion exceed max_length= or the model's own limit, the prompt is cut on the
+    left, because the question is at its end.
     """
 
     auto_class, task_type = "AutoModelForCausalLM", "CAUSAL_LM"
@@ -41,13 +41,13 @@ class InstructionLearner(PairLearner):
         if not any(kind.endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds):
             raise UserError(
                 f"model={self.name} instructions=true: {', '.join(kinds) or 'nothing known'}; "
-                "expected a decoder, as LlamaForCausalLM"
+                "expected a decoder, such as LlamaForCausalLM"
             )
         self._keep_head = True
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
         config.pad_token_id = tokenizer.pad_token_id
-        # Completions stand at the right edge: the vocabulary is computed there alone.
+        # Completions are at the right edge, and only there are logits computed.
         tokenizer.padding_side = "left"
 
     def _limit(self) -> int:
@@ -81,7 +81,7 @@ class InstructionLearner(PairLearner):
         self._longest_answer = max(lengths, default=1)
 
     def _gold(self, examples: Examples) -> Rows:
-        """The completion of each example; empty where it has no label."""
+        """Return the completion of each example; empty if it has no label."""
         if examples.targets is not None:
             return completions(self.tokenizer, examples.targets.to_pylist())
         if examples.labels is None:
@@ -89,18 +89,18 @@ class InstructionLearner(PairLearner):
         return [self._choices[label] for label in examples.labels]
 
     def lengths(self, part: str) -> Ids:
-        """Tokens of prompt and completion."""
+        """Return the number of tokens of prompt and completion."""
         pairs = zip(self._prompts[part], self._answers[part], strict=True)
         return np.array([len(prompt) + len(answer) for prompt, answer in pairs], dtype=np.int64)
 
     def truncated(self) -> dict[str, int]:
-        """How many prompts of each part are cut."""
+        """Return the number of truncated prompts of each part."""
         return self._cut
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
-        """input_ids, attention_mask, position_ids; labels of the last places, one to the right.
+        """Return input_ids, attention_mask, position_ids, and shifted labels of the last positions.
 
-        Outside of training also ``prompt_`` and the same of the prompts alone.
+        Outside of training, also return the same for only the prompts, prefixed with ``prompt_``.
         """
         prompts = [self._prompts[part][at] for at in indices]
         answers = [self._answers[part][at] for at in indices]
@@ -119,11 +119,11 @@ class InstructionLearner(PairLearner):
         return super().tokens(batch)
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Of each place of the completions and token of the vocabulary."""
+        """Return the logits of each position of the completions and token of the vocabulary."""
         return completion_logits(model, batch)
 
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
-        """The log-probability of each class's name as the completion."""
+        """Return the log-probability of each class name as the completion."""
         prefix = "prompt_"
         prompts = {k.removeprefix(prefix): v for k, v in batch.items() if k.startswith(prefix)}
         size, choices = len(prompts["input_ids"]), self._choices
@@ -131,7 +131,7 @@ class InstructionLearner(PairLearner):
         return continuation_scores(model, prompts, numbers, [*choices] * size).view(size, -1)
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
-        """The texts that the model generates after the prompts, greedily."""
+        """Generate texts after the prompts greedily."""
         module = getattr(model, "module", model)
         prompts = batch["prompt_input_ids"]
         ids = module.generate(
@@ -150,7 +150,7 @@ class InstructionLearner(PairLearner):
 def prompts_of(
     instruction: str, labels: Sequence[str], first: pa.StringArray, second: pa.StringArray | None
 ) -> list[str]:
-    """The prompts of texts: the instruction filled in."""
+    """Return the prompts of texts: the instruction, filled in."""
     seconds = (second if second is not None else pa.nulls(len(first), pa.string())).to_pylist()
     pairs = zip(first.to_pylist(), seconds, strict=True)
     named = ", ".join(labels)
@@ -158,7 +158,7 @@ def prompts_of(
 
 
 def completions(tokenizer: Any, texts: Sequence[str]) -> Rows:
-    """The tokens of completions, the end of the text included."""
+    """Return the tokens of completions, including the end of the text."""
     if not texts:
         return []
     rows = tokenizer([f" {text}" for text in texts], add_special_tokens=False)["input_ids"]
@@ -166,15 +166,15 @@ def completions(tokenizer: Any, texts: Sequence[str]) -> Rows:
 
 
 def cut_prompt(prompt: list[int], limit: int) -> list[int]:
-    """A prompt of at most that many tokens: its first one, and its end."""
+    """Cut a prompt to `limit` tokens: its first one and its end."""
     return prompt if len(prompt) <= limit else [prompt[0], *prompt[len(prompt) - limit + 1 :]]
 
 
 def completed_texts(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
-    """Prompts with completions as a batch, padded on the left, tensors on the CPU.
+    """Return prompts with completions as a batch, padded on the left, as tensors on the CPU.
 
-    input_ids, attention_mask and position_ids [rows, width]; labels [rows, longest completion]
-    are the completions' tokens, none where all completions are empty.
+    It has input_ids, attention_mask and position_ids [rows, width]; labels [rows, longest
+    completion] are the completions' tokens and are missing if all completions are empty.
     """
     import torch
     from torch.nn.utils.rnn import pad_sequence
@@ -195,11 +195,11 @@ def completed_texts(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any
 
 
 def packed_rows(prompts: Rows, answers: Rows) -> dict[str, Any]:
-    """Prompts with completions one after the other in one row, tensors on the CPU.
+    """Pack prompts with completions into one row, as tensors on the CPU.
 
-    input_ids and position_ids [1, tokens]: positions begin anew with each example, which tells
-    attention where it ends. labels [1, tokens of completions]; `places` [tokens of completions] are
-    those whose logits tell them.
+    Positions restart with each example in input_ids and position_ids [1, tokens], which delimits
+    attention. labels are [1, tokens of completions]; `places` [tokens of completions] are the
+    positions whose logits predict them.
     """
     import torch
 
@@ -207,7 +207,7 @@ def packed_rows(prompts: Rows, answers: Rows) -> dict[str, Any]:
     positions: list[int] = []
     places: list[int] = []
     for prompt, answer in zip(prompts, answers, strict=True):
-        # The logits of a place tell the token one to the right.
+        # The logits of a position predict the next token.
         first = len(ids) + len(prompt) - 1
         places += range(first, first + len(answer))
         ids += [*prompt, *answer]
@@ -222,12 +222,12 @@ def packed_rows(prompts: Rows, answers: Rows) -> dict[str, Any]:
 
 
 def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
-    """The logits of the completions' tokens, [rows, longest completion, vocabulary].
+    """Return the logits of the completions' tokens, [rows, longest completion, vocabulary].
 
-    Of a packed batch [1, tokens of completions, vocabulary].
+    For a packed batch, the shape is [1, tokens of completions, vocabulary].
     """
     if "places" in batch:
-        # No attention mask: with one the examples would read each other.
+        # No attention mask: with one, the examples would attend to each other.
         return model(
             input_ids=batch["input_ids"],
             position_ids=batch["position_ids"],
@@ -241,12 +241,12 @@ def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
         "use_cache": False,
         "logits_to_keep": longest_answer + 1,
     }
-    # The logits of a place tell the token one to the right.
+    # The logits of a position predict the next token.
     return model(**_accepted(model, inputs | optional)).logits[:, -longest_answer - 1 : -1]
 
 
 def _accepted(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the inputs that the model's forward pass has a parameter for."""
+    """Return those inputs for which the model's forward pass has a parameter."""
     module = getattr(model, "module", model)
     module = getattr(module, "_orig_mod", module)
     taken = inspect.signature(type(base_model(module)).forward).parameters
@@ -256,11 +256,11 @@ def _accepted(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def continuation_scores(
     model: Any, prompts: Mapping[str, Any], prompt_numbers: Sequence[int], answers: Rows
 ) -> Any:
-    """The log-probability of each answer after the prompt of that number, [answers].
+    """Return the log-probability of each answer after its prompt, [answers].
 
-    `prompts` are of `completed_texts`, without completions and on the model's device. Each is read
-    once: its keys and values serve all its answers. A model that remembers in another way, as by
-    recurrent states, reads the prompt with each answer.
+    `prompts` come from `completed_texts`, without completions and on the model's device. Each
+    prompt is read once, and its keys and values serve all its answers. A model with another kind of
+    memory, such as recurrent states, reads the prompt with each answer.
     """
     import torch
     from torch.nn.utils.rnn import pad_sequence
@@ -272,7 +272,7 @@ def continuation_scores(
     layers = {type(layer) for layer in getattr(states, "layers", [states])}
     if layers - {DynamicLayer, DynamicSlidingWindowLayer}:
         return _whole_scores(model, prompts, prompt_numbers, answers)
-    # On the CPU: a model's layers, and what they keep, may lie on several GPUs.
+    # On the CPU, because a model's layers and their caches may be on several GPUs.
     numbers = torch.tensor(prompt_numbers)
     labels = pad_sequence([torch.tensor(answer) for answer in answers], True, IGNORED).to(device)
     first_logs = prefixes.logits[:, -1].float().log_softmax(dim=-1)
@@ -296,7 +296,7 @@ def continuation_scores(
 def _whole_scores(
     model: Any, prompts: Mapping[str, Any], prompt_numbers: Sequence[int], answers: Rows
 ) -> Any:
-    """`continuation_scores` of a model that reads each prompt with each answer."""
+    """Compute `continuation_scores` for a model that reads the prompt with each answer."""
     masked = zip(prompts["input_ids"], prompts["attention_mask"].bool(), strict=True)
     rows = [ids[mask].tolist() for ids, mask in masked]
     batch = completed_texts([rows[number] for number in prompt_numbers], answers, 0)
@@ -305,7 +305,7 @@ def _whole_scores(
 
 
 def _label_logs(logits: Any, labels: Any) -> Any:
-    """The log-probability of the labels of each row that are not IGNORED, [rows]."""
+    """Return the log-probability of the labels of each row that are not IGNORED, [rows]."""
     logits = logits.float()
     logs = logits.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0] - logits.logsumexp(dim=-1)
     return logs.masked_fill(labels == IGNORED, 0.0).sum(dim=1)

@@ -1,8 +1,8 @@
-"""Weights of a checkpoint that are read one at a time, each when it is copied into the model.
+"""Checkpoint weights that are read one at a time, each when it is copied into the model.
 
-transformers maps all files of a checkpoint into the first process before it shares the weights out
-by ZeRO 3, so that this process holds the whole model while it loads. With these it holds its share
-and one tensor.
+transformers maps all files of a checkpoint into the first process before it shards the weights by
+ZeRO 3, so that this process holds the whole model while loading. With lazy weights it holds only
+its shard and one tensor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from transformers.utils.hub import get_checkpoint_shard_files
 
 
 class _OnDisk(torch.Tensor):  # type: ignore[misc]
-    """A tensor of a safetensors file: every operation reads it and keeps nothing of it."""
+    """A tensor of a safetensors file: every operation reads it and keeps nothing."""
 
     file: str
     key: str
@@ -44,16 +44,16 @@ class _OnDisk(torch.Tensor):  # type: ignore[misc]
 def _read(value: Any) -> Any:
     if not isinstance(value, _OnDisk):
         return value
-    # Opened anew each time: what an open file has read stays mapped.
+    # Opened again each time, because data read from an open file stays mapped.
     with safe_open(value.file, framework="pt") as tensors:
         return tensors.get_tensor(value.key)
 
 
 def lazy_weights(path: str) -> dict[str, torch.Tensor]:
-    """The weights of a folder or a name on the hub, by name; only their shapes are read now.
+    """Return the weights of a folder or a name on the hub, by name; only shapes are read now.
 
     Raises:
-        OSError: no safetensors there.
+        OSError: there are no safetensors.
     """
     index = cached_file(path, SAFE_WEIGHTS_INDEX_NAME, _raise_exceptions_for_missing_entries=False)
     if index is None:
@@ -71,13 +71,13 @@ def lazy_weights(path: str) -> dict[str, torch.Tensor]:
 def loading(
     auto_class: Any, config: Any, path: str, *, quantised: bool = False
 ) -> tuple[Any, dict[str, Any]]:
-    """The class whose ``from_pretrained`` loads a checkpoint, and where it loads it from.
+    """Return the class whose ``from_pretrained`` loads a checkpoint, and its source.
 
-    `auto_class` finds the class by `config`. Under ZeRO 3 weights are read one at a time, unless
-    the model is held `quantised` (in 8 or 4 bits).
+    `auto_class` finds the class by `config`. Under ZeRO 3, weights are read one at a time, unless
+    the model is `quantised` (in 8 or 4 bits).
 
     Raises:
-        OSError: no safetensors there.
+        OSError: there are no safetensors.
     """
     if quantised or not is_deepspeed_zero3_enabled():
         return auto_class, {"pretrained_model_name_or_path": path, "use_safetensors": True}

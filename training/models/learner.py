@@ -1,4 +1,4 @@
-"""The interface of what is trained: a model of any kind with its data."""
+"""The interface of trainable models: a model of any kind with its data."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from training.batching import Ids
 from training.tasks import Dataset
 
-# The label of tokens that are not learnt, the default of torch's cross-entropy.
+# The label of tokens that are ignored in the loss, the default of torch's cross-entropy.
 IGNORED = -100
 
 
 class Learner:
-    """A model with its data. `name` is what predictions and model cards call the model.
+    """A model with its data; `name` is the model's name in predictions and model cards.
 
-    `pretrained` is the name or folder of the model that training starts from; None: from scratch.
+    `pretrained` is the name or folder of the initial model; None for training from scratch.
     """
 
     dataset: Dataset
@@ -24,71 +24,70 @@ class Learner:
     pretrained: str | None = None
 
     def model(self, seed: int, dtype: Any = None) -> Any:
-        """The module to train; its new weights follow `seed`.
+        """Return the module to train; its new weights are drawn by `seed`.
 
-        `dtype` is the precision that pretrained weights are held in (None: single). Under ZeRO 3
-        it is loaded in shares.
+        `dtype` is the precision of pretrained weights (None: single). ZeRO 3 loads it in shards.
         """
         raise NotImplementedError
 
     def parameters(self) -> int:
-        """How many weights the model has, adapters left out."""
+        """Return the number of weights of the model, without adapters."""
         raise NotImplementedError
 
     def trained(self) -> int:
-        """How many weights are trained: adapters and new heads, or all of them."""
+        """Return the number of trained weights: adapters and new heads, or all."""
         return self.parameters()
 
     def prepare(self) -> None:
-        """Encode the parts, or read what is encoded; called before anything below."""
+        """Encode the parts or read them from the cache; called before anything below."""
 
     def lengths(self, part: str) -> Ids:
-        """The length of each example of a part, in tokens."""
+        """Return the length of each example of a part, in tokens."""
         raise NotImplementedError
 
     def begin_epoch(self, epoch: int) -> None:
         """Called before the training examples of an epoch, whose random draws depend on it."""
 
     def truncated(self) -> dict[str, int]:
-        """How many examples of each part the limit of tokens has shortened."""
+        """Return the number of examples of each part that were truncated."""
         return dict.fromkeys(self.dataset.parts, 0)
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
-        """A batch, padded, as tensors on the CPU; its labels, if it has any, under ``labels``."""
+        """Return a padded batch as tensors on the CPU, with any labels under ``labels``."""
         raise NotImplementedError
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
-        """Tokens of a batch, and the same with padding."""
+        """Return the number of tokens of a batch, without and with padding."""
         mask = batch["attention_mask"]
         return int(mask.sum()), mask.numel()
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """The model's logits, [..., classes], in the places of the batch's labels."""
+        """Return the model's logits, [..., classes], at the positions of the batch's labels."""
         raise NotImplementedError
 
     def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
-        """Other figures, summed over the labelled terms of a batch, by name."""
+        """Return other figures by name, summed over the labelled terms of a batch."""
         return {}
 
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
-        """A logit of each example and class; only asked of models of classes.
+        """Return a logit of each example and class; only called for classification.
 
-        `logits` are those of the batch's labels, None where it has none.
+        `logits` are those of the batch's labels, or None if it has none.
         """
         raise NotImplementedError
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
-        """The generated texts; only called for models of texts."""
+        """Return the generated texts; only called for models that generate text."""
         raise NotImplementedError
 
     def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-        """Write the model so that it loads again.
+        """Write the model so that it can be loaded again.
 
-        `weights` are its weights where the module does not hold them; an empty mapping leaves them
-        out: they are written elsewhere.
+        `weights` are its weights if the module does not hold them; with an empty mapping, no
+        weights are written (they are written elsewhere).
         """
         raise NotImplementedError
 
     def load(self, folder: Path) -> Any:
-        """The module that `save` has written, in the precision it was written in."""
+        """Load the module that `save` has written, in its precision."""
         raise NotImplementedError

@@ -1,10 +1,9 @@
 """Trained models, found by their addresses.
 
-A model is named by MLflow (``models:/NAME/VERSION``, ``models:/NAME@ALIAS``, ``runs:/RUN/model``),
-by a folder (of `training/finetune.py` or any that transformers loads) or by its name on the hub.
-What a model was trained on is written beside its weights, in ``adnominal.json``: a model that was
-trained on sentences of twelve tokens is given no longer ones, and its answers have the names of its
-task.
+An address is MLflow's (``models:/NAME/VERSION``, ``models:/NAME@ALIAS``, ``runs:/RUN/model``), a
+folder (of `training/finetune.py` or any that transformers loads) or a name on the hub. Facts about
+a model's training are written beside its weights, in ``adnominal.json``, so that a model trained on
+sentences of twelve tokens is not given longer ones, and its answers have the names of its task.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ _RUN = re.compile(r"runs:/(?P<run>[^/]+)/(?P<name>.+)")
 
 @dataclass(frozen=True)
 class Trained:
-    """What a model was trained on, as written beside its weights.
+    """Facts about a model's training, written beside its weights.
 
-    `task` are the settings ``task.*``; `dataset`, `edition`, `scheme` and `fold` what the table
-    predictions says of its rows; `outcomes` the classes that it is evaluated in, and `outcome_of`
-    the outcome of each of its `labels`. `pair` tells whether it takes two texts, `max_length` how
-    many tokens of them it saw at most (None: all), `model` what it was before it was trained,
-    `instruction` the prompt that a language model was taught to answer (None: it has a head), and
-    `base_content` the content of the folder that adapters are for (None: none, or no folder).
+    `task` has the settings ``task.*``; `dataset`, `edition`, `scheme` and `fold` are as in the
+    table predictions; `outcomes` are the classes of its evaluation, and `outcome_of` is the outcome
+    of each of its `labels`. `pair` says whether it takes two texts, `max_length` is the maximum
+    number of tokens in training (None: unlimited), `model` is the model before training,
+    `instruction` is the prompt that a language model was taught to answer (None: it has a head),
+    and `base_content` is the content of the adapters' base folder (None: no adapters or no folder).
     """
 
     task: Mapping[str, Any]
@@ -66,15 +65,15 @@ class Trained:
     base_content: str | None = None
 
     def write(self, folder: Path) -> None:
-        """Write it beside the weights."""
+        """Write the facts beside the weights."""
         replace_json(folder / RECORD, asdict(self))
 
     @classmethod
     def read(cls, folder: Path) -> Trained | None:
-        """What is written beside the weights; None for models that were trained elsewhere.
+        """Read the facts beside the weights; None for models that were trained elsewhere.
 
         Raises:
-            UserError: a file of that name that is not ours.
+            UserError: the file has another format.
         """
         path = folder / RECORD
         if not path.is_file():
@@ -87,14 +86,14 @@ class Trained:
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(
                 f"{path}: not what training/finetune.py writes ({error}); train the model again, "
-                "or delete the file to use the model without what it was trained on"
+                "or delete the file to use the model without these facts"
             ) from error
 
 
 def trained_facts(
     task: Task, dataset: Dataset, learner: Learner, seed: int, base_content: str | None = None
 ) -> Trained:
-    """What `learner` has trained its model on."""
+    """Return the facts about `learner`'s training."""
     return Trained(
         task=conf.to_dict(task.settings),
         dataset=dataset.task,
@@ -105,7 +104,7 @@ def trained_facts(
         outcomes=tuple(dataset.outcomes),
         outcome_of=tuple(int(at) for at in dataset.outcome_of),
         pair=dataset.parts["train"].second is not None,
-        # Models from scratch have no limit: they are as long as their longest example.
+        # Models from scratch have no limit: they take the longest example of their dataset.
         max_length=getattr(learner, "limit", None),
         model=learner.name,
         seed=seed,
@@ -116,11 +115,11 @@ def trained_facts(
 
 @dataclass(frozen=True)
 class ModelSource:
-    """The place of a model's weights, and what is known of the model before they are read.
+    """The location of a model's weights, and the facts known before reading them.
 
-    `name` is what the column ``model`` of predictions says: an address of MLflow with the version
-    that an alias stood for, a folder, a name on the hub. `labels` are its classes (none where it
-    `generates` texts), `run_id` is the MLflow run that made it, where one did.
+    `name` is the value of the column ``model`` of predictions: an MLflow address with the resolved
+    version, a folder, or a name on the hub. `labels` are its classes (none if it `generates` text);
+    `run_id` is the MLflow run that made it, if any.
     """
 
     path: str
@@ -132,26 +131,26 @@ class ModelSource:
 
     @property
     def pair(self) -> bool | None:
-        """Whether it takes two texts; None where that is not known."""
+        """Whether it takes two texts; None if unknown."""
         return None if self.trained is None else self.trained.pair
 
     @property
     def outcomes(self) -> tuple[tuple[str, ...], Ids]:
-        """The classes in which answers are given, and the class of each label."""
+        """The classes of its answers, and the class of each label."""
         if self.trained is not None and self.trained.labels == self.labels:
             return self.trained.outcomes, np.array(self.trained.outcome_of, dtype=np.int64)
         return self.labels, np.arange(len(self.labels))
 
     def content(self) -> str:
-        """`content_of` its files: weights trained again in the same folder are another model."""
+        """`content_of` its files: retrained weights in the same folder are another model."""
         return content_of(self.path)
 
 
 def content_of(name: str) -> str:
-    """A hash of the files that a model's answers depend on; of a model on the hub, its commit.
+    """Return a hash of the files that determine a model's answers, or its commit on the hub.
 
     Raises:
-        UserError: adapters whose base is not there, or is not what they were trained on.
+        UserError: the base of adapters is missing or is not the one that they were trained on.
     """
     digest = hashlib.blake2b(digest_size=16)
     folder = Path(name)
@@ -171,32 +170,32 @@ def content_of(name: str) -> str:
 
 
 def _base_content(folder: Path) -> str:
-    """The content of the model that the adapters in `folder` are for."""
+    """Return the content of the base model of the adapters in `folder`."""
     base, record = adapted_base(folder), Trained.read(folder)
     content = content_of(base)
     if record is not None and record.base_content not in (None, content):
         raise UserError(
-            f"model={folder}: adapters for another model than what is now in {base}; put back the "
-            "files that they were trained on, or write the place of these as "
+            f"model={folder}: adapters for another model than the one now in {base}; restore the "
+            "files that they were trained on, or write the path of these as "
             f"base_model_name_or_path into {ADAPTERS} of that folder"
         )
     return content
 
 
 def folder_content(name: str) -> str | None:
-    """The content of a model that is a folder; None for one that its name already decides."""
+    """Return the content of a model that is a folder; None for one identified by its name."""
     return None if name in EMBEDDED or not Path(name).is_dir() else content_of(name)
 
 
 def resolve(uri: str, tracking: str | None = None) -> ModelSource:
-    """The model that `uri` names; `tracking` is MLflow's store. Weights are not read.
+    """Find the model that `uri` names; `tracking` is MLflow's store. Weights are not read.
 
     A folder may be that of the weights, of the run that made them, or the ``out=`` of a single run.
-    Models of a remote store are kept below ``~/.cache/adnominal/models``.
+    Models of a remote store are cached below ``~/.cache/adnominal/models``.
 
     Raises:
-        UserError: no such model, version, alias or run; a folder or artifact without weights in
-            safetensors; several runs in a folder.
+        UserError: the model, version, alias or run does not exist, a folder or artifact has no
+            safetensors weights, or a folder has several runs.
     """
     if uri.startswith(("models:/", "runs:/")):
         return _tracked_model(uri, tracking)
@@ -213,7 +212,7 @@ def _model_source(path: str, name: str, run_id: str | None = None) -> ModelSourc
     config = find(path).config
     labels = tuple(str(config.id2label[at]) for at in range(len(config.id2label)))
     if record is not None and record.instruction is not None:
-        # A language model knows no classes, but those that it was taught to choose among.
+        # A language model has no classes except those that it was taught to choose from.
         return ModelSource(path, name, record.labels, not record.labels, record, run_id)
     return ModelSource(path, name, labels, False, record, run_id)
 
@@ -226,7 +225,7 @@ def _check_safetensors(folder: Path, name: str) -> None:
 
 
 def _folder(uri: str) -> Path:
-    """The folder of weights in a folder: itself, a run's, or that of a single run of several."""
+    """Return the weights' folder: the folder itself, a run's, or that of the only run."""
     folder = Path(uri)
     if (folder / "config.json").is_file():
         return folder
@@ -237,23 +236,25 @@ def _folder(uri: str) -> Path:
         return runs[0] / "model"
     if runs:
         raise UserError(
-            f"model={uri}: {len(runs)} runs there; expected one of them, as {runs[0]} "
+            f"model={uri}: {len(runs)} runs there; expected one of them, such as {runs[0]} "
             f"({folder / 'summary.json'} has the figures of each)"
         )
     raise UserError(
-        f"model={uri}: a folder without config.json; expected a model's, or one that "
-        "training/finetune.py has written to the end"
+        f"model={uri}: a folder without config.json; expected a model's folder, or a complete one "
+        "of training/finetune.py"
     )
 
 
 def _tracked_model(uri: str, tracking: str | None) -> ModelSource:
-    """A model of MLflow's store or registry."""
+    """Return a model of MLflow's store or registry."""
     if tracking is None:
         raise UserError(f"model={uri}: expected tracking= with it, MLflow's store")
     file = Path(tracking.removeprefix("sqlite:///"))
     if tracking.startswith("sqlite:///") and not file.is_file():
-        # MLflow would make an empty one.
-        raise UserError(f"model={uri}: no file {file}; expected tracking= where the model is")
+        # MLflow would create an empty store.
+        raise UserError(
+            f"model={uri}: no file {file}; expected tracking= to name the store of the model"
+        )
     registered, logged, run = (pattern.fullmatch(uri) for pattern in (_REGISTERED, _LOGGED, _RUN))
     if not (registered or logged or run):
         raise UserError(
@@ -273,7 +274,7 @@ def _tracked_model(uri: str, tracking: str | None) -> ModelSource:
         return _of_run(client, uri, run, tracking)
     except MlflowException as error:
         reason = " ".join(str(error).split())[:200]
-        raise UserError(f"model={uri}: not to be had from tracking={tracking}: {reason}") from error
+        raise UserError(f"model={uri}: not available from tracking={tracking}: {reason}") from error
 
 
 def _registered_model(client: Any, uri: str, match: re.Match[str], tracking: str) -> ModelSource:
@@ -327,7 +328,7 @@ def _logged_model(client: Any, model_id: str, name: str, tracking: str) -> Model
 
 
 def _local_folder(location: str, name: str, tracking: str) -> Path:
-    """An artifact's folder on this machine; one that is elsewhere is fetched, once."""
+    """Return an artifact's local folder; a remote one is downloaded once."""
     parsed = urlparse(location)
     if parsed.scheme in ("", "file"):
         folder = Path(unquote(parsed.path))
@@ -347,7 +348,7 @@ def _local_folder(location: str, name: str, tracking: str) -> Path:
         try:
             os.rename(model_folder, cached)
         except OSError:
-            # Another process was first; what it fetched is the same.
+            # Another process was first; it downloaded the same.
             if not cached.is_dir():
                 raise
         shutil.rmtree(download, ignore_errors=True)
@@ -355,14 +356,14 @@ def _local_folder(location: str, name: str, tracking: str) -> Path:
 
 
 def _weights(folder: Path, name: str) -> str:
-    """The folder of weights in a model of MLflow."""
+    """Return the folder of weights in an MLflow model."""
     from mlflow.models import Model
 
     inner = folder
     if (folder / "MLmodel").is_file():
         flavor = Model.load(os.fspath(folder)).flavors.get("python_function", {})
         weights_path = (flavor.get("artifacts") or {}).get("weights", {}).get("path")
-        # "model": where MLflow's own transformers flavour has them.
+        # MLflow's own transformers flavour has them in "model".
         inner = folder / (weights_path or "model")
     if not (inner / "config.json").is_file():
         raise UserError(

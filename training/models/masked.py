@@ -1,13 +1,13 @@
-"""Masked language models from scratch: BERT's architecture over a vocabulary of one's own.
+"""Masked language models from scratch: BERT's architecture with a new vocabulary.
 
-The model is trained on masked words alone, without next sentences (Liu et al. 2019, section 4.2:
-they do not help), one sentence a row. Only masked places go through the output layer, which would
-otherwise be most of the work of a small model.
+The model is trained only on masked words, without next-sentence prediction, which does not help
+(Liu et al. 2019, section 4.2), and with one sentence per row. Only masked positions go through the
+output layer, which would otherwise be most of the work of a small model.
 
-Which tokens are masked is a function of (seed, epoch, id of the text) and nothing else. Masks are
-drawn anew in each epoch, as Liu et al. (2019, section 4.1, "dynamic masking") have it. Every random
-number is a hash of the text's key and the token's place, so neither the order of the texts, nor the
-batch, nor the number of processes changes what is masked.
+The masked tokens are a function of only (seed, epoch, id of the text). Masks are drawn again in
+each epoch ("dynamic masking", Liu et al. 2019, section 4.1). Every random number is a hash of the
+text's key and the token's position, so the order of the texts, the batch and the number of
+processes have no effect on the masks.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from training.pretraining import Settings
 from training.tasks import Dataset
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-# Of the tokens chosen (Devlin et al. 2019, section 3.1): become the mask; become another token.
+# Of the chosen tokens (Devlin et al. 2019, section 3.1): become the mask; become another token.
 _MASKED, _OTHER = 0.8, 0.1
 
 
 def keys(item_ids: list[str]) -> Keys:
-    """64 bits for each id."""
+    """Return a 64-bit key for each id."""
     return np.array([seed_of(item) for item in item_ids], dtype=np.uint64)
 
 
 def draws(rows: Keys, width: int, stream: int) -> npt.NDArray[np.float64]:
-    """Numbers even in [0, 1), shape [rows, width]; each `stream` has its own.
+    """Return uniform numbers in [0, 1), shape [rows, width], different for each `stream`.
 
-    Number (i, j) depends on key i, j and the stream alone.
+    Number (i, j) depends only on key i, j and the stream.
     """
     places = np.arange(1, width + 1, dtype=np.uint64) + np.uint64(stream << 32)
     mixed = finalised_keys(finalised_keys(rows)[:, None] + _GOLDEN * places[None, :])
@@ -55,12 +55,12 @@ def draws(rows: Keys, width: int, stream: int) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Masking:
-    """How tokens are chosen and what becomes of them.
+    """How tokens are chosen and replaced.
 
-    Each word (with `whole_words`; else each token) is chosen with probability `share`, and one of
-    every text at least. In training, of the tokens chosen 80 % become `mask`, 10 % a token drawn
-    from all that are not special and 10 % stay (Devlin et al. 2019, section 3.1). `special[t]` says
-    whether token t is never chosen, `continues[t]` whether it goes on a word.
+    Each word (with `whole_words`; else each token) is chosen with probability `share`, and at least
+    one in every text. In training, 80 % of the chosen tokens become `mask`, 10 % become a random
+    non-special token and 10 % stay (Devlin et al. 2019, section 3.1). `special[t]` says whether
+    token t is never chosen, `continues[t]` whether it continues a word.
     """
 
     share: float
@@ -70,14 +70,14 @@ class Masking:
     continues: npt.NDArray[np.bool_]
 
     def selection(self, ids: Ids, rows: Keys) -> npt.NDArray[np.bool_]:
-        """Which tokens of a batch are masked; `ids` [rows, width] has special tokens as padding.
+        """Return which tokens of a batch are masked; padding in `ids` [rows, width] is special.
 
         `rows` are the keys of the texts, mixed with seed and epoch.
         """
         maskable = ~self.special[ids]
         numbers = draws(rows, ids.shape[1], 0)
         if self.whole_words:
-            # A word has the number of its first token.
+            # The number of a word is that of its first token.
             places = np.where(maskable & self.continues[ids], 0, np.arange(ids.shape[1]))
             numbers = np.take_along_axis(numbers, np.maximum.accumulate(places, axis=1), axis=1)
         numbers = np.where(maskable, numbers, 1.0)
@@ -88,11 +88,10 @@ class Masking:
         return selected
 
     def masked(self, ids: Ids, rows: Keys, *, training: bool) -> tuple[Ids, npt.NDArray[np.bool_]]:
-        """What the model reads of a batch with masks, and which tokens (true) it has to predict.
+        """Return the masked input of a batch, and which tokens (true) are to be predicted.
 
-        Outside of training every chosen token becomes the mask.
-        A token that stays is easy to predict: with the masking of training, models would look
-        better than they are at predicting hidden tokens.
+        Outside of training, every chosen token becomes the mask. A token that stays is easy to
+        predict, so with the masking of training, models would seem better than they are.
         """
         is_selected = self.selection(ids, rows)
         if not training:
@@ -107,19 +106,19 @@ class Masking:
 
 
 class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
-    """The library's model, which computes logits only for the places that are asked for."""
+    """The library's model, computing logits only for the requested positions."""
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, places: Tensor) -> Tensor:
-        """Logits [places, vocabulary]; `places` number the tokens of the batch row by row."""
+        """Return logits [places, vocabulary]; `places` number the batch's tokens row by row."""
         states = self.bert(input_ids, attention_mask=attention_mask).last_hidden_state
         return self.cls(states.flatten(0, 1)[places])
 
 
 class MaskedLearner(TokenLearner):
-    """A BERT to be trained on the sentences of a dataset.
+    """A BERT model to be trained on the sentences of a dataset.
 
-    `prepare` has to be called first: it trains the vocabulary on the training part and tokenises
-    both parts, or reads them from the folder `cache`.
+    Call `prepare` first: it trains the vocabulary on the training part and tokenises both parts, or
+    reads them from the folder `cache`.
     """
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
@@ -145,7 +144,7 @@ class MaskedLearner(TokenLearner):
         """Train the vocabulary and tokenise, or read both from the cache.
 
         Raises:
-            UserError: a vocabulary that the sentences do not support.
+            UserError: the sentences do not support the size of the vocabulary.
         """
         settings = self._settings
         self.tokenizer = wordpiece.tokenizer(
@@ -172,7 +171,7 @@ class MaskedLearner(TokenLearner):
         self._unigram = self._unigrams()
 
     def _unigrams(self) -> Tensor:
-        """Log-probabilities of the tokens by their frequency in training, each counted once more.
+        """Return the tokens' log-probabilities by add-one smoothed frequency in training.
 
         They are the baseline of a model that does not read its text.
         """
@@ -197,7 +196,7 @@ class MaskedLearner(TokenLearner):
         return sum(p.numel() for p in model.parameters())
 
     def begin_epoch(self, epoch: int) -> None:
-        """Masks are drawn anew in each epoch."""
+        """Draw new masks in each epoch."""
         self._epoch = epoch
 
     def _rows(self, part: str, indices: Ids) -> Keys:
@@ -206,7 +205,7 @@ class MaskedLearner(TokenLearner):
         return self._keys[part][indices] ^ np.uint64(seed_of("mask", *draw))
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
-        """input_ids, attention_mask; the `places` of masked tokens, and what they are: labels."""
+        """Return input_ids, attention_mask, the `places` of masked tokens and their labels."""
         batch = padded(self.tokenizer, self._tokens[part], indices)
         ids = batch["input_ids"].numpy()
         keys_of_rows, training = self._rows(part, indices), part == "train"
@@ -220,11 +219,11 @@ class MaskedLearner(TokenLearner):
         }
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Of each masked token and piece of the vocabulary."""
+        """Return the logits of each masked token and word piece."""
         return model(batch["input_ids"], batch["attention_mask"], batch["places"])
 
     def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
-        """How many masked tokens are predicted right, by the model and by frequency alone."""
+        """Count correctly predicted masked tokens, by the model and by frequency."""
         unigram = self._unigram.to(labels.device)
         return {
             "accuracy": float((logits.argmax(dim=-1) == labels).sum()),

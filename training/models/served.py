@@ -1,7 +1,7 @@
-"""A logged model as MLflow loads it: texts in, labels, generated texts or masked words out.
+"""A logged model for MLflow: texts in; labels, generated texts or masked words out.
 
-MLflow copies this file into the model, so it imports nothing of ours where a transformers model is
-served; sequence-to-sequence models and adapters need this package installed.
+MLflow copies this file into the model, so it does not import this package for a transformers model;
+sequence-to-sequence models and adapters need the package installed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _BATCH = 64
 
 
 class ServedModel(PythonModel):  # type: ignore[misc]
-    """Columns `first` and, for pairs, `second`; gives label and score, or text. Of a language model
-    `first` is the prompt, and the text what it writes after it.
+    """Takes columns `first` and, for pairs, `second`; returns label and score, or text.
 
-    The label of a masked language model is the most probable word for the one mask of a text.
+    For a language model, `first` is the prompt and the text is its continuation. The label of a
+    masked language model is the most probable word for the single mask of a text.
     """
 
     def load_context(self, context: Any) -> None:
@@ -52,14 +52,14 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         record = folder / "adnominal.json"
         trained = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-        # Texts are read as in training: to its limit of tokens, with the full stops that it wrote.
+        # Texts are read as in training: with its token limit and its added full stops.
         self._limit = trained.get("max_length")
         self._ends = trained.get("task", {}).get("full_stops") == "normalised"
         self._model.eval()
 
-    # Untyped: MLflow would take hints for a schema of its own, and the model has a signature.
+    # Untyped: MLflow would take type hints for a schema, but the model has a signature.
     def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]
-        """A row for each row of `model_input`."""
+        """Return one row for each row of `model_input`."""
         parts = [
             self._batch(model_input.iloc[at : at + _BATCH])
             for at in range(0, len(model_input), _BATCH)
@@ -99,7 +99,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         return pd.DataFrame({"label": labels, "score": best.values.tolist()})
 
     def _generated_texts(self, prompts: list[str]) -> list[str]:
-        """What a language model writes after prompts, greedily."""
+        """Generate a language model's continuations of prompts greedily."""
         batch = self._tokenizer(prompts, padding=True, padding_side="left", return_tensors="pt")
         batch.pop("token_type_ids", None)
         ids = self._model.generate(**batch, max_new_tokens=256, do_sample=False)

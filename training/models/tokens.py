@@ -1,7 +1,6 @@
 """Texts as token ids, cached by content: the same texts, tokenizer and limit are encoded once.
 
-The cache needs neither keys nor clearing: its files are named by a hash of everything that decides
-their content.
+The cache never needs clearing: its files are named by a hash of all that decides their content.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ _VERSION = 2
 class Tokens:
     """Encoded rows end to end: row i is ids[offsets[i]:offsets[i + 1]].
 
-    `types` tells first from second text where the model wants to know, else None. `truncated` is
-    the number of rows that the limit has shortened.
+    `types` distinguishes first and second text if the model needs it, else None. `truncated` is the
+    number of truncated rows.
     """
 
     ids: npt.NDArray[np.int32]
@@ -42,17 +41,17 @@ class Tokens:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]]) -> Tokens:
-        """Rows that are ids already."""
+        """Return rows of ids as `Tokens`."""
         ids = np.fromiter(chain.from_iterable(rows), dtype=np.int32)
         return cls(ids, _offsets([len(row) for row in rows]), None, 0)
 
     @property
     def lengths(self) -> Ids:
-        """Tokens of each row, special ones included."""
+        """The number of tokens of each row, including special ones."""
         return np.diff(self.offsets)
 
     def padded(self, rows: Ids, value: int) -> Ids:
-        """Those rows side by side, `value` where they have no token."""
+        """Return these rows as a matrix, padded with `value`."""
         return layout(self.offsets, rows).fill(self.ids, value)
 
 
@@ -61,10 +60,9 @@ def _offsets(lengths: Sequence[int]) -> Ids:
 
 
 def fingerprint(tokenizer: Any) -> str:
-    """A hash of everything that a tokenizer does to a text: its own serialised form, and what
-    transformers holds beside it."""
+    """Return a hash of a tokenizer's behaviour: its serialised form and transformers' settings."""
     backend = tokenizer.backend_tokenizer
-    # The limit of an earlier call is part of its state, and not of what it is.
+    # The limit of an earlier call is part of its state, not of its identity.
     backend.no_truncation()
     backend.no_padding()
     beside = [type(tokenizer).__name__, tokenizer.model_input_names, tokenizer.truncation_side]
@@ -75,21 +73,21 @@ def fingerprint(tokenizer: Any) -> str:
 def key(
     tokenizer_hash: str, first: pa.StringArray, second: pa.StringArray | None, limit: int
 ) -> str:
-    """The name of encoded texts; `tokenizer_hash` is the tokenizer's `fingerprint`."""
+    """Return the cache key of encoded texts; `tokenizer_hash` is the tokenizer's `fingerprint`."""
     digest = hashlib.blake2b(f"{tokenizer_hash} {limit} {len(first)}".encode(), digest_size=16)
     for column in (first, second):
         if column is None:
             digest.update(b"none")
             continue
         for texts in chunks(column):
-            # Lengths before the texts: "ab", "c" is not "a", "bc".
+            # Lengths precede the texts, so that "ab", "c" differs from "a", "bc".
             digest.update(np.array([len(text) for text in texts], dtype=np.int64).tobytes())
             digest.update("".join(texts).encode())
     return digest.hexdigest()
 
 
 def chunks(column: pa.StringArray) -> Iterator[list[str]]:
-    """The texts of a column, some thousands at a time: never all of them as Python's strings."""
+    """Yield the texts of a column by thousands, never all of them as Python strings."""
     for at in range(0, len(column), _CHUNK):
         yield column.slice(at, _CHUNK).to_pylist()
 
@@ -101,10 +99,10 @@ def encode(
     limit: int,
     cache: Path | None = None,
 ) -> Tokens:
-    """The rows as tokens, special ones included, cut to `limit`; from the cache where it has them.
+    """Encode rows with special tokens, cut to `limit`, or read them from the cache.
 
-    Of a pair that is too long the longer text is cut. A process that is killed while writing leaves
-    nothing that would be taken for a cache; two that write the same do no harm.
+    In a pair that is too long, the longer text is cut. A process that is killed while writing
+    leaves no invalid cache entry, and two processes may write the same entry.
     """
     if cache is None:
         return _encode(tokenizer, first, second, limit)
@@ -159,7 +157,7 @@ def _write(tokens: Tokens, folder: Path) -> None:
     try:
         os.rename(new_folder, folder)
     except OSError:
-        # Another process was first; what it wrote is the same.
+        # Another process was first; it wrote the same.
         shutil.rmtree(new_folder)
 
 

@@ -1,8 +1,8 @@
-"""A WordPiece vocabulary of one's own texts, and BERT's tokenizer over it.
+"""A WordPiece vocabulary trained on given texts, and BERT's tokenizer with it.
 
-The trainer of the library numbers the letters inside words in the order of a hash table, and equal
-counts are decided by these numbers: two trainings on the same texts differ. Here the letters are
-counted, sorted and numbered first, so that a vocabulary follows from the texts alone.
+The trainer of the library numbers the letters inside words in the order of a hash table and breaks
+ties by these numbers, so two trainings on the same texts differ. Here the letters are counted,
+sorted and numbered first, so that a vocabulary depends only on the texts.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from training.models.tokens import chunks, key
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUES = "##"
-# Letters of a vocabulary, the most frequent ones; words with others are unknown. A text in English
-# has some of every script, and each costs two pieces: they may be a sixteenth, within these bounds.
+# A vocabulary has only the most frequent letters; words with others are unknown. English text has
+# some letters of every script, and each costs two pieces, so letters may take a sixteenth of the
+# vocabulary, within these bounds.
 _LETTERS = (100, 256)
-_FEWEST = 2  # times that a piece is seen
+_FEWEST = 2  # minimum occurrences of a piece
 _VERSION = 1
 
 
 def bert_tokenizer(pieces: Sequence[str], *, lowercase: bool, limit: int | None = None) -> Any:
-    """BERT's tokenizer over a vocabulary that begins with `SPECIAL`, for `limit` tokens."""
+    """Return BERT's tokenizer with a vocabulary that begins with `SPECIAL`, for `limit` tokens."""
     from transformers import BertTokenizer
 
     ids = {piece: number for number, piece in enumerate(pieces)}
@@ -41,14 +42,14 @@ def bert_tokenizer(pieces: Sequence[str], *, lowercase: bool, limit: int | None 
 def vocabulary(
     texts: pa.LargeStringArray, size: int, *, lowercase: bool, words: Sequence[str] = ()
 ) -> list[str]:
-    """The pieces of a vocabulary of exactly `size`, special ones first.
+    """Return the pieces of a vocabulary of exactly `size`, special ones first.
 
-    `words` are in it whole, however rare: where they would not be, they stand in the place of the
-    pieces found last. Memory holds the different words of the texts, not the texts.
+    `words` are always included whole, replacing the last pieces if necessary. Memory holds the
+    distinct words of the texts, not the texts.
 
     Raises:
-        UserError: more pieces asked for than the texts have (seen twice or more), fewer than there
-            are letters and `words`; a member of `words` that is not one word.
+        UserError: `size` exceeds the pieces that occur at least twice or is too small for letters
+            and `words`, or a member of `words` is not a single word.
     """
     from tokenizers.trainers import WordPieceTrainer
 
@@ -66,7 +67,7 @@ def vocabulary(
     trainer = WordPieceTrainer(
         vocab_size=size,
         min_frequency=_FEWEST,
-        # Numbered before anything else; whether they are special is forgotten below.
+        # Numbered first; below, they are no longer marked as special.
         special_tokens=first,
         initial_alphabet=letters,
         limit_alphabet=len(letters),
@@ -91,20 +92,20 @@ def vocabulary(
 
 
 def _letters(backend: Any, texts: pa.LargeStringArray, limit: int) -> list[str]:
-    """The `limit` most frequent characters of the texts as the tokenizer reads them, sorted."""
+    """Return the `limit` most frequent characters after normalisation, sorted."""
     counts = np.zeros(0x110000, dtype=np.int64)
     for batch in chunks(texts):
         text = backend.normalizer.normalize_str("\n".join(batch))
         codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
         counts += np.bincount(codes, minlength=len(counts))
     codes_in_texts = [int(code) for code in np.flatnonzero(counts) if not chr(code).isspace()]
-    # Of equally frequent ones the first by code point.
+    # Ties are broken by code point.
     most_frequent = sorted(codes_in_texts, key=lambda code: (-int(counts[code]), code))[:limit]
     return [chr(code) for code in sorted(most_frequent)]
 
 
 def _normalised_word(backend: Any, word: str) -> str:
-    """A word as the tokenizer reads it."""
+    """Return a word as the tokenizer normalises it."""
     pieces = backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(word))
     if len(pieces) != 1:
         raise UserError(f"words={word}: expected single words, without spaces and hyphens")
@@ -120,9 +121,9 @@ def tokenizer(
     limit: int,
     cache: Path | None,
 ) -> Any:
-    """A transformers tokenizer over `vocabulary`, read from `cache` if it was made before.
+    """Return a transformers tokenizer with `vocabulary`, cached in `cache`.
 
-    `limit` is the greatest number of tokens that its model reads.
+    `limit` is the maximum number of tokens that its model reads.
 
     Raises:
         UserError: as `vocabulary`.
@@ -138,7 +139,7 @@ def tokenizer(
         pieces = vocabulary(texts, size, lowercase=lowercase, words=words)
         if cached is not None:
             cached.parent.mkdir(parents=True, exist_ok=True)
-            # Of two that write the same, the last wins.
+            # If two processes write the same, the last wins.
             fresh = cached.with_name(f"{cached.name}.{uuid.uuid4().hex}.new")
             fresh.write_text("\n".join(pieces), encoding="utf-8")
             os.replace(fresh, cached)

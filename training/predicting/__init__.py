@@ -1,1 +1,1 @@
-"""A classifier over millions of rows of the lake, and the items worth an annotator's time."""
+"""Run a classifier over millions of rows of the lake, and select items worth annotating."""

@@ -1,4 +1,4 @@
-"""``training/predict.py``: rows to predictions, chunk by chunk, and what to annotate."""
+"""``training/predict.py``: classify rows chunk by chunk, and select items to annotate."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class _Plan(rows.Staged):
-    """The work of a run, decided at its first start and the same after each kill."""
+    """The work of a run, decided at its first start and unchanged after a kill."""
 
     run_id: str
     version: int
@@ -57,7 +57,7 @@ class _Plan(rows.Staged):
         return f"{JOB}/{self.run_id}/{chunk}", 0
 
     def pending(self, lake: str) -> list[int]:
-        """The chunks that are not in the table of predictions yet."""
+        """Return the chunks that are not in the table predictions yet."""
         chunks = {self.transaction(chunk): chunk for chunk, size in enumerate(self.sizes) if size}
         for transaction in arrow.committed(lake, "predictions", list(chunks)):
             del chunks[transaction]
@@ -65,10 +65,10 @@ class _Plan(rows.Staged):
 
 
 def predict(settings: Settings) -> None:
-    """Classifies rows of a table by a trained model, and selects items to annotate.
+    """Classify rows of a table with a trained model, and select items to annotate.
 
-    Rows are read without Spark, shared out over the launcher's processes and committed in chunks to
-    the table predictions, each once: the same command resumes a killed run.
+    Rows are read without Spark, distributed over the launcher's processes and committed in chunks
+    to the table predictions, each once. The same command resumes a killed run.
     """
     runs = list(settings.runs)
     if settings.select is not None:
@@ -83,11 +83,11 @@ def predict(settings: Settings) -> None:
 
 
 def prepare(settings: Settings) -> _Prediction:
-    """The model and the rows, and all mistakes that can be seen before weights are read.
+    """Prepare the model and the rows, and report mistakes before weights are read.
 
     Raises:
-        UserError: no such model, table, column or version; a condition that is not SQL or that no
-            row fulfils; a model that generates texts; folder= on a file.
+        UserError: the model, table, column or version does not exist, the condition is not valid
+            SQL or matches no row, the model generates text, or folder= is a file.
     """
     assert settings.model is not None and settings.table is not None
     check_folder("folder", Path(settings.folder))
@@ -108,7 +108,7 @@ def prepare(settings: Settings) -> _Prediction:
 
 @dataclass
 class _Prediction:
-    """A model and the rows that it is to classify, both checked."""
+    """A model and the rows to classify, both checked."""
 
     settings: Settings
     source: ModelSource
@@ -116,12 +116,12 @@ class _Prediction:
     content: str
 
     def run_id(self) -> str:
-        """The id of the run whose predictions are all in the table, made now or earlier."""
+        """Return the id of the run whose predictions are complete, made now or earlier."""
         settings = self.settings
-        # The first process decides: a table may get another version while they all start.
+        # The first process decides: the table may get a new version while they all start.
         self.folder = launch.broadcast(Path(settings.folder) / self._name())
         runs = Runs(JOB, settings, settings.experiment or JOB)
-        # Predictions that are in another lake, or were deleted, are made again.
+        # Predictions in another lake, or deleted ones, are made again.
         result = runs.finish(
             self.folder, lambda _: not _read_plan(self.folder).pending(settings.lake)
         )
@@ -139,21 +139,21 @@ class _Prediction:
         return str(result["run_id"])
 
     def _name(self) -> str:
-        """The folder's name: model, rows and settings by a hash, and the version that is read."""
+        """Return the folder's name: a hash of model, rows and settings, and the table version."""
         settings = self.settings
         lake = settings.lake if "://" in settings.lake else os.path.abspath(settings.lake)
         content = {"model": self.source.name, "content": self.content, "lake": lake}
         name = folder_name(settings, **content, columns=asdict(self.query.columns))
         version = self.query.version
         if settings.version is None:
-            # A run that was begun goes on with the version that it began with.
+            # A run that was started continues with its initial version.
             for begun in sorted(Path(settings.folder).glob(f"{name}-v*/plan.json")):
                 if not begun.with_name("result.json").exists():
                     version = int(begun.parent.name.rpartition("-v")[2])
         return f"{name}-v{version}"
 
     def _facts(self) -> dict[str, Any]:
-        """What the run is known by beside its settings."""
+        """Return the facts that identify the run besides its settings."""
         return {
             "model_name": self.source.name,
             "model_content": self.content,
@@ -165,7 +165,7 @@ class _Prediction:
         }
 
     def _make_plan(self, run: Run) -> _Plan:
-        """The plan, with the rows written to disk; in the first process."""
+        """Make the plan and write the rows to disk, in the first process."""
         settings, folder, query = self.settings, self.folder, self.query
         plan = _read_plan(folder) if (folder / "plan.json").exists() else None
         if plan is not None:
@@ -182,7 +182,7 @@ class _Prediction:
             replace_json(folder / "plan.json", asdict(plan))
         newest = arrow.version(settings.lake, query.table)
         if newest != plan.version and settings.version is None:
-            log.info("going on with version %d (the newest is %s)", plan.version, newest)
+            log.info("resuming with version %d (the newest is %s)", plan.version, newest)
         sizes = {"rows": plan.rows, "chunks": len(plan.sizes), "left_out": plan.left_out}
         run.parameters({"table_version": plan.version, **sizes})
         editions = plan.editions or [""]
@@ -193,7 +193,7 @@ class _Prediction:
             plan.version,
             f"{plan.rows:,}",
             len(plan.sizes),
-            "".join(f"; {count:,} left out: {reason}" for reason, count in plan.left_out.items()),
+            "".join(f"; {count:,} dropped: {reason}" for reason, count in plan.left_out.items()),
         )
         return plan
 
@@ -208,7 +208,7 @@ class _Prediction:
         if sum(answers.values()) != plan.rows:
             raise JobFailed(
                 f"run {plan.run_id}: {sum(answers.values()):,} predictions in the table, expected "
-                f"{plan.rows:,}; somebody has changed them"
+                f"{plan.rows:,}; someone has changed them"
             )
         _tidy(self.settings.lake)
         log.info(
@@ -237,19 +237,19 @@ class _Prediction:
         return Outcome(result, metrics=final, texts={"result.json": text})
 
     def _classify(self, plan: _Plan, run: Run) -> tuple[int, float, dict[str, float]]:
-        """Predict the remaining chunks, this process its share of them.
+        """Predict this process's share of the remaining chunks.
 
         Returns:
-            The number of rows that remained, the seconds they took, the speed of all processes.
+            The number of remaining rows, the seconds they took, and the speed of all processes.
         """
-        # A sharded model is asked by all processes together.
+        # All processes call a sharded model together.
         world_size = 1 if self.model.sharded else launch.world_size()
         first = launch.rank() == 0
         pending = launch.broadcast(plan.pending(self.settings.lake) if first else [])
         remaining = sum(plan.sizes[chunk] for chunk in pending)
         if first and remaining < plan.rows:
-            log.info("going on: %s of %s rows are left", f"{remaining:,}", f"{plan.rows:,}")
-        # Rows, tokens, and tokens with padding that this process has done.
+            log.info("resuming: %s of %s rows are left", f"{remaining:,}", f"{plan.rows:,}")
+        # Rows, tokens, and tokens with padding processed by this process.
         counts = np.zeros(3)
         started = time.perf_counter()
         with Progress(
@@ -257,7 +257,7 @@ class _Prediction:
         ) as progress:
 
             def advance(count: int) -> None:
-                # Chunks are of like size, so the other processes have done about as much.
+                # Chunks have similar sizes, so the other processes have done about as much.
                 progress.advance(count * launch.world_size())
 
             local_chunks = pending if world_size == 1 else pending[launch.rank() :: world_size]
@@ -273,9 +273,9 @@ class _Prediction:
     def _chunks(
         self, plan: _Plan, chunks: Sequence[int], advance: Callable[[int], None]
     ) -> Iterator[tuple[int, Ids]]:
-        """Classify and commit those chunks, one after the other; gives number and lengths of each.
+        """Classify and commit these chunks in turn; yield number and lengths of each.
 
-        While the model is at one chunk, the next is tokenised and the one before committed.
+        While the model works on one chunk, the next is tokenised and the previous one committed.
         """
         with ThreadPoolExecutor(1) as loader:
             next_chunk = loader.submit(self._load, chunks[0]) if chunks else None
@@ -298,7 +298,7 @@ class _Prediction:
                 yield uncommitted[:2]
 
     def _load(self, chunk: int) -> tuple[pa.Table, PairLearner]:
-        """The rows of a chunk, and the same as tokens."""
+        """Return the rows of a chunk, and a learner with them as tokens."""
         table = rows.read(self.folder / "rows", chunk)
         first, second = table["first"].combine_chunks(), table["second"].combine_chunks()
         if self.query.columns.full_stops:
@@ -339,7 +339,7 @@ def _read_plan(folder: Path) -> _Plan:
 
 
 def _tidy(lake: str) -> None:
-    """Merge the files of the chunks; the predictions are in the table, whatever comes of it."""
+    """Merge the files of the chunks; the predictions are in the table even if this fails."""
     try:
         upkeep.compact(lake, declaration("predictions"))
     except LakeFailed as error:
@@ -347,7 +347,7 @@ def _tidy(lake: str) -> None:
 
 
 def _figures(counts: npt.NDArray[np.float64], seconds: float) -> dict[str, float]:
-    """Speed, from rows, tokens and tokens with padding."""
+    """Return the speed, from rows, tokens and tokens with padding."""
     rows, tokens, padded = counts.tolist()
     return {
         "predict/rows_per_second": rows / seconds,
@@ -357,7 +357,7 @@ def _figures(counts: npt.NDArray[np.float64], seconds: float) -> dict[str, float
 
 
 def _counts(lake: str, table: str, run_id: str) -> dict[str, int]:
-    """How many rows of a run have each answer, from the table itself."""
+    """Count the rows of a run by answer, in the table itself."""
     sql = (
         'SELECT "predicted", count(*) AS "rows" FROM predictions '
         f"WHERE \"task\" = '{table}' AND \"run_id\" = '{run_id}' "

@@ -1,8 +1,8 @@
 """The rows to classify, read once from a pinned version and written in chunks.
 
-A row's chunk is a hash of its item, so the chunks do not depend on the order in which the table is
-read, nor on the number of processes that share them. They stay in the run's folder until the run is
-finished, so that building or vacuuming the table meanwhile does not affect the run.
+A row's chunk is a hash of its item, so the chunks depend neither on the order in which the table is
+read nor on the number of processes. They stay in the run's folder until the run is finished, so
+that concurrent builds or vacuums of the table do not affect the run.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from training.tasks import reading
 
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("item_id", "edition", "first", "second")])
 _CHUNK = pa.field("chunk", pa.int32())
-# Hashes in memory beside those that are drawn.
+# Number of hashes in memory besides those that are drawn.
 _BUFFER = 500_000
 
 
-# Tables of no dataset that models can be asked about all the same.
+# Tables outside the datasets that models can classify.
 _FURTHER_TABLES = {
     "nli": ItemTable("nli", "pairs", pair=("premise", "hypothesis")),
     "sentences": ItemTable("sentences", "sentences", item="sentence_id", single="text"),
@@ -43,10 +43,10 @@ _FURTHER_TABLES = {
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table that a model is asked about; `second` is None for one text.
+    """The columns of a table that a model reads; `second` is None for single texts.
 
-    `edition` is the partition column that predictions call edition, None where a table has none.
-    `full_stops` adds the one that a text lacks.
+    `edition` is the partition column that predictions call edition, or None. `full_stops` adds
+    missing final full stops.
     """
 
     item: str
@@ -57,7 +57,7 @@ class Columns:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The columns of text."""
+        """The text columns."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
 
@@ -69,11 +69,11 @@ def columns(
     first: str | None = None,
     second: str | None = None,
 ) -> Columns:
-    """The columns that the model was taught, or those named.
+    """Return the columns that the model was trained on, or the named ones.
 
     Raises:
-        UserError: no such table or column, one that holds no text, no columns known for the table,
-            or one text for a model of two, and the reverse.
+        UserError: the table or column does not exist, a column is not text, no columns are known
+            for the table, or one text is given to a model of two or vice versa.
     """
     if table not in tables.TABLES:
         raise UserError(f"table={table}: expected one of {', '.join(tables.TABLES)}")
@@ -108,7 +108,7 @@ def _training_rows_of(
         return items.without_context
     if source.pair is None and items.pair is not None and items.single is not None:
         raise UserError(
-            f"table={table}: nobody says whether {source.name} takes one text or two; expected "
+            f"table={table}: unknown whether {source.name} takes one text or two; expected "
             f"first={items.single}, or first={items.pair[0]} second={items.pair[1]}"
         )
     pair = source.pair if source.pair is not None else items.pair is not None
@@ -137,7 +137,7 @@ def _check(table: str, schema: pa.Schema, name: str, column: str | None) -> None
 
 @dataclass(frozen=True)
 class Query:
-    """Rows of a table at a version: those of `where`, with the columns asked for."""
+    """A query on a version of a table: the rows of `where` with the given columns."""
 
     lake: str
     table: str
@@ -146,10 +146,10 @@ class Query:
     where: str | None = None
 
     def stream(self, *, texts: bool = True, limit: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Batches of item_id, edition and, with `texts`, first and second; none of them without.
+        """Yield batches of item_id, edition and, with `texts`, first and second, all present.
 
         Raises:
-            LakeError: no such table or version; a condition that is not SQL.
+            LakeError: the table or version does not exist, or the condition is not valid SQL.
         """
         columns = self.columns
         names = {"item_id": columns.item, "edition": columns.edition}
@@ -167,7 +167,7 @@ class Query:
             yield batch.cast(schema)
 
     def counts(self) -> tuple[int, int]:
-        """How many rows there are, and how many of them have an id and texts."""
+        """Return the number of rows, and the number of those with an id and texts."""
         sql = (
             f'SELECT count(*) AS "rows", count(*) FILTER (WHERE {self._complete()}) AS "whole" '
             f"FROM ({self._all()})"
@@ -185,7 +185,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Staged:
-    """The staged rows: how many in each chunk, how many were dropped by reason, the editions."""
+    """The staged rows: counts of each chunk, counts of dropped rows by reason, and editions."""
 
     sizes: list[int]
     left_out: dict[str, int]
@@ -193,7 +193,7 @@ class Staged:
 
 
 def check(query: Query) -> None:
-    """Raise `UserError` where the query is not understood or finds nothing; reads a row."""
+    """Raise `UserError` if the query is invalid or finds nothing; reads one row."""
     if next(query.stream(limit=1), None) is None:
         where = f" where {query.where}" if query.where else ""
         raise UserError(
@@ -206,12 +206,12 @@ def check(query: Query) -> None:
 def stage(
     query: Query, folder: Path, *, chunk: int, seed: int = 0, limit: int | None = None
 ) -> Staged:
-    """Write the rows to `folder`, in chunks of about `chunk` rows; memory holds a part of them.
+    """Write the rows to `folder`, in chunks of about `chunk` rows; memory holds only some rows.
 
-    With `limit` that many rows are drawn: those whose hashes with the seed are the smallest.
+    With `limit`, that many rows are drawn: those with the smallest hashes of seed and id.
 
     Raises:
-        UserError: no rows.
+        UserError: there are no rows.
     """
     check(query)
     rows, complete_rows = query.counts()
@@ -233,7 +233,7 @@ def stage(
         for batch in query.stream():
             hashes = _hashes(batch, seed)
             if highest is not None:
-                # Rows that are there twice have one hash; so no more than wanted.
+                # Repeated rows have the same hash, so this cuts at `limit`.
                 selected = np.flatnonzero(hashes <= highest)[: size - staged_count]
                 batch, hashes = batch.take(pa.array(selected)), hashes[selected]
             staged_count += batch.num_rows
@@ -265,7 +265,7 @@ def _hashes(batch: pa.RecordBatch, seed: int) -> Keys:
 
 
 def _threshold(query: Query, seed: int, size: int) -> np.uint64:
-    """The hash that `size` rows do not exceed; the ids are streamed, no more hashes kept."""
+    """Return the hash that `size` rows do not exceed; ids are streamed and few hashes kept."""
     smallest = np.zeros(0, dtype=np.uint64)
     for batch in query.stream(texts=False):
         smallest = np.concatenate([smallest, _hashes(batch, seed)])
@@ -276,6 +276,6 @@ def _threshold(query: Query, seed: int, size: int) -> np.uint64:
 
 
 def read(folder: Path, chunk: int) -> pa.Table:
-    """The rows of a staged chunk, in an order that depends on the rows alone."""
+    """Return the rows of a staged chunk, in an order that depends only on the rows."""
     rows = pads.dataset(folder / str(chunk), format="ipc").to_table()
     return rows.sort_by([(name, "ascending") for name in _SCHEMA.names])

@@ -1,8 +1,8 @@
-"""The items that are most worth an annotator's time, by what models said of them.
+"""Select the items that are most worth annotating, from models' predictions.
 
-Uncertainty sampling asks for what one model is least sure of, by the entropy of its scores or by
-the margin between the best two; query by committee for what several models answer differently, by
-the entropy of their votes (Settles 2009, sections 3.1 and 3.2).
+Uncertainty sampling selects items of which one model is least certain, by the entropy of its scores
+or the margin between the best two. Query by committee selects items that several models answer
+differently, by the entropy of their votes (Settles 2009, sections 3.1 and 3.2).
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ _Floats = npt.NDArray[np.float64]
 
 
 def uncertainty(scores: _Floats, measure: str) -> _Floats:
-    """How unsure each row of probabilities is, from 0 (one class is certain) to 1 (all are alike).
+    """Return the uncertainty of rows of probabilities, from 0 (certain) to 1 (uniform).
 
-    `entropy` is the share of the highest there can be; `margin` one less the difference between
-    the best two.
+    `entropy` is relative to its maximum; `margin` is one minus the difference between the best two.
     """
     if measure == "entropy":
         shares: _Floats = _entropy(scores) / math.log2(scores.shape[1])
@@ -44,13 +43,13 @@ def uncertainty(scores: _Floats, measure: str) -> _Floats:
 
 
 def votes(answers: npt.NDArray[np.int64]) -> _Floats:
-    """The entropy, in bits, of what several models answer (rows, models): 0 where they agree."""
+    """Return the entropy, in bits, of several models' answers (rows, models): 0 if they agree."""
     counts = np.stack([(answers == label).sum(axis=1) for label in np.unique(answers)], axis=1)
     return _entropy(counts / answers.shape[1])
 
 
 def _entropy(shares: _Floats) -> _Floats:
-    """In bits, of each row."""
+    """Return the entropy of each row in bits."""
     from scipy.special import entr
 
     bits: _Floats = entr(shares).sum(axis=1) / math.log(2)
@@ -58,13 +57,13 @@ def _entropy(shares: _Floats) -> _Floats:
 
 
 def uncertain(lake: str, run: str, count: int, measure: str = "entropy") -> pa.Table:
-    """The `count` items of a run that its model was least sure of, the least sure first.
+    """Return the `count` items of a run that its model was least certain of, least first.
 
-    Columns item_id, edition, predicted and the measure. The run is streamed: memory holds `count`
-    rows and a batch. Equal items stand in the order of their ids.
+    The columns are item_id, edition, predicted and the measure. The run is streamed: memory holds
+    `count` rows and a batch. Ties are in the order of ids.
 
     Raises:
-        UserError: no predictions of the run, or none with scores of two classes or more.
+        UserError: the run has no predictions, or none with scores of at least two classes.
     """
     best: pa.Table | None = None
     for batch in _batches(lake, run):
@@ -78,16 +77,15 @@ def uncertain(lake: str, run: str, count: int, measure: str = "entropy") -> pa.T
 
 
 def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
-    """The `count` items that runs answer most differently, the most disputed first.
+    """Return the `count` items that runs answer most differently, most disputed first.
 
-    Columns item_id, edition, predicted (the answers in the order of the runs), votes (the entropy
-    of the answers in bits) and divergence (of Jensen and Shannon, of the scores in bits), which
-    orders what the votes leave equal. Items on which all agree are none. Memory holds ids, answers
-    and scores of all runs.
+    The columns are item_id, edition, predicted (the answers in the order of the runs), votes (the
+    entropy of the answers in bits) and divergence (the Jensen–Shannon divergence of the scores in
+    bits), which breaks ties of votes. Items on which all runs agree are excluded. Memory holds ids,
+    answers and scores of all runs.
 
     Raises:
-        UserError: no predictions of a run; runs with other numbers of classes, or without an item
-            in common.
+        UserError: a run has no predictions, or runs differ in their classes or share no item.
     """
     tables = []
     for run in runs:
@@ -108,7 +106,7 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
         log.info(
             "%d items are in all runs (of %s)", len(common), ", ".join(str(len(k)) for k in keys)
         )
-    # index_in gives the first of equal keys: a row that a run has twice counts once.
+    # index_in returns the first of equal keys: a repeated row of a run counts once.
     in_common = [
         table.take(pc.index_in(common, value_set=run_keys))
         for table, run_keys in zip(tables, keys, strict=True)
@@ -117,7 +115,9 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
     widths = {run: matrix.shape[1] for run, matrix in zip(runs, scores, strict=True)}
     if len(set(widths.values())) > 1:
         listed = ", ".join(f"{run} {width}" for run, width in widths.items())
-        raise UserError(f"runs with other numbers of classes ({listed}); expected the same classes")
+        raise UserError(
+            f"runs with different numbers of classes ({listed}); expected the same classes"
+        )
     names = pa.chunked_array([table["predicted"].combine_chunks() for table in in_common])
     codes = names.combine_chunks().dictionary_encode().indices.to_numpy()
     entropy = votes(codes.astype(np.int64).reshape(len(runs), -1).T)
@@ -138,10 +138,10 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
 
 
 def check(lake: str, runs: Sequence[str], path: Path) -> None:
-    """Raise `UserError` where nothing can be selected from a run, or written to `path`."""
+    """Raise `UserError` if nothing can be selected from a run or written to `path`."""
     check_folder("out", path.parent)
     if path.is_dir():
-        raise UserError(f"out={path}: a folder; expected a file .tsv or .csv")
+        raise UserError(f"out={path}: a folder; expected a .tsv or .csv file")
     for run in runs:
         first = next(_batches(lake, run), None)
         if first is None:
@@ -150,14 +150,14 @@ def check(lake: str, runs: Sequence[str], path: Path) -> None:
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """The table as a file with a header line: tab-separated for .tsv, else with commas."""
+    """Write the table with a header line: tab-separated for .tsv, else comma-separated."""
     separator = "\t" if path.suffix == ".tsv" else ","
     text = table.to_pandas().to_csv(None, sep=separator, index=False, float_format="%.6f")
     replace_text(path, text)
 
 
 def _order(*values: str) -> list[tuple[str, str]]:
-    """Highest values first, then by item, so that the choice depends on no order of rows."""
+    """Sort highest values first, then by item, so that row order has no effect."""
     return [*((value, "descending") for value in values), *_BY_ITEM]
 
 
@@ -171,12 +171,12 @@ def _keys(table: pa.Table) -> pa.Array:
 
 
 def _scores(column: pa.Array | pa.ChunkedArray, run: str) -> _Floats:
-    """Lists of one length as a matrix."""
+    """Convert lists of one length to a matrix."""
     widths = pc.unique(pc.list_value_length(column)).to_pylist()
     if len(widths) != 1 or widths[0] is None or widths[0] < 2:
         raise UserError(
-            f"run {run}: predictions with {', '.join(str(width) for width in widths)} scores a "
-            "row; expected a score for each of two classes or more"
+            f"run {run}: predictions with {', '.join(str(width) for width in widths)} scores per "
+            "row; expected a score for each of two or more classes"
         )
     matrix: _Floats = pc.list_flatten(column).to_numpy().reshape(-1, widths[0])
     return matrix

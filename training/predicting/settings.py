@@ -23,24 +23,24 @@ class Settings(Answering):
     )
     where: str | None = setting(
         None,
-        help="SQL condition that the rows fulfil",
+        help="SQL condition on the rows",
         example="where=\"edition = 'clean' AND chosen\"",
     )
     version: int | None = setting(
-        None, help="version of the table; the newest if not given", identity=False
+        None, help="version of the table; by default the newest", identity=False
     )
     first: str | None = setting(
-        None, help="column of the text, or of the first of two; known for the datasets' tables"
+        None, help="column of the text or first text; known for the datasets' tables"
     )
     second: str | None = setting(None, help="column of the second text, with first=")
-    item: str | None = setting(None, help="column of the item's id; known or item_id")
+    item: str | None = setting(None, help="column of item ids; by default the known one or item_id")
     chunk: int = setting(
-        16_384, help="rows of a commit, about; what a killed run has to do again at most"
+        16_384, help="approximate rows per commit; a killed run repeats at most this many"
     )
     select: str | None = setting(
         None,
-        help="write the items that are most worth annotating to out=: those that the model is "
-        "least certain of, or those that several runs answer differently",
+        help="write the items most worth annotating to out=: those of which the model is least "
+        "certain, or those that several runs answer differently",
         choices=("uncertain", "disputed"),
         identity=False,
     )
@@ -53,21 +53,21 @@ class Settings(Answering):
     )
     measure: str = setting(
         "entropy",
-        help="what uncertain is by: all scores, or how far the best two are apart",
+        help="measure of uncertainty: entropy of all scores, or margin between the best two",
         choices=MEASURES,
         identity=False,
     )
     runs: list[str] = setting(
         [],
-        help="runs of predictions to select from, besides the one of model=",
+        help="runs whose predictions to select from, besides the run of model=",
         example="runs=a,b",
         identity=False,
     )
     folder: str = setting(
-        "runs/predict", help="where the state of unfinished runs lies", identity=False
+        "runs/predict", help="folder for the state of unfinished runs", identity=False
     )
 
-    # Each lake has predictions of its own, and versions.
+    # Each lake has its own predictions and versions.
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class Settings(Answering):
         if self.count is None or self.out is None:
             raise UserError(f"select={self.select}: expected count= and out= with it")
         if not self.out.endswith((".tsv", ".csv")):
-            raise UserError(f"out={self.out}: expected a file .tsv or .csv")
+            raise UserError(f"out={self.out}: expected a .tsv or .csv file")
         runs = len(self.runs) + (self.model is not None)
         if self.select == "uncertain" and runs != 1:
             raise UserError(

@@ -1,5 +1,5 @@
-"""Language models asked by prompts, without training (``training/prompt.py``).
+"""Prompting of language models without training (``training/prompt.py``).
 
-`prompts` reads what is asked (conf/prompts), `items` asks it of the rows of the lake, `scoring` has
-the three kinds of model, `cache` keeps their answers, `job` brings it together.
+`prompts` reads the prompts (conf/prompts), `items` fills them with rows of the lake, `scoring` has
+the three kinds of model, `cache` stores their answers, and `job` combines them.
 """

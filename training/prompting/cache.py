@@ -1,9 +1,8 @@
-"""Answers that a model has given, kept by content: what is asked again costs no forward pass.
+"""A cache of a model's answers by content: repeated questions cost no forward pass.
 
-Nothing has to be cleared: a key is a hash of everything that an answer depends on (the model's
-files, the precision, the prompt with its version, the text and the words), so that another of any
-of these is another answer. Processes write files of their own, each put in place by renaming: a
-kill loses what was computed since the last, and never leaves half a file.
+The cache never needs clearing: a key is a hash of everything that an answer depends on (the model's
+files, the precision, the prompt with its version, the text and the words). Each process writes its
+own files and renames them into place: a kill loses the answers since the last file, never more.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ log = logging.getLogger("adnominal")
 
 
 class Answer(NamedTuple):
-    """What a model says of a gap.
+    """A model's answer for a gap.
 
     Attributes:
-        sums: log-probability (natural) of each word with what follows it; not a number for a word
-            that the model cannot write in one token where it has to.
-        tokens: how many tokens each of them is over.
+        sums: natural log-probability of each word with the text after it; NaN for a word that is
+            not one token if the model needs one.
+        tokens: number of tokens of each of these sums.
         first: the token that a masked model predicts first, else None.
-        place: the number of the word that it is, or -1.
+        place: the number of the word with that token, or -1.
     """
 
     sums: tuple[float, ...]
@@ -53,10 +52,10 @@ class Answer(NamedTuple):
 
 
 def key(prompt: str, cloze: Cloze) -> bytes:
-    """What stands for a question to one model; `prompt` is the prompt's name with its version."""
+    """Return the key of a question to a model; `prompt` is the prompt's name with its version."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (prompt, cloze.prefix, cloze.suffix, *cloze.words):
-        # Lengths before the texts: "ab", "c" is not "a", "bc".
+        # Lengths precede the texts, so that "ab", "c" differs from "a", "bc".
         text = part.encode()
         digest.update(len(text).to_bytes(4))
         digest.update(text)
@@ -64,7 +63,7 @@ def key(prompt: str, cloze: Cloze) -> bytes:
 
 
 class Cache:
-    """The answers of one model below `folder`, or none where that is None."""
+    """The answers of one model below `folder`; no caching if that is None."""
 
     def __init__(self, folder: str | None, model: str) -> None:
         self._folder = None
@@ -72,7 +71,7 @@ class Cache:
             self._folder = Path(folder).expanduser() / f"{model}-{_VERSION}"
 
     def lookup(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
-        """The answers to those of the questions that have been computed."""
+        """Return the cached answers to these questions."""
         if self._folder is None or not self._folder.is_dir():
             return {}
         key_set = pa.array(sorted(set(keys)), pa.binary(16))
@@ -90,7 +89,7 @@ class Cache:
         return answers
 
     def add(self, answers: Mapping[bytes, Answer]) -> None:
-        """Keep answers; they are there for others when this returns."""
+        """Store answers, so that other processes can read them when this returns."""
         if self._folder is None or not answers:
             return
         columns: Sequence[Sequence[object]] = [list(answers), *zip(*answers.values(), strict=True)]

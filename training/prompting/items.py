@@ -1,8 +1,8 @@
-"""The items that are asked about, and every question about them.
+"""The items to ask about and the questions about them.
 
-PLANE with examples (section 4): the three items of an adjective, noun and hypernym make six
-questions a template and verbaliser. Each item is asked once after either order of the other two,
-which stand before it with their right words.
+For PLANE with examples (section 4), the three items of an adjective, noun and hypernym give six
+questions per template and verbaliser: each item is presented once after either order of the other
+two, which precede it with their correct words.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _JOIN = " "
 
 @dataclass(frozen=True)
 class Items:
-    """What is asked about, a row an item.
+    """The items to ask about, one per row.
 
-    `rows` has item_id, gold, fold, edition, version, group (rows that are each other's examples),
-    the task's `FIELDS`, and the columns of groups: class and inference_type, test or agreement.
+    `rows` has item_id, gold, fold, edition, version, group (of rows that serve as each other's
+    examples), the task's `FIELDS`, and group columns: class and inference_type, test or agreement.
     """
 
     task: Task
@@ -43,8 +43,8 @@ class Items:
 class Question:
     """One way of asking about one item.
 
-    `item` is its row; `order` the numbers of the examples (inference types), ``1,2``;
-    `content_free` are the same questions without content, whose answers calibration divides by.
+    `item` is its row; `order` has the numbers of the examples (inference types), such as ``1,2``;
+    `content_free` are the same questions without content, by whose answers calibration divides.
     """
 
     item: int
@@ -56,11 +56,11 @@ class Question:
 
 
 def load(settings: Settings) -> Items:
-    """The items that the settings ask about.
+    """Load the items for the settings.
 
     Raises:
-        UserError: a table, edition, scheme, fold or part that is not there; labels that are none of
-            ours; no rows, or with examples no group with all three inference types.
+        UserError: a table, edition, scheme, fold or part does not exist, labels are unknown, there
+            are no rows or, with examples, no group has all three inference types.
     """
     values = tasks.TASKS[settings.task].prompt_values(settings)
     task = tasks.task({"name": settings.task, "edition": settings.edition, **values})
@@ -84,7 +84,7 @@ def load(settings: Settings) -> Items:
     rows = task.with_prompt_columns(
         pa.table(columns).append_column("origin", [examples.origin]), settings
     )
-    # A table none of whose rows is asked is not a source.
+    # A table without any selected rows is not a source.
     asked_sources = {*rows["origin"].to_pylist()} | {*range(len(dataset.sources))} - {
         *examples.origin
     }
@@ -97,7 +97,7 @@ def load(settings: Settings) -> Items:
 
 
 def _first_groups(rows: pa.Table, column: str, limit: int, seed: int) -> pa.Table:
-    """Of each value of `column` and fold the `limit` groups that a seeded hash puts first."""
+    """Select, for each value of `column` and fold, the `limit` groups first by a seeded hash."""
     names = ("fold", column, "group")
     places = list(zip(*(rows[name].to_pylist() for name in names), strict=True))
     groups: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -112,12 +112,12 @@ def _first_groups(rows: pa.Table, column: str, limit: int, seed: int) -> pa.Tabl
 
 
 def questions(items: Items, prompts: Prompts, settings: Settings) -> list[Question]:
-    """Every question about every item, in the order of items, templates and verbalisers."""
+    """Return every question, in the order of items, templates and verbalisers."""
     names = list(FIELDS[items.task.name])
     fields = items.rows.select(names).to_pylist()
     blanks = [dict.fromkeys(names, blank) for blank in prompts.content_free]
     contexts = _contexts(items, settings.shots)
-    # What stands before and after the gap, of each template for each item.
+    # The text before and after the gap, for each template and item.
     frames = [
         [prompt.text_around_gap(item_fields) for item_fields in fields]
         for prompt in prompts.prompts
@@ -146,7 +146,7 @@ def questions(items: Items, prompts: Prompts, settings: Settings) -> list[Questi
 def _contexts(
     items: Items, shots: int
 ) -> Sequence[Sequence[tuple[str | None, Sequence[tuple[int, int]]]]]:
-    """For each item the orders of its examples, these as (row, label)."""
+    """Return the orders of examples of each item, with examples as (row, label)."""
     if not shots:
         return [[(None, ())]] * items.rows.num_rows
     name, number = items.task.name, PROMPTS[items.task.name].number

@@ -1,4 +1,4 @@
-"""``training/prompt.py``: prompts to answers, answers to predictions and the papers' tables."""
+"""``training/prompt.py``: from prompts to answers, predictions and the papers' tables."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from training.prompting.settings import Settings
 from training.runs import Outcome, Plan, Runs, folder_name
 
 JOB = "prompt"
-# Seconds between files of the cache: what a kill loses at most.
+# Seconds between cache files: the maximum loss by a kill.
 _KEEP_EVERY = 20.0
 log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
 class Work:
-    """A run with all that it needs, checked."""
+    """A run with everything it needs, already checked."""
 
     settings: Settings
     source: ModelSource
@@ -49,7 +49,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Computed:
-    """Answers by key, how many of them were computed now, and in how many seconds."""
+    """Answers by key, the number computed now, and the seconds for these."""
 
     answers: Mapping[bytes, Answer]
     forward: int
@@ -57,12 +57,11 @@ class Computed:
 
 
 def prompt(settings: Settings) -> None:
-    """Asks a language model PLANE's, ASP's or ADEPT's items by prompts, without training it.
+    """Prompt a language model with items of PLANE, ASP or ADEPT, without training it.
 
-    Masked models fill a gap with one word; causal and encoder-decoder models say how probable each
-    word is with what follows it. Answers are cached by content, so that a killed run goes on and
-    the same questions cost nothing again; they go to the table predictions, and the papers' table
-    is printed.
+    Masked models fill a gap with one word; causal and encoder-decoder models score each word with
+    the text after it. Answers are cached by content, so that a killed run resumes and repeated
+    questions are free. They go to the table predictions, and the papers' table is printed.
     """
     plan = prepare(settings)
     if launch.world_size() > 1:
@@ -80,21 +79,21 @@ def prompt(settings: Settings) -> None:
 
 
 def prepare(settings: Settings) -> Work:
-    """Everything that a run needs but weights, and all mistakes that can be seen without these.
+    """Prepare everything but the weights, and report all mistakes that need no weights.
 
     Raises:
-        UserError: what the settings, the prompts, the lake and the tokenizer refuse.
+        UserError: the settings, prompts, lake or tokenizer do not fit.
     """
     if settings.split_model and launch.world_size() > 1:
         raise UserError(
-            f"split_model=true with {launch.world_size()} processes: one process takes all GPUs; "
-            "expected plain python in place of the launcher"
+            f"split_model=true with {launch.world_size()} processes: one process uses all GPUs; "
+            "expected plain python instead of the launcher"
         )
     check_folder("out", _out(settings))
     prompts = read(settings.prompt_file, settings.task, settings.templates, settings.verbalisers)
     source = resolve(settings.model, settings.tracking)
     if source.generates:
-        raise UserError(f"model={source.name}: a model of meanings; expected a language model")
+        raise UserError(f"model={source.name}: generates meanings; expected a language model")
     model = language_model(source.name, find(source.path))
     items = asking.load(settings)
     questions = asking.questions(items, prompts, settings)
@@ -102,7 +101,7 @@ def prepare(settings: Settings) -> Work:
     if launch.rank() == 0:
         for name, words in left_out.items():
             log.warning(
-                "%s: %d words that are not one token of the model are left out: %s",
+                "%s: %d words that are not one token of the model are ignored: %s",
                 name,
                 len(words),
                 " ".join(words),
@@ -115,7 +114,7 @@ def _out(settings: Settings) -> Path:
 
 
 def _name(plan: Work, content: str) -> str:
-    """The folder of a run: the same for the same settings, model, prompts and items."""
+    """Return the folder name of a run, a function of settings, model, prompts and items."""
     rows = plan.items.rows
     decisive = [name for name in rows.column_names if name != "version"]
     return folder_name(
@@ -145,7 +144,7 @@ def _facts(plan: Work) -> dict[str, Any]:
 
 
 def _distinct_clozes(questions: Sequence[Question]) -> dict[bytes, Cloze]:
-    """What is to be computed, each once: content-free prompts are shared by many questions."""
+    """Return the distinct prompts to compute; many questions share content-free ones."""
     clozes: dict[bytes, Cloze] = {}
     for question in questions:
         for cloze in (question.cloze, *question.content_free):
@@ -212,7 +211,7 @@ def _computed_answers(plan: Work, cache: Cache) -> Computed:
 
 
 def _logs(answer: Answer, is_normalised: bool) -> npt.NDArray[np.float64]:
-    """The log-probability of each word; not a number where it was not asked for."""
+    """Return the log-probability of each word; NaN for words that were not asked for."""
     sums = np.array(answer.sums)
     if not is_normalised:
         return sums
@@ -223,10 +222,10 @@ def _logs(answer: Answer, is_normalised: bool) -> npt.NDArray[np.float64]:
 def _scores(
     plan: Work, answers: Mapping[bytes, Answer]
 ) -> tuple[npt.NDArray[np.float64], list[Answer]]:
-    """A score of each label for each question, shape [questions, labels], and the answers.
+    """Return a score of each label for each question, [questions, labels], and the answers.
 
-    A label's score is that of its most probable word, less the logarithm of the word's mean
-    probability without content where calibration is asked for.
+    A label's score is that of its most probable word; calibration subtracts the logarithm of the
+    word's mean probability without content.
     """
     names, is_normalised = LABELS[plan.settings.task], plan.settings.length_normalised
     scores = np.empty((len(plan.questions), len(names)))
@@ -249,7 +248,7 @@ def _scores(
 
 
 def _rows(plan: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
-    """The answers as rows of the table predictions."""
+    """Return the answers as rows of the table predictions."""
     scores, gap_answers = _scores(plan, answers)
     names, questions = LABELS[plan.settings.task], plan.questions
     rows, item_rows = plan.items.rows, pa.array([question.item for question in questions])
@@ -278,7 +277,7 @@ def _rows(plan: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
 
 
 def _outcome(plan: Work, answered: Computed, folder: Path, run_id: str) -> Outcome:
-    """Answers as rows of the table predictions, figures, and the papers' table beside them."""
+    """Return answers as rows of the table predictions, figures, and the papers' table."""
     result: dict[str, Any] = {
         "prompts": len(_distinct_clozes(plan.questions)),
         "forward": answered.forward,
@@ -296,7 +295,7 @@ def _outcome(plan: Work, answered: Computed, folder: Path, run_id: str) -> Outco
 
 
 def _results(plan: Work, rows: pa.Table) -> tuple[dict[str, float], str]:
-    """Figures by name, shares from 0 to 1, and the table as it is printed, in percent."""
+    """Return figures by name (shares from 0 to 1), and the printed table, in percent."""
     item_rows = pa.array([question.item for question in plan.questions])
     items = plan.items.rows
     for name in set(items.column_names) - set(rows.column_names):

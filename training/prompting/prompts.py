@@ -1,12 +1,12 @@
-"""What is asked: templates and verbalisers from versioned files, ``conf/prompts/NAME.yaml``.
+"""Prompts: templates and verbalisers from versioned files, ``conf/prompts/NAME.yaml``.
 
-A *verbaliser* is the words that stand for the labels. A template, filled for one item, is a text
-with a gap where one of the verbaliser's words is to stand.
+A *verbaliser* is a set of words that stand for the labels. A template, filled for one item, is a
+text with a gap for one of the verbaliser's words.
 
-A file has ``id``, ``version`` (a number, to be raised whenever a word changes), ``task``,
-``source`` (whose wording it is), ``templates`` (a text by name, or a mapping of ``text`` and the
+A file has ``id``, ``version`` (a number, to be raised with every change), ``task``, ``source`` (the
+origin of the wording), ``templates`` (a text by name, or a mapping of ``text`` and the
 ``verbalisers`` that fit it), ``verbalisers`` (by name, the words of each label) and
-``content_free`` (what stands for an item where a prompt is to say nothing).
+``content_free`` (replacements for an item in a prompt without content).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from etl.registry import DATASETS
 FOLDER = conf.ROOT / "conf" / "prompts"
 _PROMPTED = {name: dataset for name, dataset in DATASETS.items() if dataset.prompts is not None}
 FIELDS = {name: dataset.tables[0].pair or () for name, dataset in _PROMPTED.items()}
-"""What of an item a task's templates may have, in braces."""
+"""The fields of an item that a task's templates may have, in braces."""
 LABELS = {name: dataset.label_names for name, dataset in _PROMPTED.items()}
 """A task's labels, in the order of their scores."""
 ANSWER = "{answer}"
@@ -36,7 +36,7 @@ _KEYS = ("id", "version", "task", "source", "templates", "verbalisers", "content
 
 @dataclass(frozen=True)
 class Cloze:
-    """A text with a gap: what stands before and after it, and the words that may fill it."""
+    """A text with a gap: the text before and after it, and the words that may fill it."""
 
     prefix: str
     suffix: str
@@ -52,31 +52,31 @@ class Verbaliser:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """The words of all labels, one label's after the other's."""
+        """The words of all labels, label by label."""
         return tuple(word for label_words in self.words for word in label_words)
 
     def label(self, place: int) -> int:
-        """The label of the word at `place` in `all`."""
+        """Return the label of the word at `place` in `all`."""
         return [label for label, words in enumerate(self.words) for _ in words][place]
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template with what it is called in predictions: ``plane/internal@1``."""
+    """A template with its name in predictions, such as ``plane/internal@1``."""
 
     name: str
     text: str
     verbalisers: tuple[Verbaliser, ...]
 
     def text_around_gap(self, fields: Mapping[str, str]) -> tuple[str, str]:
-        """The text before and after the gap."""
+        """Return the text before and after the gap."""
         text_before, _, text_after = self.text.partition(ANSWER)
         return _fill(text_before, fields), _fill(text_after, fields)
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """A file of prompts, or some of them."""
+    """All or some of the prompts of a file."""
 
     name: str
     version: int
@@ -86,20 +86,20 @@ class Prompts:
 
 
 def _fill(text: str, fields: Mapping[str, str]) -> str:
-    # In one go: braces that an item has of its own stay.
+    # In one pass, so that braces in an item stay.
     return _FIELD.sub(lambda match: fields[match[1]], text)
 
 
 def read(
     name: str, task: str, templates: Sequence[str] = (), verbalisers: Sequence[str] = ()
 ) -> Prompts:
-    """The prompts of a file for a task; of them the templates and verbalisers named, or all.
+    """Read the prompts of a file for a task: the named templates and verbalisers, or all.
 
     `name` is that of a file in conf/prompts, or a path.
 
     Raises:
-        UserError: no such file; one that breaks the rules above; one of another task; a name of
-            `templates` or `verbalisers` that it does not have, or that leaves nothing to ask.
+        UserError: the file does not exist, breaks the rules above or is for another task, or
+            `templates` or `verbalisers` name unknown entries or leave nothing to ask.
     """
     path = FOLDER / f"{name}.yaml" if (FOLDER / f"{name}.yaml").is_file() else Path(name)
     try:
@@ -126,7 +126,7 @@ def _parsed_prompts(
         got = ", ".join(document) if isinstance(document, dict) else type(document).__name__
         raise UserError(f"{path}: expected the keys {', '.join(_KEYS)}, got {got}")
     if document["task"] != task:
-        raise UserError(f"{path}: prompts for task={document['task']}; expected some for {task}")
+        raise UserError(f"{path}: prompts for task={document['task']}; expected prompts for {task}")
     if not str(document["version"]).isdecimal():
         raise UserError(f"{path}: version {document['version']}: expected a whole number")
     for key, kind in (("templates", dict), ("verbalisers", dict), ("content_free", list)):
@@ -203,6 +203,6 @@ def _template(
     known_fields = FIELDS[task]
     if not item_fields or not set(item_fields) <= set(known_fields):
         spelled = " and ".join(f"{{{field}}}" for field in known_fields)
-        raise UserError(f"{where}: {text!r}; expected it to have {spelled}, and no others")
+        raise UserError(f"{where}: {text!r}; expected exactly the fields {spelled}")
     _check_known(path, f"template {name}, verbalisers", values["verbalisers"], verbalisers)
     return text, [verbalisers[verbaliser] for verbaliser in values["verbalisers"]]

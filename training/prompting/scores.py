@@ -1,14 +1,14 @@
 """Scores of prompted models: PLANE's tables 4 and 8, ASP's zero-shot rows, and accuracy by prompt.
 
-All from rows of the table ``predictions`` with the columns of groups: class and inference_type
-(PLANE), test (ASP). A *cell* of PLANE is one way of asking: a class of adjectives, an inference
-type, a template, a verbaliser and, with examples, an order of these. The paper takes F1 of each
-and says how they spread. It does not say so, but its figures 6 and 7 have F1 by inference type, and
-deviations as large as table 4's cannot come of types taken together.
+Everything comes from rows of the table ``predictions`` with the group columns class and
+inference_type (PLANE) or test (ASP). A *cell* of PLANE is one way of asking: a class of adjectives,
+an inference type, a template, a verbaliser and, with examples, their order. The paper computes F1
+for each cell and reports its deviation. It does not state this, but its figures 6 and 7 have F1 by
+inference type, and deviations as large as table 4's cannot come from pooled types.
 
 F1 of a cell is the mean over its gold labels, weighted by their rows. In PLANE all rows of a cell
-have one gold label, so that it is 2r / (1 + r), r being the share answered rightly: an answer that
-is no word of the verbaliser costs as much as the wrong one.
+have one gold label, so it is 2r / (1 + r), with r the share of correct answers: an answer that is
+not a word of the verbaliser costs as much as the wrong word.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ Results: TypeAlias = tuple[dict[str, float], dict[str, list[str]], str]
 
 
 def first_tokens(rows: pa.Table) -> bool:
-    """Whether the rows say what the first predicted token was: those of masked models do."""
+    """Whether the rows have the first predicted token; those of masked models do."""
     return bool(rows.column("text").null_count < rows.num_rows)
 
 
 def answers(rows: pa.Table, choice: str) -> list[str | None]:
-    """The label that each row stands for; None where the first token is no word of the verbaliser.
+    """Return the label of each row; None if its first token is not a word of the verbaliser.
 
-    `choice` is how an answer is read off: the ``first`` predicted token, as in the paper, or
-    ``restricted``, the more probable of the verbaliser's words.
+    `choice` selects the answer: the ``first`` predicted token, as in the paper, or ``restricted``,
+    the more probable of the verbaliser's words.
 
     Raises:
-        ValueError: ``first`` of rows without a first token.
+        ValueError: `choice` is ``first`` and rows have no first token.
     """
     if choice == "first":
         if not first_tokens(rows):
@@ -72,16 +72,16 @@ def _tuples(rows: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
 
 
 def cells(rows: pa.Table, choice: str = "first") -> pa.Table:
-    """F1 of each cell of PLANE, in order of class, inference type, template and verbaliser.
+    """Return the F1 of each PLANE cell, by class, inference type, template and verbaliser.
 
     Columns model, scheme, class, inference_type, prompt, verbaliser, premise_order (None without
-    examples), rows, f1. Several models' rows may stand together.
+    examples), rows, f1. Rows of several models may be mixed.
     """
     return _cells(rows, answers(rows, choice))
 
 
 def always(rows: pa.Table, label: str) -> pa.Table:
-    """`cells` of answers that are all `label`: what a table's numbers are to be held against."""
+    """Return `cells` for answers that are all `label`, the baseline of a table."""
     return _cells(rows, [label] * rows.num_rows)
 
 
@@ -110,24 +110,27 @@ def _in_order(item: tuple[tuple[Any, ...], object]) -> tuple[Any, ...]:
 
 
 def deviation(values: Sequence[float]) -> float | None:
-    """Standard deviation of a sample; None of a single value."""
+    """Return the standard deviation of a sample; None for a single value."""
     return stdev(values) if len(values) > 1 else None
 
 
 def class_table(data: pa.Table) -> pa.Table:
-    """`cells` in the layout of table 4 (scheme two_shot) or table 8 (zero_shot).
+    """Return `cells` in the layout of table 4 (scheme two_shot) or table 8 (zero_shot).
 
-    Columns row (I, S, O, average), model, mean, deviation, cells; shares from 0 to 1. Two-shot: the
-    deviation is over cells, in the average over those of all classes (five of six averages of
-    table 4 are so within rounding). Zero-shot: over the templates' means, as the caption says, and
-    the average is the mean of the classes' deviations (all six averages of table 8 are).
+    The columns are row (I, S, O, average), model, mean, deviation, cells; shares are from 0 to 1.
+    Two-shot: the deviation is over cells, and in the average row over the cells of all classes
+    (this reproduces five of the six averages of table 4 within rounding). Zero-shot: the deviation
+    is over the templates' means, as the caption says, and in the average row the mean of the
+    classes' deviations (this reproduces all six averages of table 8).
 
     Raises:
-        ValueError: no cells, or some of another scheme.
+        ValueError: there are no cells, or they have several schemes.
     """
     schemes = set(data.column("scheme").to_pylist())
     if schemes not in ({"two_shot"}, {"zero_shot"}):
-        raise ValueError(f"cells of {', '.join(sorted(schemes)) or 'no scheme'}; expected of one")
+        raise ValueError(
+            f"cells of {', '.join(sorted(schemes)) or 'no scheme'}; expected one scheme"
+        )
     table_rows: list[dict[str, Any]] = []
     for model in dict.fromkeys(data.column("model").to_pylist()):
         of_model = [row for row in data.to_pylist() if row["model"] == model]
@@ -174,11 +177,11 @@ def _row(
 
 
 def asp_table(rows: pa.Table) -> pa.Table:
-    """Accuracy by task and test of ASP, averaged over prompts (table 3, "T0").
+    """Return accuracy by task and test of ASP, averaged over prompts (table 3, "T0").
 
-    Columns model, task (entailment or degree), test, rows, prompts, mean, deviation (over prompts
-    and verbalisers), majority (of always giving the more frequent label); shares from 0 to 1. The
-    paper averages several prompts and names none.
+    The columns are model, task (entailment or degree), test, rows, prompts, mean, deviation (over
+    prompts and verbalisers), and majority (always giving the more frequent label); shares are from
+    0 to 1. The paper averages over several prompts without naming them.
     """
     columns = ("model", "fold", "test", "prompt", "verbaliser", "gold")
     right: dict[tuple[str, ...], dict[tuple[str, ...], list[bool]]] = defaultdict(dict)
@@ -217,7 +220,7 @@ _ASP_TABLE = pa.schema(
 
 
 def by_class(rows: pa.Table, label: str) -> Results:
-    """PLANE: F1 by class, of both ways to read an answer, beside that of always `label`."""
+    """PLANE: F1 by class for both choices of answers, beside that of always `label`."""
     tables = {"restricted choice": cells(rows, "restricted")}
     if first_tokens(rows):
         tables = {"first token": cells(rows), **tables}
@@ -255,7 +258,7 @@ def by_test(rows: pa.Table) -> Results:
 
 
 def by_prompt(rows: pa.Table, title: str, labels: Sequence[str]) -> Results:
-    """Accuracy and macro-F1 of the most probable label: means, and deviations over prompts."""
+    """Return accuracy and macro-F1 of the most probable label: mean, deviation over prompts."""
     gold = np.array([labels.index(name) for name in rows["gold"].to_pylist()])
     predicted = np.array(rows["scores"].to_pylist()).argmax(axis=1)
     prompts = np.array([" ".join(name) for name in _tuples(rows, "prompt", "verbaliser")])
@@ -279,7 +282,7 @@ def by_prompt(rows: pa.Table, title: str, labels: Sequence[str]) -> Results:
 def _add(
     figures: dict[str, float], kind: str, name: str, mean: float, spread: float | None
 ) -> None:
-    """Enter a mean, and its deviation where there is one."""
+    """Enter a mean and, if there is one, its deviation."""
     figures[f"{kind}/{name}"] = mean
     if spread is not None:
         figures[f"{kind}_deviation/{name}"] = spread

@@ -1,11 +1,10 @@
-"""The log-probability, by a language model, of each word that may fill a gap.
+"""Log-probabilities, by a language model, of the words that may fill a gap.
 
-*Masked* models see one mask token in the gap. The text is split into tokens with a word in it and
-the word's token is then hidden: so the space before it belongs to the token where the vocabulary
-has it so (byte-level BPE), and to nothing else. *Causal* models are asked how probable each word is
-with all that follows it, given what stands before; a word in the middle of a template is thus
-judged by its end too. *Encoder-decoder* models read what stands before the gap and are asked how
-probable the rest is as their whole output.
+*Masked* models see one mask token in the gap. The text is tokenised with a word in the gap and the
+word's token is then masked, so that the preceding space belongs to the token if the vocabulary does
+it so (byte-level BPE). *Causal* models score each word with all text after it, given the text
+before; a word in the middle of a template is thus judged by the end as well. *Encoder-decoder*
+models read the text before the gap and score the rest as their whole output.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ class Encoded(NamedTuple):
     """A gap as token ids.
 
     Attributes:
-        inputs: what the model reads: one sequence, or of a causal model one for each word.
-        answers: what it is to predict, a sequence for each word: the end of that word's input
-            (causal), or the whole output (encoder-decoder). Of a masked model one sequence, the
-            token of each word, -1 where it has none.
-        mask_position: the place of the mask.
+        inputs: the model's input: one sequence or, for a causal model, one for each word.
+        answers: the tokens to predict, a sequence for each word: the end of that word's input
+            (causal), or the whole output (encoder-decoder). For a masked model it is one sequence
+            with the token of each word, or -1.
+        mask_position: the position of the mask.
     """
 
     inputs: tuple[npt.NDArray[np.int32], ...]
@@ -49,14 +48,14 @@ class Encoded(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Tokens of the longest input."""
+        """The number of tokens of the longest input."""
         return max(len(ids) for ids in self.inputs)
 
 
 class LanguageModel(ABC):
-    """A model by its configuration and tokenizer; the weights are read by `load`.
+    """A model with configuration and tokenizer; `load` reads the weights.
 
-    `name` is what errors call it.
+    `name` is its name in errors.
     """
 
     kind: str
@@ -70,28 +69,28 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
-        """The texts as tokens."""
+        """Encode the texts as tokens."""
 
     @abstractmethod
     def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
-        """The answers to a batch."""
+        """Return the answers to a batch."""
 
     def check(self, questions: Sequence[Question]) -> dict[str, list[str]]:
         """Reject questions that the model cannot answer, before work starts.
 
         Returns:
-            Words that are left out, by prompt and verbaliser.
+            Words that are ignored, by prompt and verbaliser.
 
         Raises:
-            UserError: a label of which the model can write no word; two labels with one word.
+            UserError: the model cannot write any word of a label, or two labels share a word.
         """
         return {}
 
     def lengths(self, encoded: Sequence[Encoded]) -> Ids:
-        """Tokens of each.
+        """Return the number of tokens of each.
 
         Raises:
-            UserError: a text that is longer than the model takes: cut, it would be another one.
+            UserError: a text exceeds the model's limit; truncation would change the question.
         """
         lengths = np.array([gap.length for gap in encoded], dtype=np.int64)
         if len(lengths) and lengths.max() > self._limit:
@@ -103,17 +102,17 @@ class LanguageModel(ABC):
         return lengths
 
     def load(self, precision: str, split: bool) -> None:
-        """Read the weights onto this process's GPU, or the CPU; with `split` onto all GPUs.
+        """Load the weights onto this process's GPU or the CPU; with `split` onto all GPUs.
 
         Raises:
-            UserError: weights that do not load, or have no language-model head; bf16 on a GPU that
-                has none.
+            UserError: the weights do not load or have no language-model head, or the GPU lacks
+                bf16.
         """
         import torch
 
         cuda = torch.cuda.is_available()
         if precision == "bf16" and cuda and not torch.cuda.is_bf16_supported():
-            raise UserError("precision=bf16: this GPU has none; expected fp32")
+            raise UserError("precision=bf16: not supported by this GPU; expected fp32")
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         model, missing = load_pretrained(
             self.path,
@@ -126,28 +125,28 @@ class LanguageModel(ABC):
         if missing:
             raise UserError(
                 f"model={self.name}: its weights lack {', '.join(sorted(missing)[:3])}, which a "
-                f"{self.kind} language model has: they would be random; expected a model with its "
-                "language-model head, not an encoder alone or a classifier"
+                f"{self.kind} language model needs; they would be random. Expected a model with "
+                "its language-model head, not only an encoder or a classifier"
             )
         if cuda and not split:
             model = model.to(f"cuda:{launch.local_rank()}")
         self._model = model.eval()
 
     def score(self, encoded: Sequence[Encoded]) -> list[Answer]:
-        """The answers to a batch; `load` has to be called first."""
+        """Return the answers to a batch; call `load` first."""
         import torch
 
         with torch.inference_mode():
             return self.answers(encoded)
 
     def _texts(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
-        """Token ids and their places in the text, special tokens included."""
+        """Yield token ids and their positions in the text, including special tokens."""
         for start in range(0, len(texts), _CHUNK):
             batch = self.tokenizer(list(texts[start : start + _CHUNK]), return_offsets_mapping=True)
             yield from zip(batch["input_ids"], batch["offset_mapping"], strict=True)
 
     def _batch(self, rows: Sequence[npt.NDArray[np.int32]]) -> tuple[Any, Any]:
-        """Ids and attention mask of sequences, filled up to the longest, on the model's device."""
+        """Return ids and attention mask of padded sequences on the model's device."""
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
@@ -168,12 +167,12 @@ class Masked(LanguageModel):
         if self.tokenizer.mask_token_id is None:
             raise UserError(
                 f"model={name}: its tokenizer has no mask token, which a masked language model "
-                "fills; expected a model with one, as bert-base-cased"
+                "fills; expected a model with one, such as bert-base-cased"
             )
         self._ids: dict[tuple[str, str, tuple[str, ...]], tuple[int | None, ...]] = {}
 
     def _words(self, cloze: Cloze) -> tuple[int | None, ...]:
-        """The token that each word is in its surroundings; None where it is several, or unknown."""
+        """Return each word's token in context; None if it is several tokens or unknown."""
         key = (cloze.prefix[-1:], cloze.suffix[:1], cloze.words)
         if key not in self._ids:
             texts = [f"{cloze.prefix}{word}{cloze.suffix}" for word in cloze.words]
@@ -202,8 +201,8 @@ class Masked(LanguageModel):
                 if token is not None and count > 1:
                     words_alike = [word for word in tokens if tokens[word] == token]
                     raise UserError(
-                        f"model={self.name}: {' and '.join(words_alike)} of {name} are one token "
-                        "of it; expected words that it tells apart (verbalisers=)"
+                        f"model={self.name}: {' and '.join(words_alike)} of {name} are the same "
+                        "token; expected words with different tokens (verbalisers=)"
                     )
         return left_out
 
@@ -217,8 +216,8 @@ class Masked(LanguageModel):
             reasons.append(f"{word!r} is {why} ({' '.join(pieces)})")
         return (
             f"model={self.name}: {'; '.join(reasons)} in {name}: a masked language model fills a "
-            "gap with one token; expected words that its vocabulary has whole (verbalisers=, or a "
-            "file of your own with prompts=)"
+            "gap with one token; expected words that are in its vocabulary (verbalisers=, or your "
+            "own file with prompts=)"
         )
 
     def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
@@ -233,7 +232,7 @@ class Masked(LanguageModel):
             if place is None or ids[place] not in self._words(cloze):
                 raise UserError(
                     f"model={self.name}: {word!r} is not one token in {texts[len(encoded)]!r}, "
-                    "though it is elsewhere; expected a template where it is one everywhere"
+                    "though it is elsewhere; expected a template in which it always is"
                 )
             row = np.array(ids, dtype=np.int32)
             row[place] = self.tokenizer.mask_token_id
@@ -251,7 +250,7 @@ class Masked(LanguageModel):
         rows = torch.arange(len(encoded), device=ids.device)
 
         def gather(_module: Any, _inputs: Any, output: Any) -> None:
-            # The head is a product with the vocabulary: the masks alone need it.
+            # The head is a product with the vocabulary, which only the masks need.
             hidden = output.last_hidden_state
             output.last_hidden_state = hidden[
                 rows.to(hidden.device), mask_position.to(hidden.device)
@@ -283,7 +282,7 @@ class Masked(LanguageModel):
 
 
 class Causal(LanguageModel):
-    """A causal language model: a word with what follows it, given what stands before."""
+    """A causal language model: scores a word with the text after it, given the text before."""
 
     kind = "causal"
     auto_class = "AutoModelForCausalLM"
@@ -293,15 +292,15 @@ class Causal(LanguageModel):
         rows = self._texts(texts)
         encoded = []
         for cloze in clozes:
-            # The space before the word is the word's.
+            # The space before the word belongs to the word.
             start = len(cloze.prefix.rstrip())
             inputs, answers = [], []
             for _, (ids, places) in zip(cloze.words, rows, strict=False):
                 answer_places = [number for number, (_, end) in enumerate(places) if end > start]
                 if answer_places[0] == 0:
                     raise UserError(
-                        f"model={self.name}: {cloze.prefix!r} is no token of its own, so that "
-                        "nothing stands before the answer; expected a longer template"
+                        f"model={self.name}: {cloze.prefix!r} is not a separate token, so that no "
+                        "text precedes the answer; expected a longer template"
                     )
                 row = np.array(ids[: answer_places[-1] + 1], dtype=np.int32)
                 inputs.append(row)
@@ -310,7 +309,7 @@ class Causal(LanguageModel):
         return encoded
 
     def lengths(self, encoded: Sequence[Encoded]) -> Ids:
-        """What batches are sorted by: tokens of the longest answer, then of the longest input."""
+        """Return the sort key: tokens of the longest answer, then of the longest input."""
         tokens = super().lengths(encoded)
         answers = [max(map(len, gap.answers)) for gap in encoded]
         return np.array(answers, dtype=np.int64) * (self._limit + 1) + tokens
@@ -334,7 +333,7 @@ class Causal(LanguageModel):
 
 
 class EncoderDecoder(LanguageModel):
-    """An encoder-decoder model: the answer and what follows it as its output, to the end."""
+    """An encoder-decoder model: scores the answer and the text after it as its output."""
 
     kind = "encoder-decoder"
     auto_class = "AutoModelForSeq2SeqLM"
@@ -361,7 +360,7 @@ class EncoderDecoder(LanguageModel):
 
         ids, mask = self._batch([gap.inputs[0] for gap in encoded])
         targets, target_mask = self._batch([row for gap in encoded for row in gap.answers])
-        # The text is read once, however many words are tried.
+        # The text is read once for all words.
         encoder_states = self._model.get_encoder()(
             input_ids=ids, attention_mask=mask
         ).last_hidden_state
@@ -382,7 +381,7 @@ class EncoderDecoder(LanguageModel):
 
 
 def _answers_of_gaps(encoded: Sequence[Encoded], sums: Sequence[float]) -> list[Answer]:
-    """An answer for each gap from the log-probabilities of all words of all gaps."""
+    """Return an answer for each gap from the log-probabilities of all words of all gaps."""
     left = iter(sums)
     return [
         Answer(tuple(islice(left, len(gap.answers))), tuple(map(len, gap.answers)))
@@ -391,14 +390,14 @@ def _answers_of_gaps(encoded: Sequence[Encoded], sums: Sequence[float]) -> list[
 
 
 def _within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[int]:
-    """The tokens that have a character of text[start : start + length]."""
+    """Return the tokens that overlap with text[start : start + length]."""
     return [
         number for number, (a, b) in enumerate(places) if a < start + length and b > start and a < b
     ]
 
 
 def _single_token(places: Sequence[tuple[int, int]], start: int, length: int) -> int | None:
-    """The one token that is text[start : start + length], or that with the space before it."""
+    """Return the single token for text[start : start + length], maybe with a preceding space."""
     word_places = _within(places, start, length)
     if len(word_places) != 1:
         return None
@@ -407,10 +406,10 @@ def _single_token(places: Sequence[tuple[int, int]], start: int, length: int) ->
 
 
 def language_model(name: str, pretrained: Pretrained) -> LanguageModel:
-    """The kind of language model that a configuration describes.
+    """Return the kind of language model that a configuration describes.
 
     Raises:
-        UserError: a masked language model without a mask token; a model of another kind.
+        UserError: a masked language model has no mask token, or the model is of another kind.
     """
     if getattr(pretrained.config, "is_encoder_decoder", False):
         return EncoderDecoder(name, pretrained)

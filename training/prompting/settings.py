@@ -10,7 +10,7 @@ from etl.registry import DATASETS
 from training.settings import Recorded
 
 PROMPTS = {name: dataset.prompts for name, dataset in DATASETS.items() if dataset.prompts}
-"""How the items of each dataset are asked, as declared."""
+"""The declared prompts of each dataset."""
 
 
 @dataclass(frozen=True)
@@ -19,39 +19,39 @@ class Settings(Recorded):
         help="language model, masked, causal or encoder-decoder: a name on the hub, or a folder",
         example="model=bert-base-cased",
     )
-    task: str = setting("plane", help="what is asked", choices=tuple(PROMPTS))
+    task: str = setting("plane", help="dataset to ask about", choices=tuple(PROMPTS))
     shots: int = setting(
-        0, help="examples before each item: 2 (PLANE, section 4: its group's other items) or 0"
+        0, help="examples before each item: 2 (PLANE, section 4: the other items of its group) or 0"
     )
     prompts: str | None = setting(
         None,
-        help="a file of conf/prompts by name, or one of your own; the task's if not given",
+        help="name of a file in conf/prompts, or a path; by default the task's file",
         example="prompts=my_prompts.yaml",
     )
     templates: list[str] = setting(
-        [], help="templates of the file to take; all if empty", example="templates=internal"
+        [], help="templates of the file to use; by default all", example="templates=internal"
     )
     verbalisers: list[str] = setting(
-        [], help="verbalisers of the file to take; all if empty", example="verbalisers=good/poor"
+        [], help="verbalisers of the file to use; by default all", example="verbalisers=good/poor"
     )
     calibration: str = setting(
         "none",
-        help="divide a word's probability by that without content: in the same prompt with nothing "
-        "in the item's place (contextual; Zhao et al. 2021), or in the template alone, without "
+        help="divide a word's probability by that without content: in the same prompt with a "
+        "content-free item (contextual; Zhao et al. 2021), or in only the template, without "
         "examples (domain; Holtzman et al. 2021)",
         choices=("none", "contextual", "domain"),
     )
     length_normalised: bool = setting(
-        True, help="log-likelihood a token, not of the whole answer (causal, encoder-decoder)"
+        True, help="log-likelihood per token instead of per answer (causal, encoder-decoder)"
     )
     edition: str = setting("clean", help="edition of the task's tables")
     scheme: str = setting(
-        "two_shot", help="PLANE: split scheme whose items are asked", example="scheme=published"
+        "two_shot", help="PLANE: split scheme of the items", example="scheme=published"
     )
     fold: str = setting("1", help="PLANE: fold of the scheme")
     part: str = setting("test", help="PLANE: part of the fold; ADEPT: part of the split")
     tables: list[str] = setting(
-        ["entailment", "degree"], help="ASP: tables asked", choices=("entailment", "degree")
+        ["entailment", "degree"], help="ASP: tables to ask about", choices=("entailment", "degree")
     )
     variant: str = setting("base", help="ASP: variant of asp_degree", example="variant=numbers")
     limit: int | None = setting(
@@ -59,19 +59,19 @@ class Settings(Recorded):
         help="groups of each class (PLANE), rows of each test (ASP), or rows (ADEPT); all if not "
         "given",
     )
-    seed: int = setting(0, help="chooses what limit= leaves in")
-    batch_size: int = setting(64, help="prompts that a process computes at a time", identity=False)
+    seed: int = setting(0, help="seed for the choice by limit=")
+    batch_size: int = setting(64, help="prompts per process and batch", identity=False)
     precision: str = setting(
-        "fp32", help="what weights are held and computed in", choices=("fp32", "bf16")
+        "fp32", help="precision of weights and computation", choices=("fp32", "bf16")
     )
     split_model: bool = setting(
         False,
-        help="spread the layers over the machine's GPUs: a model larger than one (one process)",
+        help="spread the layers over the machine's GPUs, for models larger than one (one process)",
         identity=False,
     )
     out: str | None = setting(
         None,
-        help="folder of the runs; runs/TASK_prompt if not given",
+        help="folder of the runs; by default runs/TASK_prompt",
         example="out=runs/prompts",
         identity=False,
     )
@@ -80,7 +80,7 @@ class Settings(Recorded):
     )
     cache: str | None = setting(
         "~/.cache/adnominal/prompts",
-        help="folder of answers computed before; none to keep none",
+        help="folder for caching answers; none disables it",
         identity=False,
     )
 

@@ -1,4 +1,4 @@
-"""``training/score.py``: models and tasks to cells, cells to predictions and a matrix."""
+"""``training/score.py``: score models on tasks, with predictions and a matrix of scores."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Cell:
-    """A model on a task, with everything needed, checked; `reading` is None for texts."""
+    """A checked combination of model and task; `reading` is None for generated text."""
 
     model: ScoredModel
     target: Target
@@ -63,10 +63,10 @@ class Cell:
 
 
 def score(settings: Settings) -> None:
-    """Scores fine-tuned models on the labelled rows of any task, each cell of the matrix once.
+    """Score fine-tuned models on the labelled rows of any task, each cell of the matrix once.
 
-    The answers of a model that was trained on another task are read by conf/transfer.yaml. Every
-    prediction is written to the table predictions and, with all figures, to MLflow.
+    The answers of a model that was trained on another task are interpreted by conf/transfer.yaml.
+    Every prediction is written to the table predictions and, with all figures, to MLflow.
     """
     cells, undefined_cells = prepare(settings)
     runs = Runs(JOB, settings, settings.experiment or JOB)
@@ -84,11 +84,10 @@ def score(settings: Settings) -> None:
 
 
 def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]:
-    """The cells that can be scored, and why the others cannot, by (model, task).
+    """Return the cells that can be scored, and why others cannot, by (model, task).
 
     Raises:
-        UserError: models, labels, tasks or settings that are not there or do not fit; no cell that
-            could be scored.
+        UserError: models, labels, tasks or settings do not exist or do not fit, or no cell is left.
     """
     launch.environment()
     check_folder("out", Path(settings.out))
@@ -104,10 +103,10 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     ]
     unused = set(settings.task) - set(settings.tasks)
     if unused:
-        log.info("task.%s: not among tasks=, left out", ", task.".join(sorted(unused)))
+        log.info("task.%s: not in tasks=, ignored", ", task.".join(sorted(unused)))
     for model in models:
         if settings.max_length is not None and model.form != "text":
-            learner_of(model.source, settings.max_length)  # refuses a length that it does not take
+            learner_of(model.source, settings.max_length)  # refuses an unsupported length
     contents = {model.source.name: model.source.content() for model in models}
     cells, undefined_cells = [], {}
     for model in models:
@@ -125,7 +124,7 @@ def _cell(model: ScoredModel, target: Target, settings: Settings, content: str) 
     task = target.task(model.form)
     declared = task.dataset_spec
     if (model.form == "text") != (declared is not None and declared.labels is None):
-        # One of the two has no labels: this raises the reason.
+        # One of the two has no labels; this raises the reason.
         label_map.reading(model.labels, ())
     dataset = target.dataset(model.form)
     reading = None
@@ -158,7 +157,7 @@ def _cell(model: ScoredModel, target: Target, settings: Settings, content: str) 
 def _run(
     settings: Settings, cells: Sequence[Cell], runs: Runs, parent: Run | None
 ) -> list[dict[str, Any]]:
-    """The result of each cell, scored now or earlier."""
+    """Return the result of each cell, scored now or earlier."""
     results = [runs.finish(cell.folder) for cell in cells]
     pairs = list(zip(cells, results, strict=True))
     total = sum(cell.rows for cell, result in pairs if result is None) // launch.world_size()
@@ -169,7 +168,7 @@ def _run(
             if result is None:
                 name = cell.model.source.name
                 if loaded_model is None or loaded_model[0] != name:
-                    # One model at a time: the last one's memory goes first.
+                    # One model at a time: the previous one's memory is freed first.
                     loaded_model = None
                     gc.collect()
                     loaded_model = name, _model(cell.model, settings)
@@ -185,7 +184,7 @@ def _run(
 
 
 def _model(scored_model: ScoredModel, settings: Settings) -> Any:
-    """The model with its weights, on this process's device."""
+    """Load the model with its weights onto this process's device."""
     if scored_model.form != "text":
         return classifier(
             scored_model.source,
@@ -230,7 +229,9 @@ def _score_cell(
     if launch.rank() != 0:
         return Outcome(result)
     if truncated:
-        log.info("%s: %d of %d rows longer than the limit, cut", cell.label, truncated, cell.rows)
+        log.info(
+            "%s: %d of %d rows exceed the limit and were cut", cell.label, truncated, cell.rows
+        )
     rows = predictions.of_part(
         dataset, part, evaluation, run_id=run.name, seed=settings.seed, model=source.name
     )
@@ -246,7 +247,7 @@ def _score_cell(
 
 
 def _parameters(cell: Cell) -> dict[str, Any]:
-    """Facts of the run beside its settings: task, model and how its answers are read."""
+    """Return the facts of the run besides its settings: task, model, and label mapping."""
     source, trained = cell.model.source, cell.model.source.trained
     facts: dict[str, Any] = {
         "model_name": source.name,
@@ -267,14 +268,14 @@ def _parameters(cell: Cell) -> dict[str, Any]:
 def _answers(
     cell: Cell, model: Classifier, settings: Settings, advance: Callable[[int], None]
 ) -> tuple[Evaluation, int]:
-    """The answers of the model, in its own classes, and how many rows were truncated."""
+    """Return the model's answers in its own classes, and the number of truncated rows."""
     trained = cell.model.source.trained
     limit = None
     if settings.max_length is None and (
         trained is None or trained.task.get("name") != cell.target.name
     ):
-        # The limit of training is part of what it learnt of its own task, and of no other: PLANE's
-        # twelve tokens would cut the hypothesis off most pairs.
+        # The token limit of training applies only to the model's own task: PLANE's twelve tokens
+        # would cut off the hypothesis of most pairs.
         limit = longest(model.learner)
     cache = Path(settings.cache).expanduser() if settings.cache else None
     encoded = model.encode(cell.dataset.parts[cell.target.part], limit, cache)
@@ -288,11 +289,10 @@ def _answers(
 def _read(
     cell: Cell, reading: Mapping[str, str], evaluation: Evaluation
 ) -> tuple[Dataset, Evaluation, pa.StringArray]:
-    """Answers by class id in the task's words, with scores in the order of the model's task; and
-    each answer in the model's own words.
+    """Return answers as the task's labels, with scores, and the model's own labels.
 
-    The dataset is the cell's with what it is evaluated in as its labels, since the classes of the
-    model are others.
+    Scores are in the order of the model's task. The dataset is the cell's with its outcomes as
+    labels, since the model has other classes.
     """
     outcomes = cell.dataset.outcomes
     dataset = dataclasses.replace(
@@ -310,12 +310,12 @@ def _read(
 def _texts(
     cell: Cell, loaded_model: tuple[Any, Any], batch_size: int, advance: Callable[[int], None]
 ) -> list[str]:
-    """The texts that a model of SyGNS generates, greedily, in the order of the rows."""
+    """Return a SyGNS model's generated texts, greedily decoded, in the order of the rows."""
     from training.models import seq2seq
 
     model, vocabularies = loaded_model
     texts = cell.dataset.parts[cell.target.part].first.to_pylist()
-    # Batches of like lengths; the order of equals does not matter to what is written.
+    # Batches have similar lengths; the order of ties does not affect the output.
     share = range(launch.rank(), len(texts), launch.world_size())
     local_rows = sorted(share, key=lambda row: -len(texts[row]))
     answers: dict[int, str] = {}

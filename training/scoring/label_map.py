@@ -1,8 +1,8 @@
-"""Labels of one task read as another's: what ``conf/transfer.yaml`` says, and its reasons.
+"""Interpret the labels of one task as another's, by ``conf/transfer.yaml``.
 
 ADEPT, PLANE, ASP and natural-language inference name their answers differently, but all of them
-answer whether a conclusion is licensed. What a model taught one of them says of another's items can
-be scored where that reading is defensible, and only there.
+answer whether a conclusion is licensed. A model's answers to another task's items can be scored if
+this interpretation is defensible, and only then.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 import yaml
 
-# The two answers that labels are read as, as columns and tables show them.
+# The two answers for two-way scores, as shown in columns and tables.
 HOLDS, OTHERWISE = "holds", "does not hold"
 
 
 class Undefined(Exception):
-    """Labels that cannot be read as others; says why."""
+    """Labels that cannot be interpreted as others; the message says why."""
 
 
 def _text() -> str:
@@ -28,7 +28,7 @@ def _text() -> str:
 
 
 def fingerprint() -> str:
-    """A hash of the maps: answers that were read by others are to be read again."""
+    """Return a hash of the maps; answers read by other maps must be read again."""
     return hashlib.sha256(_text().encode()).hexdigest()[:16]
 
 
@@ -39,30 +39,29 @@ def _table() -> dict[str, Any]:
 
 
 def holds(label: str) -> bool:
-    """Whether a label says that what is concluded is licensed.
+    """Whether a label says that the conclusion is licensed.
 
     Raises:
-        Undefined: no label of ours.
+        Undefined: the label is unknown.
     """
     known = _table()["holds"]
     if label not in known:
-        raise Undefined(f"{label!r} is none of the labels {', '.join(known)}")
+        raise Undefined(f"{label!r} is not one of the labels {', '.join(known)}")
     return bool(known[label]["holds"])
 
 
 def canonical(names: Sequence[str]) -> tuple[str, ...]:
-    """A model's class names as our labels, in the model's order.
+    """Return our labels for a model's class names, in the model's order.
 
-    Upper and lower case, and ``_``, ``-`` and spaces, are the same.
+    Case is ignored, and ``_``, ``-`` and spaces are equivalent.
 
     Raises:
-        Undefined: a name that is none of our labels, one twice, or labels that do not make up a
-            task's.
+        Undefined: a name is not one of our labels or occurs twice, or they are not those of a task.
     """
     known = {_plain(label): label for label in _table()["holds"]}
     unknown = [name for name in names if _plain(name) not in known]
     if unknown:
-        raise Undefined(f"{', '.join(map(repr, unknown))} names no label that is known here")
+        raise Undefined(f"no known label: {', '.join(map(repr, unknown))}")
     labels = tuple(known[_plain(name)] for name in names)
     if len(set(labels)) < len(labels) or in_order(labels) is None:
         raise Undefined(f"{', '.join(names)} are not the labels of a task")
@@ -70,7 +69,7 @@ def canonical(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def in_order(labels: Collection[str]) -> tuple[str, ...] | None:
-    """The labels in their task's order; None where they are not the labels of a task."""
+    """Return the labels in their task's order; None if they are not the labels of a task."""
     for entry in (*_table()["answers"], *_table()["undefined"]):
         if labels and set(entry["labels"]) == set(labels):
             return tuple(entry["labels"])
@@ -82,10 +81,10 @@ def _plain(name: str) -> str:
 
 
 def reading(labels: Sequence[str], task_labels: Sequence[str]) -> dict[str, str]:
-    """The label of `task_labels`, a task's, that each of a model's `labels` is read as.
+    """Return the label in `task_labels` for each of a model's `labels`.
 
     Raises:
-        Undefined: there is no defensible way; says why.
+        Undefined: no interpretation is defensible; the message says why.
     """
     model_labels, table = set(labels), _table()
     if labels and model_labels <= set(task_labels):
@@ -93,7 +92,7 @@ def reading(labels: Sequence[str], task_labels: Sequence[str]) -> dict[str, str]
     for entry in table["coarser"]:
         if set(entry["labels"]) == set(task_labels) and model_labels <= entry["of"].keys():
             return {label: entry["of"][label] for label in labels}
-    # Without labels a model generates texts, or the task asks for them.
+    # Without labels, the model generates text, or the task requires it.
     defined_for = set(task_labels) if model_labels else set()
     for entry in table["undefined"]:
         if set(entry["labels"]) == defined_for:
@@ -105,6 +104,6 @@ def reading(labels: Sequence[str], task_labels: Sequence[str]) -> dict[str, str]
 
 
 def two_way(labels: Collection[str]) -> bool:
-    """Whether labels are the two answers themselves, so that a two-way reading adds nothing."""
+    """Whether labels are already the two answers, so that two-way scores add nothing."""
     answers = (entry["labels"] for entry in _table()["answers"])
     return any(len(both) == 2 and set(labels) <= set(both) for both in answers)

@@ -1,7 +1,7 @@
-"""What models taught one task say of another's items: transfer matrices, and errors by group.
+"""Transfer matrices of models on other tasks' items, and scores by group.
 
-All from rows of the table ``predictions``, whose `gold` and `predicted` are in the words of the
-task asked and whose `text` is the model's own label, before it was read as the task's
+Everything comes from rows of the table ``predictions``, whose `gold` and `predicted` are labels of
+the evaluated task and whose `text` is the model's own label before its interpretation
 (`training.scoring.label_map`).
 """
 
@@ -18,7 +18,7 @@ from training import metrics
 from training.scoring import label_map
 from training.scoring.label_map import HOLDS, OTHERWISE
 
-# How a cell is scored: in the labels of the task asked, or holds against does not hold.
+# How a cell is scored: in the evaluated task's labels, or holds against does not hold.
 TASK_LABELS, TWO_WAY = "the task's labels", "two-way"
 
 _CELL = ("run_id", "model", "task", "scheme", "fold")
@@ -30,24 +30,24 @@ _MATRIX = pa.schema(
     ]
 )
 COLUMNS = (*_CELL, "edition", "item_id", "gold", "predicted", "text")
-"""The columns of predictions that are read here."""
+"""The columns of predictions that this module reads."""
 _THIRD = "neutral"
 
 
 def matrix(predictions: pa.Table) -> pa.Table:
-    """How each model does on each task: a row for each run, model, task, scheme and fold.
+    """Score each model on each task: a row for each run, model, task, scheme and fold.
 
-    Rows that these agree in are scored together: runs of ``training/score.py`` ask one part each.
+    Predictions with the same values of these are scored together; runs of ``training/score.py``
+    evaluate one part each.
 
     Columns run_id, model, task, scheme, fold, edition, answers, classes, rows, accuracy, its
     interval (Wilson, 95 %), macro_f1 and majority: the accuracy of always giving the most frequent
-    gold label of these rows. Where the task has more than two labels a second row scores the same
-    answers as *holds* against *does not hold* (answers = "two-way"), so that models which have no
-    more than two answers are compared with those that have. Macro-F1 and majority are null for
-    generated texts, which have no classes.
+    gold label of these rows. If the task has more than two labels, a second row scores the same
+    answers as *holds* against *does not hold* (answers = "two-way"), so that models with only two
+    answers can be compared with the others. Macro-F1 and majority are null for generated texts.
 
     Raises:
-        ValueError: no rows.
+        ValueError: there are no rows.
     """
     if not predictions.num_rows:
         raise ValueError("no predictions")
@@ -57,7 +57,7 @@ def matrix(predictions: pa.Table) -> pa.Table:
         cell["edition"] = "+".join(sorted(set(rows["edition"].map(str))))
         gold, guesses = rows["gold"].tolist(), rows["predicted"].tolist()
         if not any(guesses):
-            # Generated texts: right or wrong, without classes.
+            # Generated texts are correct or wrong, without classes.
             texts = [text or "" for text in rows["text"]]
             cells_scored.append({**cell, "answers": TASK_LABELS, **_share(gold, texts)})
             continue
@@ -69,7 +69,7 @@ def matrix(predictions: pa.Table) -> pa.Table:
 
 
 def _frame(predictions: pa.Table, groups: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """The predictions as a frame; with `groups` the items that are in one, and their column group.
+    """Return the predictions as a frame; with `groups`, only grouped items with a column group.
 
     Raises:
         ValueError: no item has a group.
@@ -81,7 +81,7 @@ def _frame(predictions: pa.Table, groups: Mapping[str, str] | None = None) -> pd
     frame = frame.assign(group=frame["item_id"].map(groups)).dropna(subset=["group"])
     if frame.empty:
         raise ValueError("no item has a group")
-    # What has no label of its own has the task's.
+    # Answers without the model's own label have the task's.
     return frame.assign(answer=frame["text"].where(frame["text"].astype(bool), frame["predicted"]))
 
 
@@ -102,7 +102,7 @@ def _scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
 
 
 def _two_way(gold: Sequence[str], predicted: Sequence[str]) -> tuple[list[str], list[str]] | None:
-    """The labels as two answers; None where they are that already, or are none of ours."""
+    """Return the labels as two answers; None if they already are two-way or are unknown."""
     labels = {*gold, *predicted}
     if label_map.two_way(labels):
         return None
@@ -116,10 +116,10 @@ def _two_way(gold: Sequence[str], predicted: Sequence[str]) -> tuple[list[str], 
 def grid(
     cells: pa.Table, value: str = "accuracy", names: Mapping[str, str] | None = None
 ) -> pa.Table:
-    """`matrix` as it is read: a row for each model, a column for each task, in percent.
+    """Pivot `matrix`: a row for each model, a column for each task, in percent.
 
-    Column trained_on has the models by `names` (their own names, where it has none), the last row
-    the majority baseline. With `value` accuracy a cell has its interval. Empty cells are null.
+    Column trained_on has the models' `names` (or their own names), and the last row is the majority
+    baseline. With `value` accuracy, cells include the interval. Empty cells are null.
     """
     names = names or {}
     rows: dict[str, dict[str, str | None]] = {}
@@ -143,15 +143,14 @@ def grid(
 
 
 def _percent(share: float | None) -> str | None:
-    """`percent`, with null instead of its sign for what is absent."""
+    """As `percent`, with null for missing values."""
     return None if share is None else percent(share)
 
 
 def accuracy_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
-    """How the items of each group are answered, in the task's labels (ASP's tests and variants).
+    """Score each group of items in the task's labels (ASP's tests and variants).
 
-    Columns group, rows, accuracy, low, high (Wilson, 95 %), majority. Items without a group are
-    left out.
+    Columns group, rows, accuracy, low, high (Wilson, 95 %), majority. Ungrouped items are ignored.
 
     Raises:
         ValueError: no item has a group.
@@ -166,11 +165,11 @@ def accuracy_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Ta
 
 
 def answers_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
-    """How a model's own answers split over gold labels and groups (PLANE's appendix C, figure 9).
+    """Count a model's own answers by group and gold label (PLANE's appendix C, figure 9).
 
-    `groups` has an item's group (class of adjective, test). Columns group, gold, answer (the
-    model's own label: *neutral* stands apart), rows, and share: of the rows of that group and gold.
-    Items without a group are left out.
+    `groups` has an item's group (class of adjective, test). The columns are group, gold, answer
+    (the model's own label; *neutral* is separate), rows, and share of the rows of that group and
+    gold. Ungrouped items are ignored.
 
     Raises:
         ValueError: no item has a group.
@@ -188,16 +187,16 @@ def answers_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Tab
 
 
 def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
-    """F1 of two-way items by group, a third label apart and taken for the negative (table 5).
+    """Return two-way F1 by group, with a third label as separate or as negative (table 5).
 
     F1 of *holds* and of *does not hold* are averaged by their share of the group's gold labels. The
-    paper does not say how it averages; of the usual ways only this one goes with its numbers: all
-    intersective items are positive, so that always answering *no* scores 0 there, and 53 with
-    intensional ones, two thirds of which are negative. In `f1` *neutral* is neither answer, hence
-    always wrong (the paper's "third label"); in `f1_two_way` it is a no, as ASP has it.
+    paper does not say how it averages; of the usual averages, only this one agrees with its
+    numbers: all intersective items are positive, so always answering *no* scores 0 there, and 53 on
+    intensional ones, two thirds of which are negative. In `f1`, *neutral* is neither answer and
+    thus always wrong (the paper's "third label"); in `f1_two_way` it counts as no, as in ASP.
 
     Columns group, rows, f1, f1_two_way, accuracy (two-way) and third: the share of answers that are
-    neutral. Items without a group are left out.
+    neutral. Ungrouped items are ignored.
 
     Raises:
         ValueError: no item has a group.
@@ -226,6 +225,6 @@ def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
 
 
 def average(by_group: pa.Table) -> float:
-    """The plain mean of column `f1` over groups, as the last line of PLANE's tables has it."""
+    """Return the plain mean of column `f1` over groups, as in the last line of PLANE's tables."""
     values = by_group.column("f1").to_pylist()
     return float(sum(values) / len(values))

@@ -1,4 +1,4 @@
-"""What scores look like: the matrix of models and tasks, and tables of one cell, in Markdown."""
+"""Format scores as Markdown: the matrix of models and tasks, and tables of one cell."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from training.tasks import Examples
 
 
 def names_of(models: Sequence[ScoredModel]) -> dict[str, str]:
-    """What the matrix calls each model: what it was taught, and by its own name where that is not
-    enough."""
+    """Return each model's name in the matrix: its training task, with its own name if ambiguous."""
     names: dict[str, str] = {}
     for model in models:
         trained = model.source.trained
@@ -29,7 +28,7 @@ def names_of(models: Sequence[ScoredModel]) -> dict[str, str]:
 def matrix_text(
     cells: pa.Table, names: Mapping[str, str], undefined_cells: Mapping[tuple[str, str], str]
 ) -> str:
-    """Accuracy with its interval and macro-F1, a row a model; below, why cells are empty."""
+    """Return accuracy with interval and macro-F1, one row per model, and why cells are empty."""
     lines = [
         "Accuracy in percent (95 % interval), by what the model was trained on:",
         "",
@@ -46,7 +45,7 @@ def matrix_text(
 
 
 def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
-    """Tables of one cell: scores, and accuracy and the model's own answers by group."""
+    """Return tables of one cell: scores, and accuracy and the model's own answers by group."""
     names = ["answers", "rows", "accuracy", "low", "high", "macro_f1", "majority"]
     parts = [f"## {title}", markdown(matrix.matrix(rows).select(names), 4)]
     dataset = DATASETS.get(task)
@@ -62,7 +61,7 @@ def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
         if dataset.training.measure == "f1" and name == group_column:
             by_class = matrix.f1_by_group(rows, groups)
             parts += [
-                "F1 by class (a third label apart, and taken for the negative), in percent; "
+                "F1 by class (with a third label as separate, and as negative), in percent; "
                 f"average {100 * matrix.average(by_class):.1f}:",
                 _in_percent(by_class),
             ]
@@ -75,7 +74,7 @@ def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
 
 
 def _groups(examples: Examples, name: str) -> dict[str, str]:
-    """Each item's group; ASP's variants and ranges of numbers stand with their test."""
+    """Return each item's group; ASP's variants and number ranges are combined with their test."""
     values = examples.groups[name].to_pylist()
     if name in ("variant", "numbers"):
         tests = examples.groups["test"].to_pylist()
@@ -88,7 +87,7 @@ def _groups(examples: Examples, name: str) -> dict[str, str]:
 
 
 def _in_percent(table: pa.Table) -> str:
-    """Shares as percent."""
+    """Convert shares to percent."""
     columns = {
         name: [100 * v for v in column.to_pylist()] if pa.types.is_floating(column.type) else column
         for name, column in zip(table.column_names, table.columns, strict=True)

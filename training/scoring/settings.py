@@ -18,31 +18,31 @@ class Settings(Answering):
     )
 
     models: list[str] = setting(
-        [], help="several models, in place of model=", example="models=[runs/adept,runs/plane]"
+        [], help="several models, instead of model=", example="models=[runs/adept,runs/plane]"
     )
     labels: list[str] = setting(
         [],
-        help="what the model's classes mean, in its order, where its configuration does not say",
+        help="meanings of the model's classes, in its order, if its configuration lacks them",
         example="labels=[contradiction,entailment,neutral]",
     )
     tasks: list[str] = setting(
         [],
-        help="what the models are asked: adept, plane, asp, pairs, sygns, or names of task.*",
+        help="tasks to score: adept, plane, asp, pairs, sygns, or names of task.*",
         example="tasks=[adept,plane]",
     )
     task: dict[str, Any] = setting(
         {},
-        help="settings of each task asked: those that finetune.py has as task.*, its part, and its "
-        "name where the key is a name of one's own",
+        help="settings of each task: those of task.* in finetune.py, its part, and its name if the "
+        "key is another name",
         example="task.plane.fold=2 task.adept.part=val task.again.name=plane",
     )
-    out: str = setting("runs/score", help="folder of the cells that are finished", identity=False)
+    out: str = setting("runs/score", help="folder of finished cells", identity=False)
     predictions: bool = setting(
         True, help="write every prediction to the table predictions", identity=False
     )
     cache: str | None = setting(
         "~/.cache/adnominal/tokens",
-        help="folder of tokenised texts; none to keep none",
+        help="folder for caching tokenised text; none disables it",
         identity=False,
     )
 
@@ -53,13 +53,13 @@ class Settings(Answering):
                 "model=models:/plane/1"
             )
         if not self.tasks:
-            raise UserError("no tasks; expected some, as tasks=[plane], or a settings file")
+            raise UserError("no tasks; expected some, such as tasks=[plane], or a settings file")
         check_distinct(self, "models", "tasks")
         check_minimum(self, 1, "limit", "max_length", "batch_size")
         if self.labels and len(self.uris) > 1:
             raise UserError(
                 f"labels=[{','.join(self.labels)}] with {len(self.uris)} models: expected one "
-                "model, since each has an order of its own"
+                "model, since each has its own order"
             )
 
     @property

@@ -1,4 +1,4 @@
-"""The labels of a model's answers, and the form of its input."""
+"""The labels of a model's answers and the form of its input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.tasks.adept import LABELS
 
 @dataclass(frozen=True)
 class ScoredModel:
-    """A model to score: its `labels` by class id, in canonical words, and its form of input."""
+    """A model to score: its canonical `labels` by class id, and its form of input."""
 
     source: ModelSource
     labels: tuple[str, ...]
@@ -22,22 +22,22 @@ class ScoredModel:
 
     @property
     def labels_in_order(self) -> tuple[str, ...]:
-        """The labels in their task's order: that of column `scores` of predictions."""
+        """The labels in their task's order, which is that of the column `scores` of predictions."""
         return label_map.in_order(self.labels) or self.labels
 
 
 def scored_model(source: ModelSource, given_labels: Sequence[str] = ()) -> ScoredModel:
-    """The labels and form of a model; `given_labels` where its configuration names none.
+    """Find the labels and form of a model; `given_labels` if its configuration names none.
 
     Raises:
-        UserError: classes without meaning (LABEL_0), or with none that is known here;
-            `given_labels` of another number, or against what the model itself says.
+        UserError: classes have no meaning (LABEL_0) or an unknown one, or `given_labels` differ in
+            number from the classes or contradict the model.
     """
     if source.generates:
         if source.trained is not None and source.trained.instruction is not None:
             raise UserError(
-                f"model={source.name}: a language model that writes meanings; what it writes is in "
-                "the predictions of its run (training/finetune.py), and is not scored here"
+                f"model={source.name}: a language model that generates meanings; its output is in "
+                "the predictions of its run (training/finetune.py) and is not scored here"
             )
         if given_labels:
             raise UserError(f"labels={list(given_labels)}: model={source.name} generates texts")
@@ -54,19 +54,19 @@ def scored_model(source: ModelSource, given_labels: Sequence[str] = ()) -> Score
         ):
             raise UserError(
                 f"labels={list(given_labels)}: model={source.name} itself says "
-                f"{', '.join(model_labels)}; leave labels= out"
+                f"{', '.join(model_labels)}; omit labels="
             )
     elif _meaningless(model_labels):
         raise UserError(
-            f"model={source.name}: its classes are called {', '.join(model_labels)}, which does "
-            "not say what they mean; expected labels= in their order, which the model's card "
-            f"tells, as labels=[{','.join(_EXAMPLES.get(len(model_labels), _EXAMPLES[3]))}]"
+            f"model={source.name}: its classes are called {', '.join(model_labels)}, which have no "
+            "meaning; expected labels= in their order (see the model's card), such as "
+            f"labels=[{','.join(_EXAMPLES.get(len(model_labels), _EXAMPLES[3]))}]"
         )
     labels = _canonical(source, given_labels or model_labels)
     if set(labels) <= set(LABELS):
         alone = source.trained is not None and source.trained.task.get("context") is False
         return ScoredModel(source, labels, "words" if alone else "change")
-    # Nobody says of a model from elsewhere; models of natural-language inference take pairs.
+    # For a model from elsewhere this is unknown; models of natural-language inference take pairs.
     return ScoredModel(source, labels, "statement" if source.pair is False else "pair")
 
 

@@ -1,4 +1,4 @@
-"""The tasks that models are scored on, their items in the form that each model reads."""
+"""The tasks that models are scored on, with items in the form that each model reads."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Target:
 
     Attributes:
         key: its name in tasks=.
-        name: that in ``task.name``: of its dataset, or pairs.
-        part: the rows that are asked, of which at most `limit` are drawn, by `seed` and item.
+        name: its name in ``task.name``: of its dataset, or pairs.
+        part: the rows to score, of which at most `limit` are drawn, by `seed` and item.
 
     Raises:
-        UserError: an unknown task, or settings that it does not take.
+        UserError: the task is unknown or does not take the settings.
     """
 
     def __init__(
@@ -41,7 +41,8 @@ class Target:
         form = None if known is None else known.form_setting
         if form in values:
             raise UserError(
-                f"task.{key}.{form}={values[form]}: the model decides how it is asked; leave it out"
+                f"task.{key}.{form}={values[form]}: the model decides the form of its input; omit "
+                "this setting"
             )
         try:
             tasks.task(values)
@@ -49,22 +50,22 @@ class Target:
             raise UserError(f"task.{key}: {error}") from error
 
     def task(self, form: Form) -> Task:
-        """The task, its items in a form.
+        """Return the task with its items in a form.
 
         Raises:
-            Undefined: its items cannot be put in that form.
+            Undefined: its items cannot be converted to that form.
         """
         put = tasks.TASKS[self.name].form_values(form)
         if put is None:
-            raise Undefined("A model of noun and adjective alone reads no sentence.")
+            raise Undefined("A model of only noun and adjective cannot read sentences.")
         return tasks.task({**self._values, **put})
 
     def dataset(self, form: Form) -> Dataset:
-        """The rows asked, as the task's one part, their texts in a form.
+        """Return the rows to score as the task's only part, with texts in a form.
 
         Raises:
             Undefined: as `task`.
-            UserError: what the task refuses; no rows of the part.
+            UserError: the task refuses the settings, or the part has no rows.
         """
         task = self.task(form)
         dataset = self._load(task)

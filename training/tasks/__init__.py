@@ -1,7 +1,7 @@
-"""The tasks: one module a dataset, from the lake's tables to examples, labels and scores.
+"""The tasks: one module per dataset, from the lake's tables to examples, labels and scores.
 
-``task({"name": "adept", "classes": 3})`` is what settings ``task.name=adept task.classes=3`` ask
-for. Each module has a frozen dataclass of settings and a `Task`, which reads its tables.
+``task({"name": "adept", "classes": 3})`` is the task of ``task.name=adept task.classes=3``. Each
+module has a frozen dataclass of settings and a `Task`, which reads its tables.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Dataset", "Examples", "Form", "Source", "Task", "nested_subset"]
 
 
 def _task_of(name: str) -> type[Task]:
-    """The task of a dataset: the class in its module that is of the dataset's name."""
+    """Return the task of a dataset: the class in its module with the dataset's name."""
     cls: type[Task] = getattr(import_module(f"training.tasks.{name}"), name.capitalize())
     return cls
 
@@ -30,13 +30,12 @@ TASKS: dict[str, type[Task]] = {**{name: _task_of(name) for name in DATASETS}, "
 
 
 def task(settings: Any) -> Task:
-    """The task that settings ``task.*`` ask for.
+    """Return the task for the settings ``task.*``.
 
-    `settings` is an instance of a task's dataclass, or a mapping of strings or of what YAML makes
-    of them.
+    `settings` is an instance of a task's dataclass, or a mapping of strings or parsed YAML values.
 
     Raises:
-        UserError: no or an unknown ``name``, or a setting that the task does not have or take.
+        UserError: ``name`` is missing or unknown, or the task refuses a setting.
     """
     if not isinstance(settings, Mapping):
         return TASKS[settings.name](settings)
@@ -54,13 +53,13 @@ def task(settings: Any) -> Task:
 def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{','.join(_text(member) for member in value)}]"
-    if value is None:  # what YAML reads in `task.primitive=`
+    if value is None:  # YAML's value of `task.primitive=`
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def help_text() -> str:
-    """What ``--help`` says of the settings of every task."""
+    """Return the part of ``--help`` on the settings of every task."""
     parts = []
     for name, cls in TASKS.items():
         doc = (cls.__doc__ or "").strip().splitlines()[0]

@@ -1,9 +1,9 @@
 """ADEPT as a classification of sentence pairs (Emami et al. 2021, sections 5.1 to 5.3).
 
-The input is (sentence, sentence with the adjective), without context (noun, adjective). Labels
-are the five degrees; four without *impossible* (section 4.2); or three, *impossible* and *less
-likely* in one and *more likely* and *necessarily true* in another. The paper does not say whether
-its 3-class models were trained on three labels or answered in five: ``collapse`` chooses.
+The input is (sentence, sentence with the adjective) or, without context, (noun, adjective). Labels
+are the five degrees; four without *impossible* (section 4.2); or three, with *impossible* and *less
+likely* merged, and *more likely* and *necessarily true* merged. The paper does not say whether its
+3-class models were trained on three labels or answered in five: ``collapse`` chooses.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Settings:
     name: str = setting("adept", help="the task", choices=("adept",))
     edition: str = setting("published", help="edition of the table adept")
     split: str = setting(
-        "random", help="which split: the paper's is random", choices=DATASET.splits.names
+        "random", help="split scheme; the paper's is random", choices=DATASET.splits.names
     )
     classes: int = setting(5, help="5, 4 (without impossible) or 3", example="task.classes=3")
     collapse: bool = setting(
         False, help="with classes=3: train on five labels and collapse the answers to three"
     )
-    context: bool = setting(True, help="sentences; false: noun and adjective alone")
+    context: bool = setting(True, help="sentences; false: only noun and adjective")
 
     def __post_init__(self) -> None:
         if self.classes not in CLASSES:
@@ -56,12 +56,12 @@ class Adept(LabelledTask):
 
     @classmethod
     def form_values(cls, form: Form) -> Mapping[str, Any]:
-        """Noun and adjective alone as words; else sentences."""
+        """Noun and adjective for the form words; else sentences."""
         return {"context": form != "words"}
 
     @classmethod
     def with_format(cls, form: Form, examples: Examples) -> Examples:
-        """As a statement the sentence with the adjective, which is what may or may not hold."""
+        """As a statement: the sentence with the adjective, which may or may not hold."""
         if form == "statement":
             return dataclasses.replace(examples, first=examples.second, second=None)
         return examples
@@ -73,7 +73,7 @@ class Adept(LabelledTask):
         return (items.pair if self.settings.context else items.without_context) or ()
 
     def read(self, lake: str) -> Dataset:
-        """The rows of each part; published test labels included where there are any."""
+        """Read the rows of each part, including published test labels if there are any."""
         settings = self.settings
         outcomes = _OUTCOMES[settings.classes]
         labels = LABELS if settings.collapse else outcomes
@@ -86,12 +86,12 @@ class Adept(LabelledTask):
         )
 
     def _classes(self) -> Ids:
-        """The class of each label; -1 for a label whose rows are dropped."""
+        """Return the class of each label; -1 for a label whose rows are dropped."""
         classes = [label_of(label, self.settings.classes) for label in range(len(LABELS))]
         return np.array([-1 if number is None else number for number in classes])
 
     def examples(self, rows: pa.Table, source: Source) -> Examples:
-        """The rows whose label is in a class."""
+        """Return the rows whose label is in a class."""
         examples = super().examples(rows, source)
         assert examples.labels is not None
         gold = self._classes()[examples.labels]

@@ -1,16 +1,16 @@
 """ASP: fine-tuned on three labels, tested on two (Liu et al. 2023, "Fine-tuning on the ASP").
 
-A round trains on ordering, dimension and argument alone, labelled entailment, neutral or
-contradiction, and is tested on all eight tests, where entailment stands against the rest. Scheme
+A round trains only on ordering, dimension and argument, labelled entailment, neutral or
+contradiction, and is tested on all eight tests, with entailment against the rest. Scheme
 ``adjectives`` (entailment inference) holds out half of the adjectives, ``dimension`` (degree
-estimation) one physical dimension, ``both`` does one round of each in one training.
+estimation) one physical dimension, ``both`` combines one round of each in one training.
 
-In the published rows of entailment inference, the part ``leaking`` has those with an adjective
-that was trained on; ``test`` the others. In published ordering rows a missing full stop gives the
-label away: ``full_stops=normalised`` writes every one.
+In the published rows of entailment inference, the part ``leaking`` has rows with an adjective that
+occurs in training; ``test`` has the others. In published ordering rows, a missing full stop reveals
+the label; ``full_stops=normalised`` adds them.
 
-``scheme=all`` takes every row of an edition to test on, its variants of premises included, and none
-to train on: what models that were not trained on ASP are scored on (``training/score.py``).
+``scheme=all`` takes every row of an edition, including variants of premises, for testing and none
+for training: it is for scoring models that were not trained on ASP (``training/score.py``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from training.prompting.settings import Settings as Prompting
 
 _OUTCOME_OF = np.array([0, 1, 1])
-# The table that each scheme takes its rows from.
+# The table of each scheme's rows.
 _TABLES = {scheme.name: DATASET.table_of(scheme).name for scheme in DATASET.splits.schemes}
 _TRAINED = ("train", "val")
 _COLUMNS = ("item_id", "premise", "hypothesis", "label", "label3", "test")
@@ -57,27 +57,27 @@ _COLUMNS = ("item_id", "premise", "hypothesis", "label", "label3", "test")
 @dataclass(frozen=True)
 class Settings:
     name: str = setting("asp", help="the task", choices=("asp",))
-    edition: str = setting("clean", help="edition that is tested on")
+    edition: str = setting("clean", help="edition for testing")
     train_edition: str | None = setting(
         None,
-        help="edition that is trained on; the same if not given",
+        help="edition for training; by default the same",
         example="task.edition=published task.train_edition=published_tuning",
     )
     scheme: str = setting(
         "both",
         help="what is held out: adjectives (entailment inference), a dimension (degree "
-        "estimation), or both; all: every row of the edition, to score alone",
+        "estimation), or both; all: every row of the edition, only for scoring",
         choices=("adjectives", "dimension", "both", "all"),
     )
     round: str = setting("0", help="round of scheme adjectives: 0 to 3, or published")
     dimension: str | None = setting(
         None,
-        help="dimension held out; if not given that of the round: length, mass, …",
+        help="dimension held out; by default that of the round: length, mass, …",
         choices=DIMENSIONS,
     )
     full_stops: str = setting(
         "kept",
-        help="kept as the table has them, or every text given one",
+        help="kept as in the table, or added to every text",
         choices=("kept", "normalised"),
     )
 
@@ -95,7 +95,7 @@ class Settings:
         return self.round in {str(number) for number in range(ROUNDS)}
 
     def folds(self) -> dict[str, str]:
-        """The rounds to take, by scheme; none of scheme all."""
+        """The rounds by scheme; none for the scheme all."""
         rounds: dict[str, str] = {}
         if self.scheme == "all":
             return rounds
@@ -118,9 +118,9 @@ class Asp(Task):
         return ("test",) if self.settings.scheme == "all" else (*_TRAINED, "test")
 
     def read(self, lake: str) -> Dataset:
-        """A round's rows; those of degree estimation that nobody can answer (discard) are dropped.
+        """Read a round's rows, without unanswerable ones of degree estimation (discard).
 
-        ``accuracy_labels`` is that of three labels, where rows have them.
+        ``accuracy_labels`` is the accuracy on three labels, if rows have them.
         """
         assert DATASET.labels is not None and DATASET.trained_labels is not None
         settings = self.settings
@@ -137,7 +137,7 @@ class Asp(Task):
             edition = settings.train_edition or settings.edition
             sources.append(reading.source(lake, "asp_splits", edition))
         elif settings.full_stops == "normalised":
-            # Texts with every full stop written are other questions.
+            # Texts with added full stops are different questions.
             scheme = "all, full stops written"
         return Dataset(
             task="asp",
@@ -153,7 +153,7 @@ class Asp(Task):
         )
 
     def _all(self, lake: str) -> Iterator[tuple[str, Source, pa.Table]]:
-        """Every row of the edition in both tables, or in the one that has it; discard dropped."""
+        """Yield every row of the edition in the tables that have it, without discard."""
         edition = self.settings.edition
         tables = [
             name
@@ -167,7 +167,7 @@ class Asp(Task):
             yield "test", source, rows.filter(pc.not_equal(rows.column("label"), DISCARD))
 
     def _rounds(self, lake: str) -> Iterator[tuple[str, Source, pa.Table]]:
-        """The rows of each part of the rounds, from each edition that is read."""
+        """Yield the rows of each part of the rounds, from each edition that is read."""
         for scheme, fold in self.settings.folds().items():
             for edition, ids_by_part in self._parts(lake, scheme, fold):
                 source = reading.source(lake, _TABLES[scheme], edition)
@@ -179,7 +179,7 @@ class Asp(Task):
     def _parts(
         self, lake: str, scheme: str, fold: str
     ) -> list[tuple[str, dict[str, pa.StringArray]]]:
-        """Item ids by part, of each edition that is read."""
+        """Yield item ids by part, for each edition that is read."""
         edition = self.settings.edition
         key = ("round", fold)
         train_edition = self.settings.train_edition or edition
@@ -189,7 +189,7 @@ class Asp(Task):
         if scheme == "dimension" and "dimension" not in reading.partition_values(
             lake, "asp_splits", "scheme", {"edition": edition}
         ):
-            # The release tests degree estimation on all rows of the dimension held out.
+            # The release tests degree estimation on all rows of the held-out dimension.
             source = reading.source(lake, "asp_degree", edition)
             where = [("dimension", "=", fold), ("label", "!=", DISCARD)]
             rows = reading.rows(lake, source, ["item_id"], where).sort_by("item_id")
@@ -228,7 +228,7 @@ class Asp(Task):
         return {"scheme": "all"}
 
     def with_prompt_columns(self, rows: pa.Table, settings: Prompting) -> pa.Table:
-        """The rows of the tables and the variant that are asked, with the table as their fold."""
+        """Return the rows of the selected tables and variant, with the table as their fold."""
         tests = pc.replace_substring_regex(rows["test"], r"^[^.]*\.", "")
         rows = with_columns(rows, fold=rows["task"], test=tests)
         of_variant = pc.or_kleene(
@@ -250,7 +250,7 @@ class Asp(Task):
     def combined_metrics(
         self, dataset: Dataset, predicted: Mapping[str, Predicted]
     ) -> dict[str, float]:
-        """``all/accuracy…`` of test and leaking rows together, as the paper scores its rows."""
+        """Return ``all/accuracy…`` of test and leaking rows together, as in the paper."""
         if not {"test", "leaking"} <= predicted.keys():
             return {}
         names = ("test", "leaking")
@@ -262,13 +262,12 @@ class Asp(Task):
 
 
 def _columns(source: Source) -> list[str]:
-    # Degree estimation also has what is exchanged in the premise, and whether people judged it.
+    # Degree estimation also has the exchanged part of the premise, and whether people judged it.
     return [*_COLUMNS, *(("variant", "extrapolated") if source.table == "asp_degree" else ())]
 
 
 def _with_robustness(rows: pa.Table) -> pa.Table:
-    """Rows with the variant of their premise, and whether their number is among those that people
-    judged (appendix E); entailment inference has neither."""
+    """Add the premise variant, and whether people judged the number (appendix E), to the rows."""
     numbers = pa.nulls(rows.num_rows, pa.string())
     if "variant" not in rows.column_names:
         return with_columns(rows, variant=numbers, numbers=numbers)

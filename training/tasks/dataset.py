@@ -1,4 +1,4 @@
-"""What a task hands to training: columns of texts and labels, by part, with where they are from."""
+"""The data that a task passes to training: texts and labels by part, with their sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Predicted: TypeAlias = Ids | Sequence[str]
 
 @dataclass(frozen=True)
 class Source:
-    """A table that was read: its name, the edition (or source) taken from it, and its version."""
+    """A table that was read: its name, the edition (or source) and the version."""
 
     table: str
     edition: str
@@ -40,10 +40,10 @@ class Examples:
     """The rows of one part, as columns of the same length.
 
     `item_ids`, `first`, `second` and `targets` are Arrow strings; `second` is None for tasks of one
-    text, `targets` for all but sequence to sequence. `labels` are ids of `Dataset.labels`, None
-    where the rows have none that a model could be trained on; `gold` ids of `Dataset.outcomes`,
-    None for all but classification. `origin` is each row's index in `Dataset.sources`; `groups`
-    names what scores are broken down by (value of each row, by name of the grouping).
+    text, `targets` except for sequence to sequence. `labels` are ids of `Dataset.labels`, or None
+    if the rows have no labels for training; `gold` are ids of `Dataset.outcomes`, and None except
+    for classification. `origin` is each row's index in `Dataset.sources`; `groups` has each row's
+    value by the name of a grouping for scores.
     """
 
     item_ids: pa.StringArray
@@ -64,9 +64,9 @@ class Examples:
         groups: Sequence[str] = (),
         **known: Any,
     ) -> Examples:
-        """The rows of a table: `item` names the column of ids, `texts` those of one or two texts.
+        """Return the rows of a table: `item` names the id column, `texts` one or two text columns.
 
-        `known` are attributes as they stand above; those that are missing are None.
+        `known` are further attributes; missing ones are None.
         """
         columns = {"labels": None, "gold": None, "targets": None, **known}
         columns.setdefault("origin", np.zeros(table.num_rows, dtype=np.int8))
@@ -80,7 +80,7 @@ class Examples:
 
     @classmethod
     def concatenate(cls, pieces: Sequence[Examples]) -> Examples:
-        """The rows of all pieces, one after the other; a column only where every piece has it."""
+        """Concatenate the rows of all pieces; a column is kept only if every piece has it."""
 
         def concatenated_column(columns: Sequence[Any]) -> Any:
             if any(column is None for column in columns):
@@ -101,7 +101,7 @@ class Examples:
         return len(self.item_ids)
 
     def take(self, indices: Ids) -> Examples:
-        """The rows of `indices`, in their order."""
+        """Return the rows of `indices`, in their order."""
 
         def rows(column: Any) -> Any:
             if isinstance(column, pa.Array):
@@ -112,7 +112,7 @@ class Examples:
         return Examples(**{name: rows(vars(self)[name]) for name in _COLUMNS}, groups=groups)
 
     def group(self, name: str) -> dict[str, Ids]:
-        """The row numbers of each value of a grouping; rows without a value are in none."""
+        """Return the row numbers of each value of a grouping; rows without a value are in none."""
         values = self.groups[name].to_pandas()
         return dict(sorted(values.groupby(values).indices.items()))
 
@@ -121,13 +121,13 @@ _COLUMNS = [name for name in Examples.__dataclass_fields__ if name != "groups"]
 
 
 def strings(column: pa.ChunkedArray | pa.Array) -> pa.StringArray:
-    """A column as one array of strings."""
+    """Return a column as one array of strings."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return array.cast(pa.string())
 
 
 def with_columns(table: pa.Table, **columns: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """The table with further columns, or with others in the place of those of these names."""
+    """Return the table with columns added or replaced."""
     for name, column in columns.items():
         at = table.schema.get_field_index(name)
         table = table.append_column(name, column) if at < 0 else table.set_column(at, name, column)
@@ -135,21 +135,21 @@ def with_columns(table: pa.Table, **columns: pa.Array | pa.ChunkedArray) -> pa.T
 
 
 def with_full_stop(texts: pa.StringArray) -> pa.StringArray:
-    """The texts, with a full stop where they end without (``task.full_stops=normalised``)."""
+    """Add a full stop to texts that end without one (``task.full_stops=normalised``)."""
     return pc.if_else(pc.ends_with(texts, "."), texts, pc.binary_join_element_wise(texts, "", "."))
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is trained and evaluated on.
+    """The data for training and evaluation.
 
-    `task`, `edition`, `scheme` and `fold` are what the table predictions says of each row. `labels`
-    are the classes that a model learns (index = id; empty where there are none), `outcomes`
-    those that it is evaluated in (by default the same), and `outcome_of` the outcome of each class:
-    five labels of ADEPT may be collapsed to three, ASP is trained on three and tested on two.
-    `max_length` is the paper's limit of tokens, if it names one; `splitting` how target texts are
-    split into tokens; `instruction` the prompt that a language model answers, with ``{first}``,
-    ``{second}`` and ``{labels}`` in it.
+    `task`, `edition`, `scheme` and `fold` are the values in the table predictions. `labels` are the
+    classes that a model learns (index = id; possibly empty), `outcomes` the classes of the
+    evaluation (by default the same), and `outcome_of` is the outcome of each class: ADEPT's five
+    labels may be collapsed to three, and ASP is trained on three and tested on two. `max_length` is
+    the paper's token limit, if it has one; `splitting` says how target texts are split into tokens;
+    `instruction` is the prompt for a language model, with fields ``{first}``, ``{second}``,
+    ``{labels}``.
     """
 
     task: str
@@ -172,7 +172,7 @@ class Dataset:
 
     @property
     def kind(self) -> Literal["classification", "seq2seq", "masked"]:
-        """What is learnt: classes, target texts, or (with neither) the words of the texts."""
+        """The kind of learning: classes, target texts, or (with neither) masked words."""
         if self.labels:
             return "classification"
         targets = any(examples.targets is not None for examples in self.parts.values())
@@ -180,31 +180,30 @@ class Dataset:
 
     @property
     def where(self) -> str:
-        """What errors call the rows."""
+        """The description of the rows in errors."""
         table = self.sources[-1].table
         return f"table {table}, edition {self.edition}, scheme {self.scheme}, fold {self.fold!r}"
 
 
 Form: TypeAlias = Literal["pair", "statement", "change", "words", "text"]
-"""What a model reads of an item.
+"""The form in which a model reads an item.
 
 pair       premise and hypothesis, or phrase and conclusion
-statement  one sentence that states the inference (PLANE as its paper has it)
+statement  one sentence that states the inference (PLANE, as in its paper)
 change     a sentence without and with the adjective (ADEPT)
-words      noun and adjective alone (ADEPT without context)
-text       a sentence, answered in words of the model's own (SyGNS)
+words      only noun and adjective (ADEPT without context)
+text       a sentence, answered with generated text (SyGNS)
 """
 
 
 class Task:
-    """A dataset as something to learn: how its tables become examples, and how it is scored.
+    """A dataset as a learning task: it reads examples from tables and scores predictions.
 
     Attributes:
         Settings: the dataclass of ``task.*``; `settings` is an instance of it.
         dataset_spec: the dataset's declaration; None for tasks of any table.
-        groups: the groupings that accuracy is broken down by; by default those declared.
-        form_setting: the setting that says how items are put to a model, if there is one. Scoring
-            chooses it by the model.
+        groups: the groupings for accuracy by group; by default the declared ones.
+        form_setting: the setting for the form of items, if there is one. Scoring sets it by model.
     """
 
     Settings: ClassVar[type]
@@ -221,17 +220,17 @@ class Task:
 
     @classmethod
     def form_values(cls, form: Form) -> Mapping[str, Any] | None:
-        """The settings that put items in a form; None where they cannot be put in it."""
+        """Return the settings that give items this form; None if that is not possible."""
         return None if form == "words" else {}
 
     @classmethod
     def with_format(cls, form: Form, examples: Examples) -> Examples:
-        """The examples, read with `form_values`, with their texts in a form.
+        """Convert texts of examples, read with `form_values`, to a form.
 
-        As one statement, premise and hypothesis stand one after the other.
+        As one statement, premise and hypothesis are joined.
 
         Raises:
-            UserError: a text that cannot be put in it.
+            UserError: a text cannot be converted.
         """
         if form != "statement" or examples.second is None:
             return examples
@@ -241,28 +240,28 @@ class Task:
 
     @property
     def name(self) -> str:
-        """The task's name, as ``task.name`` has it."""
+        """The task's name, as in ``task.name``."""
         return str(self.settings.name)
 
     @property
     def needed_parts(self) -> tuple[str, ...]:
-        """The parts without which there is nothing to train or to test."""
+        """The parts that are required for training or testing."""
         return ("train",)
 
     def read(self, lake: str) -> Dataset:
-        """The examples, from the lake at root `lake`, whatever parts there are.
+        """Read the examples of all existing parts from the lake at root `lake`.
 
         Raises:
-            UserError: a table, column, edition, split or row that is not there, or labels out of
-                range; the message lists what there is.
+            UserError: a table, column, edition, split or row does not exist, or labels are out of
+                range; the message lists what exists.
         """
         raise NotImplementedError
 
     def load(self, lake: str) -> Dataset:
-        """`read`, with rows in every part that is needed.
+        """Read the dataset and check that every needed part has rows.
 
         Raises:
-            UserError: as `read`; or a part without rows.
+            UserError: as `read`; also if a needed part has no rows.
         """
         dataset = self.read(lake)
         sizes = {name: len(examples) for name, examples in dataset.parts.items()}
@@ -273,15 +272,15 @@ class Task:
         return dataset
 
     def evaluate(self, dataset: Dataset, part: str, predicted: Predicted) -> dict[str, float]:
-        """Scores of a part by name, shares from 0 to 1: accuracy first, the majority's beside it.
+        """Return scores of a part by name, from 0 to 1, with accuracy and majority first.
 
-        `predicted` has a class, or a text, for each row of the part. Classes are scored by
-        `metrics.classification` over outcomes; where evaluation has fewer outcomes than there are
-        classes, ``accuracy_labels`` is the share of right classes. The accuracy of a group of rows
-        is ``accuracy/GROUPING.VALUE``; of classes, groupings with one value alone are left out.
+        `predicted` has a class or a text for each row of the part. Classes are scored by
+        `metrics.classification` over outcomes; if there are fewer outcomes than classes,
+        ``accuracy_labels`` is the share of correct classes. The accuracy of a group of rows is
+        ``accuracy/GROUPING.VALUE``; for classes, groupings with only one value are skipped.
 
         Raises:
-            ValueError: another number of predictions than the part has rows; or no rows.
+            ValueError: the numbers of predictions and rows differ, or there are no rows.
         """
         examples = dataset.parts[part]
         if examples.gold is None:
@@ -305,15 +304,15 @@ class Task:
 
     @classmethod
     def prompt_values(cls, settings: Prompting) -> dict[str, Any]:
-        """The settings ``task.*``, beside the edition, of the items that a prompt asks about."""
+        """Return the settings ``task.*``, besides the edition, of the items for prompts."""
         return {}
 
     def with_prompt_columns(self, rows: pa.Table, settings: Prompting) -> pa.Table:
-        """The rows of a part that a prompt asks about (`training.prompting.items.Items`)."""
+        """Return the rows of a part for prompts (`training.prompting.items.Items`)."""
         return rows
 
     def prompt_results(self, rows: pa.Table) -> Results:
-        """The figures and the table of answers to prompts.
+        """Return the figures and the table of answers to prompts.
 
         `rows` are those of the table predictions with the columns of `with_prompt_columns`.
         """
@@ -323,22 +322,22 @@ class Task:
     def combined_metrics(
         self, dataset: Dataset, predicted: Mapping[str, Predicted]
     ) -> dict[str, float]:
-        """Scores that take several parts at once; none for most tasks."""
+        """Return scores over several parts; most tasks have none."""
         return {}
 
 
 def nested_subset(item_ids: pa.StringArray, size: int, seed: int) -> Ids:
-    """The row numbers, ascending, of `size` rows: learning curves (SyGNS, figure 2).
+    """Return ascending row numbers of `size` rows, for learning curves (SyGNS, figure 2).
 
-    Rows are ranked by a hash of (seed, item id), so a smaller subset of the same seed lies in a
-    greater one whatever the order of the rows; rows with one id stand together.
+    Rows are ranked by a hash of (seed, item id), so with the same seed, a smaller subset is part of
+    a larger one for any row order; rows with the same id stay together.
 
     Raises:
         UserError: `size` is not between 1 and the number of rows.
     """
     if not 1 <= size <= len(item_ids):
         raise UserError(
-            f"train_size={size}: expected 1 to {len(item_ids)}, the training rows that there are"
+            f"train_size={size}: expected 1 to {len(item_ids)}, the number of training rows"
         )
     ranks = [draw(seed, item) for item in item_ids.to_pylist()]
     # Equal ids rank equally; a stable sort keeps them in the order of the rows.

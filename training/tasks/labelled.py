@@ -1,4 +1,4 @@
-"""The task of a declared dataset whose items have one of its labels: the texts decide the label."""
+"""The task of a declared dataset with one label per item, to be predicted from its texts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from training.tasks.dataset import Dataset, Examples, Source, Task
 class LabelledTask(Task):
     """A declared dataset as a classification; a subclass names it and its settings.
 
-    The settings have `edition`, the scheme under the name that the declaration gives it, and `fold`
-    where the dataset has folds. `further_columns` are read beside texts, label and groups.
+    The settings have `edition`, the scheme under its declared name, and `fold` if the dataset has
+    folds. `further_columns` are read in addition to texts, label and groups.
     """
 
     dataset_spec: ClassVar[declaration.Dataset]
@@ -28,10 +28,10 @@ class LabelledTask(Task):
         return items.pair or ((items.single,) if items.single else ())
 
     def read(self, lake: str) -> Dataset:
-        """The items of each part of the scheme and fold; an item that a split lists twice is twice.
+        """Read the items of each part of the scheme and fold, repeated as in the split.
 
         Raises:
-            UserError: as `reading.by_scheme`; or a label that is not declared.
+            UserError: as `reading.by_scheme`; also if a label is not declared.
         """
         dataset_spec, training = self.dataset_spec, self.dataset_spec.training
         scheme = str(getattr(self.settings, dataset_spec.splits.setting))
@@ -61,7 +61,7 @@ class LabelledTask(Task):
         return self.dataset_spec.labels
 
     def examples(self, rows: pa.Table, source: Source) -> Examples:
-        """The rows of a part, which were read from `source`, as examples."""
+        """Return the rows of a part, which were read from `source`, as examples."""
         item = self.dataset_spec.tables[0].item
         labels = reading.label_ids(rows, self.labels, source, item)
         groups = (*self.groups, *self.further_columns)

@@ -1,8 +1,8 @@
-"""Any table of premises and hypotheses: natural-language inference, or a table of one's own.
+"""Any table of premises and hypotheses: natural-language inference, or a user's own table.
 
-The columns are named in the settings; `split` names the parts. Classes are what the training rows
-have, or those named. Without training rows they are those of natural-language inference, three-way
-or two-way, whichever the labels are of; of other labels all that there are.
+The settings name the columns; the column `split` has the parts. Classes are those of the training
+rows or the named ones. Without training rows they are those of natural-language inference,
+three-way or two-way, if all labels are among them, else the labels that occur.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from training.tasks.dataset import Dataset, Examples, Task, strings
 class Settings:
     name: str = setting("pairs", help="the task", choices=("pairs",))
     table: str = setting("nli", help="table of the lake", example="task.table=asp_entailment")
-    edition: str = setting("mnli", help="edition of the table; of nli its source: mnli, snli, …")
+    edition: str = setting("mnli", help="edition of the table; for nli its source: mnli, snli, …")
     premise: str = setting("premise", help="column of the first text")
     hypothesis: str | None = setting("hypothesis", help="column of the second text, or null")
     label: str = setting("label", help="column of the label")
-    split: str = setting("split", help="column that says train, val, test or another part")
+    split: str = setting("split", help="column with train, val, test or another part")
     item: str = setting("item_id", help="column of the item's id")
     labels: list[str] = setting(
         [],
-        help="the classes in order; if empty those of the training rows, or of all where there are "
-        "none, sorted",
+        help="the classes in order; by default those of the training rows, sorted, or without "
+        "training rows those of all rows",
     )
 
 
-_MOST_NAMED = 5  # values of a column in a message
+_MOST_NAMED = 5  # maximum number of values of a column in a message
 
 
 class Pairs(Task):
-    """What holds between a premise and a hypothesis: any table that has such columns."""
+    """The relation of a premise and a hypothesis, in any table with such columns."""
 
     Settings = Settings
 
     def read(self, lake: str) -> Dataset:
-        """The rows of each part that the split column names; rows without a part are left out."""
+        """Read the rows of each part in the split column; rows without a part are dropped."""
         settings = self.settings
         partition = self._check()
         table_source = reading.source(lake, settings.table, settings.edition, partition)
@@ -72,7 +72,7 @@ class Pairs(Task):
         )
 
     def _check(self) -> str:
-        """The table's partition column; `UserError` for what is not declared."""
+        """Return the table's partition column; raise `UserError` for undeclared names."""
         settings = self.settings
         if settings.table not in tables.TABLES:
             raise UserError(f"table={settings.table}: expected one of {', '.join(tables.TABLES)}")
@@ -101,8 +101,8 @@ class Pairs(Task):
             if not {"val", "test"} & {*named}:
                 raise UserError(
                     f"{where}: split={self.settings.split} has no part train; expected a column "
-                    "with train, val or test in it, or labels= for rows that are not trained on; "
-                    f"got {', '.join(named[:_MOST_NAMED]) or 'nothing'}"
+                    "with train, val or test, or labels= for rows that are not for training; got "
+                    f"{', '.join(named[:_MOST_NAMED]) or 'nothing'}"
                 )
         labels = pc.unique(strings(rows.column(self.settings.label))).to_pylist()
         values = sorted(label for label in labels if label)

@@ -1,8 +1,8 @@
 """PLANE as a classification of sentences (Bertolini et al. 2022, section 6 and appendix D).
 
 ``A fake gun is a gun``: does the inference hold? The paper classifies the whole sentence, cut to 12
-tokens; ``input=pair`` gives phrase and conclusion apart. The published splits have no validation
-rows; ``validation`` takes some of the training nouns, with all their rows, for it.
+tokens; ``input=pair`` separates phrase and conclusion. The published splits have no validation
+rows; ``validation`` uses some of the training nouns, with all their rows, for it.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Settings:
         choices=("sentence", "pair"),
     )
     validation: float = setting(
-        0.0, help="share of the training nouns whose rows are for validation, if the split has none"
+        0.0, help="share of the training nouns to use for validation, if the split has none"
     )
-    seed: int = setting(0, help="chooses the nouns for validation")
+    seed: int = setting(0, help="seed for the choice of validation nouns")
 
     def __post_init__(self) -> None:
         if not 0 <= self.validation <= 0.5:
@@ -81,14 +81,14 @@ class Plane(LabelledTask):
 
     @classmethod
     def form_values(cls, form: Form) -> Mapping[str, Any] | None:
-        """Phrase and conclusion as a pair; else the sentence."""
+        """Phrase and conclusion for the form pair; else the sentence."""
         if form == "words":
             return None
         return {"input": "pair" if form == "pair" else "sentence"}
 
     @classmethod
     def with_format(cls, form: Form, examples: Examples) -> Examples:
-        """As a change, what the adjective makes of "A gun is a weapon": "A fake gun is …"."""
+        """As a change: "A gun is a weapon" becomes "A fake gun is a weapon"."""
         if form != "change":
             return examples
         pairs = zip(examples.first.to_pylist(), examples.groups["noun"].to_pylist(), strict=True)
@@ -96,15 +96,15 @@ class Plane(LabelledTask):
         return dataclasses.replace(examples, first=without, second=examples.first)
 
     def read(self, lake: str) -> Dataset:
-        """The rows of one fold, of whose training nouns some are for validation if asked."""
+        """Read the rows of one fold, with some training nouns for validation if requested."""
         dataset, share = super().read(lake), self.settings.validation
         if not share:
             return dataset
         if "val" in dataset.parts:
             raise UserError(
                 f"validation={share}: table plane_splits, edition {dataset.edition}, scheme "
-                f"{dataset.scheme}, fold {dataset.fold} has {len(dataset.parts['val'])} rows for "
-                "validation already; expected validation=0"
+                f"{dataset.scheme}, fold {dataset.fold} has {len(dataset.parts['val'])} validation "
+                "rows already; expected validation=0"
             )
         if "train" not in dataset.parts:
             return dataset
@@ -116,7 +116,7 @@ class Plane(LabelledTask):
         return {"scheme": settings.scheme, "fold": settings.fold, "input": "pair"}
 
     def with_prompt_columns(self, rows: pa.Table, settings: Prompting) -> pa.Table:
-        """Each item once; with examples, the items whose group has all inference types."""
+        """Return each item once; with examples, only items whose group has all inference types."""
         # A published split may list an item twice.
         first = np.unique(rows["item_id"].to_numpy(), return_index=True)[1]
         rows = rows.take(np.sort(first))
@@ -135,13 +135,13 @@ class Plane(LabelledTask):
         if not complete.num_rows:
             raise UserError(
                 f"shots=2: no group of edition {settings.edition}, scheme {scheme} has all three "
-                "inference types, so that none can be another's example; expected shots=0, or "
+                "inference types, so no item can be another's example; expected shots=0, or "
                 "another scheme"
             )
         complete_rows = rows.filter(pc.is_in(rows["group"], value_set=complete["group"]))
         if complete_rows.num_rows < rows.num_rows:
             log.warning(
-                "left out: %d of %d items whose group has not all three inference types",
+                "dropped: %d of %d items whose group lacks some of the three inference types",
                 rows.num_rows - complete_rows.num_rows,
                 rows.num_rows,
             )
@@ -151,7 +151,7 @@ class Plane(LabelledTask):
         return scores.by_class(rows, DATASET.label_names[1])
 
     def _validation(self, train: Examples) -> dict[str, Examples]:
-        """Training rows by noun: no noun of the validation rows is trained on."""
+        """Split training rows by noun: no noun of the validation rows is trained on."""
         seed, share = self.settings.seed, self.settings.validation
         nouns = [noun or "" for noun in pc.unique(train.groups["noun"]).to_pylist()]
         validated = [noun for noun in nouns if fraction(seed, "val", noun) < share]
@@ -162,7 +162,7 @@ class Plane(LabelledTask):
 
 
 def _without_adjective(sentence: str, noun: str) -> str:
-    """A sentence with the noun as its subject: its words before the noun are dropped.
+    """Return a sentence with the noun as its subject, without the words before the noun.
 
     Raises:
         UserError: the sentence does not have the noun.

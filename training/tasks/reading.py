@@ -1,7 +1,7 @@
-"""Reading a task's tables without Spark, and what is checked before anything is trained.
+"""Read a task's tables without Spark, and check them before training.
 
-Filters go down to the files; a table that may be large (all items of PLANE, say) is streamed and
-only the rows asked for are kept.
+Filters are pushed down to the files; a table that may be large (such as all items of PLANE) is
+streamed, and only the requested rows are kept.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from etl.lake import arrow
 from etl.lake.tables import table as declared_table
 from training.tasks.dataset import Ids, Source, strings
 
-# The partition columns that tell one dataset of a table from another.
+# The partition columns that distinguish the datasets of a table.
 PARTITIONS = ("edition", "source", "corpus")
 
 
 def source(lake: str, table: str, edition: str, column: str = "edition") -> Source:
-    """The table's newest version, with `edition` in it.
+    """Return the table's newest version, which must contain `edition`.
 
-    Everything of a run is read at this version, so that a build going on beside it is not mixed in.
+    A run reads everything at this version, so that a concurrent build is not mixed in.
 
     Raises:
-        LakeError: no such table.
-        UserError: no rows with `edition` in the partition `column`; lists those that there are.
+        LakeError: the table does not exist.
+        UserError: the partition `column` has no `edition`; the message lists the existing ones.
     """
     known = partition_values(lake, table, column)
     if edition not in known:
@@ -45,7 +45,7 @@ def source(lake: str, table: str, edition: str, column: str = "edition") -> Sour
 def partition_values(
     lake: str, table: str, column: str, where: Mapping[str, str] | None = None
 ) -> list[str]:
-    """The values of a partition column, sorted, from the log alone; `where` as for `File`."""
+    """Return the sorted values of a partition column from the log; `where` as for `File`."""
     return sorted(
         {
             str(value)
@@ -58,7 +58,7 @@ def partition_values(
 
 
 def partition(table: str) -> str | None:
-    """The column that tells one dataset of a declared table from another, if it has one."""
+    """Return the column that distinguishes the datasets of a declared table, if there is one."""
     return next((name for name in PARTITIONS if name in declared_table(table).partition_by), None)
 
 
@@ -69,7 +69,7 @@ def rows(
     where: Sequence[tuple[str, str, str]] = (),
     column: str = "edition",
 ) -> pa.Table:
-    """The rows of a source's edition for which `where` holds, at its version."""
+    """Read the rows of a source's edition for which `where` holds, at its version."""
     return arrow.read(
         lake,
         source.table,
@@ -87,13 +87,13 @@ def lookup(
     columns: Sequence[str],
     wanted_by: str,
 ) -> pa.Table:
-    """`columns` of the source's rows whose `key` is one of `ids`, one for each of `ids`, in order.
+    """Read `columns` of the source's rows with `key` in `ids`: one for each of `ids`, in order.
 
-    The table is streamed, so that memory holds only the rows kept. Where it has a key twice, the
-    first row counts.
+    The table is streamed, so that memory holds only the matching rows. Of repeated keys, the first
+    counts.
 
     Raises:
-        UserError: a key that the table does not have; `wanted_by` says what asked for it.
+        UserError: the table lacks a key; `wanted_by` says where the key comes from.
     """
     names = [key, *(name for name in columns if name != key)]
     table = arrow.read_items(
@@ -104,12 +104,12 @@ def lookup(
         source.edition,
         version=source.version,
     )
-    # index_in gives the first of equal keys.
+    # index_in returns the first of equal keys.
     places = pc.index_in(ids, value_set=table.column(key).combine_chunks())
     if places.null_count:
         first = ids.filter(pc.is_null(places))[0].as_py()
         raise UserError(
-            f"{places.null_count} of {len(ids)} {wanted_by}, as {first}, are not in the table "
+            f"{places.null_count} of {len(ids)} {wanted_by}, such as {first}, are not in the table "
             f"{source.table}, edition {source.edition}; build or import both again"
         )
     return table.take(places)
@@ -123,13 +123,13 @@ def split_parts(
     fold: tuple[str, str],
     key: str,
 ) -> tuple[Source, dict[str, pa.StringArray]]:
-    """A split's item ids by part, each part sorted by id: the same whatever the files' order.
+    """Return a split's item ids by part, sorted by id, so that file order has no effect.
 
-    `fold` is the column that numbers the folds of a scheme, and the one wanted. An id that stands
-    twice in a part stays twice.
+    `fold` has the column that numbers the folds of a scheme, and the requested fold. Repeated ids
+    are kept.
 
     Raises:
-        UserError: no such edition, scheme or fold; lists those that there are.
+        UserError: the edition, scheme or fold does not exist; the message lists the existing ones.
     """
     table_source = source(lake, table, edition)
     schemes = partition_values(lake, table, "scheme", {"edition": edition})
@@ -153,7 +153,7 @@ def split_parts(
 
 
 def parts_of(table: pa.Table, column: str) -> dict[str, pa.Table]:
-    """The rows of each value of a column, in the values' first order; without null and ""."""
+    """Return the rows of each value of a column, by first occurrence, without null and ""."""
     values = strings(table[column])
     parts = pc.unique(values).to_pylist()
     return {part: table.filter(pc.equal(values, part)) for part in parts if part}
@@ -167,14 +167,14 @@ def by_scheme(
     columns: Sequence[str],
     fold: str = "",
 ) -> tuple[tuple[Source, ...], dict[str, pa.Table]]:
-    """The labelled items of each part of a scheme, with their ids, and the tables as they are read.
+    """Return labelled items of each part of a scheme, with their ids, and the source tables.
 
-    Items stand in the order of their ids, so that parts do not depend on the order of the files; an
-    item that a split names twice is there twice.
+    Items are in the order of their ids, so that parts do not depend on the order of the files; an
+    item that a split names twice is repeated.
 
     Raises:
-        UserError: no such edition, scheme or fold, or an item of the split that its table does not
-            have; the message lists what there is.
+        UserError: the edition, scheme or fold does not exist, or the table lacks an item of the
+            split; the message lists what exists.
     """
     splits, items = dataset_spec.splits, dataset_spec.tables[0]
     names = list(dict.fromkeys([items.item, *columns]))
@@ -203,7 +203,7 @@ def _by_column(
             f"edition {source.edition} has no values in its column {column}"
         )
     keys = [dataset_spec.tables[0].item]
-    # Items may repeat with another label: the order is by label too.
+    # Items may repeat with another label, so rows are also sorted by label.
     if dataset_spec.labels is not None and dataset_spec.labels.column in names:
         keys.append(dataset_spec.labels.column)
     table = table.sort_by([(key, "ascending") for key in keys])
@@ -213,10 +213,10 @@ def _by_column(
 
 
 def label_ids(table: pa.Table, labels: Labels, source: Source, item: str) -> Ids:
-    """The number of each row's label among the declared ones.
+    """Return the number of each row's label among the declared ones.
 
     Raises:
-        UserError: another label, or none; names the first row that has it.
+        UserError: a label is unknown or missing; the message names the first such row.
     """
     where = f"table {source.table}, edition {source.edition}"
     if labels.column != "label":
@@ -227,18 +227,18 @@ def label_ids(table: pa.Table, labels: Labels, source: Source, item: str) -> Ids
 def class_ids(
     values: pa.ChunkedArray | pa.Array, classes: Sequence[object], where: str, ids: pa.Array
 ) -> Ids:
-    """The index in `classes` of each value.
+    """Return the index in `classes` of each value.
 
     Raises:
-        UserError: a value that is none of them, or null; names the first with its id in `ids`.
+        UserError: a value is null or not a class; the message names the first with its id in `ids`.
     """
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     numbers = pc.index_in(array, value_set=pa.array(classes, array.type))
-    # index_in finds null nowhere in a set without null.
+    # index_in does not find null in a set without null.
     if numbers.null_count:
         row = int(np.flatnonzero(pc.is_null(numbers).to_numpy(zero_copy_only=False))[0])
         raise UserError(
-            f"{where}: label {array[row].as_py()!r} of {numbers.null_count} row(s), as item "
+            f"{where}: label {array[row].as_py()!r} of {numbers.null_count} row(s), such as item "
             f"{ids[row].as_py()}; expected one of {', '.join(str(c) for c in classes)}"
         )
     return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.int64)

@@ -41,14 +41,14 @@ class Settings:
 
 
 class Sygns(Task):
-    """Meanings of sentences whose combinations of words were not trained on (SyGNS)."""
+    """Meanings of sentences with word combinations that do not occur in training (SyGNS)."""
 
     Settings = Settings
     dataset_spec = DATASET
     needed_parts = ("train", "val", "test")
 
     def read(self, lake: str) -> Dataset:
-        """The sentences of a test of generalisation, with their meanings in one form."""
+        """Read the sentences of a test of generalisation, with their meanings in one form."""
         settings, items = self.settings, DATASET.tables[0]
         columns = ("sentence", settings.form, "depth", "phenomena")
         sources, tables = reading.by_scheme(

@@ -1,4 +1,4 @@
-/* Adjective–noun pairs straight from text: tokens, tags, heads, lemmas, counts, in one pass. */
+/* Adjective–noun pairs from raw text in one pass: tokens, tags, heads, lemmas, counts. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -34,7 +34,7 @@ static int has_ending(const uint8_t *word, uint32_t n, const char *ending) {
     return n > size && memcmp(word + n - size, ending, size) == 0;
 }
 
-/* The singular of a lower-cased plural, by rule; `out` has room for it. */
+/* Write the singular of a lower-cased plural, by rule, to `out`, which is large enough. */
 static uint32_t singular(const uint8_t *word, uint32_t n, uint8_t *out) {
     memcpy(out, word, n);
     if (has_ending(word, n, "ies") && n > 4) return out[n - 3] = 'y', n - 2;
@@ -50,8 +50,8 @@ static uint32_t singular(const uint8_t *word, uint32_t n, uint8_t *out) {
 
 static uint64_t base_hash(const uint8_t *word, uint32_t n) { return hash_bytes(word, n); }
 
-/* The positive of a comparative or superlative: what is left without its ending, if it is in the
-   lexicon as an adjective (bit 2), with the spelling undone; else the form. */
+/* The positive of a comparative or superlative: the form without its ending and the spelling
+   change, if the lexicon has it as an adjective (bit 2); else the form. */
 static uint32_t positive(const Data *data, const uint8_t *word, uint32_t n, uint32_t ending,
                          uint8_t *out) {
     uint32_t stem = n > ending ? n - ending : 0;
@@ -88,7 +88,7 @@ static void find_lemma(Vocabulary *v, Type *t, int tag) {
     *length = n;
 }
 
-/* Lemma of a token under its tag, lower-cased; of a name, its form. */
+/* The lower-cased lemma of a token with its tag; for a name, its form. */
 static const uint8_t *lemma_of(Vocabulary *v, const Token *token, uint32_t *n) {
     Type *t = &v->types[token->type];
     if (token->tag == NNS) {
@@ -96,7 +96,7 @@ static const uint8_t *lemma_of(Vocabulary *v, const Token *token, uint32_t *n) {
         return *n = t->noun_length, v->arena + t->noun_at;
     }
     if (token->tag == JJR || token->tag == JJS) {
-        /* A form is a comparative or a superlative, never both: one place will do. */
+        /* A form is never both comparative and superlative, so one slot is enough. */
         if (!t->adjective_length) find_lemma(v, t, token->tag);
         return *n = t->adjective_length, v->arena + t->adjective_at;
     }
@@ -108,7 +108,7 @@ static const uint8_t *lemma_of(Vocabulary *v, const Token *token, uint32_t *n) {
 
 typedef struct {
     uint64_t hash;
-    uint32_t at; /* adjective and noun, one behind the other */
+    uint32_t at; /* adjective and noun, one after the other */
     uint32_t adjective, noun;
     int64_t count;
 } Pair;
@@ -128,7 +128,7 @@ typedef struct {
     Hypothesis *h;
     Token *tokens;
     uint32_t token_count, token_room;
-    uint32_t *opens; /* where sentences begin among the tokens */
+    uint32_t *opens; /* first token of each sentence */
     uint32_t open_count, open_room;
     /* counting */
     int adjective_by_lemma, noun_by_lemma, lowercase, proper_nouns, plural;
@@ -264,7 +264,7 @@ static int push_open(Extractor *x, uint32_t at) {
     return 1;
 }
 
-/* Tokens and sentences of what was read since `first`. With `whole` they are one sentence. */
+/* Tokens and sentences of the text read since `first`; one sentence if `whole`. */
 static int split_sentences(Extractor *x, uint32_t first, int whole) {
     uint32_t open = first;
     if (first == x->token_count) return 1;
@@ -327,7 +327,7 @@ static int read_text(Extractor *x, const uint8_t *p, size_t size, int newline_en
         if (at >= end) break;
         const uint8_t *start = at;
         while (at < end && at - start < CHUNK_BYTES && !space_at(at, end)) at++;
-        /* Never within a character. */
+        /* Do not cut within a character. */
         if (at < end && at - start >= CHUNK_BYTES)
             for (int k = 0; k < 3 && (*at & 0xC0) == 0x80; k++) at--;
         uint32_t chunk = chunk_of(&x->v, start, (uint32_t)(at - start));
@@ -357,7 +357,7 @@ static int read_text(Extractor *x, const uint8_t *p, size_t size, int newline_en
     return 1;
 }
 
-/* What the words before and behind a sentence add to scores. */
+/* Score contributions of the positions before and after a sentence. */
 static void sum_edges(Extractor *x) {
     uint32_t rows[MAX_ROWS];
     memset(x->edge, 0, sizeof x->edge);
@@ -391,7 +391,7 @@ static int take_model(Extractor *x, PyObject *data) {
         || !data_buffer(data, "limits", &numbers, &limits))
         return 0;
     if (tag != (Py_ssize_t)CLASSES << TAG_BITS || head != (Py_ssize_t)1 << HEAD_BITS || limits != 16) {
-        PyErr_SetString(PyExc_ValueError, "the model's tables have other sizes than this code's");
+        PyErr_SetString(PyExc_ValueError, "the model's tables have other sizes than this code expects");
         return 0;
     }
     int32_t values[4];
@@ -417,10 +417,10 @@ static int extractor_init(Extractor *x, PyObject *arguments, PyObject *names) {
                                      &x->proper_nouns, &x->plural))
         return -1;
     if (x->data_owner) {
-        PyErr_SetString(PyExc_RuntimeError, "an Extractor is set up once");
+        PyErr_SetString(PyExc_RuntimeError, "an Extractor can be initialised only once");
         return -1;
     }
-    /* A copy, so that nobody changes what the pointers below point into. */
+    /* A copy, so that nobody changes the data behind the pointers below. */
     x->data_owner = PyDict_Copy(data);
     if (x->data_owner == NULL) return -1;
     data = x->data_owner;
@@ -524,7 +524,7 @@ static PyObject *extractor_parse(Extractor *x, PyObject *arguments) {
     return run(x, arguments, KEEP);
 }
 
-/* The tokens of the last text: one array each of begin, end, tag, head, space_after, lemma. */
+/* The tokens of the last text: arrays of begin, end, tag, head, space_after and lemma. */
 static PyObject *extractor_tokens(Extractor *x, PyObject *ignored) {
     (void)ignored;
     Py_ssize_t n = x->token_count;
@@ -562,13 +562,13 @@ static PyObject *extractor_lemma(Extractor *x, PyObject *number) {
     return PyUnicode_DecodeUTF8((const char *)lemma, n, "replace");
 }
 
-/* The lemma of one word under a tag (a number of the model's classes). */
+/* The lemma of one word with a tag (the number of a class of the model). */
 static PyObject *extractor_lemmatize(Extractor *x, PyObject *arguments) {
     const char *form;
     Py_ssize_t n;
     int tag;
     if (!PyArg_ParseTuple(arguments, "y#i", &form, &n, &tag)) return NULL;
-    if (n < 1 || n > CHUNK_BYTES) return PyErr_SetString(PyExc_ValueError, "a word has 1 to 500 bytes"), NULL;
+    if (n < 1 || n > CHUNK_BYTES) return PyErr_SetString(PyExc_ValueError, "a word must have 1 to 500 bytes"), NULL;
     Character c[CHUNK_BYTES + 1];
     uint32_t count = 0;
     for (uint32_t at = 0, size; at < (uint32_t)n; at += size) {
@@ -662,15 +662,15 @@ static PyMethodDef extractor_methods[] = {
     {"feed", (PyCFunction)extractor_feed, METH_VARARGS, "Count the pairs of a text (bytes, newline_ends)."},
     {"parse", (PyCFunction)extractor_parse, METH_VARARGS, "Tokens, tags and heads of a text, for tokens()."},
     {"split", (PyCFunction)extractor_split, METH_VARARGS, "Tokens and sentences of a text, for tokens()."},
-    {"split_lines", (PyCFunction)extractor_split_lines, METH_VARARGS, "Tokens of a text, a sentence a paragraph."},
+    {"split_lines", (PyCFunction)extractor_split_lines, METH_VARARGS, "Tokens of a text, one sentence per paragraph."},
     {"tokens", (PyCFunction)extractor_tokens, METH_NOARGS, "begin, end, tag, head, space_after, first tokens of sentences."},
     {"lemma", (PyCFunction)extractor_lemma, METH_O, "The lemma of a token of the last text."},
-    {"lemmatize", (PyCFunction)extractor_lemmatize, METH_VARARGS, "The lemma of a word under a tag."},
+    {"lemmatize", (PyCFunction)extractor_lemmatize, METH_VARARGS, "The lemma of a word with a tag."},
     {"drain", (PyCFunction)extractor_drain, METH_NOARGS, "The pairs counted since the last drain."},
-    {"stats", (PyCFunction)extractor_stats, METH_NOARGS, "Counts of what was read."},
+    {"stats", (PyCFunction)extractor_stats, METH_NOARGS, "Statistics of the text read so far."},
     {"train_tags", (PyCFunction)extractor_train_tags, METH_VARARGS, "Weights of the tagger."},
     {"train_heads", (PyCFunction)extractor_train_heads, METH_VARARGS, "Weights of the head finder."},
-    {"features", (PyCFunction)extractor_features, METH_VARARGS, "Rows and scores of a token's tags."},
+    {"features", (PyCFunction)extractor_features, METH_VARARGS, "Feature rows and tag scores of a token."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef extractor_members[] = {
@@ -690,10 +690,10 @@ static PyTypeObject extractor_type = {
 };
 
 static PyMethodDef module_methods[] = {
-    {"word_hash", word_hash, METH_VARARGS, "The hash that the lexicon, or with a kind the lemmas, are found by."},
+    {"word_hash", word_hash, METH_VARARGS, "The hash of a word in the lexicon or, with a kind, in the lemma table."},
     {NULL, NULL, 0, NULL}};
 
-static PyModuleDef module = {PyModuleDef_HEAD_INIT, "_fast", "Pairs from text, compiled.", -1,
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "_fast", "Compiled extraction of pairs from text.", -1,
                              module_methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__fast(void) {

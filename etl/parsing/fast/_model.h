@@ -1,6 +1,6 @@
-/* Tags and heads: sums of weights that hashed features point to. The same functions list the
-   features for training and at run time; at run time what depends on one word alone is summed once
-   a distinct word. Sums are of integers, so that results are the same on every machine. */
+/* Tags and heads: sums of weights selected by hashed features. The same functions compute the
+   features in training and at run time; at run time, features of a single word are summed once per
+   distinct word. Sums are of integers, so results are the same on every machine. */
 #ifndef FAST_MODEL_H
 #define FAST_MODEL_H
 
@@ -10,18 +10,18 @@
 #define HEAD_BITS 19
 #define MAX_ROWS 64
 #define MAX_SENTENCE 300
-#define BEHIND 12 /* tokens behind the adjective in which its noun is looked for */
-#define AHEAD 4   /* and before it */
+#define BEHIND 12 /* tokens after the adjective that are searched for its noun */
+#define AHEAD 4   /* tokens before it */
 #define MAX_HYPOTHESES (2 * (BEHIND + AHEAD) + 1)
 
-/* Penn tags as the model tells them apart; etl/parsing/fast/model.py names them. */
+/* Penn tags that the model distinguishes; etl/parsing/fast/model.py names them. */
 enum { CC, CD, DT, EX, FW, IN, JJ, JJR, JJS, MD, NN, NNS, NNP, POS, PRP, PRPS, RB, RBR, RP, TO, UH,
        VB, VBD, VBG, VBN, VBP, VBZ, WDT, WRB, STOP, COMMA, PUNCT };
 
 typedef struct {
     const int8_t *tag;  /* 2^TAG_BITS rows of CLASSES */
     const int8_t *head; /* 2^HEAD_BITS */
-    int32_t near_adjective, near_noun, near_name; /* how far below the best a tag may score */
+    int32_t near_adjective, near_noun, near_name; /* maximum distance of a tag's score from the best */
     int32_t bias;                                 /* added to the score of "no noun" */
 } Model;
 
@@ -122,7 +122,7 @@ static void add_rows(const int8_t *weights, const uint32_t *rows, uint32_t n, in
     }
 }
 
-/* Called for each new distinct word: what it adds to scores wherever it stands. */
+/* Called for each new distinct word: its score contributions at each position. */
 static void sum_word(const Model *model, Vocabulary *v, uint32_t type) {
     uint32_t rows[MAX_ROWS];
     int16_t *sums = v->sums + (size_t)type * GROUPS * CLASSES;
@@ -161,11 +161,11 @@ static void settle(Token *token, const int16_t *scores) {
     token->proper = token->governs = 0;
 }
 
-/* The adjective's and the noun's reading of a token, whatever its best tag. */
+/* A token as an adjective and as a noun, whatever its best tag. */
 static inline int adjective_tag(const Token *t) { return t->readings & 31; }
 static inline int noun_tag(const Token *t) { return t->readings & 64 ? NNS : NN; }
 
-/* Where the compiler can, a second form with wider vectors, chosen when the module is loaded. */
+/* If the compiler supports it, a second version with wider vectors, chosen at load time. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) \
     && !defined(PORTABLE)
 #define CLONED __attribute__((target_clones("avx2", "default")))
@@ -184,7 +184,7 @@ static void fetch_rows(const int8_t *weights, const uint32_t *rows, uint32_t n) 
 }
 
 CLONED static void tag_sentence(const Model *model, const Sentence *s, const int16_t *edge) {
-    /* The rows of the next token's neighbours are under way while a token is scored. */
+    /* The rows of the next token's neighbours are prefetched while a token is scored. */
     uint32_t here[2][MAX_ROWS], count[2];
     count[0] = neighbour_rows(s, 0, here[0]);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -226,7 +226,7 @@ static inline uint64_t step(int margin) {
 static int is_noun(uint64_t tag) { return tag == NN || tag == NNS || tag == NNP; }
 static int is_verb(uint64_t tag) { return (tag >= VB && tag <= VBZ) || tag == MD; }
 
-/* What stands between two tokens, as bits: verb, preposition, conjunction, comma, determiner,
+/* What is between two tokens, as bits: verb, preposition, conjunction, comma, determiner,
    other punctuation, and up to three nouns. */
 static uint64_t between(const Sentence *s, int64_t from, int64_t to) {
     uint64_t bits = 0, nouns = 0;
@@ -366,13 +366,13 @@ static void find_heads(const Model *model, const Sentence *s, Hypothesis *h) {
         s->tokens[i].head = h[best].noun;
         s->tokens[i].proper = h[best].proper;
     }
-    /* Tags follow the heads: a noun is common where any adjective took it for one. */
+    /* Tags follow the heads: a noun is common if any adjective's head reads it so. */
     for (uint32_t i = 0; i < s->n; i++)
         if (s->tokens[i].head >= 0) s->tokens[s->tokens[i].head].governs |= 1u << s->tokens[i].proper;
     for (uint32_t i = 0; i < s->n; i++) {
         Token *t = &s->tokens[i];
         if (t->governs) {
-            t->head = -1; /* what an adjective modifies is no adjective itself */
+            t->head = -1; /* a token that an adjective modifies is not an adjective itself */
             if (!(t->governs & 1))
                 t->tag = NNP;
             else if (t->tag != NN && t->tag != NNS)

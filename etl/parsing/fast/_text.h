@@ -1,6 +1,6 @@
-/* Words and sentences: from bytes to tokens in the convention of the Penn Treebank as the English
-   Web Treebank has it. What a run of characters without white space is cut into depends on that
-   run alone, so that it is worked out once for each distinct run and kept in a table. */
+/* Words and sentences: from bytes to tokens, by the Penn Treebank conventions as used in the
+   English Web Treebank. How a run of characters without white space is cut depends only on the
+   run, so it is computed once for each distinct run and cached in a table. */
 #ifndef FAST_TEXT_H
 #define FAST_TEXT_H
 
@@ -11,7 +11,7 @@
 enum { LETTER = 1, NUMBER = 2, UPPER = 4, LOWER = 8, ALNUM = 16 };
 enum { WORD, PERIOD, END_MARK, ELLIPSIS, CLOSING, OPENING, TITLE, ABBREVIATION, HYPHEN, OTHER };
 #define CHUNK_BYTES 500
-/* For a word whose bytes are no UTF-8: each becomes a character of three. */
+/* For a word that is not valid UTF-8: each byte becomes a three-byte character. */
 #define WORD_ROOM (CHUNK_BYTES * 3 + 8)
 #define TYPES_AT_ONCE (1u << 16)
 #define ARENA_AT_ONCE ((size_t)24 << 20)
@@ -21,7 +21,7 @@ typedef struct {
     const uint8_t *classes;   /* of each character of the basic plane */
     const uint16_t *lowered;  /* its lower-case form */
     const uint32_t *lexicon;  /* sorted hashes of lower-cased words */
-    const uint16_t *masks;    /* their parts of speech, a bit each */
+    const uint16_t *masks;    /* their parts of speech, one bit each */
     uint32_t lexicon_size;
     const uint32_t *cluster_hash; /* sorted hashes of the words that have a cluster */
     const uint16_t *cluster_of;   /* their clusters, from 1 */
@@ -34,9 +34,9 @@ typedef struct {
 typedef struct {
     uint64_t exact, low, suffix[5], prefix[3], shape;
     uint32_t at, length;         /* of the form, in the arena */
-    uint32_t low_at, low_length; /* lower-cased, digits as they stand */
-    uint32_t noun_at, noun_length, adjective_at, adjective_length; /* lemmas; length 0: not yet */
-    uint16_t mask, cluster; /* cluster 0: a rare word */
+    uint32_t low_at, low_length; /* lower-cased, digits unchanged */
+    uint32_t noun_at, noun_length, adjective_at, adjective_length; /* lemmas; length 0: not computed yet */
+    uint16_t mask, cluster; /* cluster; 0: a rare word */
     uint8_t kind, capital, small, alnum, starter, digit;
 } Type;
 
@@ -56,8 +56,8 @@ typedef struct {
     uint8_t space_after, tag, readings;
     uint8_t proper;  /* whether its head is read as a name */
     uint8_t governs; /* 1: the head of an adjective as a common noun, 2: as a name */
-    int16_t adjective, noun, name; /* how far below the best tag's score these are */
-    int32_t head;    /* the noun that it modifies, as a token of the sentence; -1 */
+    int16_t adjective, noun, name; /* their distance from the best tag's score */
+    int32_t head;    /* the token of the noun that it modifies, within the sentence; else -1 */
 } Token;
 
 typedef struct {
@@ -65,7 +65,7 @@ typedef struct {
     uint8_t *arena;
     size_t arena_used, arena_size;
     Type *types;
-    int16_t *sums; /* five vectors a type, where the tagger wants them */
+    int16_t *sums; /* five vectors per type, if the tagger needs them */
     uint32_t type_count, type_room;
     uint32_t *type_index, type_slots;
     Chunk *chunks;
@@ -182,7 +182,7 @@ static void release(Vocabulary *v) {
     free(v->pieces);
 }
 
-/* The value of a word in a table sorted by hashes; 0 where it has none. */
+/* The value of a word in a table sorted by hashes; 0 if it is not there. */
 static uint16_t listed(const uint32_t *hashes, const uint16_t *values, uint32_t size, uint64_t hash) {
     uint32_t key = (uint32_t)(hash >> 32), low = 0, high = size;
     while (low < high) {
@@ -199,7 +199,7 @@ static uint16_t mask_of(const Data *data, uint64_t hash) {
     return listed(data->lexicon, data->masks, data->lexicon_size, hash);
 }
 
-/* ASCII words, each ended by a space, that `in_list` looks a word up in. */
+/* Lists of ASCII words, each followed by a space, for `in_list`. */
 static int in_list(const char *list, const uint8_t *word, uint32_t n) {
     for (const char *p = list; *p;) {
         const char *end = strchr(p, ' ');
@@ -449,7 +449,7 @@ static int keeps_hyphen(const Cutter *k, uint32_t from, uint32_t hyphen) {
     return in_list(AFFIXES, prefix, n);
 }
 
-/* Where a piece ends that begins at `from`; `*gap` is the length of what parts it from the next. */
+/* The end of the piece that begins at `from`; `*gap` is the length of the separator after it. */
 static uint32_t next_cut(const Cutter *k, uint32_t from, uint32_t to, uint32_t *gap) {
     for (uint32_t i = from + 1; i + 1 < to; i++) {
         uint32_t code = k->c[i].code;
@@ -498,7 +498,7 @@ static int is_address(const Cutter *k, uint32_t from, uint32_t to) {
            || ends_with(k, from, to, ".gov");
 }
 
-/* How many characters at the beginning are punctuation of their own. */
+/* The number of leading characters that are separate punctuation. */
 static uint32_t leading(const Cutter *k, uint32_t from, uint32_t to) {
     uint32_t code = k->c[from].code, run = 1;
     if (k->c[from].class & (LETTER | NUMBER)) return 0;
@@ -533,7 +533,7 @@ static uint32_t leading(const Cutter *k, uint32_t from, uint32_t to) {
     return 1;
 }
 
-/* Whether a word keeps the period at its end. */
+/* Whether a word keeps its final period. */
 static int keeps_period(const Cutter *k, uint32_t from, uint32_t to) {
     uint8_t low[24];
     uint32_t n = to - from, dots = 0;
@@ -553,7 +553,7 @@ static int keeps_period(const Cutter *k, uint32_t from, uint32_t to) {
     }
     if (n >= sizeof low) return 0;
     for (uint32_t i = 0; i < n; i++) low[i] = (uint8_t)lower_ascii(k, from + i);
-    /* Words of their own where they begin with a small letter. */
+    /* Ordinary words if they begin with a lower-case letter. */
     if (!(k->c[from].class & UPPER)
         && in_list("no. sun. sat. mar. max. min. la. md. pa. ill. mass. ore. wash. ed. art. sec. "
                    "pres. rep. gen. co. ",
@@ -562,7 +562,7 @@ static int keeps_period(const Cutter *k, uint32_t from, uint32_t to) {
     return in_list(TITLES, low, n) || in_list(ABBREVIATIONS, low, n);
 }
 
-/* How many characters at the end are punctuation of their own. */
+/* The number of trailing characters that are separate punctuation. */
 static uint32_t trailing(const Cutter *k, uint32_t from, uint32_t to) {
     uint32_t code = k->c[to - 1].code, run = 1;
     if (k->c[to - 1].class & (LETTER | NUMBER)) return 0;
@@ -644,7 +644,7 @@ static uint32_t chunk_of(Vocabulary *v, const uint8_t *bytes, uint32_t length) {
     return v->chunk_count - 1;
 }
 
-/* The length of the white space at `p`, in bytes; 0 where there is none. */
+/* The length of the white space at `p`, in bytes; 0 if there is none. */
 static inline uint32_t space_at(const uint8_t *p, const uint8_t *end) {
     uint8_t c = p[0];
     if (c <= ' ') return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F) || c == 0;
@@ -669,7 +669,7 @@ static int opens_sentence(const Vocabulary *v, const Token *tokens, uint32_t i) 
     if (!tokens[last].space_after || now->kind == CLOSING || now->kind == PERIOD) {
         if (!tokens[last].space_after) return 0;
         if (now->kind != CLOSING) return 0;
-        /* A straight quote opens where a space stands before it and none behind. */
+        /* A straight quote opens if a space precedes it and none follows. */
         if (tokens[i].space_after) return 0;
     }
     int closed = 0;

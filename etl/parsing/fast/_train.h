@@ -18,7 +18,7 @@ static uint32_t sentence_end(const Extractor *x, uint32_t k) {
 }
 
 /* train_tags(labels, order): an averaged perceptron over the sentences of the last split text, in
-   the order given; a token labelled 255 is tagged and not learned from. float32 weights. */
+   the given order; a token labelled 255 is tagged but not learned from. Returns float32 weights. */
 static PyObject *extractor_train_tags(Extractor *x, PyObject *arguments) {
     Py_buffer labels, order;
     if (!PyArg_ParseTuple(arguments, "y*y*", &labels, &order)) return NULL;
@@ -79,7 +79,7 @@ done:
 /* One step of the log-linear model towards hypothesis `truth`. */
 typedef struct {
     float *w, *squares; /* AdaGrad's (Duchi et al. 2011) */
-    double *sums, now;  /* of the steps, for the average over all of them */
+    double *sums, now;  /* sum over the steps, for their average */
     float rate;
 } Learner;
 
@@ -105,9 +105,10 @@ static void learn_heads(Hypothesis *h, uint32_t count, uint32_t truth, float wei
     }
 }
 
-/* train_heads(heads, order, weights, rate): heads holds for each token of the last split text the
-   noun that it modifies (a token's number, + 2^30 where that noun is a name), -1 for none, -2 where
-   it is unknown. `weights` has one number a sentence. float32 weights, averaged over all steps. */
+/* train_heads(heads, order, weights, rate): heads has for each token of the last split text the
+   noun that it modifies (a token's number, + 2^30 if that noun is a name), -1 for none, -2 if
+   unknown. `weights` has one number per sentence. Returns float32 weights, averaged over all
+   steps. */
 static PyObject *extractor_train_heads(Extractor *x, PyObject *arguments) {
     Py_buffer heads, order, weights;
     float rate;
@@ -163,7 +164,7 @@ done:
     return out;
 }
 
-/* features(i): of token i of the last parsed text, the rows that training would list, and the
+/* features(i): the feature rows of token i of the last parsed text, as in training, and the
    scores that the tagger computes from its sums. */
 static PyObject *extractor_features(Extractor *x, PyObject *arguments) {
     unsigned int i;
@@ -173,7 +174,7 @@ static PyObject *extractor_features(Extractor *x, PyObject *arguments) {
     while (k > 0 && x->opens[k - 1] > i) k--;
     uint32_t first = x->opens[k - 1], rows[MAX_ROWS * 2];
     Sentence s = {&x->v, x->tokens + first, sentence_end(x, k - 1) - first};
-    /* Heads have changed tags: tag anew. */
+    /* The head finder has changed tags, so tag again. */
     tag_sentence(&x->model, &s, x->edge);
     uint32_t n = all_rows(&s, i - first, rows);
     int16_t scores[CLASSES] = {0};

@@ -2,7 +2,7 @@
 
 Words with similar neighbours share a cluster, so that what the tagger and the head finder learn
 about one word also holds for another that occurs only in plain text (Turian, Ratinov and Bengio
-2010, section 3). A word is described by how often each of the most frequent words stands directly
+2010, section 3). A word is described by how often each of the most frequent words occurs directly
 before and after it; these counts are weighted by positive pointwise mutual information, reduced by
 a singular value decomposition, and grouped by k-means.
 """

@@ -112,7 +112,7 @@ def _docbook(content: bytes) -> Iterator[str]:
 
 
 def _zlib_streams(content: bytes) -> Iterator[bytes]:
-    """The zlib streams in a file, whatever stands between them."""
+    """The zlib streams in a file, whatever is between them."""
     position = 0
     while match := re.compile(rb"x[\x9c\xda]").search(content, position):
         stream = zlib.decompressobj()
@@ -310,7 +310,7 @@ class Settings:
     parts: int = setting(42, help="maximum number of parts; the text of further ones is plain")
     plain_words: int = setting(
         1_500_000,
-        help="words of one source at which its text ends; what is not parsed goes to plain.txt",
+        help="maximum number of words of one source; text that is not parsed goes to plain.txt",
     )
 
     def __post_init__(self) -> None:

@@ -132,7 +132,7 @@ def test_what_cannot_be_measured():
     with pytest.raises(ValueError, match="2 and 1 labels"):
         cohen_kappa([1, 2], [1])
     for counts in ([[2, 1], [1, 1]], [[1, 0]], []):
-        with pytest.raises(ValueError, match="as many labels each"):
+        with pytest.raises(ValueError, match="equal numbers of labels"):
             fleiss_kappa(np.array(counts, dtype=int))
     with pytest.raises(ValueError, match="two or more labels"):
         krippendorff_alpha(np.array([[1, 0], [0, 1]]))

@@ -123,7 +123,7 @@ def test_results_that_are_none_of_label_studios(tmp_path):
         answered = annotation({"label_1": ["2"]})
         answered["result"] += [comment, result]
         path = write(tmp_path, json.dumps([{"data": data, "annotations": [answered]}]), "a.json")
-        with pytest.raises(UserError, match="line 1: a result that is none of Label Studio's"):
+        with pytest.raises(UserError, match="line 1: not a result of Label Studio"):
             read_sent(path)
     answered["result"].pop()
     path = write(tmp_path, json.dumps([{"data": data, "annotations": [answered]}]), "a.json")
@@ -178,12 +178,12 @@ def test_what_was_there_is_not_added_again(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "x,y\n1,2\n", "not understood; .*got columns x, y"),
+        ("a.csv", "x,y\n1,2\n", "unknown format; .*got columns x, y"),
         ("a.csv", "", "got columns none"),
         ("a.csv", f"{MTURK}\n,,,,,,,\n", "line 2: no WorkerId"),
         ("a.json", "{}", "expected a JSON list of tasks"),
-        ("a.json", '[\n{"data": 1},', "line 2: no JSON|line 2: no task"),
-        ("a.json", '[\n\n{"data": {}}]', "line 3: no task of a batch"),
+        ("a.json", '[\n{"data": 1},', "line 2: no JSON|line 2: not a task"),
+        ("a.json", '[\n\n{"data": {}}]', "line 3: not a task of a batch"),
         ("a.json", '[{"data": {"question_1": "q1"}, "annotations": [5]}]', "annotations are num"),
         (
             "a.json",
@@ -212,7 +212,7 @@ def test_no_file_and_no_text(tmp_path):
 
 def test_the_key(tmp_path):
     lake = str(tmp_path / "lake")
-    with pytest.raises(UserError, match="lies in lake="):
+    with pytest.raises(UserError, match="is in lake="):
         Key(tmp_path / "lake" / "key", lake)
     key = Key(tmp_path / "safe" / "key", lake)
     with pytest.raises(UserError, match="the key file of the earlier imports"):

@@ -51,7 +51,7 @@ def pages(questions):
 def test_every_item_once_and_checks_as_asked(count, per_page, gold, attention, seed):
     settings = batch(per_page=per_page, gold=gold, attention=attention, seed=seed)
     if gold + attention >= per_page:
-        with pytest.raises(UserError, match="no place for items"):
+        with pytest.raises(UserError, match="no room for items"):
             compose(settings, items(count), golds(3))
         return
     questions = compose(settings, items(count), golds(3))

@@ -111,7 +111,7 @@ def test_the_report_as_text_and_as_json():
     assert text.count("(chosen)") == 1
     # Four readings, with three answers and with two.
     assert (
-        len(report_figures["readings"]) == 8 and text.count(" an item: 0 annotators excluded") == 8
+        len(report_figures["readings"]) == 8 and text.count(" per item: 0 annotators excluded") == 8
     )
 
 

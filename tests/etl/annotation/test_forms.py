@@ -121,7 +121,7 @@ def test_auditors_see_the_label_and_other_options(tmp_path, platform):
 
 def test_names_that_a_platform_would_not_take():
     for name, platform in (("b.csv", "label_studio"), ("b.json", "mturk"), ("b", "csv")):
-        with pytest.raises(UserError, match=r"expected a name in \."):
+        with pytest.raises(UserError, match=r"expected a name that ends in \."):
             check_path(Path(name), platform)
 
 

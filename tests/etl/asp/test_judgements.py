@@ -56,7 +56,7 @@ def test_bad_answers_are_refused(tmp_path, row, message):
 def test_a_sheet_that_is_there_is_not_written_over(tmp_path):
     path = tmp_path / "sheet.csv"
     path.write_text("answers of people")
-    with pytest.raises(UserError, match="is there already and may hold answers"):
+    with pytest.raises(UserError, match="already exists and may contain answers"):
         write_sheet(path, [])
     assert path.read_text() == "answers of people"
     with pytest.raises(UserError, match=r"sheet=.*No such file"):

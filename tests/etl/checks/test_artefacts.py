@@ -76,7 +76,7 @@ def test_a_file_with_semicolons_is_refused(tmp_path):
 def test_a_file_that_is_no_table_in_utf_8_is_refused(tmp_path, row):
     path = tmp_path / "pairs.csv"
     path.write_bytes(b"premise,hypothesis,label\n" + row + b"\n")
-    with pytest.raises(UserError, match=rf"^file={path}: no table in UTF-8: "):
+    with pytest.raises(UserError, match=rf"^file={path}: not a table in UTF-8: "):
         run(conf.load(Settings, [f"file={path}"]))
 
 

@@ -64,8 +64,8 @@ def test_a_users_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEADER + "red\tI\nfake\tO\nred\tS\n", r":5: red stands in line 3 as I too; keep one"),
-        (HEADER + "red\tI\nred\tI\n", r":4: red stands in line 3 as well"),
+        (HEADER + "red\tI\nfake\tO\nred\tS\n", r":5: red is in line 3 as I too; keep one"),
+        (HEADER + "red\tI\nred\tI\n", r":4: red is in line 3 as well"),
         (HEADER + "red\tN\n", r":3: got 'N' for red, expected one of I, S, O"),
         (HEADER + "Red\tI\n", r":3: got 'Red', expected a lower-case word"),
         (HEADER + "\tI\n", r":3: got '', expected a lower-case word"),

@@ -167,11 +167,11 @@ def test_no_wordnet_and_other_versions(tmp_path, monkeypatch, caplog):
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("data.noun", " 03 n 02 ", " 03 n 0f ", r"data\.noun:3: no synset"),
+        ("data.noun", " 03 n 02 ", " 03 n 0f ", r"data\.noun:3: not a synset"),
         ("data.noun", "0 001 @ ", "0 002 @ ", r"data\.noun:3: "),
         ("data.noun", "0 001 @ ", "0 001 @ x", r"data\.noun:\d+: no synset at x\d+, its hypernym"),
-        ("index.noun", "box n 1 1 @ 1", "box n x 1 @ 1", r"index\.noun:7: no entry"),
-        ("index.noun", "box n 1 1 @ 1", "box n 1 3 @ 1", r"index\.noun:7: no entry"),
+        ("index.noun", "box n 1 1 @ 1", "box n x 1 @ 1", r"index\.noun:7: not an entry"),
+        ("index.noun", "box n 1 1 @ 1", "box n 1 3 @ 1", r"index\.noun:7: not an entry"),
         ("index.noun", "box n 1 1 @ 1 0 ", "box n 1 1 @ 1 0  9", "not of one release"),
         ("noun.exc", "teeth tooth", "teeth", r"noun\.exc:3: the form 'teeth' without a lemma"),
     ],

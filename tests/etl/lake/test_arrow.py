@@ -43,7 +43,7 @@ def test_replace_leaves_other_partitions_alone(root):
     commit = arrow.replace(root, "amod_pairs", new, {"corpus": "uk"}, job="test")
     assert (commit.version, commit.rows) == (1, 1)
     assert_same_rows(arrow.read(root, "amod_pairs"), pairs(("uk", "blue", "moon", 4), PAIRS[2]))
-    with pytest.raises(LakeFailed, match="replaces corpus=de alone"):
+    with pytest.raises(LakeFailed, match="replaces only corpus=de"):
         arrow.replace(root, "amod_pairs", new, {"corpus": "de"}, job="test")
     with pytest.raises(LakeFailed, match="no rows to replace corpus=uk with"):
         arrow.replace(root, "amod_pairs", pairs(), {"corpus": "uk"}, job="test")

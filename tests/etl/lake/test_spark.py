@@ -101,7 +101,7 @@ def test_replace_of_a_table_that_is_not_there(lake, frame):
 
 def test_replace_wants_a_partition(lake, frame):
     rows = frame("amod_pairs", PAIRS)
-    with pytest.raises(LakeError, match="replace wants a value of corpus"):
+    with pytest.raises(LakeError, match="replace needs a value of corpus"):
         lake.replace("amod_pairs", rows, {}, job="test")
     with pytest.raises(LakeError, match="not partitioned by 'noun'"):
         lake.replace("amod_pairs", rows, {"noun": "key"}, job="test")
@@ -114,7 +114,7 @@ def test_replace_wants_a_partition(lake, frame):
 
 def test_replace_refuses_rows_outside_the_partition(plain_lake, frame):
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
-    with pytest.raises(LakeFailed, match=r"corpus=de; this write replaces corpus=uk alone"):
+    with pytest.raises(LakeFailed, match=r"corpus=de; this write replaces only corpus=uk"):
         plain_lake.replace("amod_pairs", frame("amod_pairs", PAIRS), {"corpus": "uk"}, job="test")
     assert_same_rows(plain_lake.read("amod_pairs"), pairs(*PAIRS))
     assert len(data_files(plain_lake, "amod_pairs")) == 2, "staged files were left behind"
@@ -234,7 +234,7 @@ def test_a_table_without_partitions(lake, spark, monkeypatch):
     lake.append("lemmas", old, job="test")
     lake.append("lemmas", new, job="test")
     assert_same_rows(lake.read("lemmas"), old.union(new))
-    with pytest.raises(LakeError, match="replace wants a value of no column"):
+    with pytest.raises(LakeError, match="replace needs a value of no column"):
         lake.replace("lemmas", new, {"pos": "n"}, job="test")
     lake.replace("lemmas", new, {}, job="test")
     assert_same_rows(lake.read("lemmas"), new)

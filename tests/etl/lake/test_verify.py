@@ -87,7 +87,7 @@ def test_a_damaged_log(root):
 def test_writes_under_way_and_tables_that_are_not_declared(root, capsys):
     staging.begin(filesystem(table_uri(root, "amod_pairs")))
     Path(root, "my_notes").mkdir()
-    assert verify(root, DECLARED).notes == ("1 writes under way or killed, with 0 files",)
+    assert verify(root, DECLARED).notes == ("1 writes running or killed, with 0 files",)
     assert undeclared(root) == ["my_notes"]
     assert main(["verify", f"lake={root}"]) == 0
     assert "my_notes is no declared table" in capsys.readouterr().out

@@ -195,7 +195,7 @@ def test_a_file_outside_any_partition_is_refused(full):
         path = next(folder.rglob("*.parquet"))
         path.rename(folder / path.name)
 
-    with pytest.raises(LakeError, match=r"lies in partitions \(\), declared \(corpus\)"):
+    with pytest.raises(LakeError, match=r"is in partitions \(\), declared \(corpus\)"):
         publish(full, stage(NEW, spoil))
 
 

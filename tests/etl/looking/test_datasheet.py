@@ -68,7 +68,7 @@ def test_each_edition_of_a_release_has_the_drops_of_its_import(lake):
 def test_what_has_no_source_is_refused(lake, tmp_path):
     sheet = tmp_path / "own.md"
     sheet.write_text("# {{name}}\n\nThere are 16,115 rows.\n")
-    with pytest.raises(UserError, match=r"own\.md:3: a number without source: 'There are 16,115"):
+    with pytest.raises(UserError, match=r"own\.md:3: a number without a source: 'There are 16,115"):
         datasheet(lake, "adept", "mine", sheet)
     sheet.write_text("{{rows}} of 16,115 (source: table 4 of the paper); {{people}}")
     with pytest.raises(UserError, match=r"no figure people; known: name, meaning, rows, .*sources"):

@@ -217,7 +217,7 @@ def test_export_overwrites_on_request_alone(call, tmp_path):
     out.write_text("mine")
     code, _, err = call("export", "amod_pairs", "format=tsv", f"out={out}")
     assert (code, out.read_text()) == (2, "mine")
-    assert "is there already; choose another name or overwrite=true" in err
+    assert "already exists; choose another name or overwrite=true" in err
     assert call("export", "amod_pairs", "format=tsv", f"out={out}", "overwrite=true")[0] == 0
     assert len(out.read_text().splitlines()) == 4
 
@@ -256,9 +256,9 @@ def test_export_of_nothing_is_a_failure(call, tmp_path):
     [
         ([], "got nothing; expected one of list, show, history, export, why"),
         (["shew"], "got 'shew'"),
-        (["show"], "show wants TABLE"),
-        (["show", "limit=3"], "show wants TABLE"),
-        (["why", "false"], "why wants ADJECTIVE NOUN"),
+        (["show"], "show needs TABLE"),
+        (["show", "limit=3"], "show needs TABLE"),
+        (["why", "false"], "why needs ADJECTIVE NOUN"),
         (["show", "pairs"], "no table 'pairs'; known: amod_files"),
         (["show", "sentences"], "no table sentences in lake="),
         (["show", "amod_pairs", "limit=0"], "limit=0: expected 1 or more"),

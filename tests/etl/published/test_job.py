@@ -36,7 +36,7 @@ def test_a_release_without_a_readable_row_replaces_nothing(tmp_path):
     write(release / "results.tsv", [ROW])
     import_published(settings)
     write(release / "results.tsv", [{**ROW, "depth": "deep"}])
-    with pytest.raises(UserError, match="no row of the files can be read: depth is no number"):
+    with pytest.raises(UserError, match="no row of the files can be read: depth is not a number"):
         import_published(settings)
     assert arrow.row_count(lake, "sygns") == 1 and not arrow.row_count(lake, "dropped")
 

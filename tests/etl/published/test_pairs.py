@@ -60,7 +60,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, ending):
 def test_a_source_without_training_rows_is_reported(tmp_path):
     file = put(tmp_path / "pairs.tsv", ROWS[:2])
     reading = read(settings(file, *COLUMNS))
-    assert reading.notes == ["two-way labels: 2 test; no training rows, so it can be scored alone"]
+    assert reading.notes == ["two-way labels: 2 test; no training rows, so it can only be scored"]
     assert reading.account()[0] == "pairs.tsv: 2 rows read, 0 not read"
 
 
@@ -81,7 +81,7 @@ def test_rated_pairs(tmp_path):
     ]
     assert len({r["pair_id"] for r in graded_rows}) == 2
     (dropped,) = arrow.read(lake, "dropped").to_pylist()
-    assert (dropped["table"], dropped["reason"]) == ("graded_pairs", "score is no number")
+    assert (dropped["table"], dropped["reason"]) == ("graded_pairs", "score is not a number")
 
 
 @pytest.mark.parametrize(

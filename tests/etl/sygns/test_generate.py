@@ -49,7 +49,7 @@ def test_a_sample_larger_than_the_grammar_is_refused():
         c: list(words)[: 2 if c in ("ivFin", "ivInf", "pn") else 1] for c, words in lexicon.items()
     }
     sampler = Sampler(grammar("clean", 5, 5), 0, seed=0, words=few_words)
-    with pytest.raises(ValueError, match="120 different sentences of depth 0 asked for, 108 found"):
+    with pytest.raises(ValueError, match="120 different sentences of depth 0 requested, 108 found"):
         sample(sampler, 120)
 
 

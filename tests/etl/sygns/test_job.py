@@ -73,7 +73,7 @@ def test_draws_do_not_depend_on_the_partitioning(spark, tmp_path):
 
 def test_more_sentences_than_the_grammar_has_are_refused(spark, tmp_path):
     too_large = replace(SMALL, adjectives=5, adverbs=5, sentences=400_000, max_depth=0)
-    message = r"400000 sentences of depth 0 asked for, .* 323400"
+    message = r"400000 sentences of depth 0 requested, .* 323400"
     with scratch(str(tmp_path)) as folder, pytest.raises(UserError, match=message):
         selected_draws(spark, too_large, folder)
 

@@ -22,7 +22,7 @@ def without_tokenizer(tiny_encoder: str, folder: Path) -> Path:
 
 def test_a_folder_needs_the_files_of_its_tokenizer(tiny_encoder, tmp_path):
     folder = without_tokenizer(tiny_encoder, tmp_path / "bare")
-    with pytest.raises(UserError, match=r"bare: a tokenizer without any word.*tokenizer\.json"):
+    with pytest.raises(UserError, match=r"bare: its tokenizer has no words.*tokenizer\.json"):
         find(os.fspath(folder))
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ndog\n")
     tokenizer = find(os.fspath(folder)).tokenizer
@@ -32,7 +32,7 @@ def test_a_folder_needs_the_files_of_its_tokenizer(tiny_encoder, tmp_path):
 def test_t5_without_a_vocabulary_knows_the_mark_of_a_beginning_alone(tiny_encoder, tmp_path):
     folder = without_tokenizer(tiny_encoder, tmp_path / "bare")
     (folder / "config.json").write_text(json.dumps({"model_type": "t5"}))
-    with pytest.raises(UserError, match="a tokenizer without any word"):
+    with pytest.raises(UserError, match="its tokenizer has no words"):
         find(os.fspath(folder))
 
 

@@ -114,7 +114,7 @@ def test_vocabularies_are_of_training_alone():
 
 def test_targets_that_cannot_be_answered_are_told_of(caplog):
     build(dataset(SENTENCES, [("a fox ran", "FOX")]), Seq2Seq("gru", "tiny"), 0)
-    assert "1 of 1 targets of test have words that training has not" in caplog.text
+    assert "1 of 1 targets of test have words that do not occur in training" in caplog.text
 
 
 # Batches

@@ -305,7 +305,7 @@ def test_predictions_that_are_gone_are_made_again(house):
         ([], "nothing to do: expected model= and table="),
         (["count=3"], "count=3: expected select= with it"),
         (["select=uncertain", "runs=a"], "expected count= and out="),
-        (["select=uncertain", "count=3", "out=x.json", "runs=a"], "a file .tsv or .csv"),
+        (["select=uncertain", "count=3", "out=x.json", "runs=a"], "a .tsv or .csv file"),
         (["select=uncertain", "count=3", "out=x.tsv", "runs=a,b"], "2 runs; expected one"),
         (["select=disputed", "count=3", "out=x.tsv", "runs=a"], "1 run; expected two or more"),
         (["select=disputed", "count=3", "out=x.tsv", "runs=a,a"], "the same value twice"),

@@ -86,7 +86,7 @@ def test_runs_that_agree_have_nothing_disputed(lake):
     [
         (["a", "nobody"], "run nobody: no rows"),
         (["a", "else"], "no item in common"),
-        (["a", "two"], r"other numbers of classes \(a 3, two 2\)"),
+        (["a", "two"], r"different numbers of classes \(a 3, two 2\)"),
         (["a", "odd"], "predictions with (2, 3|3, 2) scores"),
     ],
 )

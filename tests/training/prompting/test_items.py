@@ -66,7 +66,7 @@ def test_groups_that_lack_an_item_are_no_examples(prompt_lake, caplog):
         items, _ = items_and_questions(prompt_settings)
     assert items.rows["item_id"].to_pylist() == ["black1", "black2", "black3"]
     assert items.rows["fold"].to_pylist() == ["published/1"] * 3
-    assert "left out: 1 of 4 items" in caplog.text
+    assert "dropped: 1 of 4 items" in caplog.text
     with pytest.raises(UserError, match="no group of edition clean, scheme one_it has all three"):
         load(dataclasses.replace(prompt_settings, scheme="one_it"))
 

@@ -109,7 +109,7 @@ def test_split_words_among_others_are_left_out(bert):
 def test_words_that_are_one_token_are_refused(bert):
     lm = language_model(bert, find(bert))
     lm.tokenizer.backend_tokenizer.normalizer = lowercase()
-    with pytest.raises(UserError, match=r"good and Good .* are one token"):
+    with pytest.raises(UserError, match=r"good and Good .* are the same token"):
         lm.check([questions_about(Cloze("a dog is a ", ".", ("good", "Good")))])
 
 

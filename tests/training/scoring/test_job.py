@@ -215,7 +215,7 @@ def test_one_model_shows_its_tables(rows_of_tasks, models, tmp_path, capsys):
     words = [f"model={models['nli']}", "tasks=[plane,asp]", *ASP, f"out={tmp_path}"]
     score(settings(rows_of_tasks, *words, *UNRECORDED))
     printed = capsys.readouterr().out
-    assert "F1 by class (a third label apart" in printed
+    assert "F1 by class (with a third label as separate" in printed
     assert "The model's own answers by test and gold label" in printed
     assert "| degree.ordering |" in printed
 

@@ -63,7 +63,7 @@ def test_reading_keeps_what_holds(model_labels, task_labels):
         (PLANE, NLI, "which of neutral and contradiction"),
         ((), PLANE, "a generated meaning no label"),
         (NLI, (), "SyGNS asks for a meaning"),
-        (("up", "down"), PLANE, "'up' is none of the labels"),
+        (("up", "down"), PLANE, "'up' is not one of the labels"),
         (NLI, ("up", "down"), "no answers are defined"),
     ],
 )
@@ -83,7 +83,7 @@ def test_names_of_other_models_are_known_by_what_they_say():
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        (["LABEL_0", "LABEL_1"], "'LABEL_0', 'LABEL_1' names no label"),
+        (["LABEL_0", "LABEL_1"], "no known label: 'LABEL_0', 'LABEL_1'"),
         (["entailment", "neutral"], "not the labels of a task"),
         (["entailment", "Entailment", "neutral"], "not the labels of a task"),
         ([], "not the labels of a task"),

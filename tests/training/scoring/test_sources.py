@@ -41,7 +41,7 @@ def test_numbered_classes_are_refused_until_they_are_named():
     ("names", "label_names", "reason"),
     [
         (("LABEL_0", "LABEL_1", "LABEL_2"), ["entailment"], "1 for the 3 classes"),
-        (("LABEL_0", "LABEL_1"), ["yes", "no"], "'yes', 'no' names no label"),
+        (("LABEL_0", "LABEL_1"), ["yes", "no"], "no known label: 'yes', 'no'"),
         (NLI, list(NLI[::-1]), "itself says entailment, neutral, contradiction"),
         (("positive", "negative"), [], "expected the labels of natural-language inference"),
         (("entailment", "neutral"), [], "not the labels of a task"),

@@ -51,7 +51,7 @@ def test_asp_as_a_pair_and_as_one_text(rows_of_tasks):
 
 
 def test_words_alone_are_for_adept(rows_of_tasks):
-    with pytest.raises(Undefined, match="reads no sentence"):
+    with pytest.raises(Undefined, match="cannot read sentences"):
         target(rows_of_tasks).dataset("words")
 
 

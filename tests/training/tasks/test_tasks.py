@@ -271,7 +271,9 @@ def test_mistakes_of_the_user(task_lake, settings, message):
 def test_a_label_out_of_range_names_its_row(tmp_path):
     lake = str(tmp_path)
     tables.adept(lake, [("a0", "train", 1), ("a1", "val", 5)])
-    with pytest.raises(UserError, match=r"label 5 of 1 row\(s\), as item a1; expected one of 0, 1"):
+    with pytest.raises(
+        UserError, match=r"label 5 of 1 row\(s\), such as item a1; expected one of 0, 1"
+    ):
         task({"name": "adept"}).load(lake)
     tables.adept(lake, [("b0", "train", 1), ("b1", "val", None)], edition="mine")
     with pytest.raises(UserError, match="label None of 1 row"):
@@ -288,7 +290,9 @@ def test_items_that_the_table_does_not_have(tmp_path):
     tables.plane(lake)
     gone = {"scheme": "published", "fold": "9", "part": "train", "item_id": "x"}
     tables.write(lake, "plane_splits", [{**gone, "edition": "published"}])
-    with pytest.raises(UserError, match="1 of 1 train rows of plane_splits, as x, are not in the"):
+    with pytest.raises(
+        UserError, match="1 of 1 train rows of plane_splits, such as x, are not in the"
+    ):
         task({"name": "plane", "fold": 9}).load(lake)
 
 
