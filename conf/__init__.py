@@ -88,14 +88,18 @@ def setting(
     example: str = "",
     choices: Sequence[str] = (),
     identity: bool = True,
+    free_text: bool = False,
 ) -> Any:
     """A dataclass field with its description for ``--help``.
 
     The user must set a field that has no default. `choices` limits a text (or each member of a list
     of texts) to these values. `identity=False` marks a setting that does not change a result: how
-    the work is done, where files are written, what they are called (see `identity`).
+    the work is done, where files are written, what they are called (see `identity`). `free_text=
+    True` marks an optional text that may be any word: on the command line ``null`` and ``none`` are
+    words there, and only an empty value unsets it.
     """
-    metadata = {"help": help, "example": example, "choices": tuple(choices), "identity": identity}
+    metadata = {"help": help, "example": example, "choices": tuple(choices)}
+    metadata |= {"identity": identity, "free_text": free_text}
     if default is dataclasses.MISSING:
         return dataclasses.field(metadata=metadata)
     if isinstance(default, list | dict):
@@ -247,6 +251,7 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
         except UserError as error:
             raise UserError(f"--config {path}: {error}") from error
         assignments.update(values)
+    free_texts = {key for key, field, _ in fields_of(cls) if field.metadata.get("free_text")}
     command_line_keys: set[str] = set()
     for key, raw in pairs:
         type_hint = _hint(cls, key)
@@ -256,7 +261,8 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
         elif type_hint is Any:
             assignments[key] = _any_value(key, raw)
         else:
-            assignments[key] = None if raw in ("null", "none", "") and _optional(type_hint) else raw
+            unset = ("",) if key in free_texts else ("", "null", "none")
+            assignments[key] = None if raw in unset and _optional(type_hint) else raw
         command_line_keys.add(key)
     return _with_presets(cls, assignments)
 

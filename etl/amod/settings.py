@@ -55,6 +55,7 @@ class Settings(EngineSettings):
         None,
         help="name of the corpus in the tables; the source's if not given",
         example="corpus=cc",
+        free_text=True,
     )
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
     preset: str = setting("clean", help="reading rule: see below", choices=("clean", "paper"))
@@ -138,7 +139,9 @@ class Settings(EngineSettings):
         False, help="with pairs=: count neighbours in the text, without a parser"
     )
     list_name: str | None = setting(
-        None, help="name of the list in listed_counts; that of the file or table if not given"
+        None,
+        help="name of the list in listed_counts; that of the file or table if not given",
+        free_text=True,
     )
     novel: int = setting(
         0,

@@ -66,6 +66,20 @@ def test_nested_settings_and_null() -> None:
     assert load(Settings, ["input=a", "share=null"]).share is None
 
 
+def test_null_and_none_are_words_where_a_text_may_be_any_word(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Words:
+        noun: str | None = setting("key", help="a noun", free_text=True)
+        column: str | None = setting("text", help="a column")
+
+    assert load(Words, ["noun=null", "column=null"]) == Words("null", None)
+    assert load(Words, ["noun=none", "column=none"]) == Words("none", None)
+    assert load(Words, ["noun=", "column="]) == Words(None, None)
+    file = tmp_path / "s.yaml"
+    file.write_text("noun: null\n")
+    assert load(Words, [str(file)]).noun is None
+
+
 def test_local_rank_of_the_launcher_is_ignored() -> None:
     assert load(Settings, ["--local_rank=1", "input=a"]).input == ["a"]
     assert load(Settings, ["--local_rank", "1", "input=a"]).input == ["a"]
