@@ -19,12 +19,14 @@ import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from conf import UserError
 from etl.lake import actions, log, staging
 from etl.lake.actions import LOG, LOG_FILE, UNNAMED
 from etl.lake.columns import Table
-from etl.lake.errors import LakeError, LakeFailed
+from etl.lake.errors import LakeFailed
+from etl.lake.handles import consistently
 from etl.lake.log import Change, File
 from etl.lake.partitions import folder_names
 from etl.lake.schema import partition_text
@@ -221,10 +223,11 @@ def vacuum(
 
     A version belongs to them if it was the newest at any time since. Files that a write under way
     has staged, and files younger than `older_than`, are left. Earlier versions can no longer be
-    read afterwards, and are no longer in the history.
+    read afterwards, and are no longer in the history. Where the log begins within `older_than`, all
+    that it has is kept.
 
     Raises:
-        LakeError: no such table; the log does not reach back so far.
+        LakeError: no such table.
     """
     uri = table_uri(root, table_spec.name)
     log.existing_table(root, table_spec)
@@ -245,10 +248,13 @@ def vacuum(
         and info.path not in named_paths
         and not staging.written_by([info.path]) & writing
     ]
-    logs = _old_logs(handle, files, oldest, dry_run)
-    for info in () if dry_run else (*deletable, *logs):
-        staging.remove(files, info.path)
+    old_logs = _logs_before(files, oldest)
+    logs = [*old_logs, *_unnamed_logs(files)]
     if not dry_run:
+        if old_logs:
+            _checkpoint(handle, files, oldest)
+        for info in (*deletable, *logs):
+            staging.remove(files, info.path)
         _remove_empty_folders(files)
     return Vacuumed(len(deletable), len(logs), sum(info.size for info in (*deletable, *logs)))
 
@@ -263,18 +269,13 @@ def data_files(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
 
 
 def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
-    """The version that was the newest at `limit`; the first where all are younger."""
+    """The version that was the newest at `limit`; that before the log's first if all are younger.
+
+    (What the first commit of the log replaced was the newest within the time, too.)
+    """
     records = log.history(handle)
     old_versions = [record.version for record in records if record.when <= limit]
-    if old_versions:
-        return max(old_versions)
-    first = min(record.version for record in records)
-    if first > 0:
-        raise LakeError(
-            f"the log of {handle.table_uri} reaches back to version {first} only, which is younger "
-            "than older_than=; give a shorter time"
-        )
-    return first
+    return max(old_versions) if old_versions else min(record.version for record in records) - 1
 
 
 def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> set[str]:
@@ -290,29 +291,38 @@ def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> s
     return named_paths
 
 
-def _old_logs(
-    handle: DeltaTable, files: pa_fs.FileSystem, oldest: int, dry_run: bool
-) -> list[pa_fs.FileInfo]:
-    """Files of the log that no version from `oldest` on needs: those before its checkpoint.
-
-    And what commits left that were killed between writing a file and giving it its name.
-    """
-    if oldest == handle.version() and not dry_run:
-        handle.create_checkpoint()
-    versions_of_files, unnamed_files = [], []
-    killed_before = datetime.now(UTC) - staging.LEFTOVER_AGE
-    for info in listing(files, LOG):
-        match = LOG_FILE.search(info.path)
-        if match:
-            versions_of_files.append((int(match[1]), "checkpoint" in match[2], info))
-        elif UNNAMED.search(info.base_name) and info.mtime <= killed_before:
-            unnamed_files.append(info)
-    start = max(
-        (v for v, checkpoint, _ in versions_of_files if checkpoint and v <= oldest), default=0
-    )
+def _logs_before(files: pa_fs.FileSystem, oldest: int) -> list[pa_fs.FileInfo]:
+    """Files of the log of versions before `oldest`."""
+    old = [
+        (int(match[1]), info.path, info)
+        for info in listing(files, LOG)
+        if (match := LOG_FILE.search(info.path)) and int(match[1]) < oldest
+    ]
     # The oldest first: killed in between, the log is one that begins later, without a gap.
-    old = sorted((v, info.path, info) for v, _, info in versions_of_files if v < start)
-    return [*(info for *_, info in old), *unnamed_files]
+    return [info for *_, info in sorted(old)]
+
+
+def _unnamed_logs(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
+    """What commits left that were killed between writing a file and giving it its name."""
+    killed_before = datetime.now(UTC) - staging.LEFTOVER_AGE
+    return [
+        info
+        for info in listing(files, LOG)
+        if UNNAMED.search(info.base_name) and info.mtime <= killed_before
+    ]
+
+
+def _checkpoint(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> None:
+    """Make checkpoints by which `version` and later ones are read without the log before it."""
+    uri, path = handle.table_uri, f"{LOG}/{version:020}.checkpoint.parquet"
+    if version < handle.version() and path not in {info.path for info in listing(files, LOG)}:
+        try:
+            consistently(lambda: DeltaTable(uri, version=version)).create_checkpoint()
+        except DeltaError as error:
+            raise LakeFailed(
+                f"version {version} of {uri} cannot be read; nothing was deleted: {error}"
+            ) from error
+    handle.create_checkpoint()  # at last that of the newest version: the log names it to readers
 
 
 def _remove_empty_folders(files: pa_fs.FileSystem) -> None:
