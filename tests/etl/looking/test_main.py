@@ -110,6 +110,20 @@ def test_history(call, lake):
     assert len(call("history", "amod_pairs", "limit=1")[1].splitlines()) == 2
 
 
+def test_why_takes_any_word_of_a_corpus(call, lake):
+    pairs = [("uk", "little", "help", 3), ("uk", "x=y", "--no", 2)]
+    arrow.append(lake, "amod_pairs", rows("amod_pairs", pairs), job="extract")
+    for _, adjective, noun, _ in pairs:
+        code, out, err = call("why", adjective, noun)
+        assert (code, err, out.splitlines()[0]) == (0, "", f"{adjective} {noun}")
+    for words in (["why", "little"], ["why", "little", "limit=3"], ["why", "--limit", "3"]):
+        code, _, err = call(*words)
+        assert code == 2 and "why wants ADJECTIVE NOUN" in err
+    for words in (["why", "little", "--help"], ["why", "-h"], ["help"], ["show", "help"]):
+        code, out, _ = call(*words)
+        assert code == 0 and "Settings" in out or "--help lists its settings" in out
+
+
 def test_why(call):
     code, out, _ = call("why", "false", "key")
     assert code == 0
