@@ -298,8 +298,12 @@ def test_mistakes_are_one_line_and_exit_2(lake, capsys, words, message):
 
 
 def test_an_empty_lake_says_how_to_fill_it(tmp_path, capsys):
-    assert main(["list", f"lake={tmp_path}"]) == 1
-    assert "build the first with: spark-submit etl/extract_amod.py" in capsys.readouterr().err
+    lake = tmp_path / "my lake"
+    assert main(["list", f"lake={lake}"]) == 1
+    command = f"python etl/extract_amod.py source=… input=… lake='{lake}'\n"
+    assert f"build the first with: {command}" in capsys.readouterr().err
+    assert main(["show", "amod_pairs", f"lake={lake}"]) == 2
+    assert f"build it with: {command}" in capsys.readouterr().err
 
 
 def test_help(capsys):
