@@ -121,7 +121,7 @@ def test_why_takes_any_word_of_a_corpus(call, lake):
         assert code == 2 and "why wants ADJECTIVE NOUN" in err
     for words in (["why", "little", "--help"], ["why", "-h"], ["help"], ["show", "help"]):
         code, out, _ = call(*words)
-        assert code == 0 and "Settings" in out or "--help lists its settings" in out
+        assert code == 0 and ("Settings" in out or "--help lists its settings" in out)
 
 
 def test_why(call):
