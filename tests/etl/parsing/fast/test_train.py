@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,7 +156,8 @@ def test_settings_of_training_are_checked_before_it_begins(change, message):
 @pytest.mark.parametrize("role", ["gold", "silver", "dev"])
 def test_files_without_sentences_are_refused(tmp_path, role, name, content, message):
     (tmp_path / name).write_bytes(content)
-    inputs = {"gold": [str(treebank(tmp_path / "gold.conllu"))], role: [str(tmp_path / name)]}
+    gold = {"gold": [str(treebank(tmp_path / "gold.conllu"))]}
+    inputs: dict[str, Any] = {**gold, role: [str(tmp_path / name)]}
     with pytest.raises(UserError, match=message):
         train.train(train.Settings(out=str(tmp_path / "out"), **inputs))
     assert not (tmp_path / "out").exists()
