@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from benchmarks.interleaving import interleaved
 from conf import UserError
@@ -365,7 +366,7 @@ def test_a_vacuum_killed_at_its_checkpoints_is_run_again(root, small, monkeypatc
         os.utime(path, (1, 1))
     time.sleep(1.1)
     upkeep.compact(root, DECLARED)
-    real, made = upkeep.DeltaTable.create_checkpoint, []
+    real, made = DeltaTable.create_checkpoint, []
 
     def dying(handle):
         real(handle)
@@ -374,7 +375,7 @@ def test_a_vacuum_killed_at_its_checkpoints_is_run_again(root, small, monkeypatc
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(upkeep.DeltaTable, "create_checkpoint", dying)
+        patch.setattr(DeltaTable, "create_checkpoint", dying)
         with pytest.raises(Killed):
             upkeep.vacuum(root, DECLARED, timedelta(seconds=1))
     assert made == [7, 8][:after]
