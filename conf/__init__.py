@@ -25,6 +25,8 @@ import hashlib
 import json
 import logging
 import os
+import re
+import shlex
 import sys
 import traceback
 import typing
@@ -34,7 +36,7 @@ from typing import Any, TypeVar
 
 import yaml
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException, ValidationError
 from yaml import MappingNode, SequenceNode, YAMLError
 
 from conf.help import fields_of, hints, nearest, type_name
@@ -48,10 +50,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SettingsType = TypeVar("SettingsType")
 log = logging.getLogger("adnominal")
 
-
 EXPLAINERS: list[Callable[[Exception], str | None]] = []
 """Functions that describe an exception of a library in one line, or return None for others."""
-
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "train": (
@@ -88,14 +88,18 @@ def setting(
     example: str = "",
     choices: Sequence[str] = (),
     identity: bool = True,
+    free_text: bool = False,
 ) -> Any:
     """A dataclass field with its description for ``--help``.
 
     The user must set a field that has no default. `choices` limits a text (or each member of a list
     of texts) to these values. `identity=False` marks a setting that does not change a result: how
-    the work is done, where files are written, what they are called (see `identity`).
+    the work is done, where files are written, what they are called (see `identity`). `free_text=
+    True` marks an optional text that may be any word: on the command line ``null`` and ``none`` are
+    words there, and only an empty value unsets it.
     """
-    metadata = {"help": help, "example": example, "choices": tuple(choices), "identity": identity}
+    metadata: dict[str, Any] = {"help": help, "example": example, "choices": tuple(choices)}
+    metadata |= {"identity": identity, "free_text": free_text}
     if default is dataclasses.MISSING:
         return dataclasses.field(metadata=metadata)
     if isinstance(default, list | dict):
@@ -238,7 +242,6 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
     missing setting, and whatever the class itself rejects in ``__post_init__``.
     """
     files, pairs = _split_arguments(argv, cls)
-
     assignments: dict[str, Any] = {}
     for path in files:
         values = _read_yaml(path)
@@ -247,6 +250,7 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
         except UserError as error:
             raise UserError(f"--config {path}: {error}") from error
         assignments.update(values)
+    free_texts = {key for key, field, _ in fields_of(cls) if field.metadata.get("free_text")}
     command_line_keys: set[str] = set()
     for key, raw in pairs:
         type_hint = _hint(cls, key)
@@ -256,7 +260,8 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
         elif type_hint is Any:
             assignments[key] = _any_value(key, raw)
         else:
-            assignments[key] = None if raw in ("null", "none", "") and _optional(type_hint) else raw
+            unset = ("",) if key in free_texts else ("", "null", "none")
+            assignments[key] = None if raw in unset and _optional(type_hint) else raw
         command_line_keys.add(key)
     return _with_presets(cls, assignments)
 
@@ -307,13 +312,14 @@ def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> Setting
 def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]) -> SettingsType:
     _make_writable(config)
     for key, value in values.items():
+        type_hint = _hint(cls, key)
+        is_group = dataclasses.is_dataclass(type_hint)
         try:
-            OmegaConf.update(config, key, value, merge=True)
+            if isinstance(value, str) and (is_group or typing.get_origin(type_hint) is dict):
+                raise ValidationError("OmegaConf would take a text with ${ for an interpolation")
+            OmegaConf.update(config, key, _escaped(value), merge=True)
         except OmegaConfBaseException as error:
-            type_hint = _hint(cls, key)
-            expected = (
-                "group of settings" if dataclasses.is_dataclass(type_hint) else type_name(type_hint)
-            )
+            expected = "group of settings" if is_group else type_name(type_hint)
             raise UserError(f"{key}={value}: expected a {expected}") from error
     for key, field, type_hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
@@ -325,14 +331,27 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
                     f"{key}={member}: expected one of {', '.join(choices)}"
                     f"{nearest(member, choices)}"
                 )
-    return typing.cast(SettingsType, OmegaConf.to_object(config))
+    try:
+        return typing.cast(SettingsType, OmegaConf.to_object(config))
+    except MissingMandatoryValue as error:
+        raise UserError(f"{error.full_key}=???: expected a value; ??? stands for none") from error
+
+
+def _escaped(value: Any) -> Any:
+    """A value of which OmegaConf takes each text as it is, ``${…}`` too."""
+    if isinstance(value, str):
+        return re.sub(r"(\\*)\$\{", r"\1\1\\${", value)
+    if isinstance(value, Mapping):
+        return {key: _escaped(member) for key, member in value.items()}
+    return [_escaped(member) for member in value] if isinstance(value, list | tuple) else value
 
 
 def with_changes(settings: SettingsType, changes: Mapping[str, Any]) -> SettingsType:
     """The settings with these changes, nested ones by dotted key, checked as by `load`."""
     for key in changes:
         _hint(type(settings), key)
-    return _with_values(type(settings), OmegaConf.structured(settings), changes)
+    values = {**to_dict(settings), **changes}
+    return _with_values(type(settings), OmegaConf.structured(type(settings)), values)
 
 
 def _make_writable(config: Any) -> None:
@@ -364,7 +383,7 @@ def identity(settings: Any) -> dict[str, Any]:
 
 def as_yaml(settings: Any) -> str:
     """The resolved settings as YAML that ``--config`` can read."""
-    return str(OmegaConf.to_yaml(OmegaConf.create(to_dict(settings))))
+    return str(OmegaConf.to_yaml(OmegaConf.create(_escaped(to_dict(settings)))))
 
 
 def settings_hash(settings: Any, names: Sequence[str] | None = None) -> str:
@@ -411,7 +430,8 @@ def run(
         job(settings)
         command = next_step(settings) if callable(next_step) else next_step
         if command:
-            log.info("next: %s", command.format(**vars(settings)))
+            values = {name: shlex.quote(str(value)) for name, value in vars(settings).items()}
+            log.info("next: %s", command.format(**values))
     except UserError as error:
         return complain(error, 2)
     except JobFailed as error:

@@ -15,7 +15,7 @@ from etl.adept.settings import Settings
 def next_step(settings: Settings) -> str:
     """Return the command that exports the new items for annotation."""
     command = "adnominal annotate export batch=pilot.csv round=pilot"
-    return f"{command} edition={settings.name} lake={settings.lake}"
+    return f"{command} edition={settings.name} lake={{lake}}"
 
 
 main = partial(conf.run, Settings, build, next_step=next_step)

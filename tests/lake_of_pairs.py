@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -48,16 +48,21 @@ def association(corpus: str, counts: Sequence[tuple[str, str, int]]) -> pa.Table
     return association_of(pairs, Adjectives.of(adjectives), corpus).cast(schema)
 
 
-def write_lake(folder: Path) -> Path:
-    """Write the lake into a folder; the folder."""
-    root = str(folder)
-    for corpus, counts in COUNTS.items():
+def write_pairs(root: str, counts_by_corpus: Mapping[str, Sequence[tuple[str, str, int]]]) -> None:
+    """Write the tables of pairs: (adjective, noun, count) of each corpus."""
+    for corpus, counts in counts_by_corpus.items():
         by_noun = association(corpus, counts)
         arrow.append(root, "amod_association", by_noun, job="test")
         by_adjective = by_noun.sort_by([("adjective", "ascending"), ("noun", "ascending")])
         arrow.append(root, "amod_by_adjective", by_adjective, job="test")
         pairs = by_noun.select(["corpus", "adjective", "noun", "count"])
         arrow.append(root, "amod_pairs", pairs, job="test")
+
+
+def write_lake(folder: Path) -> Path:
+    """Write the lake into a folder; the folder."""
+    root = str(folder)
+    write_pairs(root, COUNTS)
     pair = {"adjective": "false", "noun": "key"}
     examples = [("news", SCRIPT, "http://example.org/1"), ("web", "A false key.", "two")]
     write(root, "amod_examples", rows("corpus sentence document", *examples, **pair))

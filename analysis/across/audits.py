@@ -19,7 +19,7 @@ from etl.declaration import Dataset
 from etl.lake import arrow
 from etl.registry import DATASETS
 
-_COMMAND = "spark-submit etl/import_published.py adept=DIR plane=DIR asp=DIR lake=LAKE"
+_COMMAND = "python etl/import_published.py adept=DIR plane=DIR asp=DIR lake=LAKE"
 _METHOD = (
     "A logistic regression on n-grams of words and letters is trained on one part of the input of "
     f"the training rows (at most {TRAINED:,}, drawn by id) and scored on the part held out (at "

@@ -31,7 +31,7 @@ from conf import UserError
 from etl.knowledge.english import singular
 from etl.lake import arrow
 
-_EXTRACT = "spark-submit etl/extract_amod.py source=wikipedia input=DUMP lake=LAKE"
+_EXTRACT = "python etl/extract_amod.py source=wikipedia input=DUMP lake=LAKE"
 # What an item's answers are compared within: adjectives of a class are more frequent, and easier.
 _STRATA = {
     ("gold",): "gold label",

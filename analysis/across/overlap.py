@@ -135,7 +135,7 @@ def _most_frequent(counts: Counter[str]) -> str:
 @exhibit(
     "",
     "artefacts of SyGNS",
-    command="spark-submit etl/build_sygns.py preset=paper lake=LAKE",
+    command="python etl/build_sygns.py preset=paper lake=LAKE",
     tables=("sygns", "sygns_splits"),
 )
 def of_forms(page: Across) -> list[Block]:

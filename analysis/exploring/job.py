@@ -44,17 +44,28 @@ class Settings:
     )
     min_count: int = setting(5, help="least count of a pair in export=; what is below is left out")
     noun: str | None = setting(
-        None, help="print this noun's adjectives as TSV instead of serving", example="noun=key"
+        None,
+        help="print this noun's adjectives as TSV instead of serving",
+        example="noun=key",
+        free_text=True,
     )
     adjective: str | None = setting(
-        None, help="print this adjective's nouns as TSV", example="adjective=false"
+        None,
+        help="print this adjective's nouns as TSV",
+        example="adjective=false",
+        free_text=True,
     )
     other: str | None = setting(
-        None, help="second word: print the difference of the two", example="other=door"
+        None,
+        help="second word: print the difference of the two",
+        example="other=door",
+        free_text=True,
     )
-    corpus: str | None = setting(None, help="the one corpus that is looked at; all if not given")
+    corpus: str | None = setting(
+        None, help="the one corpus that is looked at; all if not given", free_text=True
+    )
     other_corpus: str | None = setting(
-        None, help="second corpus: print the difference of the word in the two"
+        None, help="second corpus: print the difference of the word in the two", free_text=True
     )
     measure: str = setting("log_dice", help="what rows are ordered by", choices=MEASURES)
     floor: int = setting(1, help="least count of a pair that is printed")

@@ -28,6 +28,7 @@ from training.files import complete_folder
 
 MOST_BYTES = 200_000
 _FULL = 150_000  # bytes of a file after which the next one is begun
+_DIGITS = 8  # of measures: the page rounds them to two, as it does those of the server
 _COLUMNS = (
     "corpus",
     "adjective",
@@ -180,9 +181,9 @@ def _entries(
                 row[partner],
                 row["count"],
                 row[f"{partner}_count"],
-                round(row["pmi"], 4),
-                round(row["npmi"], 4),
-                round(row["log_dice"], 4),
+                round(row["pmi"], _DIGITS),
+                round(row["npmi"], _DIGITS),
+                round(row["log_dice"], _DIGITS),
                 sketches.lexicon.class_of(row["adjective"]),
             ]
             for row in part

@@ -38,6 +38,7 @@ _PATHS = pa.dictionary(pa.int32(), pa.string())
 _SCHEMA = pa.schema(
     [("corpus", pa.string()), ("word", pa.string()), ("count", pa.int64()), ("file", _PATHS)]
 )
+_SUGGESTIONS = pa.schema([("word", pa.string()), ("count", pa.int64())])
 _TOTALS = b"adnominal.totals"  # in a list's metadata: the count of all words of each corpus
 _FORMAT = 2  # of stored lists; those of another one are made anew
 
@@ -128,16 +129,21 @@ class Words:
 
     def beginning(self, prefix: str, most: int) -> list[Suggestion]:
         """Words that begin with `prefix`, the most frequent first."""
-        counts: dict[str, int] = {}
+        parts = [_SUGGESTIONS.empty_table()]
         for corpus in self.corpora.values():
             places = corpus.beginning(prefix)
-            counts_of_corpus = corpus.counts[places.start : places.stop]
-            best = np.argsort(-counts_of_corpus, kind="stable")[:most] + places.start
-            for place in best:
-                word = corpus.words[int(place)].as_py()
-                counts[word] = counts.get(word, 0) + int(corpus.counts[place])
-        ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-        return [Suggestion(*one) for one in ranked[:most]]
+            words = corpus.words.slice(places.start, len(places))
+            counts = corpus.counts[places.start : places.stop]
+            parts.append(pa.table([words, counts], schema=_SUGGESTIONS))
+        rows = pa.concat_tables(parts)
+        if len(self.corpora) > 1:
+            rows = rows.group_by("word").aggregate([("count", "sum")])
+            rows = rows.rename_columns(["word", "count"])
+        if not rows.num_rows:  # select_k cannot choose among none
+            return []
+        order = [("count", "descending"), ("word", "ascending")]
+        best = pc.select_k_unstable(rows, k=most, sort_keys=order)
+        return [Suggestion(**row) for row in rows.take(best).to_pylist()]
 
     def nearest(self, word: str) -> list[str]:
         """The five known words that are spelt most like `word`, nearest first."""
@@ -190,17 +196,43 @@ def words_of(root: str, role: str, cache: Path) -> Words:
     made_of = [str(_FORMAT), table_uri(root, table), *sorted(files)]
     key = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
     stored = cache / f"{role}s-{key[:16]}.parquet"
-    if stored.is_file():
-        return Words(pq.read_table(stored))
+    cached = _cached(stored)
+    if cached is not None:
+        return Words(cached)
     log.info("reading the %ss of %s: once for each version of the table", role, table)
     parts = list(_read(root, role))
     words = pa.concat_tables(parts) if parts else _SCHEMA.empty_table()
     words = _most_frequent(words).sort_by([("corpus", "ascending"), ("word", "ascending")])
-    cache.mkdir(parents=True, exist_ok=True)
-    part = cache / f".{stored.name}.{os.getpid()}"
-    pq.write_table(words, part)
-    part.replace(stored)
+    _store(words, stored)
     return Words(words)
+
+
+def _cached(stored: Path) -> pa.Table | None:
+    """A stored list; None where there is none, or one that is damaged."""
+    try:
+        table = pq.read_table(stored)
+        return table if table.schema.equals(_SCHEMA) and _TOTALS in table.schema.metadata else None
+    except FileNotFoundError:
+        return None
+    except (OSError, pa.ArrowException) as error:
+        log.info("%s cannot be read and is made again: %s", stored, error)
+        return None
+
+
+def _store(words: pa.Table, stored: Path) -> None:
+    """Store a list; where that cannot be done, it is made again the next time."""
+    part = stored.with_name(f".{stored.name}.{os.getpid()}")
+    try:
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(words, part)
+        part.replace(stored)
+    except OSError as error:
+        log.warning(
+            "the words are not stored and will be read again the next time: cache=%s: %s; give "
+            "another folder",
+            stored.parent,
+            error.strerror or error,
+        )
 
 
 def _most_frequent(words: pa.Table) -> pa.Table:

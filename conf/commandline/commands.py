@@ -101,7 +101,7 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
         ("export", "analysis.export.__main__", "analysis.export.job:Settings",
          "a dataset for Hugging Face, lm-eval or Croissant"),
         ("lake", "etl.lake.__main__", "etl.lake.__main__:COMMANDS",
-         "tables: list, show, history, export, why"),
+         "tables: list, show, history, export, why, compact, vacuum, verify"),
     ),
 }
 # fmt: on

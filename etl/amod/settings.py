@@ -58,6 +58,7 @@ class Settings(EngineSettings):
         None,
         help="name of the corpus in the tables; that of the source if not given",
         example="corpus=cc",
+        free_text=True,
     )
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
     preset: str = setting("clean", help="reading rule: see below", choices=("clean", "paper"))
@@ -141,7 +142,9 @@ class Settings(EngineSettings):
         False, help="with pairs=: count neighbours in the text, without a parser"
     )
     list_name: str | None = setting(
-        None, help="name of the list in listed_counts; that of the file or table if not given"
+        None,
+        help="name of the list in listed_counts; that of the file or table if not given",
+        free_text=True,
     )
     novel: int = setting(
         0,

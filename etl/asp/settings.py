@@ -81,8 +81,10 @@ class Settings(EngineSettings):
     )
     corpus: str | None = setting(
         None,
-        help="corpus in amod_pairs that must have each adjective with its noun; by default none",
+        help="corpus in amod_pairs that must have each adjective with its noun; not checked if not "
+        "given",
         example="corpus=depcc",
+        free_text=True,
     )
     min_count: int = setting(1, help="minimum number of occurrences of a combination in the corpus")
     splits: bool = setting(True, help="build the rounds of fine-tuning")

@@ -7,6 +7,7 @@ themselves are sent to them as archives.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -21,6 +22,19 @@ from conf.progress import report_progress
 from etl.engine.spark import PACKAGES, REQUIRED, Spark, pack
 
 _CORES = 8  # used if the server does not report its number of cores
+_PATIENCE = 10  # seconds that a server has to accept the connection
+
+
+def _wait_for_server(address: str) -> None:
+    """Raise `TimeoutError` if nothing answers; pyspark itself would try for ten minutes."""
+    import grpc
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    with DefaultChannelBuilder(address).toChannel() as channel:
+        try:
+            grpc.channel_ready_future(channel).result(timeout=_PATIENCE)
+        except grpc.FutureTimeoutError as error:
+            raise TimeoutError(f"no connection within {_PATIENCE} s") from error
 
 
 def start(app: str, **_: Any) -> Connect:
@@ -42,13 +56,17 @@ class Connect(Spark):
 
         builder = SparkSession.builder.remote(address).appName(app)
         try:
+            _wait_for_server(address)
             session = builder.getOrCreate()
             for key, value in REQUIRED.items():
                 session.conf.set(key, value)
         except (PySparkException, ValueError, OSError) as error:
-            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            # Errors of gRPC say what is wrong in the line of their details.
+            text = str(error).strip() or type(error).__name__
+            match = re.search(r'details = "(.*)"', text)
+            reason = match[1] if match else text.splitlines()[0]
             raise UserError(
-                f"SPARK_REMOTE={address}: no Spark Connect server answers there ({first}); start "
+                f"SPARK_REMOTE={address}: no Spark Connect server answers there ({reason}); start "
                 "one, or unset SPARK_REMOTE to use the embedded engine"
             ) from error
         super().__init__(session, is_cluster=True)

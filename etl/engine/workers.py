@@ -157,12 +157,13 @@ class _Worker:
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
         environment.setdefault("OMP_NUM_THREADS", "1")
+        # In the folder of the job, where relative paths of its settings lead; -P: no module of
+        # that folder is imported.
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START.format(path=self._path)],
+            [sys.executable, "-P", "-c", _START.format(path=self._path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
-            cwd=path.parent,
         )
 
     def connect(self) -> Connection:

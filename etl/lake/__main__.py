@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import conf
@@ -105,15 +105,26 @@ def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
         raise UserError(f"got {got}; expected one of {', '.join(COMMANDS)}{hint} (--help explains)")
     command = argv[0]
     names, settings = COMMANDS[command]
-    words = [
-        word for word in argv[1 : 1 + len(names)] if "=" not in word and not word.startswith("--")
-    ]
+    words = [word for word in argv[1 : 1 + len(names)] if not _is_setting(word, command)]
     if len(words) < sum(not name.startswith("[") for name in names):
         raise UserError(
             f"{command} needs {' '.join(names)}: python -m etl.lake {command} {' '.join(names)} "
             "[key=value …]"
         )
     return command, words, conf.load(settings, argv[1 + len(words) :])
+
+
+def _is_setting(word: str, command: str) -> bool:
+    """Whether a word sets a value; a word of a corpus may look alike, but for the known names."""
+    key, equals, _ = word.removeprefix("--").partition("=")
+    looks_so = bool(equals) or word.startswith("--")
+    known_keys = {"config", *(field.name for field in fields(COMMANDS[command][1]))}
+    return looks_so and (command != "why" or key.replace("-", "_") in known_keys)
+
+
+def _asks_for_help(argv: Sequence[str]) -> bool:
+    """Whether help is wanted; "help" is a noun, too."""
+    return "--help" in argv or "-h" in argv or (argv[:1] != ["why"] and "help" in argv)
 
 
 def _text(command: str, words: list[str], settings: Any) -> str:
@@ -150,7 +161,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 done, 1 nothing found or failed, 2 the user's mistake."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        if any(word in ("--help", "-h", "help") for word in arguments):
+        if _asks_for_help(arguments):
             print(_help(arguments), end="")
         else:
             print(_text(*_parse(arguments)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -137,11 +138,16 @@ def declaration(name: str) -> Table:
     return TABLES[name]
 
 
+def build_command(root: str, table_spec: Table) -> str:
+    """The command that builds a table of the lake at `root`."""
+    return f"python {table_spec.built_by} lake={shlex.quote(root)}"
+
+
 def missing_table(root: str, table_spec: Table) -> LakeError:
     """Return the error for a missing table, with the command that builds it."""
     return LakeError(
         f"no table {table_spec.name} in lake={root}; build it with: "
-        f"spark-submit {table_spec.built_by} lake={root}"
+        f"{build_command(root, table_spec)}"
     )
 
 

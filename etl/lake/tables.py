@@ -318,7 +318,7 @@ _ALL = (
             ]
         ),
         ("task",),
-        built_by="training/finetune.py, score.py, predict.py or prompt.py",
+        built_by="training/finetune.py conf/training/….yaml",
     ),
     Table(
         "dropped",

@@ -18,12 +18,14 @@ import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from conf import UserError
 from etl.lake import actions, log, staging
 from etl.lake.actions import LOG, LOG_FILE, UNNAMED
 from etl.lake.columns import Table
-from etl.lake.errors import LakeError, LakeFailed
+from etl.lake.errors import LakeFailed
+from etl.lake.handles import consistently
 from etl.lake.log import Change, File
 from etl.lake.partitions import folder_names
 from etl.lake.schema import partition_text
@@ -220,10 +222,11 @@ def vacuum(
 
     These versions are all that were the newest at any time in that period. Files staged by a
     running write and files younger than `older_than` are kept. Earlier versions can no longer be
-    read afterwards and disappear from the history.
+    read afterwards and disappear from the history. A log that begins within `older_than` is kept
+    whole.
 
     Raises:
-        LakeError: the table does not exist, or the log does not reach back that far.
+        LakeError: the table does not exist.
     """
     uri = table_uri(root, table_spec.name)
     log.existing_table(root, table_spec)
@@ -244,10 +247,13 @@ def vacuum(
         and info.path not in named_paths
         and not staging.written_by([info.path]) & writing
     ]
-    logs = _old_logs(handle, files, oldest, dry_run)
-    for info in () if dry_run else (*deletable, *logs):
-        staging.remove(files, info.path)
+    old_logs = _logs_before(files, oldest)
+    logs = [*old_logs, *_unnamed_logs(files)]
     if not dry_run:
+        if old_logs:
+            _checkpoint(handle, files, oldest)
+        for info in (*deletable, *logs):
+            staging.remove(files, info.path)
         _remove_empty_folders(files)
     return Vacuumed(len(deletable), len(logs), sum(info.size for info in (*deletable, *logs)))
 
@@ -262,18 +268,14 @@ def data_files(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
 
 
 def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
-    """Return the version that was the newest at `limit`; the first if all are younger."""
+    """Return the version that was the newest at `limit`.
+
+    If all are younger, it is the version before the log's first, which was the newest within the
+    time as well.
+    """
     records = log.history(handle)
     old_versions = [record.version for record in records if record.when <= limit]
-    if old_versions:
-        return max(old_versions)
-    first = min(record.version for record in records)
-    if first > 0:
-        raise LakeError(
-            f"the log of {handle.table_uri} reaches back to version {first} only, which is younger "
-            "than older_than=; give a shorter time"
-        )
-    return first
+    return max(old_versions) if old_versions else min(record.version for record in records) - 1
 
 
 def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> set[str]:
@@ -289,29 +291,38 @@ def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> s
     return named_paths
 
 
-def _old_logs(
-    handle: DeltaTable, files: pa_fs.FileSystem, oldest: int, dry_run: bool
-) -> list[pa_fs.FileInfo]:
-    """Return log files that no version from `oldest` on needs: those before its checkpoint.
-
-    Also return the temporary files of commits that were killed before renaming them.
-    """
-    if oldest == handle.version() and not dry_run:
-        handle.create_checkpoint()
-    versions_of_files, unnamed_files = [], []
-    killed_before = datetime.now(UTC) - staging.LEFTOVER_AGE
-    for info in listing(files, LOG):
-        match = LOG_FILE.search(info.path)
-        if match:
-            versions_of_files.append((int(match[1]), "checkpoint" in match[2], info))
-        elif UNNAMED.search(info.base_name) and info.mtime <= killed_before:
-            unnamed_files.append(info)
-    start = max(
-        (v for v, checkpoint, _ in versions_of_files if checkpoint and v <= oldest), default=0
-    )
+def _logs_before(files: pa_fs.FileSystem, oldest: int) -> list[pa_fs.FileInfo]:
+    """Return the log files of versions before `oldest`."""
+    old = [
+        (int(match[1]), info.path, info)
+        for info in listing(files, LOG)
+        if (match := LOG_FILE.search(info.path)) and int(match[1]) < oldest
+    ]
     # Oldest first: after a kill in between, the log just begins later, without a gap.
-    old = sorted((v, info.path, info) for v, _, info in versions_of_files if v < start)
-    return [*(info for *_, info in old), *unnamed_files]
+    return [info for *_, info in sorted(old)]
+
+
+def _unnamed_logs(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
+    """Return the temporary files of commits that were killed before renaming them."""
+    killed_before = datetime.now(UTC) - staging.LEFTOVER_AGE
+    return [
+        info
+        for info in listing(files, LOG)
+        if UNNAMED.search(info.base_name) and info.mtime <= killed_before
+    ]
+
+
+def _checkpoint(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> None:
+    """Write checkpoints so that `version` and later ones are read without the log before it."""
+    uri, path = handle.table_uri, f"{LOG}/{version:020}.checkpoint.parquet"
+    if version < handle.version() and path not in {info.path for info in listing(files, LOG)}:
+        try:
+            consistently(lambda: DeltaTable(uri, version=version)).create_checkpoint()
+        except DeltaError as error:
+            raise LakeFailed(
+                f"version {version} of {uri} cannot be read; nothing was deleted: {error}"
+            ) from error
+    handle.create_checkpoint()  # last, since readers start from the checkpoint written last
 
 
 def _remove_empty_folders(files: pa_fs.FileSystem) -> None:

@@ -19,7 +19,7 @@ from conf import ROOT, UserError
 from conf.markdown import table_text
 from etl.declaration import RELEASED
 from etl.lake import arrow
-from etl.lake.log import Record
+from etl.lake.log import Record, build_command
 from etl.lake.tables import table as declared_table
 from etl.registry import DATASET_OF, ITEM_TABLES
 
@@ -166,8 +166,8 @@ class _Edition:
         if not commits:
             raise UserError(
                 f"no commit in the log of {self.table} made edition={self.edition}: its figures "
-                "have no source; build it again: spark-submit "
-                f"{declared_table(self.table).built_by} lake={self.lake}"
+                "have no source; build it again: "
+                f"{build_command(self.lake, declared_table(self.table))}"
             )
         source = self.note(
             f"log of the table {self.table}, version {arrow.version(self.lake, self.table)}"

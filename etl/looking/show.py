@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from conf import JobFailed
-from etl.lake import arrow
+from etl.lake import arrow, log
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError
 from etl.lake.log import File
@@ -32,8 +32,8 @@ def list_tables(root: str) -> str:
     names = arrow.tables(root)
     if not names:
         raise JobFailed(
-            f"no tables in lake={root}; build the first with: spark-submit "
-            f"{next(iter(TABLES.values())).built_by} lake={root}"
+            f"no tables in lake={root}; build the first with: "
+            f"{log.build_command(root, next(iter(TABLES.values())))}"
         )
     header = ("table", "rows", "size", "version", "partitions", "last job", "when", "meaning")
     lines: list[list[Any]] = []

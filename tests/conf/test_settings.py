@@ -66,6 +66,20 @@ def test_nested_settings_and_null() -> None:
     assert load(Settings, ["input=a", "share=null"]).share is None
 
 
+def test_null_and_none_are_words_where_a_text_may_be_any_word(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Words:
+        noun: str | None = setting("key", help="a noun", free_text=True)
+        column: str | None = setting("text", help="a column")
+
+    assert load(Words, ["noun=null", "column=null"]) == Words("null", None)
+    assert load(Words, ["noun=none", "column=none"]) == Words("none", None)
+    assert load(Words, ["noun=", "column="]) == Words(None, None)
+    file = tmp_path / "s.yaml"
+    file.write_text("noun: null\n")
+    assert load(Words, [str(file)]).noun is None
+
+
 def test_local_rank_of_the_launcher_is_ignored() -> None:
     assert load(Settings, ["--local_rank=1", "input=a"]).input == ["a"]
     assert load(Settings, ["--local_rank", "1", "input=a"]).input == ["a"]
@@ -84,12 +98,32 @@ def test_local_rank_of_the_launcher_is_ignored() -> None:
         (["stray"], "expected key=value"),
         (["--input"], "has no value"),
         (["input=[a"], "not a list"),
+        (["input=a", "name=???"], "name=...: expected a value"),
+        (["input=a", "grid=${x}"], "expected a group of settings"),
         (["input=a", "--config", "/no/such.yaml"], "no such file"),
     ],
 )
 def test_mistakes_are_reported(words: list[str], says: str) -> None:
     with pytest.raises(UserError, match=says.replace("[", r"\[").replace("*", r"\*")):
         load(Settings, words)
+
+
+@pytest.mark.parametrize(
+    "text", ["${x}", "a ${oc.env:HOME} b", r"\${x}", r"\\${x}\\", "${", r"a\b", "{}", "$"]
+)
+def test_texts_of_a_command_line_are_taken_as_they_are(text: str, tmp_path: Path) -> None:
+    loaded = load(Settings, [f"input={text}", "input=b", f"name={text}"])
+    assert (loaded.name, loaded.input) == (text, [text, "b"])
+    assert conf.with_changes(loaded, {"count": 3}).name == text
+    file = tmp_path / "resolved.yaml"
+    file.write_text(conf.as_yaml(loaded))
+    assert load(Settings, [str(file)]) == loaded
+
+
+def test_interpolation_in_a_settings_file(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("kind: b\nname: ${kind} and \\${kind}\n")
+    assert load(Settings, [str(file), "input=a"]).name == "b and ${kind}"
 
 
 @pytest.mark.parametrize("text", ["- a\n- b\n", "count: [\n", "cuont: 3\n"])
@@ -255,5 +289,9 @@ def test_the_next_step_is_named_when_the_job_is_done(caplog: pytest.LogCaptureFi
             assert conf.run(Settings, lambda _: None, words, lambda s: chosen[s.count]) == 0
             assert text in caplog.text
             caplog.clear()
+        words = ["input=a", "name=my lake"]
+        assert conf.run(Settings, lambda _: None, words, "look at lake={name}") == 0
+        assert "next: look at lake='my lake'" in caplog.text
+        caplog.clear()
         assert conf.run(Settings, failed, ["input=a"], "look at {count}") == 1
         assert "next:" not in caplog.text

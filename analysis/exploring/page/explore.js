@@ -121,10 +121,11 @@ function sketch(query, answer) {
     return [node("h2", {}, title),
       node("p", { class: "error" }, "No rows with these filters; a lower least count or other classes may help.")];
   }
-  const most = Math.max(...answer.rows.map((row) => row[query.measure]));
+  // Measures may be negative: a bar is as long as its value is above 0.
+  const most = Math.max(0, ...answer.rows.map((row) => row[query.measure])) || 1;
   const rows = answer.rows.map((row) => node("tr", {},
     node("th", { scope: "row" }, pairLink(row.adjective, row.noun, row[partner])),
-    bar(row[query.measure] / most),
+    bar(Math.max(0, row[query.measure]) / most),
     ...["log_dice", "pmi", "npmi", "count"].map((name) => node("td",
       { class: name === query.measure || name === "count" ? "number" : "number wide" },
       number(row[name]))),
@@ -207,8 +208,8 @@ function pairView(adjective, noun, answer) {
   }
   parts.push(node("h3", {}, "Items in the datasets"), ...itemParts(answer));
   if (source.about.lake !== undefined) {
-    const quoted = [adjective, noun].map((word) => (/^[\w-]+$/.test(word) ? word : `'${word}'`));
-    parts.push(command(`adnominal lake why ${quoted.join(" ")} lake=${source.about.lake}`));
+    const words = ["adnominal", "lake", "why", adjective, noun, `lake=${source.about.lake}`];
+    parts.push(command(shellJoin(words)));
   }
   return parts;
 }

@@ -162,10 +162,15 @@ class StaticSource {
     words.push(`measure=${query.measure}`, `floor=${query.floor}`);
     if (query.classes) words.push(`classes=${query.classes}`);
     words.push(`limit=${query.limit}`);
-    const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word)
-      ? word : `'${word.replaceAll("'", "'\"'\"'")}'`);
-    return words.map(quoted).join(" ");
+    return shellJoin(words);
   }
+}
+
+// The words of a command as a shell reads them, whatever a word of a corpus holds.
+function shellJoin(words) {
+  const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word)
+    ? word : `'${word.replaceAll("'", "'\"'\"'")}'`);
+  return words.map(quoted).join(" ");
 }
 
 function differences(first, second, partner, measure) {

@@ -22,7 +22,7 @@ from analysis.rows import distinct_values, row_counts, where_equal
 from etl.lake import arrow
 from etl.plane import CLASSES
 
-_BUILD = "spark-submit etl/build_plane.py preset=paper lake=LAKE"
+_BUILD = "python etl/build_plane.py preset=paper lake=LAKE"
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 

@@ -30,7 +30,7 @@ from html import unescape
 from pathlib import Path
 
 import conf
-from conf import setting
+from conf import UserError, setting
 from conf.checks import check_minimum
 from etl.corpora.files import units
 from etl.corpora.inputs import list_inputs
@@ -320,7 +320,16 @@ class Settings:
 def build(settings: Settings) -> None:
     """Silver training data: text of freely licensed packages, parsed with spaCy."""
     folder = Path(settings.folder) / "silver"
-    folder.mkdir(parents=True, exist_ok=True)
+    packages = [source.package for source in SOURCES]
+    if not settings.wikipedia and not any((folder.parent / name).is_dir() for name in packages):
+        raise UserError(
+            f"folder={settings.folder}: expected the unpacked packages there, such as "
+            f"{packages[0]} (etl/parsing/fast/MODEL_CARD.md lists them), or wikipedia="
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"folder={settings.folder}: {error.strerror or error}") from error
     parser = SpacyParser()
     held_out: list[str] = []
     plain_texts: list[str] = []

@@ -18,6 +18,7 @@ import gzip
 import logging
 import sys
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -71,7 +72,14 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.gold and not self.silver:
             raise UserError("gold= and silver= are both empty: give at least one CoNLL-U file")
-        check_minimum(self, 1, "epochs", "gold_readings", "head_epochs")
+        check_minimum(self, 1, "epochs", "gold_readings", "head_epochs", "cluster_min_count")
+        check_minimum(self, 0, "head_gold_weight", "rate", "clusters", "seed")
+        out = Path(self.out)
+        if out.is_dir() or not out.parent.is_dir():
+            raise UserError(
+                f"out={out}: no file can be written there; expected a file in a folder that is "
+                "there already"
+            )
 
 
 # ----------------------------------------------------------------------------------- reading
@@ -129,7 +137,8 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
     heads: list[int] = []
     offset = 0
     for path in paths:
-        for text, rows in sentences(path):
+        size = len(lines)
+        for text, rows in _readable_sentences(path):
             places = _places(text, rows)
             if places is None:
                 continue
@@ -140,6 +149,11 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
             heads += [_head(row, rows, first) for row in rows]
             lines.append(text)
             offset += len(text.encode()) + 1
+        if len(lines) == size:
+            raise UserError(
+                f"{path} has no sentence to learn from; expected CoNLL-U with the text of each "
+                "sentence in a line `# text = `"
+            )
     return Treebank(
         "\n".join(lines).encode(),
         np.array(starts, dtype=np.int64),
@@ -147,6 +161,16 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
         np.array(tags, dtype=np.uint8),
         np.array(heads, dtype=np.int64),
     )
+
+
+def _readable_sentences(path: Path) -> Iterator[tuple[str, list[Row]]]:
+    """`sentences`; a `UserError` where the file cannot be read."""
+    try:
+        yield from sentences(path)
+    except (OSError, EOFError, ValueError, IndexError, zlib.error) as error:
+        raise UserError(
+            f"{path} cannot be read as CoNLL-U, rows of ten columns in UTF-8: {error}"
+        ) from error
 
 
 def _places(text: str, rows: list[Row]) -> list[tuple[int, int]] | None:
@@ -272,13 +296,23 @@ def _files(names: Sequence[str]) -> list[Path]:
     files = []
     for name in names:
         path = Path(name)
-        if path.is_dir():
-            files += sorted(path.glob("*.conllu*"))
-        elif path.is_file():
+        if path.is_file():
             files.append(path)
+        elif path.is_dir():
+            files_of_folder = sorted(path.glob("*.conllu*"))
+            if not files_of_folder:
+                raise UserError(f"{name} is a folder without *.conllu or *.conllu.gz; give files")
+            files += files_of_folder
         else:
             raise UserError(f"{name} is neither a file nor a folder; give CoNLL-U to learn from")
     return files
+
+
+def _plain_texts(names: Sequence[str]) -> list[bytes]:
+    try:
+        return [Path(name).read_bytes() for name in names]
+    except OSError as error:
+        raise UserError(f"plain={error.filename}: {error.strerror}; expected a file") from error
 
 
 def train(settings: Settings) -> None:
@@ -288,10 +322,11 @@ def train(settings: Settings) -> None:
     gold_files, silver_files = _files(settings.gold), _files(settings.silver)
     dev_files = _files(settings.dev)
     started = time.monotonic()
-    fixed_tables = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
+    read_treebank(dev_files)  # a mistake in them is known before the training
     corpus = read_treebank([*gold_files, *silver_files])
     gold_bytes = len(read_treebank(gold_files).text)
-    texts = [corpus.text, *(path.read_bytes() for path in _files(settings.plain))]
+    texts = [corpus.text, *_plain_texts(settings.plain)]
+    fixed_tables = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
     fixed_tables |= word_clusters(fixed_tables, texts, settings)
     log.info("clusters of words after %.0f s", time.monotonic() - started)
     extractor = Extractor(fixed_tables)

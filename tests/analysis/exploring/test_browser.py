@@ -11,9 +11,11 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import uvicorn
@@ -22,7 +24,7 @@ from analysis.exploring import static
 from analysis.exploring.server import application
 from analysis.exploring.sketches import Sketches
 from conf.commandline.__main__ import main
-from tests.lake_of_pairs import SCRIPT
+from tests.lake_of_pairs import SCRIPT, write_pairs
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -43,9 +45,8 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
-@pytest.fixture(scope="module")
-def served(sketches: Sketches) -> Iterator[str]:
-    """The address of the explorer of the small lake."""
+@contextmanager
+def serving(sketches: Sketches) -> Iterator[str]:
     config = uvicorn.Config(application(sketches), port=0, log_level="warning")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
@@ -55,6 +56,13 @@ def served(sketches: Sketches) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture(scope="module")
+def served(sketches: Sketches) -> Iterator[str]:
+    """The address of the explorer of the small lake."""
+    with serving(sketches) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +181,43 @@ def test_the_command_on_the_page_prints_the_downloaded_rows(
     command = shlex.split(page.locator("#result code").inner_text())
     assert main([*command[1:], f"cache={tmp_path}"]) == 0
     assert capsys.readouterr().out == (tmp_path / "rows.tsv").read_text()
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Sketches:
+    """Sketches of a lake with words that a shell reads otherwise, and a noun of rare pairs."""
+    folder = tmp_path_factory.mktemp("odd")
+    pairs = [("old", "o'clock", 3), ("x'$(touch pwned)'y", "key", 2)]
+    pairs += [("big", "thing", 60_000), ("new", "stuff", 240_000)]
+    pairs += [("big", "zebra", 1), ("new", "zebra", 1)]
+    write_pairs(str(folder / "my lake"), {"news": pairs})
+    return Sketches(str(folder / "my lake"), folder / "cache")
+
+
+@pytest.fixture(scope="module")
+def odd_served(odd: Sketches) -> Iterator[str]:
+    with serving(odd) as address:
+        yield address
+
+
+def test_bars_of_values_below_zero_are_empty(page: Any, odd_served: str) -> None:
+    page.goto(f"{odd_served}#word=zebra")
+    assert words(page) == ["big", "new"]
+    widths = page.locator("#result td.bar span").evaluate_all("all => all.map(b => b.style.width)")
+    assert widths == ["1%", "1%"]
+    page.goto(f"{odd_served}#word=zebra&measure=count")
+    sync_api.expect(page.locator("#result caption")).to_contain_text("by count")
+    widths = page.locator("#result td.bar span").evaluate_all("all => all.map(b => b.style.width)")
+    assert widths == ["100%", "100%"]
+
+
+@pytest.mark.parametrize("pair", [("old", "o'clock"), ("x'$(touch pwned)'y", "key")])
+def test_the_command_of_a_pair_is_quoted(
+    page: Any, odd: Sketches, odd_served: str, pair: tuple[str, str]
+) -> None:
+    page.goto(f"{odd_served}#{urlencode({'adjective': pair[0], 'noun': pair[1]})}")
+    command = page.locator("#result code").inner_text()
+    assert shlex.split(command) == ["adnominal", "lake", "why", *pair, f"lake={odd.lake}"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from analysis.exploring.sketches import Query, Sketches, tsv
 from conf import UserError
 from conf.commandline.__main__ import main
 from etl.lake import arrow
-from tests.lake_of_pairs import SCRIPT
+from tests.lake_of_pairs import SCRIPT, write_pairs
 
 
 def names(answer: dict[str, Any], column: str = "adjective") -> list[str]:
@@ -106,6 +106,18 @@ def test_suggestions_are_the_most_frequent_words_that_begin_so(sketches: Sketche
     assert vocabulary.beginning("x", 5) == []
 
 
+def test_a_suggestion_has_its_count_in_all_corpora(tmp_path: Path) -> None:
+    counts = {
+        name: [("old", f"h{name}{number:02}", 10) for number in range(12)] + [("old", "hand", 9)]
+        for name in "ab"
+    }
+    counts["b"].append(("old", "ha00", 8))
+    write_pairs(str(tmp_path / "lake"), counts)
+    vocabulary = Sketches(str(tmp_path / "lake"), tmp_path / "cache").words["noun"]
+    first = [(one.word, one.count) for one in vocabulary.beginning("h", 12)][:3]
+    assert first == [("ha00", 18), ("hand", 18), ("ha01", 10)]
+
+
 def test_words_beyond_those_kept_are_found_in_the_table(
     lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +132,25 @@ def test_words_are_read_once_for_each_version(lake: Path, tmp_path: Path) -> Non
     stored = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     Sketches(str(lake), tmp_path)
     assert stored == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+
+
+def test_damaged_lists_are_made_again(lake: Path, tmp_path: Path) -> None:
+    Sketches(str(lake), tmp_path)
+    stored = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for path, content in stored.items():
+        path.write_bytes(content[: len(content) // 2])
+    assert names(Sketches(str(lake), tmp_path).sketch(Query("noun", "question"))) == ["naïve"]
+    assert stored == {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    lake: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "inside"):
+        caplog.clear()
+        assert names(Sketches(str(lake), folder).sketch(Query("noun", "question"))) == ["naïve"]
+        assert f"cache={folder}: " in caplog.text and "give another folder" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -166,6 +197,15 @@ def test_the_command_prints_the_rows_of_the_view(
     assert words_of_command[:2] == ["adnominal", "explore"]
     assert main([*words_of_command[1:], f"cache={tmp_path}"]) == 0
     assert capsys.readouterr().out == tsv(answer["rows"])
+
+
+def test_null_and_none_are_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pairs(str(tmp_path / "lake"), {"none": [("null", "hypothesis", 3), ("none", "null", 2)]})
+    sketches = Sketches(str(tmp_path / "lake"), tmp_path / "cache")
+    for query in (Query("adjective", "null"), Query("noun", "null", "hypothesis", "none")):
+        answer = sketches.difference(query) if query.compares else sketches.sketch(query)
+        assert main([*shlex.split(answer["command"])[1:], f"cache={tmp_path}/cache"]) == 0
+        assert capsys.readouterr().out == tsv(answer["rows"]) != ""
 
 
 def test_no_rows_is_an_error_with_a_way_out(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analysis.exploring import static
-from analysis.exploring.sketches import Sketches
+from analysis.exploring.sketches import Query, Sketches
 from conf import JobFailed
 
 
@@ -31,6 +31,12 @@ def test_words_rows_and_pairs_are_in_their_files(sketches: Sketches, tmp_path: P
     assert key["words"] == {"news": 15, "web": 9}
     assert [row[:3] for row in key["rows"]][:2] == [[0, "old", 9], [1, "public", 8]]
     assert data(folder, "noun-words/0")["key"] == 24
+    served = sketches.sketch(Query("noun", "key"))["rows"]
+    measures = ("pmi", "npmi", "log_dice")
+    assert sorted(row[4:7] for row in key["rows"]) == [
+        pytest.approx(values, abs=1e-8)
+        for values in sorted([row[name] for name in measures] for row in served)
+    ]
     assert len(data(folder, "pair/0")["false key"]["examples"]) == 2
     assert "data-static" in (folder / "index.html").read_text()
 

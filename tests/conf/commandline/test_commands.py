@@ -67,6 +67,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"  {name} " in text for name in COMMANDS)
+    assert ", ".join(settings_of(COMMANDS["lake"])) in text
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

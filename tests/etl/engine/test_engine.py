@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 
 import pyarrow as pa
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from conf import UserError, load, settings_hash
 from etl import engine
 from etl.amod.settings import Settings
-from etl.engine import EMBEDDED_ROWS, EngineSettings, choose, map_arrow, sail
+from etl.engine import EMBEDDED_ROWS, EngineSettings, choose, connect, map_arrow, sail
 from etl.engine import spark as spark_engine
 
 
@@ -37,6 +38,20 @@ def test_an_address_takes_the_server_there(monkeypatch):
         choose("connect")
     monkeypatch.setenv("SPARK_REMOTE", "sc://host:1")
     assert choose("auto") == choose("connect") == "connect"
+
+
+def test_an_address_where_no_server_answers_is_told_soon(monkeypatch):
+    monkeypatch.setattr(connect, "_PATIENCE", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        for port in (1, silent.getsockname()[1]):
+            monkeypatch.setenv("SPARK_REMOTE", f"sc://127.0.0.1:{port}")
+            with pytest.raises(UserError, match=r"answers there \(no connection within 0.5 s\)"):
+                connect.start("test")
+    monkeypatch.setenv("SPARK_REMOTE", "host:1")
+    with pytest.raises(UserError, match="The URL must start with 'sc://'"):
+        connect.start("test")
 
 
 def test_what_runs_in_a_jvm_takes_spark():

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import cloudpickle
 import pyarrow as pa
@@ -32,6 +33,26 @@ def one_worker() -> Iterator[Pool]:
     pool = Pool(1)
     yield pool
     pool.close()
+
+
+def test_a_worker_has_the_folder_of_the_job_but_not_its_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model").touch()
+    (tmp_path / "colorsys.py").write_text("raise RuntimeError")  # no library here imports it
+    monkeypatch.chdir(tmp_path)
+
+    def lengths(_):
+        import colorsys  # noqa: F401
+
+        yield batch(os.path.getsize("model"))
+
+    pool = Pool(1)
+    try:
+        (answer,) = results(pool, lengths, iter([]))
+    finally:
+        pool.close()
+    assert answer.to_pydict() == {"n": [0]}
 
 
 def results(pool: Pool, function, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from benchmarks.interleaving import interleaved
 from conf import UserError
@@ -181,6 +183,43 @@ def test_versions_within_the_retention_stay_readable(root, small):
     assert upkeep.vacuum(root, DECLARED, timedelta(seconds=1)).files == 0
     # Version 7 was the newest a second ago; those before it were not.
     assert arrow.read(root, "amod_pairs", version=7).num_rows == small.num_rows
+    assert [record.version for record in arrow.history(root, "amod_pairs")] == [8, 7]
+
+
+@pytest.mark.parametrize("checkpointed", [False, True])
+def test_a_dry_run_of_vacuum_reports_what_would_be_deleted(root, small, checkpointed):
+    for path in stored(root):
+        os.utime(path, (1, 1))  # written long ago
+    time.sleep(1.1)
+    upkeep.compact(root, DECLARED)
+    if checkpointed:
+        log.existing_table(root, DECLARED, version=3).create_checkpoint()
+        log.existing_table(root, DECLARED, version=7).create_checkpoint()
+    expected = upkeep.vacuum(root, DECLARED, timedelta(seconds=1), dry_run=True)
+    assert expected.logs == (8 if checkpointed else 7)
+    assert upkeep.vacuum(root, DECLARED, timedelta(seconds=1)) == expected
+    first = json.loads(Path(root, "amod_pairs", "_delta_log", "_last_checkpoint").read_text())
+    assert first["version"] == 8
+    assert [record.version for record in arrow.history(root, "amod_pairs")] == [8, 7]
+    for version in (7, 8):
+        assert_same_rows(arrow.read(root, "amod_pairs", version=version), small)
+    assert append(root, ("x", "y", 1), transaction=("app", 7)).skipped
+    expected = upkeep.vacuum(root, DECLARED, NOW, dry_run=True)
+    assert expected.logs == 2  # the commit of version 7 and its checkpoint
+    assert upkeep.vacuum(root, DECLARED, NOW) == expected
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+
+
+def test_a_longer_time_after_a_shorter_one_keeps_all_that_is_left(root, small):
+    append(root, ("new", "row", 1))
+    upkeep.vacuum(root, DECLARED, NOW)
+    arrow.replace(root, "amod_pairs", pairs(("other", "row", 1)), {"corpus": "uk"}, job="test")
+    for path in stored(root):
+        os.utime(path, (1, 1))
+    before = sorted(Path(root).rglob("*"))
+    assert upkeep.vacuum(root, DECLARED, WEEK) == upkeep.Vacuumed(0, 0, 0)
+    assert sorted(Path(root).rglob("*")) == before
+    assert arrow.read(root, "amod_pairs", version=8).num_rows == small.num_rows + 1
 
 
 def test_what_a_live_write_has_staged_is_left(root, small):
@@ -318,6 +357,31 @@ def test_a_killed_vacuum_is_run_again(root, small, monkeypatch, at):
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
     upkeep.vacuum(root, DECLARED, NOW)
     assert len(stored(root)) == 2
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_a_vacuum_killed_at_its_checkpoints_is_run_again(root, small, monkeypatch, after):
+    for path in stored(root):
+        os.utime(path, (1, 1))
+    time.sleep(1.1)
+    upkeep.compact(root, DECLARED)
+    real, made = DeltaTable.create_checkpoint, []
+
+    def dying(handle):
+        real(handle)
+        made.append(handle.version())
+        if len(made) == after:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTable, "create_checkpoint", dying)
+        with pytest.raises(Killed):
+            upkeep.vacuum(root, DECLARED, timedelta(seconds=1))
+    assert made == [7, 8][:after]
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert len(arrow.history(root, "amod_pairs")) == 9
+    assert upkeep.vacuum(root, DECLARED, NOW).logs == 9
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
 
 

@@ -110,6 +110,20 @@ def test_history(call, lake):
     assert len(call("history", "amod_pairs", "limit=1")[1].splitlines()) == 2
 
 
+def test_why_takes_any_word_of_a_corpus(call, lake):
+    pairs = [("uk", "little", "help", 3), ("uk", "x=y", "--no", 2)]
+    arrow.append(lake, "amod_pairs", rows("amod_pairs", pairs), job="extract")
+    for _, adjective, noun, _ in pairs:
+        code, out, err = call("why", adjective, noun)
+        assert (code, err, out.splitlines()[0]) == (0, "", f"{adjective} {noun}")
+    for words in (["why", "little"], ["why", "little", "limit=3"], ["why", "--limit", "3"]):
+        code, _, err = call(*words)
+        assert code == 2 and "why wants ADJECTIVE NOUN" in err
+    for words in (["why", "little", "--help"], ["why", "-h"], ["help"], ["show", "help"]):
+        code, out, _ = call(*words)
+        assert code == 0 and ("Settings" in out or "--help lists its settings" in out)
+
+
 def test_why(call):
     code, out, _ = call("why", "false", "key")
     assert code == 0
@@ -284,8 +298,12 @@ def test_mistakes_are_one_line_and_exit_2(lake, capsys, words, message):
 
 
 def test_an_empty_lake_says_how_to_fill_it(tmp_path, capsys):
-    assert main(["list", f"lake={tmp_path}"]) == 1
-    assert "build the first with: spark-submit etl/extract_amod.py" in capsys.readouterr().err
+    lake = tmp_path / "my lake"
+    assert main(["list", f"lake={lake}"]) == 1
+    command = f"python etl/extract_amod.py source=… input=… lake='{lake}'\n"
+    assert f"build the first with: {command}" in capsys.readouterr().err
+    assert main(["show", "amod_pairs", f"lake={lake}"]) == 2
+    assert f"build it with: {command}" in capsys.readouterr().err
 
 
 def test_help(capsys):

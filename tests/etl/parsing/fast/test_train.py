@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,6 +119,58 @@ def test_training_without_input_is_refused(tmp_path):
         train.Settings(out="x")
     with pytest.raises(UserError, match="neither a file nor a folder"):
         train.train(train.Settings(out="x", gold=[str(tmp_path / "no")]))
+    with pytest.raises(UserError, match=r"a folder without \*.conllu"):
+        train.train(train.Settings(out="x", silver=[str(tmp_path)]))
+    gold = str(treebank(tmp_path / "gold.conllu"))
+    with pytest.raises(UserError, match=f"plain={tmp_path}: .*expected a file"):
+        train.train(train.Settings(out="x", gold=[gold], plain=[str(tmp_path)]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": -1}, "seed=-1: expected 0 or more"),
+        ({"clusters": -1}, "clusters=-1: expected 0 or more"),
+        ({"cluster_min_count": 0}, "cluster_min_count=0: expected 1 or more"),
+        ({"rate": float("nan")}, "rate=nan: expected"),
+        ({"out": "no/x.model"}, "expected a file in a folder that is there"),
+        ({"out": "."}, "expected a file in a folder that is there"),
+    ],
+)
+def test_settings_of_training_are_checked_before_it_begins(change, message):
+    with pytest.raises(UserError, match=message):
+        train.Settings(**{"out": "x", "gold": ["g"], **change})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.conllu", b"", "no sentence to learn from"),
+        ("plain.txt", b"The old key.\n", "no sentence to learn from"),
+        ("bare.conllu", b"1\tkey\tkey\t_\tNN\t_\t0\troot\t_\t_\n\n", "no sentence to learn"),
+        ("short.conllu", b"# text = key\n1\tkey\tkey\n\n", "cannot be read as CoNLL-U"),
+        ("latin.conllu", b"# text = caf\xe9\n", "cannot be read as CoNLL-U"),
+        ("cut.conllu.gz", gzip.compress(b"# text = key\n" * 99)[:20], "cannot be read as CoNLL-U"),
+    ],
+)
+@pytest.mark.parametrize("role", ["gold", "silver", "dev"])
+def test_files_without_sentences_are_refused(tmp_path, role, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    gold = {"gold": [str(treebank(tmp_path / "gold.conllu"))]}
+    inputs: dict[str, Any] = {**gold, role: [str(tmp_path / name)]}
+    with pytest.raises(UserError, match=message):
+        train.train(train.Settings(out=str(tmp_path / "out"), **inputs))
+    assert not (tmp_path / "out").exists()
+
+
+def test_silver_text_needs_the_unpacked_packages(tmp_path):
+    (tmp_path / "file").touch()
+    for name in ("no", "file"):
+        with pytest.raises(UserError, match=f"folder={tmp_path}/{name}: expected the unpacked"):
+            silver.build(silver.Settings(folder=str(tmp_path / name)))
+    with pytest.raises(UserError, match=f"folder={tmp_path}/file: Not a directory"):
+        silver.build(silver.Settings(folder=str(tmp_path / "file"), wikipedia="dump.xml"))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_silver_text_is_running_english_and_comes_once(tmp_path):
