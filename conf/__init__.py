@@ -406,8 +406,7 @@ def run(
     argv: Sequence[str] | None = None,
     next_step: str | Callable[[SettingsType], str] = "",
 ) -> int:
-    """Parse the command line, call the job and return its exit code (0 done, 1 failed, 2 user
-    error).
+    """Parse the command line, call the job, return the exit code (0 done, 1 failed, 2 mistake).
 
     The resolved settings are printed before `job` starts. `next_step` is printed when it is done: a
     command with the names of settings in braces (``adnominal explore lake={lake}``), or a function

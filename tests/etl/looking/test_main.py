@@ -118,7 +118,7 @@ def test_why_takes_any_word_of_a_corpus(call, lake):
         assert (code, err, out.splitlines()[0]) == (0, "", f"{adjective} {noun}")
     for words in (["why", "little"], ["why", "little", "limit=3"], ["why", "--limit", "3"]):
         code, _, err = call(*words)
-        assert code == 2 and "why wants ADJECTIVE NOUN" in err
+        assert code == 2 and "why needs ADJECTIVE NOUN" in err
     for words in (["why", "little", "--help"], ["why", "-h"], ["help"], ["show", "help"]):
         code, out, _ = call(*words)
         assert code == 0 and ("Settings" in out or "--help lists its settings" in out)
