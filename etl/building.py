@@ -27,6 +27,7 @@ from etl.engine import EngineSettings
 from etl.lake import arrow
 from etl.lake.log import Commit
 from etl.lake.spark import Blocks, Lake
+from etl.lake.storage import check_name
 
 log = logging.getLogger("adnominal")
 
@@ -123,6 +124,7 @@ def _check_edition(name: str) -> None:
             f"edition={name}: expected letters, digits, '.', '-' and '_', because exports use it "
             "in file names"
         )
+    check_name("edition", name)
 
 
 def drops_by_reason(

@@ -263,7 +263,7 @@ class Listing(Extraction):
         if all(entry.status == FAILED for entry in ledger):
             # Zeros must not replace the counts of an earlier run if nothing was read.
             self.corpus.staging.forget_all()
-            plan.refuse_failed(ledger, "not listed here")
+            plan.refuse_failed(ledger, "not listed here", {entry.path for entry in ledger})
         of_list = {pair: counts[pair] for pair in self.pairs}
         column = "adjacent" if settings.adjacent else "amod"
         replace_list(
@@ -323,4 +323,4 @@ class Listing(Extraction):
             f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}",
         ]
         print("\n".join(lines), flush=True)
-        plan.refuse_failed(ledger, "not listed here")
+        plan.refuse_failed(ledger, "not listed here", {entry.path for entry in ledger})

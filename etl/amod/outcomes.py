@@ -42,12 +42,14 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     faults = sorted(row["reason"] for row in statements if row["kind"] == "failed")
     if faults:
         return plan.failed_entry(outcome, faults[0])
-    if bad > settings.max_rejected * stats.get("lines", 0):
+    lines = stats.get("lines", 0)
+    # A quotient, since the product of the limit and a number may be below the exact share.
+    if bad and (not lines or bad / lines > settings.max_rejected):
         # A head goes missing when its own line is damaged, so of two reasons that one is the cause.
         worst = max(rejected_rows, key=lambda row: (row["count"], row["reason"] != "head_missing"))
         return plan.failed_entry(
             outcome,
-            f"{bad} of {stats.get('lines', 0)} "
+            f"{bad} of {lines} "
             f"{'lines' if settings.source in PARSED else 'documents'} malformed, more "
             f"than max_rejected={settings.max_rejected:g}; most often {worst['reason']} "
             f"({worst['count']}), as {_sample(entry, worst)}",

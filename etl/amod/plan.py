@@ -7,14 +7,19 @@ waves, and new files (another part, next month's dump) become further waves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from conf import JobFailed, UserError
-from etl.corpora.inputs import InputFile
+from etl.corpora.inputs import InputFile, physical_path
 
 PLANNED, DONE, FAILED = "planned", "done", "failed"
+
+
+log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
         JobFailed: a planned file is not among `files`.
     """
     entries = {entry.path: entry for entry in ledger}
+    files = under_known_paths(entries, files)
     listed = {file.path: file for file in files}
     for entry in ledger:
         file = listed.get(entry.path)
@@ -84,6 +90,26 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
     return sorted(entries.values(), key=lambda entry: (entry.wave, entry.path))
 
 
+def under_known_paths(entries: Mapping[str, Entry], files: Sequence[InputFile]) -> list[InputFile]:
+    """`files`, each under the path that the ledger has for it.
+
+    An earlier run may have reached the same file by other symbolic links. Only files of equal size
+    and date are compared, so that a long ledger costs no access to the disk.
+    """
+    paths_by_state = defaultdict(list)
+    for entry in entries.values():
+        paths_by_state[entry.bytes, entry.modified].append(entry.path)
+    known_files = []
+    for file in files:
+        candidates = paths_by_state.get((file.bytes, file.modified), [])
+        if file.path not in entries and candidates:
+            target = physical_path(file.path)
+            same = [path for path in candidates if physical_path(path) == target]
+            file = replace(file, path=same[0]) if same else file
+        known_files.append(file)
+    return known_files
+
+
 def pending(ledger: Iterable[Entry]) -> list[tuple[int, list[Entry]]]:
     """The unread waves in order, each with its files sorted by path."""
     waves: dict[int, list[Entry]] = {}
@@ -105,14 +131,26 @@ def read_in(ledger: Iterable[Entry], wave: int) -> list[Entry]:
     return [] if any(entry.status == PLANNED for entry in entries) else entries
 
 
-def refuse_failed(ledger: Sequence[Entry], where: str) -> None:
-    """Raise `JobFailed` if files of the ledger failed; `where` says where the rest are listed."""
-    failures = [entry for entry in ledger if entry.status == FAILED]
+def refuse_failed(ledger: Sequence[Entry], where: str, paths: Container[str]) -> None:
+    """Raise `JobFailed` if files among `paths` failed; `where` says where the rest are listed.
+
+    Files of earlier runs that failed are only logged: this run was not asked for them.
+    """
+    failures = [entry for entry in ledger if entry.status == FAILED and entry.path in paths]
+    earlier = [entry for entry in ledger if entry.status == FAILED and entry.path not in paths]
+    if earlier:
+        log.warning(
+            "%d files of earlier runs failed and are not counted, such as %s; give them in input= "
+            "again to read them",
+            len(earlier),
+            earlier[0].path,
+        )
     if failures:
         reasons = "; ".join(f"{entry.path}: {entry.reason}" for entry in failures[:5])
         more = f"; and {len(failures) - 5} more ({where})" if len(failures) > 5 else ""
         raise JobFailed(
-            f"{len(failures)} of {len(ledger)} files failed and are not counted: {reasons}{more}"
+            f"{len(failures)} of {len(ledger) - len(earlier)} files failed and are not counted: "
+            f"{reasons}{more}"
         )
 
 

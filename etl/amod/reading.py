@@ -146,7 +146,7 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
                     f"{file.path} needs warcio, which is not installed: "
                     "pip install 'adnominal[corpora]'"
                 )
-        elif columnar.format_of(file.path, b""):
+        elif columnar.format_of(file.path, b"" if is_text_looked_at else _head(file.path)):
             try:
                 columnar.check_columns(file.path, settings.text_field, settings.id_field)
             except WrongColumn as error:
@@ -162,6 +162,15 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
             except Unreadable:
                 continue
             is_text_looked_at = True
+
+
+def _head(path: str) -> bytes:
+    """The first bytes of a file, which tell its format; none if it cannot be opened."""
+    try:
+        with open_stored(path) as stored:
+            return stored.read(8)
+    except Unreadable:
+        return b""
 
 
 class ParsedAsText(Unreadable):

@@ -12,6 +12,7 @@ from conf.checks import check_default, check_minimum
 from etl.amod.rules import ReadingRules
 from etl.corpora.documents import DocumentFilter
 from etl.engine import EngineSettings
+from etl.lake.storage import check_name
 from etl.parsing.fast.counting import check_rules
 
 VERSION = 1  # of the job's results; a change of behaviour raises it
@@ -198,6 +199,7 @@ class Settings(EngineSettings):
         for name in ("corpus", "list_name"):
             if getattr(self, name) is not None and not getattr(self, name).strip():
                 raise UserError(f"{name}= is empty; give a name or leave it out")
+        check_name("corpus", self.name)
         if self.text_parser == "fast" and self.source in RAW:
             check_rules(self.rules)
 

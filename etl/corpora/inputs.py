@@ -77,8 +77,7 @@ def _one_path_per_file(paths: Iterable[str]) -> list[str]:
     """`paths` sorted, without those that are symbolic links to another of them."""
     by_target: dict[str, list[str]] = {}
     for path in sorted(paths):
-        target = path if "://" in path else os.path.realpath(path)
-        by_target.setdefault(target, []).append(path)
+        by_target.setdefault(physical_path(path), []).append(path)
     several = [paths_of_file for paths_of_file in by_target.values() if len(paths_of_file) > 1]
     for paths_of_file in several:
         paths_of_file.sort(key=_number_of_links)
@@ -90,6 +89,11 @@ def _one_path_per_file(paths: Iterable[str]) -> list[str]:
             *several[0][:2],
         )
     return sorted(paths_of_file[0] for paths_of_file in by_target.values())
+
+
+def physical_path(path: str) -> str:
+    """A local path without symbolic links; a URI is returned as it is."""
+    return path if "://" in path else os.path.realpath(path)
 
 
 def _number_of_links(path: str) -> int:

@@ -173,13 +173,18 @@ def _begins_line(text: str, position: int) -> bool:
     return position == 0 or text[position - 1] == "\n"
 
 
+_SPACES_FROM = re.compile(" *")
+
+
 def _without_templates(text: str, depth: int = 0) -> str:
     """`text` without tables, and with templates replaced by their text."""
     parts = []
     position = 0
+    begins_line = False
     for start, end, kind in _closed_braces(text):
         if start < position:
             continue
+        begins_line = text[start - 1 : start] == "\n" or (begins_line and start == position)
         replacement = _template(text, start + 2, end - 2, depth) if kind == "{" else ""
         spaced = text[start - 1 : start] == " " and text[end : end + 1] in _NO_SPACE_BEFORE
         if spaced and not replacement:
@@ -188,6 +193,9 @@ def _without_templates(text: str, depth: int = 0) -> str:
         else:
             parts += [text[position:start], replacement]
         position = end
+        if replacement.endswith("\n") or (begins_line and not replacement):
+            # The space behind must not become the mark of a preformatted line.
+            position = _SPACES_FROM.match(text, end).end()  # type: ignore[union-attr]
     if position:
         parts.append(text[position:])
         text = "".join(parts)
@@ -247,6 +255,11 @@ _NAMESPACES_WITHOUT_TEXT = {"file", "image", "media", "category"}
 _LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*|simple").fullmatch
 
 
+_REMOVED = "\0"  # in place of a link without text, until all links are replaced
+# The space behind must not become the mark of a preformatted line.
+_REMOVED_AT_LINE_START = re.compile(r"(?<=\n)\0[\0 ]*")
+
+
 def _link(link: re.Match[str]) -> str:
     content = link[1]
     target, pipe, label = content.partition("|")
@@ -257,9 +270,9 @@ def _link(link: re.Match[str]) -> str:
         if namespace.lower() in _NAMESPACES_WITHOUT_TEXT:
             # A caption has no blank line: the brackets of this one do not match.
             end = content.find("\n\n")
-            return "" if end < 0 else content[end:]
+            return _REMOVED if end < 0 else content[end:]
         if _LANGUAGE_CODE(namespace) and not pipe:
-            return ""  # a link to the article in another language, displayed beside the text
+            return _REMOVED  # a link to the article in another language, displayed beside the text
     if label.strip():
         return label
     return name if colon else target.removeprefix("#")
@@ -274,6 +287,8 @@ def _without_links(text: str) -> str:
             text, count = _OTHER_LINK.subn(_link, text)
             if not count:
                 break
+        if _REMOVED in text:
+            text = _REMOVED_AT_LINE_START.sub("", text).replace(_REMOVED, "")
         if "[[" in text:
             text = _OPEN_FILE.sub("", text).replace("[[", "")
         text = text.replace("]]", "")

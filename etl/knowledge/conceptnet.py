@@ -99,6 +99,11 @@ def parse_5(line: bytes) -> Outcome:
     if not math.isfinite(weight):
         return None, NO_WEIGHT
     relation = _NEGATED.sub("", path[3:], count=1) if path.startswith("/r/Not") else path[3:]
+    try:
+        # Half of a surrogate pair is legal in JSON, but is no text.
+        "".join(value for value in data.values() if isinstance(value, str)).encode()
+    except UnicodeEncodeError:
+        return None, NO_TEXT
     surface = _text(data, "surfaceText")
     malformed_surface = surface is not None and not _TWO_ARGUMENTS.fullmatch(surface)
     edge = Edge(

@@ -178,7 +178,7 @@ def _line_counts(rows: DataFrame, release: str, max_rejected: float) -> tuple[in
         row["count"] for row in reason_counts if row["reason"] == conceptnet.OTHER_LANGUAGE
     )
     total = int(edge_count + bad + other_languages)
-    if bad > max_rejected * total:
+    if bad and bad / total > max_rejected:
         worst = max(malformed, key=lambda row: (row["count"], row["reason"]))
         raise JobFailed(
             f"ConceptNet {release}: {bad} of {total} lines malformed, more than "

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.fs as pa_fs
 from deltalake.fs import DeltaStorageHandler
 
+from conf import UserError
 from etl.lake.errors import LakeError
 
 # Spark's name of a store -> delta-rs's name
@@ -91,6 +92,19 @@ def filesystem(uri: str) -> pa_fs.FileSystem:
     if local is None:
         return pa_fs.PyFileSystem(Store(uri))
     return pa_fs.SubTreeFileSystem(str(local), pa_fs.LocalFileSystem())
+
+
+_MOST_BYTES = 180  # of a partition value; most file systems allow names of 255, with their prefix
+
+
+def check_name(setting: str, value: str) -> None:
+    """Raise `UserError` for a partition value that is too long for the name of a folder."""
+    size = len(escape(value))
+    if size > _MOST_BYTES:
+        raise UserError(
+            f"{setting}={value}: its folder would have a name of {size} bytes, more than "
+            f"{_MOST_BYTES}; give a shorter name (letters beyond ASCII take six bytes or more)"
+        )
 
 
 def escape(value: str | None) -> str:

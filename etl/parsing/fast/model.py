@@ -91,7 +91,8 @@ def load(path: Path = MODEL) -> dict[str, bytes]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
         raise UserError(
             f"parser=fast: {path} is not a model of this parser ({error}); give parser_model= a "
-            "file that `python -m etl.parsing.fast.train` wrote, or leave it out"
+            "file that `python -m etl.parsing.fast.train` wrote, or leave it out; models of spaCy "
+            "need parser=spacy"
         ) from error
     if head.get("format") != FORMAT:
         raise UserError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf import JobFailed, UserError
-from etl.amod.plan import DONE, FAILED, PLANNED, Entry, failed_entry, pending, plan, updated_ledger
+from etl.amod.plan import (
+    DONE,
+    FAILED,
+    PLANNED,
+    Entry,
+    failed_entry,
+    pending,
+    plan,
+    refuse_failed,
+    updated_ledger,
+)
 from etl.corpora.inputs import InputFile
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -66,6 +77,30 @@ def test_a_file_that_failed_is_read_again_changed_or_not() -> None:
         ("b", 0, DONE, None),
         ("a", 1, PLANNED, None),
     ]
+
+
+def test_a_file_keeps_the_path_by_which_it_was_read(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "real" / name).write_text(name)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    by_link = [file(f"{tmp_path}/link/a")]
+    ledger = all_done(plan([], by_link, 100))
+    again = plan(ledger, [file(f"{tmp_path}/real/a"), file(f"{tmp_path}/real/b")], 100)
+    assert [(e.path, e.status) for e in again] == [
+        (f"{tmp_path}/link/a", DONE),
+        (f"{tmp_path}/real/b", PLANNED),
+    ]
+
+
+def test_only_files_that_were_asked_for_make_a_run_fail(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ledger = [Entry("a", 10, WHEN, 0, FAILED, reason="truncated"), Entry("b", 10, WHEN, 0, DONE)]
+    with pytest.raises(JobFailed, match=r"1 of 2 files failed and are not counted: a: truncated"):
+        refuse_failed(ledger, "table amod_files", {"a", "b"})
+    refuse_failed(ledger, "table amod_files", {"b"})
+    assert "1 files of earlier runs failed and are not counted, such as a" in caplog.text
 
 
 def test_a_planned_file_must_be_among_those_named() -> None:

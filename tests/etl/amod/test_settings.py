@@ -37,3 +37,10 @@ def test_settings_without_effect_on_a_source_are_refused(source: str, word: str)
     with pytest.raises(UserError, match=f"^{word.partition('=')[0]}= is for"):
         load(Settings, [f"source={source}", "input=x", word])
     load(Settings, ["source=text", "input=x", word])
+
+
+@pytest.mark.parametrize("name", ["é" * 40, "x" * 200])
+def test_a_name_too_long_for_a_folder_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match=r"^corpus=.*more than 180; give a shorter name"):
+        load(Settings, ["source=conllu", "input=x", f"corpus={name}"])
+    load(Settings, ["source=conllu", "input=x", f"corpus={name[:20]}"])

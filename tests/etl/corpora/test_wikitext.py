@@ -23,6 +23,12 @@ from etl.corpora.wikitext import running_text
         ("The sea {{citation needed|date=May 2012}} is wide.", "The sea is wide."),
         ("The sea is wide {{sfn|Smith|2001}}.", "The sea is wide."),
         ("{{Infobox sea\n| name = {{nowrap|Old Sea}}\n| depth = {{{d|}}}\n}}\nA sea.", "A sea."),
+        # A space behind what was removed is not the mark of a preformatted line.
+        ("{{clear}} {{a}} A wise king ruled\nand had a castle.",
+         "A wise king ruled and had a castle."),
+        ("[[File:x.jpg|thumb|[[cap]]]] [[Image:y]] The house\nstood [[Category:z]] there.",
+         "The house stood there."),
+        ("The house is old.\n [[File:x.jpg]] as code\nIt stood.", "The house is old.\nIt stood."),
         ("{{a|{{b|{{c}}}}}}It {{d|{{{e|{{f}}}}}}} was here.", "It was here."),
         ("The rock is {{convert|10|km|mi}} away.", "The rock is 10 kilometres away."),
         ("It is {{convert|1|to|2.5|mi|km|abbr=on}} long.", "It is 1 to 2.5 miles long."),

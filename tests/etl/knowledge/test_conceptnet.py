@@ -105,6 +105,11 @@ def test_bytes_that_are_not_utf8():
     assert conceptnet.parse_4(damaged) == (None, conceptnet.NO_TEXT)
 
 
+def test_half_a_surrogate_pair_is_no_text():
+    line = GOOD["negated"].replace('"weight"', '"surfaceStart": "a key\\ud83d", "weight"')
+    assert parse(line) == ({}, conceptnet.NO_TEXT)
+
+
 WORD = st.text(
     st.characters(blacklist_characters="/_\t\n\r", blacklist_categories=["Cs"]), min_size=1
 ).filter(lambda text: text == text.strip())
