@@ -48,7 +48,7 @@ def test_replace_leaves_other_partitions_alone(root):
     with pytest.raises(LakeFailed, match="no rows to replace corpus=uk with"):
         arrow.replace(root, "amod_pairs", pairs(), {"corpus": "uk"}, job="test")
     for partition in ({}, {"noun": "moon"}):
-        with pytest.raises(LakeError, match="wants a value of corpus, got"):
+        with pytest.raises(LakeError, match="needs a value of corpus, got"):
             arrow.replace(root, "amod_pairs", new, partition, job="test")
     with pytest.raises(LakeConflict, match="changed by another writer"):
         arrow.replace(root, "amod_pairs", new, {"corpus": "uk"}, job="test", base=0)
