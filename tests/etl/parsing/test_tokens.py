@@ -55,5 +55,5 @@ def test_long_unbroken_strings_are_fast():
 
 @pytest.mark.parametrize("function", [check_parser, load_parser])
 def test_unknown_parser(function):
-    with pytest.raises(UserError, match="parser=corenlp: expected spacy, fast or stanza"):
+    with pytest.raises(UserError, match="parser=corenlp: expected one of spacy, fast, stanza"):
         function("corenlp")
