@@ -62,4 +62,4 @@ def load_parser(name: str, model: str | None = None) -> Parser:
         from etl.parsing.stanza_parser import StanzaParser
 
         return StanzaParser(model)
-    raise UserError(f"parser={name}: expected spacy, fast or stanza as a parser of text")
+    raise UserError(f"parser={name}: expected one of spacy, fast, stanza as a parser of text")

@@ -193,5 +193,5 @@ def test_a_missing_package_is_the_users_to_get(monkeypatch):
 
 
 def test_it_is_no_parser_of_texts():
-    with pytest.raises(UserError, match="expected spacy, fast or stanza"):
+    with pytest.raises(UserError, match="expected one of spacy, fast, stanza"):
         load_parser("sparknlp")

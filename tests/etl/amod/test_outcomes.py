@@ -20,7 +20,7 @@ def test_a_file_may_have_exactly_the_allowed_share_of_malformed_lines(
     settings = load(Settings, ["source=conllu", "input=x", "max_rejected=0.29"])
     statements = [
         {"kind": "stat", "reason": "lines", "count": 100},
-        {"kind": "rejected", "reason": "columns", "count": bad, "place": 7, "sample": "x"},
+        {"kind": "rejected", "reason": "columns", "count": bad, "first": {"place": 7, "text": "x"}},
     ]
     entry = Entry("a", 10, datetime(2026, 1, 2, tzinfo=UTC), 0)
     assert outcome_of(entry, statements, settings).status == status
