@@ -29,7 +29,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 _EMPTY = "_"  # no value is escaped to this: an underscore is always followed by two digits
 
 
-def _local_path(root: str) -> Path | None:
+def local_path(root: str) -> Path | None:
     """The absolute local path of `root`, or None where it lies elsewhere."""
     parts = urlsplit(root)
     if parts.scheme == "file":
@@ -45,7 +45,7 @@ def table_uri(root: str, name: str) -> str:
     Raises:
         LakeError: no store of ours; a root with a character that delta-rs takes for something else.
     """
-    path = _local_path(root)
+    path = local_path(root)
     refused = _REFUSED.search(root) or (path and _REFUSED_LOCALLY.search(str(path)))
     if refused:
         raise LakeError(
@@ -87,7 +87,7 @@ class Store(DeltaStorageHandler):  # type: ignore[misc]
 
 def filesystem(uri: str) -> pa_fs.FileSystem:
     """A file system whose paths are relative to the table at `uri` (from `table_uri`)."""
-    local = _local_path(uri)
+    local = local_path(uri)
     if local is None:
         return pa_fs.PyFileSystem(Store(uri))
     return pa_fs.SubTreeFileSystem(str(local), pa_fs.LocalFileSystem())
