@@ -40,9 +40,9 @@ class Grid:
 
     @property
     def values(self) -> list[float]:
-        """The numbers, on the scale of z."""
+        """The numbers, on the scale of z, without the last digits of binary fractions."""
         span, steps = self.greatest - self.least, self.numbers - 1
-        return [self.least + i * span / steps for i in range(self.numbers)]
+        return [round(self.least + i * span / steps, 9) for i in range(self.numbers)]
 
 
 # The dimension of each of 25 groups in turn: seven of length, six of each other dimension.
@@ -252,7 +252,7 @@ class Degree:
         premise_value = float(positive if polarity == "positive" else negative)
         hypotheses = []
         for z in self.grid:
-            alpha = negative + (z - 80) * (positive - negative) / 40
+            alpha = round(negative + (z - 80) * (positive - negative) / 40, 6)
             text = f"{self._amount(number(alpha), unit, bare)} {subject} is {predicate}."
             if judged:
                 label = labels.name(self.gold.entails(test, polarity, z))
