@@ -379,7 +379,8 @@ class Degree:
         if not nouns:
             raise UserError(
                 f"no noun of {dimension} has room for numbers from z={self.grid[0]:g} to "
-                f"{self.grid[-1]:g}; choose a narrower range"
+                f"{self.grid[-1]:g} in test {test}; choose a narrower range, a larger corpus= or "
+                "degree=0"
             )
         in_order = [noun for _, noun in sorted(nouns, key=lambda keyed: keyed[0])]
         self._rotations[key] = _Rotation(in_order, 1 if self._paper else 2)

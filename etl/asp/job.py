@@ -115,11 +115,12 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
     dropped: list[Dropped] = []
     if settings.corpus is not None:
         pairs = _pairs(lake, settings.corpus, settings.min_count)
-        lost = load_lexicon().restricted_to(pairs)[1]
-        log.info("%d combinations left out for want of %s", len(lost), settings.corpus)
-        if lost:
-            reason = f"combination not in {settings.corpus}"
-            dropped.append(Dropped("asp_entailment", reason, len(lost), " ".join(lost[0])))
+        _, *lists = load_lexicon().restricted_to(pairs)
+        log.info("%d combinations left out for want of %s", sum(map(len, lists)), settings.corpus)
+        reason = f"combination not in {settings.corpus}"
+        for name, lost in zip(("asp_entailment", "asp_degree"), lists, strict=True):
+            if lost:
+                dropped.append(Dropped(name, reason, len(lost), " ".join(lost[0])))
     if settings.human is None:
         return Recipe(settings, pairs), dropped
     thresholds: dict[tuple[str, str], float] = {}
@@ -144,11 +145,12 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
 def _pairs(lake: Lake, corpus: str, min_count: int) -> frozenset[tuple[str, str]]:
     """The pairs of the lexicon's adjectives and nouns that the corpus has often enough."""
     lexicon = load_lexicon()
+    words = lexicon.words.union(*((m.positive, m.negative) for m in lexicon.measures))
     pairs = frozenset(
         (row["adjective"], row["noun"])
         for row in lake.read("amod_pairs", where={"corpus": corpus})
         .where(F.col("count") >= min_count)
-        .where(F.col("adjective").isin(sorted(lexicon.words)))
+        .where(F.col("adjective").isin(sorted(words)))
         .where(F.col("noun").isin(sorted(lexicon.nouns)))
         .select("adjective", "noun")
         .collect()

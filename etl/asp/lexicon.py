@@ -16,6 +16,7 @@ step is a list of adjectives of equal strength. The fields of a scale:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -138,21 +139,38 @@ class Lexicon:
 
     def restricted_to(
         self, pairs: Collection[tuple[str, str]]
-    ) -> tuple[Lexicon, list[tuple[str, str]]]:
+    ) -> tuple[Lexicon, list[tuple[str, str]], list[tuple[str, str]]]:
         """The lexicon with only the combinations in `pairs` (adjective, noun), and the others.
 
-        An adjective that has none of its nouns in `pairs` keeps them all: a corpus that lacks the
-        adjective says nothing about its nouns.
+        A noun keeps a measure that both of its adjectives go with; the others are returned last, as
+        (``long/short``, noun). An adjective that has none of its nouns in `pairs`, on any scale or
+        measure, keeps them all: a corpus that lacks the adjective says nothing about its nouns.
         """
-        adjectives, dropped = [], []
         known = frozenset(pairs)
+        nouns_by_word: defaultdict[str, set[str]] = defaultdict(set)
         for adjective in self.adjectives:
-            nouns = tuple([n for n in adjective.nouns if (adjective.word, n) in known])
-            if nouns:
-                dropped += [(adjective.word, n) for n in adjective.nouns if n not in set(nouns)]
-                adjective = replace(adjective, nouns=nouns)
-            adjectives.append(adjective)
-        return replace(self, adjectives=tuple(adjectives)), dropped
+            nouns_by_word[adjective.word].update(adjective.nouns)
+        for measure in self.measures:
+            for word in (measure.positive, measure.negative):
+                nouns_by_word[word].update(measure.nouns)
+        attested = {w for w, nouns in nouns_by_word.items() if any((w, n) in known for n in nouns)}
+
+        def kept(word: str, noun: str) -> bool:
+            return word not in attested or (word, noun) in known
+
+        adjectives, measures = [], []
+        dropped, dropped_from_measures = [], []
+        for adjective in self.adjectives:
+            nouns = tuple([n for n in adjective.nouns if kept(adjective.word, n)])
+            dropped += [(adjective.word, n) for n in adjective.nouns if n not in set(nouns)]
+            adjectives.append(replace(adjective, nouns=nouns))
+        for measure in self.measures:
+            words = (measure.positive, measure.negative)
+            ranges = {n: r for n, r in measure.nouns.items() if all(kept(w, n) for w in words)}
+            dropped_from_measures += [("/".join(words), n) for n in measure.nouns.keys() - ranges]
+            measures.append(replace(measure, nouns=ranges))
+        restricted = replace(self, adjectives=tuple(adjectives), measures=tuple(measures))
+        return restricted, dropped, sorted(dropped_from_measures)
 
 
 @cache

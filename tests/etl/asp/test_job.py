@@ -77,10 +77,15 @@ def test_corpus_and_judgements_of_the_lake(spark, tmp_path):
     root = str(tmp_path / "lake")
     pairs = [{"corpus": "mine", "adjective": "tall", "noun": "tree", "count": 3}]
     write_table(spark, root, "amod_pairs", {"corpus": "mine"}, pairs)
-    settings = replace(SMALL, entailment=0, degree=40, corpus="mine", lake=root, splits=False)
+    settings = replace(SMALL, entailment=0, degree=2000, corpus="mine", lake=root, splits=False)
     build(settings)
-    (dropped,) = Lake(spark, root).read("dropped").collect()
-    assert dropped["reason"] == "combination not in mine" and dropped["count"] > 5
+    dropped = Lake(spark, root).read("dropped").collect()
+    assert {row["table"] for row in dropped} == {"asp_entailment", "asp_degree"}
+    assert {row["reason"] for row in dropped} == {"combination not in mine"}
+    assert min(row["count"] for row in dropped) > 5
+    rows = Lake(spark, root).read("asp_degree").collect()
+    nouns = {row["noun"] for row in rows if "tall" in (row["adjective"], row["other_adjective"])}
+    assert nouns <= {"tree"}
     with pytest.raises(UserError, match="no pair of the lexicon with 4 or more"):
         build(replace(settings, min_count=4))
     human = [

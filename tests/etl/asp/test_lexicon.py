@@ -107,8 +107,10 @@ def test_the_lexicon_is_as_large_as_documented():
 
 
 def test_a_corpus_restricts_the_combinations():
-    lexicon = parse_lexicon(SMALL)
-    restricted, dropped = lexicon.restricted_to(
+    lexicon = parse_lexicon(
+        changed("measures", 0, "nouns", value={"rod": [1, 500], "pole": [1, 500]})
+    )
+    restricted, dropped, measured = lexicon.restricted_to(
         {("dirty", "boy"), ("long", "rod"), ("green", "rod")}
     )
     nouns = {a.word: a.nouns for a in restricted.adjectives}
@@ -116,6 +118,17 @@ def test_a_corpus_restricts_the_combinations():
     # The corpus has no noun with short.
     assert nouns["short"] == ("rod", "pole")
     assert dropped == [("long", "pole"), ("dirty", "rod"), ("dirty", "pole")]
+    assert [list(measure.nouns) for measure in restricted.measures] == [["rod"]]
+    assert measured == [("long/short", "pole")]
+
+
+def test_a_corpus_knows_an_adjective_on_whatever_scale_it_has_a_noun():
+    age = {"family": "age", "positive": [["long"]], "nouns": ["people"]}
+    lexicon = parse_lexicon(changed("scales", "age", value=age))
+    restricted, dropped, _ = lexicon.restricted_to({("long", "rod")})
+    nouns = {a.scale: a.nouns for a in restricted.adjectives if a.word == "long"}
+    assert nouns == {"length": ("rod",), "age": ()}
+    assert dropped == [("long", "pole"), ("long", "boy")]
 
 
 @pytest.mark.parametrize(
