@@ -62,6 +62,36 @@ def test_the_splits_are_disjoint_and_balanced(lake):
         assert adjectives["train"].isdisjoint(adjectives["test"])
 
 
+def test_a_part_without_a_label_is_named(spark, tmp_path, caplog):
+    root = str(tmp_path / "lake")
+    build(replace(SMALL, entailment=4, degree=400, lake=root))
+    lines = [r.getMessage() for r in caplog.records if "no rows of" in r.getMessage()]
+    rows = Lake(spark, root).read("asp_splits").collect()
+    ids = {r["item_id"]: r["label3"] for r in Lake(spark, root).read("asp_entailment").collect()}
+    parts: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        if row["scheme"] == "adjectives" and row["part"] != "test":
+            parts.setdefault((row["round"], row["part"]), set()).add(ids[row["item_id"]])
+    incomplete = {key for key, labels in parts.items() if len(labels) < 3}
+    assert incomplete
+    for round_, part in incomplete:
+        assert [line for line in lines if f"round {round_}: " in line and f"part {part};" in line]
+    assert len(lines) == len(incomplete)
+
+
+def test_drawn_rounds_replace_those_of_an_earlier_build(spark, tmp_path):
+    root = str(tmp_path / "lake")
+    settings = replace(SMALL, rounds="drawn", lake=root)
+    build(settings)
+    build(replace(settings, entailment=0))
+    tuning = {"edition": "small_tuning"}
+    lake = Lake(spark, root)
+    assert lake.read("asp_entailment", where=tuning).count() == 0
+    assert lake.read("asp_degree", where=tuning).count()
+    schemes = {row["scheme"] for row in lake.read("asp_splits", where=tuning).collect()}
+    assert schemes == {"dimension"}
+
+
 def test_rows_do_not_depend_on_the_partitioning(spark):
     by_partitioning = []
     for tasks in (1, 7):
