@@ -49,6 +49,7 @@ def test_a_row(tmp_path):
     [
         ({"fol": ""}, "no fol"),
         ({"depth": "x"}, "depth is no number"),
+        ({"depth": "²"}, "depth is no number"),
         ({"folpol": "[('two', 2)]"}, "folpol is no list of words and 0 or 1"),
         ({"folpol": "two"}, "folpol is no list of words and 0 or 1"),
         ({"vfpol": "[[lion,up]]"}, "vfpol is no list of words and pos or neg"),
