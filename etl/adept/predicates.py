@@ -63,6 +63,7 @@ _OPENERS = word_set(
     "a an the some any many most all every each one two three four five six seven eight nine ten "
     "your my our their his her its this that these those more less several various other"
 )
+_PREPOSITIONS = word_set("in to by for with on at from as")
 
 
 class Unfit(ValueError):
@@ -304,6 +305,8 @@ def _opens_noun(predicate: str, words: Words) -> bool:
         return True
     if len(tokens) == 1:
         return phrases.is_mass(first) or (is_plural(first) and bool(lemmas(first, "NOUN")))
+    if tokens[1] in _PREPOSITIONS and _is_participle(first) and first not in lemmas(first, "VERB"):
+        return False  # *used in war*, *given to people*; not *a cut in the skin*
     return words.has(first, "a") or phrases.is_noun(first, words) or words.has(first, "n")
 
 

@@ -27,6 +27,7 @@ from conf.delimited import rows_of, text_of
 from etl.annotation.batches import PLATFORMS, Question, options
 from etl.annotation.quality import Answer
 from etl.lake import arrow
+from etl.lake.storage import local_path
 
 _OF_QUESTION = ("item_id", "expected", "kind", "round", "condition", "batch", "page")
 _HEADER = 100_000  # a CSV header must end within so many characters; fewer than a field may have
@@ -85,8 +86,8 @@ class Key:
         Raises:
             UserError: the file is in the lake, where every reader of the answers would find it.
         """
-        root = Path(lake.removeprefix("file://")).absolute()
-        if path.absolute().is_relative_to(root):
+        root = local_path(lake)
+        if root is not None and path.resolve().is_relative_to(root.resolve()):
             raise UserError(f"key={path} is in lake={lake}; expected a file outside of it")
         self.path = path
 
@@ -138,9 +139,29 @@ def stored_answers(lake: str) -> list[Answer]:
     """Return every answer in ``adept_annotations``, in an order independent of the files."""
     if arrow.version(lake, "adept_annotations") is None:
         return []
-    rows = arrow.read(lake, "adept_annotations", columns=list(Answer._fields))
-    answers = [Answer(**row) for row in rows.to_pylist()]
+    columns = [name for name in Answer._fields if name != "export"]
+    rows = arrow.read(lake, "adept_annotations", columns=columns)
+    exports = _exports(lake)
+    answers = [Answer(**row, export=exports.get(row["batch"], 0)) for row in rows.to_pylist()]
     return sorted(answers, key=lambda a: (a.item_id, a.annotator, a.batch, a.page))
+
+
+def _exports(lake: str) -> dict[str, int]:
+    """The position of each batch in the order of exports.
+
+    A file is named by the time of its writing, and compaction keeps the order of a round's rows.
+    Pilots take items that are in no batch, so they come before any other batch of their items.
+    """
+    if arrow.version(lake, "adept_batches") is None:
+        return {}
+    fragments = arrow.dataset(lake, "adept_batches").get_fragments()
+    in_order = sorted(fragments, key=lambda file: ("/round=pilot/" not in file.path, file.path))
+    batches = (
+        batch
+        for file in in_order
+        for batch in file.to_table(columns=["batch"])["batch"].to_pylist()
+    )
+    return {batch: position for position, batch in enumerate(dict.fromkeys(batches))}
 
 
 def detect(path: Path) -> str:

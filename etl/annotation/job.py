@@ -9,7 +9,7 @@ import dataclasses
 import json
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from etl.adept import LABELS
 from etl.annotation import aggregation, finishing, forms, simulate
 from etl.annotation.answers import Key, detect, fingerprint, match, read_sent, stored_answers
 from etl.annotation.batches import Question, ShownItem, compose, gold_labels, shown_item
-from etl.annotation.quality import RULES_VERSION, Rules, filtered
+from etl.annotation.quality import RULES_VERSION, Rules
 from etl.annotation.settings import (
     LABELLING,
     SMALL_ROUND,
@@ -231,7 +231,8 @@ def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[Show
         rows = _edition(settings.lake, "adept_items", settings.edition, names)
         rows = [row for row in rows if row["chosen"]]
         if settings.lacking is not None:
-            lacking = _items_lacking(settings.lake, settings.lacking, questions)
+            item_ids = {row["item_id"] for row in rows}
+            lacking = _items_lacking(settings.lake, settings.lacking, questions, item_ids)
             rows = [row for row in rows if row["item_id"] in lacking]
             asked_ids = set()
     else:
@@ -268,9 +269,9 @@ def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[Show
     size = settings.items or (len(free_items) if settings.round == "main" else SMALL_ROUND)
     if not free_items or (settings.items is not None and len(free_items) < size):
         raise UserError(
-            f"round={settings.round} edition={settings.edition}: {len(free_items)} of {len(rows)} "
-            "items fit and are left, the others are already in batches; expected "
-            f"{settings.items or 'one or more'}"
+            f"round={settings.round} edition={settings.edition}: of {len(rows)} items that fit, "
+            f"{len(free_items)} are left ({len(rows) - len(free_items)} are already in batches); "
+            f"expected {settings.items or 'one or more'}"
         )
     if len(free_items) < size and settings.round != "main":
         log.info("only %d items are left, not %d", len(free_items), size)
@@ -296,18 +297,22 @@ def _ids(path: Path, edition: str) -> dict[str, int]:
     return places
 
 
-def _items_lacking(lake: str, count: int, questions: Sequence[Question]) -> set[str]:
-    """Return items that lack `count` answers under the default quality rules.
+def _items_lacking(
+    lake: str, count: int, questions: Sequence[Question], item_ids: Collection[str]
+) -> set[str]:
+    """Return the items among `item_ids` that lack `count` answers under the default quality rules.
 
     Items of a batch without any answers yet are excluded: their answers may still come.
     """
-    answers = [a for a in stored_answers(lake) if a.round in LABELLING]
-    answered = {a.batch for a in answers}
+    stored = [a for a in stored_answers(lake) if a.round in LABELLING]
+    answered = {a.batch for a in stored}
     asked_ids = {q.item_id for q in questions if q.kind == "item" and q.round in LABELLING}
     unanswered_ids = {q.item_id for q in questions if q.batch not in answered}
-    counting = filtered(answers, Rules(answers=1)).items
+    answers = finishing.answers_of_edition(stored, item_ids, ())
+    counting = answers.filtered(Rules(answers=1)).items
     needed = Rules().answers
-    return {i for i in asked_ids - unanswered_ids if needed - len(counting.get(i, ())) == count}
+    candidates = asked_ids.intersection(item_ids) - unanswered_ids
+    return {i for i in candidates if needed - len(counting.get(i, ())) == count}
 
 
 def _as_shown(row: dict[str, Any], settings: ExportSettings) -> ShownItem:

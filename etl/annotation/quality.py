@@ -24,7 +24,10 @@ DROPS = ("answers", "instances")
 
 
 class Answer(NamedTuple):
-    """One annotator's answer to one question; `expected` is the label that a check expects."""
+    """One annotator's answer to one question; `expected` is the label that a check expects.
+
+    `export` is the position of its batch in the order of exports.
+    """
 
     item_id: str
     annotator: str
@@ -35,6 +38,7 @@ class Answer(NamedTuple):
     condition: str
     batch: str
     page: str
+    export: int = 0
 
 
 @dataclass(frozen=True)
@@ -141,12 +145,12 @@ def far_from_gold(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
 
 
 def answered_twice(answers: Iterable[Answer]) -> list[Answer]:
-    """Return repeated answers of a person to an item; the first batch counts.
+    """Return repeated answers of a person to an item; that of the batch exported first counts.
 
     The filter ``answered_twice``: each person has one vote, even if an item was asked again.
     """
     first: dict[tuple[str, str], Answer] = {}
-    order = sorted(answers, key=lambda a: (a.batch, a.page, a))
+    order = sorted(answers, key=lambda a: (a.export, a.batch, a.page, a))
     return [a for a in order if first.setdefault((a.item_id, a.annotator), a) is not a]
 
 

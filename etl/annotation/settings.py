@@ -53,7 +53,7 @@ class ExportSettings:
     )
     ids: str | None = setting(
         None,
-        help="only items of this file, in its order: .tsv or .csv with a column item_id, as "
+        help="only items of this file, items=N its first N: .tsv or .csv with a column item_id, as "
         "training/predict.py select=… writes it; items of other editions are ignored",
         example="ids=uncertain.tsv",
     )

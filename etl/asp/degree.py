@@ -40,9 +40,9 @@ class Grid:
 
     @property
     def values(self) -> list[float]:
-        """The numbers, on the scale of z."""
+        """The numbers, on the scale of z, without the last digits of binary fractions."""
         span, steps = self.greatest - self.least, self.numbers - 1
-        return [self.least + i * span / steps for i in range(self.numbers)]
+        return [round(self.least + i * span / steps, 9) for i in range(self.numbers)]
 
 
 # The dimensions of 25 consecutive groups: seven of length, six of each other dimension.
@@ -252,7 +252,7 @@ class Degree:
         premise_value = float(positive if polarity == "positive" else negative)
         hypotheses = []
         for z in self.grid:
-            alpha = negative + (z - 80) * (positive - negative) / 40
+            alpha = round(negative + (z - 80) * (positive - negative) / 40, 6)
             text = f"{self._amount(number(alpha), unit, bare)} {subject} is {predicate}."
             if judged:
                 label = labels.name(self.gold.entails(test, polarity, z))
@@ -379,7 +379,8 @@ class Degree:
         if not nouns:
             raise UserError(
                 f"no noun of {dimension} has room for numbers from z={self.grid[0]:g} to "
-                f"{self.grid[-1]:g}; choose a narrower range"
+                f"{self.grid[-1]:g} in test {test}; choose a narrower range, a larger corpus= or "
+                "degree=0"
             )
         in_order = [noun for _, noun in sorted(nouns, key=lambda keyed: keyed[0])]
         self._rotations[key] = _Rotation(in_order, 1 if self._paper else 2)

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from conf import UserError, settings_hash
-from etl.asp import TESTS, TRAINED, rounds, splits
+from etl.asp import CONTRADICTION, ENTAILMENT, NEUTRAL, TESTS, TRAINED, rounds, splits
 from etl.asp.degree import Degree, DegreeRow
 from etl.asp.entailment import Entailment, Row
 from etl.asp.gold import Gold, published_gold, scaled_shares
@@ -99,7 +99,7 @@ def build(settings: Settings) -> None:
     run.write_dropped(dropped)
     if settings.splits and settings.rounds == "drawn":
         for name, round_rows in drawn_rounds(recipe).items():
-            run.replace(name, round_rows, edition=settings.tuning)
+            run.replace(name, round_rows, edition=settings.tuning, allow_empty=True)
     with scratch(settings.lake) as folder:
         assigned = (
             split_rows(run.lake, recipe, folder)
@@ -115,11 +115,12 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
     dropped: list[Dropped] = []
     if settings.corpus is not None:
         pairs = _pairs(lake, settings.corpus, settings.min_count)
-        lost = load_lexicon().restricted_to(pairs)[1]
-        log.info("%d combinations dropped: not in %s", len(lost), settings.corpus)
-        if lost:
-            reason = f"combination not in {settings.corpus}"
-            dropped.append(Dropped("asp_entailment", reason, len(lost), " ".join(lost[0])))
+        _, *lists = load_lexicon().restricted_to(pairs)
+        log.info("%d combinations dropped: not in %s", sum(map(len, lists)), settings.corpus)
+        reason = f"combination not in {settings.corpus}"
+        for name, lost in zip(("asp_entailment", "asp_degree"), lists, strict=True):
+            if lost:
+                dropped.append(Dropped(name, reason, len(lost), " ".join(lost[0])))
     if settings.human is None:
         return Recipe(settings, pairs), dropped
     thresholds: dict[tuple[str, str], float] = {}
@@ -144,11 +145,12 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
 def _pairs(lake: Lake, corpus: str, min_count: int) -> frozenset[tuple[str, str]]:
     """The pairs of the lexicon's adjectives and nouns that the corpus has often enough."""
     lexicon = load_lexicon()
+    words = lexicon.words.union(*((m.positive, m.negative) for m in lexicon.measures))
     pairs = frozenset(
         (row["adjective"], row["noun"])
         for row in lake.read("amod_pairs", where={"corpus": corpus})
         .where(F.col("count") >= min_count)
-        .where(F.col("adjective").isin(sorted(lexicon.words)))
+        .where(F.col("adjective").isin(sorted(words)))
         .where(F.col("noun").isin(sorted(lexicon.nouns)))
         .select("adjective", "noun")
         .collect()
@@ -212,7 +214,8 @@ def degree_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
 def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
     """The rounds whose words are drawn before their rows (`etl.asp.rounds`), by table.
 
-    They have a fixed size of a few hundred thousand rows. A row of several rounds is stored once.
+    They have a fixed size of a few hundred thousand rows. A row of several rounds is stored once. A
+    task that the settings exclude gets an empty table, which replaces earlier rows.
     """
     settings = recipe.settings
     edition = settings.tuning
@@ -223,7 +226,8 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
         sources.append(("asp_entailment", inferences))
     if settings.degree:
         sources.append(("asp_degree", rounds.degree(recipe.degree(), settings.degree)))
-    tables, places = {}, []
+    tables = {name: table(name).schema.empty_table() for name in ("asp_entailment", "asp_degree")}
+    places = []
     for name, placed_rows in sources:
         rows: dict[str, Row | DegreeRow] = {}
         for place, row in placed_rows:
@@ -236,7 +240,10 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
 
 
 def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
-    """Rows of ``asp_splits``; training and validation are balanced by label3, by hash."""
+    """Rows of ``asp_splits``; training and validation are balanced by label3, by hash.
+
+    A warning names each part that has no row of a label.
+    """
     edition = recipe.settings.name
     words = ("adjective", "other_adjective", "noun", "other_noun", "modifier")
     entailment = lake.read("asp_entailment", where={"edition": edition}).select(
@@ -257,16 +264,26 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
     test_rows = assigned.where(F.col("part") == "test")
     training_rows = assigned.where(F.col("part") != "test")
     part = ["scheme", "round", "part"]
-    sizes = (
+    sizes = folder.keep(
         training_rows.groupBy(*part, "label3")
         .count()
         .groupBy(*part)
-        .agg(F.min("count").alias("size"))
+        .agg(F.min("count").alias("size"), F.collect_list("label3").alias("labels"))
     )
+    for row in sizes.orderBy(*part).collect():
+        missing = {ENTAILMENT, CONTRADICTION, NEUTRAL} - set(row["labels"])
+        if missing:
+            log.warning(
+                "asp_splits: %s, round %s: no rows of %s in part %s; ask for a larger build",
+                row["scheme"],
+                row["round"],
+                " or ".join(sorted(missing)),
+                row["part"],
+            )
     place = Window.partitionBy(*part, "label3").orderBy(F.hash("item_id"), "item_id")
     balanced = (
         training_rows.withColumn("place", F.row_number().over(place))
-        .join(F.broadcast(sizes), part)
+        .join(F.broadcast(sizes.drop("labels")), part)
         .where(F.col("place") <= F.col("size"))
     )
     columns = [*part, "item_id"]

@@ -45,6 +45,9 @@ class Settings:
                 "source=published: expected another name; those answers are the release's, which "
                 "etl/import_published.py imports"
             )
+        if not self.judges or len(set(self.judges)) < len(self.judges):
+            got = ",".join(self.judges) or "[]"
+            raise UserError(f"judges={got}: expected one or more names, each once")
         if self.groups < 1 or self.groups % 2:
             raise UserError(f"groups={self.groups}: expected an even number, for both polarities")
 

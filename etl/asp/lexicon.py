@@ -16,6 +16,7 @@ step is a list of adjectives of equal strength. The fields of a scale:
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -29,17 +30,29 @@ from conf import ROOT, UserError
 PATH = ROOT / "conf" / "lexicons" / "scales.yaml"
 STANDARDS = ("relative", "minimum", "maximum")
 DIMENSIONS = ("length", "mass", "temperature", "price")
-_FILE_FIELDS = {
-    "version", "nouns", "mass", "plurals", "forms", "boosters", "diminishers", "scales", "measures",
-    "sourced", "attested",
+# What the file holds: a type, [members], (a list of so many), {str: values} or {field: value}.
+_PAIR = (str, str)
+_SCALE = {
+    "family": str, "standards": _PAIR, "positive": [[str]], "negative": [[str]],
+    "opposites": [_PAIR], "complementary": bool, "graded": bool, "ungraded": [str], "nouns": [str],
+    "except": {str: [str]}, "only": {str: [str]},
 }  # fmt: skip
-_SCALE_FIELDS = {
-    "family", "standards", "positive", "negative", "opposites", "complementary", "graded",
-    "ungraded", "nouns", "except", "only",
+_MEASURE = {
+    "dimension": str, "unit": str, "adjectives": _PAIR, "related": [str],
+    "nouns": {str: (int, int)},
 }  # fmt: skip
-_MEASURE_FIELDS = {"dimension", "unit", "adjectives", "related", "nouns"}
-_SOURCED_FIELDS = {"ordering"}
-_ATTESTED_FIELDS = {"ordering", "complements", "contraries", "forms", *STANDARDS}
+_FILE = {
+    "version": int, "nouns": {str: [str]}, "mass": [str], "plurals": {str: str},
+    "forms": {str: _PAIR}, "boosters": [str], "diminishers": [str], "scales": {str: _SCALE},
+    "measures": [_MEASURE],
+    "sourced": {"ordering": [{"weak": str, "strong": str, "source": str}]},
+    "attested": {
+        "ordering": [_PAIR], "complements": [_PAIR], "contraries": [_PAIR], "forms": {str: str},
+        **{standard: [str] for standard in STANDARDS},
+    },
+}  # fmt: skip
+_OPTIONAL = {"sourced", "attested", "plurals", "forms", "mass"}
+_TYPES = {str: "text", int: "a whole number", bool: "true or false"}
 
 
 @dataclass(frozen=True)
@@ -138,21 +151,38 @@ class Lexicon:
 
     def restricted_to(
         self, pairs: Collection[tuple[str, str]]
-    ) -> tuple[Lexicon, list[tuple[str, str]]]:
+    ) -> tuple[Lexicon, list[tuple[str, str]], list[tuple[str, str]]]:
         """The lexicon with only the combinations in `pairs` (adjective, noun), and the others.
 
-        An adjective that has none of its nouns in `pairs` keeps them all: a corpus that lacks the
-        adjective says nothing about its nouns.
+        A noun keeps a measure that both of its adjectives go with; the others are returned last, as
+        (``long/short``, noun). An adjective that has none of its nouns in `pairs`, on any scale or
+        measure, keeps them all: a corpus that lacks the adjective says nothing about its nouns.
         """
-        adjectives, dropped = [], []
         known = frozenset(pairs)
+        nouns_by_word: defaultdict[str, set[str]] = defaultdict(set)
         for adjective in self.adjectives:
-            nouns = tuple([n for n in adjective.nouns if (adjective.word, n) in known])
-            if nouns:
-                dropped += [(adjective.word, n) for n in adjective.nouns if n not in set(nouns)]
-                adjective = replace(adjective, nouns=nouns)
-            adjectives.append(adjective)
-        return replace(self, adjectives=tuple(adjectives)), dropped
+            nouns_by_word[adjective.word].update(adjective.nouns)
+        for measure in self.measures:
+            for word in (measure.positive, measure.negative):
+                nouns_by_word[word].update(measure.nouns)
+        attested = {w for w, nouns in nouns_by_word.items() if any((w, n) in known for n in nouns)}
+
+        def kept(word: str, noun: str) -> bool:
+            return word not in attested or (word, noun) in known
+
+        adjectives, measures = [], []
+        dropped, dropped_from_measures = [], []
+        for adjective in self.adjectives:
+            nouns = tuple([n for n in adjective.nouns if kept(adjective.word, n)])
+            dropped += [(adjective.word, n) for n in adjective.nouns if n not in set(nouns)]
+            adjectives.append(replace(adjective, nouns=nouns))
+        for measure in self.measures:
+            words = (measure.positive, measure.negative)
+            ranges = {n: r for n, r in measure.nouns.items() if all(kept(w, n) for w in words)}
+            dropped_from_measures += [("/".join(words), n) for n in measure.nouns.keys() - ranges]
+            measures.append(replace(measure, nouns=ranges))
+        restricted = replace(self, adjectives=tuple(adjectives), measures=tuple(measures))
+        return restricted, dropped, sorted(dropped_from_measures)
 
 
 @cache
@@ -205,27 +235,49 @@ class _Reader:
     def fault(self, where: str, actual: object, expected: str) -> None:
         self.faults.append(f"{where}: got {actual}, expected {expected}")
 
-    def fields(self, where: str, entry: Any, field_names: set[str]) -> dict[str, Any]:
-        """The fields of an entry of the file; empty if it is not a mapping."""
-        if not isinstance(entry, dict):
-            self.fault(where, type(entry).__name__, "a mapping")
-            return {}
-        for name in entry:
-            if name not in field_names:
-                self.fault(where, f"the field {name!r}", f"one of {', '.join(sorted(field_names))}")
-        return entry
+    def check(self, where: str, value: Any, shape: Any) -> None:
+        """Check that a part of the file has the shape of `_FILE`; fields may be empty."""
+        if isinstance(shape, dict):
+            if not isinstance(value, dict):
+                self.fault(where, type(value).__name__, "a mapping")
+                return
+            for name, member in value.items():
+                part = name if where == "the file" else f"{where}, {name}"
+                if str in shape and isinstance(name, str):
+                    self.check(part, member, shape[str])
+                elif name not in shape:
+                    expected = "text" if str in shape else f"one of {', '.join(sorted(shape))}"
+                    self.fault(where, f"the field {name!r}", expected)
+                elif member is not None:
+                    self.check(part, member, shape[name])
+        elif isinstance(shape, (list, tuple)):
+            size = f" of {len(shape)}" if isinstance(shape, tuple) else ""
+            if not isinstance(value, list) or (size and len(value) != len(shape)):
+                self.fault(where, repr(value), f"a list{size}")
+                return
+            shapes = shape if size else shape * len(value)
+            for number, (member, shape_of_member) in enumerate(zip(value, shapes, strict=True), 1):
+                self.check(f"{where}, {number}", member, shape_of_member)
+        elif type(value) is not shape:
+            self.fault(where, repr(value), _TYPES[shape])
 
-    def read(self, data: Any) -> Lexicon | None:
-        file = self.fields("the file", data, _FILE_FIELDS)
-        optional = {"sourced", "attested", "plurals", "forms", "mass"}
-        missing = sorted(_FILE_FIELDS - optional - set(file))
-        if missing:
-            self.fault("the file", f"no {', '.join(missing)}", "all of them")
+    def read(self, file: Any) -> Lexicon | None:
+        self.check("the file", file, _FILE)
         if self.faults:
             return None
+        missing = [name for name in sorted(_FILE.keys() - _OPTIONAL) if file.get(name) is None]
+        if missing:
+            self.fault("the file", f"no {', '.join(missing)}", "all of them")
+            return None
+        for name in ("boosters", "diminishers"):
+            if not file[name]:
+                self.fault(name, "an empty list", "one word or more")
         self.classes = {name: list(words) for name, words in file["nouns"].items()}
+        for noun, count in Counter(n for words in self.classes.values() for n in words).items():
+            if count > 1:
+                self.fault("nouns", f"{noun} {count} times", "each noun once, in one class")
         for name, scale in file["scales"].items():
-            self.scale(name, self.fields(f"scale {name}", scale, _SCALE_FIELDS))
+            self.scale(name, scale)
         self.weaker = {
             (weak.word, strong.word)
             for weak, strong in ordered_pairs(self.adjectives)
@@ -236,8 +288,8 @@ class _Reader:
         measures = tuple(self.measures(file["measures"]))
         forms = {word: (pair[0], pair[1]) for word, pair in (file.get("forms") or {}).items()}
         self.check_forms(forms, measures)
-        self.sourced(self.fields("sourced", file.get("sourced") or {}, _SOURCED_FIELDS))
-        self.attested(self.fields("attested", file.get("attested") or {}, _ATTESTED_FIELDS))
+        self.sourced(file.get("sourced") or {})
+        self.attested(file.get("attested") or {})
         for weak, strong in sorted(self.weaker):
             if (strong, weak) in self.weaker and weak < strong:
                 self.fault("scales", f"{weak} and {strong} each weaker", "one direction")
@@ -275,24 +327,24 @@ class _Reader:
 
     def sourced(self, fields: Mapping[str, Any]) -> None:
         """Read what a reference says about words that no scale has."""
-        for number, entry in enumerate(fields.get("ordering", ()), 1):
-            if set(entry) != {"weak", "strong", "source"} or not all(entry.values()):
+        for number, entry in enumerate(fields.get("ordering") or (), 1):
+            if len(entry) != 3 or not all(entry.values()):
                 self.fault(f"sourced ordering {number}", entry, "weak, strong and source")
             else:
                 self.order(entry["weak"], entry["strong"], "sourced")
 
     def attested(self, fields: Mapping[str, Any]) -> None:
         """Read what the published rows say about words that no scale has."""
-        for weak, strong in fields.get("ordering", ()):
+        for weak, strong in fields.get("ordering") or ():
             self.order(weak, strong, "attested")
         for name, complementary in (("complements", True), ("contraries", False)):
-            for word, opposite in fields.get(name, ()):
+            for word, opposite in fields.get(name) or ():
                 if (word, opposite) not in self.complementary:
                     self.origins[word, opposite] = "attested"
                 for pair in ((word, opposite), (opposite, word)):
                     self.set(self.complementary, pair, complementary, f"attested {name}")
         for standard in STANDARDS:
-            for word in fields.get(standard, ()):
+            for word in fields.get(standard) or ():
                 if word not in self.standards:
                     self.origins[word] = "attested"
                 self.set(self.standards, word, standard, f"attested {standard}")
@@ -330,11 +382,11 @@ class _Reader:
         """Read a scale: its adjectives and its opposites."""
         where = f"scale {name}"
         for required in ("family", "positive", "nouns"):
-            if required not in fields:
+            if not fields.get(required):
                 self.fault(where, f"no {required}", "one")
                 return
-        standards = fields.get("standards", ["relative", "relative"])
-        if len(standards) != 2 or not set(standards) <= set(STANDARDS):
+        standards = fields.get("standards") or ["relative", "relative"]
+        if not set(standards) <= set(STANDARDS):
             self.fault(where, f"standards {standards}", f"two of {', '.join(STANDARDS)}")
             return
         nouns = self.nouns(fields["nouns"], where)
@@ -364,7 +416,7 @@ class _Reader:
                     pole=pole,
                     step=step,
                     standard=standards[pole == "negative"],
-                    graded=step == 0 and fields.get("graded", True) and word not in ungraded,
+                    graded=step == 0 and fields.get("graded") is not False and word not in ungraded,
                     nouns=tuple(nouns_of_word),
                 )
             )
@@ -380,19 +432,18 @@ class _Reader:
             for pair in ((word, opposite), (opposite, word)):
                 self.set(self.complementary, pair, complementary, name)
 
-    def measures(self, entries: Iterable[Any]) -> Iterator[Measure]:
-        for number, entry in enumerate(entries, 1):
+    def measures(self, entries: Iterable[Mapping[str, Any]]) -> Iterator[Measure]:
+        for number, fields in enumerate(entries, 1):
             where = f"measure {number}"
-            fields = self.fields(where, entry, _MEASURE_FIELDS)
-            if set(fields) != _MEASURE_FIELDS:
-                expected = f"the fields {', '.join(sorted(_MEASURE_FIELDS))}"
-                self.fault(where, sorted(fields), expected)
+            missing = [name for name in _MEASURE if fields.get(name) is None]
+            if missing:
+                self.fault(where, f"no {', '.join(missing)}", "all of them")
                 continue
             if fields["dimension"] not in DIMENSIONS:
                 self.fault(where, fields["dimension"], f"one of {', '.join(DIMENSIONS)}")
             self.nouns(fields["nouns"], where)
             for noun, span in fields["nouns"].items():
-                if not (len(span) == 2 and 0 < span[0] < span[1]):
+                if not 0 < span[0] < span[1]:
                     self.fault(where, f"{noun} {span}", "[least, greatest], both above 0")
             positive, negative = fields["adjectives"]
             yield Measure(

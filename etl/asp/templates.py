@@ -181,4 +181,4 @@ def article(figure: str) -> str:
 
 def number(value: float) -> str:
     """The number without trailing zeros: 120, 61.5."""
-    return str(int(value)) if value == int(value) else f"{value:.3f}".rstrip("0")
+    return f"{value:.3f}".rstrip("0").rstrip(".")

@@ -30,7 +30,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 _EMPTY = "_"  # no value escapes to this: there, two digits follow every underscore
 
 
-def _local_path(root: str) -> Path | None:
+def local_path(root: str) -> Path | None:
     """Return the absolute local path of `root`, or None if it is elsewhere."""
     parts = urlsplit(root)
     if parts.scheme == "file":
@@ -46,7 +46,7 @@ def table_uri(root: str, name: str) -> str:
     Raises:
         LakeError: the store is not supported, or the root has a character that delta-rs misreads.
     """
-    path = _local_path(root)
+    path = local_path(root)
     refused = _REFUSED.search(root) or (path and _REFUSED_LOCALLY.search(str(path)))
     if refused:
         raise LakeError(
@@ -88,7 +88,7 @@ class Store(DeltaStorageHandler):  # type: ignore[misc]
 
 def filesystem(uri: str) -> pa_fs.FileSystem:
     """Return a file system with paths relative to the table at `uri` (from `table_uri`)."""
-    local = _local_path(uri)
+    local = local_path(uri)
     if local is None:
         return pa_fs.PyFileSystem(Store(uri))
     return pa_fs.SubTreeFileSystem(str(local), pa_fs.LocalFileSystem())

@@ -14,9 +14,9 @@ files, which they fit row by row; the paper gives none.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -70,6 +70,8 @@ _CHAINS: Mapping[str, Mapping[int, float]] = {
 # training: testing on "person" would remove every kind of person from it.
 _HUB = 0.01
 _ATTEMPTS = 10
+# Test units of in_distribution for each that is needed: some have words that training then lacks.
+_SPARE = 1.2
 
 _DRAWS = "draws of 1 I, 1 S and 4 O adjectives of one noun with a one-word direct hypernym"
 NEEDS = {
@@ -133,11 +135,11 @@ class _Draws(NamedTuple):
 
 
 class _Short(Exception):
-    """There are fewer units than a part needs."""
+    """There are fewer units than a part of a fold needs."""
 
-    def __init__(self, part: str, available: int) -> None:
-        super().__init__(part, available)
-        self.part, self.available = part, available
+    def __init__(self, part: str, available: int, fold: int = 1) -> None:
+        super().__init__(part, available, fold)
+        self.part, self.available, self.fold = part, available, fold
 
 
 def _rank(groups: Ids, keys: Keys) -> Ids:
@@ -164,35 +166,60 @@ def plan(pool: Pool, schemes: Sequence[str], sizes: Sizes, seed: int) -> pa.Tabl
     for scheme in SCHEMES:
         if scheme not in schemes:
             continue
-        folds = 1 if scheme == "two_shot" else sizes.folds
-        for fold in range(1, folds + 1):
-            tables += _attempts(pool, scheme, sizes, seed, fold)
+        try:
+            tables += _folds(pool, scheme, sizes, seed)
+        except _Short as short:
+            raise UserError(_complaint(pool, scheme, sizes, seed, short)) from None
     return pa.concat_tables(tables) if tables else GROUPS.empty_table()
 
 
-def _attempts(pool: Pool, scheme: str, sizes: Sizes, seed: int, fold: int) -> list[pa.Table]:
+def _folds(pool: Pool, scheme: str, sizes: Sizes, seed: int) -> list[pa.Table]:
+    """The parts of all folds of a scheme."""
+    folds = 1 if scheme == "two_shot" else sizes.folds
+    return [
+        _table(pool, scheme, str(fold), part, groups)
+        for fold in range(1, folds + 1)
+        for part, groups in _attempts(pool, scheme, sizes, seed, fold).items()
+    ]
+
+
+def _attempts(pool: Pool, scheme: str, sizes: Sizes, seed: int, fold: int) -> dict[str, Ids]:
     """Choose a fold: of a few draws of test words, the first that leaves enough for training."""
     short: list[_Short] = []
     for attempt in range(_ATTEMPTS):
-        salt = salt_of(seed, scheme, fold, attempt)
         try:
-            parts = _RECIPES[scheme](pool, sizes, salt)
+            return _RECIPES[scheme](pool, sizes, salt_of(seed, scheme, fold, attempt))
         except _Short as error:
             short.append(error)
-            continue
-        return [_table(pool, scheme, str(fold), part, groups) for part, groups in parts.items()]
-    raise UserError(_complaint(scheme, sizes, fold, short))
-
-
-def _complaint(scheme: str, sizes: Sizes, fold: int, short: Sequence[_Short]) -> str:
     part = "train" if any(error.part == "train" for error in short) else "test"
     available = max(error.available for error in short if error.part == part)
-    units, setting, rows = _sizes(scheme, part, sizes)
-    enough = f"{setting}={available * rows}" if available else "more pairs"
+    raise _Short(part, available, fold)
+
+
+def _complaint(pool: Pool, scheme: str, sizes: Sizes, seed: int, short: _Short) -> str:
+    units = _sizes(scheme, short.part, sizes)[0]
+    enough = _fitting_sizes(pool, scheme, sizes, seed, short) or "more pairs"
     return (
-        f"scheme {scheme}, fold {fold}: its {part} part needs {units} {NEEDS[scheme]}; the pairs "
-        f"give {available}; expected {enough}, or schemes= without {scheme}, or a larger corpus"
+        f"scheme {scheme}, fold {short.fold}: its {short.part} part needs {units} {NEEDS[scheme]}; "
+        f"the pairs give {short.available}; expected {enough}, or schemes= without {scheme}, or a "
+        "larger corpus"
     )
+
+
+def _fitting_sizes(pool: Pool, scheme: str, sizes: Sizes, seed: int, short: _Short) -> str:
+    """The settings, as words of a command, with which every fold was seen to be filled; or none."""
+    changes: dict[str, Any] = {}
+    while short.available:
+        _, setting, rows = _sizes(scheme, short.part, sizes)
+        changes[setting] = short.available * rows
+        sizes = replace(sizes, **changes)
+        try:
+            _folds(pool, scheme, sizes, seed)
+        except _Short as error:
+            short = error
+        else:
+            return " ".join(f"{setting}={value}" for setting, value in changes.items())
+    return ""
 
 
 def _sizes(scheme: str, part: str, sizes: Sizes) -> tuple[int, str, int]:
@@ -353,7 +380,8 @@ def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids
     """Shared atoms, disjoint compounds (appendix D).
 
     Units are first drawn for both sides; then whole units move to testing from pairs that keep
-    another unit, as long as each of their adjectives also stays in training.
+    another unit, as long as each of their adjectives also stays in training. Training is then drawn
+    again without the phrases of testing, neither as premises nor as conclusions.
     """
     everything = np.ones(len(pool.adjectives), np.bool_)
     capacity = pool.capacity(everything, _UNIT)
@@ -364,28 +392,53 @@ def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids
     try:
         weights = _pair_weights(_WEIGHTS["train"], max_weights, sum(units.values()), "train")
     except _Short as error:
-        raise _Short("train", max(0, error.available - units["test"])) from None
-    has_weight = weights > 0
-    pairs, weights = pairs[has_weight], weights[has_weight]
+        if error.available <= units["test"]:
+            raise _Short("test", error.available // 2) from None
+        raise _Short("train", error.available - units["test"]) from None
     draws = _draws(pool, everything, pairs[:, 0], weights, _UNIT, salt)
     number = draws.rank // np.array(_UNIT)[pool.classes[draws.adjective]]
     last = (number == weights[draws.place] - 1) & (weights[draws.place] > 1)
     members = np.flatnonzero(last)
     members = members[np.argsort(draws.place[members], kind="stable")]
+    candidates = members.reshape(-1, sum(_UNIT))
+    # The pairs are in an order of chance already. Units of one hypernym take each other's phrases.
+    hypernyms = pairs[draws.place[candidates[:, 0]], 1]
+    nth_of_hypernym = _rank(hypernyms, np.arange(len(hypernyms), dtype=np.uint64))
     remaining = np.bincount(draws.adjective, minlength=len(pool.adjectives))
-    is_test = np.zeros(len(draws.place), np.bool_)
-    count = 0
-    # The pairs are already in random order.
-    for unit in members.reshape(-1, sum(_UNIT)):
+    chosen: list[Ids] = []
+    for unit in candidates[np.argsort(nth_of_hypernym, kind="stable")]:
         adjectives = draws.adjective[unit]
-        if count < units["test"] and (remaining[adjectives] > 1).all():
+        if len(chosen) < units["test"] * _SPARE and (remaining[adjectives] > 1).all():
             remaining[adjectives] -= 1
-            is_test[unit] = True
-            count += 1
-    if count < units["test"]:
-        raise _Short("test", count)
-    groups = _groups(draws, pairs)
-    return {"train": groups[~is_test], "test": groups[is_test]}
+            chosen.append(unit)
+    if len(chosen) < units["test"]:
+        raise _Short("test", len(chosen))
+    test = _groups(draws, pairs)[np.stack(chosen)]
+    rest = _without_phrases(pool, test.reshape(-1, 4), pairs)
+    max_weights = np.minimum(rest.capacity(everything, _UNIT)[pairs[:, 0]], _MOST)
+    weights = _pair_weights(_WEIGHTS["train"], max_weights, units["train"], "train")
+    train = _groups(_draws(rest, everything, pairs[:, 0], weights, _UNIT, salt), pairs)
+    is_trained = np.isin(test[..., 0], train[:, 0]) & np.isin(test[..., 1], train[:, 1])
+    test = test[is_trained.all(axis=1)][: units["test"]]
+    if len(test) < units["test"]:
+        raise _Short("test", len(test))
+    return {"train": train, "test": test.reshape(-1, 4)}
+
+
+def _without_phrases(pool: Pool, groups: Ids, pairs: Ids) -> Pool:
+    """The pool without the phrases of which an item would share a phrase with those of `groups`.
+
+    An adjective, noun and hypernym have two phrases: adjective and noun, adjective and hypernym.
+    `pairs` has the hypernym of each noun.
+    """
+    size = len(pool.words)
+    taken = groups[:, :1] * size + groups[:, 1:3]
+    hypernyms = np.arange(size)
+    hypernyms[pairs[:, 0]] = pairs[:, 1]
+    nouns, adjectives = pool.phrases.T
+    is_taken = np.isin(adjectives * size + nouns, taken)
+    is_taken |= np.isin(adjectives * size + hypernyms[nouns], taken)
+    return replace(pool, phrases=pool.phrases[~is_taken])
 
 
 def _two_shot(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:

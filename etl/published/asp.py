@@ -81,20 +81,26 @@ class Folders:
 
 @dataclass
 class _Rows:
-    """The rows of the three tables read so far, and the ids of the rows of each edition."""
+    """The rows of the three tables read so far, and the label of each row of each edition.
+
+    `trained` counts the rows of tests that the rule discards, but whose label is that of training.
+    """
 
     tables: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {"asp_entailment": [], "asp_degree": [], "asp_splits": []}
     )
-    ids: set[tuple[str, str]] = field(default_factory=set)
+    labels: dict[tuple[str, str], str] = field(default_factory=dict)
+    trained: int = 0
 
     def add(self, row: dict[str, Any], split: tuple[str, str, str] | None = None) -> None:
         """Add a row, once to its table however many files have it, and its split for every file."""
         key = (row["edition"], row["item_id"])
-        if key not in self.ids:
-            self.ids.add(key)
+        if key not in self.labels:
+            self.labels[key] = row["label"]
             self.tables["asp_degree" if "alpha" in row else "asp_entailment"].append(row)
-        if split is not None:
+        if row["label"] == DISCARD != self.labels[key]:
+            self.trained += 1
+        elif split is not None:
             names = dict(zip(("scheme", "round", "part"), split, strict=True))
             ids = {"item_id": row["item_id"], "edition": row["edition"]}
             self.tables["asp_splits"].append(names | ids)
@@ -137,6 +143,11 @@ def read(path: Path) -> Reading:
     if folders.tuning is not None:
         _tuning(folders.tuning, words, gold, training_adjectives, reader, rows)
     _notes(folders, reader, has_curves=bool(human))
+    if rows.trained:
+        reading.notes.append(
+            f"{rows.trained} test rows that their rule discards are training rows as well, and in "
+            "no test"
+        )
     reading.pass_over_others(folders.root, reader.files)
     for name, table_rows in rows.tables.items():
         if table_rows:

@@ -117,7 +117,7 @@ def _row(row: Mapping[str, str | None]) -> dict[str, Any]:
     for name in ("sentence", "fol", "vf", "drs"):
         if not text[name]:
             raise ValueError(f"no {name}")
-    if not text["depth"].isdigit():
+    if not text["depth"].isdecimal():
         raise ValueError("depth is not a number")
     depth = int(text["depth"])
     tags = dict(part.partition(":")[::2] for part in text["tags"].split(";"))

@@ -35,7 +35,7 @@ JOB = "build_sygns"
 # The two sides of table 10: quantifiers that are embedded in training, and the others.
 TRAINED = {"detSing": ("every", "one"), "detPlur": ("two",)}
 UNSEEN = {"detSing": ("a",), "detPlur": ("all", "three")}
-# The schemes that use every sentence of depth 0 (column all); the others have their own column.
+# The schemes that use the sentences= of depth 0 (column all); the others have their own column.
 FROM_ALL = ("systematicity", "quantifier_negation")
 # Draws with consecutive numbers that are counted together, and later moved to one task together.
 DRAWS_PER_BLOCK = 1000
@@ -136,7 +136,7 @@ def selected_draws(spark: SparkSession, settings: Settings, folder: Scratch) -> 
         depth.alias("depth"),
         "stream",
         "number",
-        (main & (depth == 0)).alias("all"),
+        ((F.col("stream") == 0) & (F.col("number") <= last[0, settings.sentences])).alias("all"),
         productive.alias("productivity"),
         (~main).alias("embedded"),
     )
@@ -162,6 +162,7 @@ def _complete_draws(
         draws.append(min(limits[-1], _expected_draws(stream.size, sampler.total)))
     sizes = {(i, stream.size) for i, stream in enumerate(streams)}
     sizes |= {(i, settings.per_depth) for i, stream in enumerate(streams) if stream.name == "main"}
+    sizes.add((0, settings.sentences))  # the first stream is the main one of depth 0
     while True:
         first = folder.keep(_first_draws(spark, settings, streams, draws))
         last = _last_draws(first, sizes)

@@ -14,7 +14,7 @@ POS = {
     "pay",
     "v": "win bark make wear store cook be pay use do give run open swim come tell treat "
     "contribute play see share fat please guard",
-    "a": "huge useful red cold happy many true curved other big",
+    "a": "huge useful red cold happy many true curved other big used broken",
     "r": "often very",
 }
 WORDS = Words(
@@ -115,6 +115,7 @@ def test_frames(relation, start, frame, end, paper, clean):
         ("CapableOf", "many dog", "X can Y", "bark", "plural determiner before a singular"),
         ("UsedFor", "a dog", "You can use X to Y", "music", "predicate does not begin with a verb"),
         ("UsedFor", "a can", "X is for Y", "used in war", "predicate does not fit its frame"),
+        ("HasA", "a can", "X has Y", "broken in war", "predicate does not fit its frame"),
         ("HasSubevent", "a war", "Something that might happen while X is Y", "you win",
          "subject does not fit its frame"),
         ("HasA", "a car", "X has Y", "engine", "predicate does not fit its frame"),
@@ -125,6 +126,11 @@ def test_frames(relation, start, frame, end, paper, clean):
 def test_reasons_to_drop(relation, start, frame, end, reason):
     with pytest.raises(Unfit, match=f"^{reason}$"):
         sentence_of(relation, start, frame, end)
+
+
+@pytest.mark.parametrize("end", ["used cars", "rest in war", "useful cars in war"])
+def test_predicates_that_fit_after_for(end):
+    assert sentence_of("UsedFor", "a can", "X is for Y", end) == f"A can is for {end}."
 
 
 def test_negated_and_textless_edges():

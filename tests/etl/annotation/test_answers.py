@@ -212,8 +212,13 @@ def test_no_file_and_no_text(tmp_path):
 
 def test_the_key(tmp_path):
     lake = str(tmp_path / "lake")
-    with pytest.raises(UserError, match="is in lake="):
-        Key(tmp_path / "lake" / "key", lake)
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "lake")
+    for folder in ("lake", "other/../lake", "link"):
+        for root in (lake, f"file://{lake}", str(tmp_path / "link")):
+            with pytest.raises(UserError, match="is in lake="):
+                Key(tmp_path / folder / "key", root)
+    Key(tmp_path / "lake" / ".." / "safe" / "key", lake)
     key = Key(tmp_path / "safe" / "key", lake)
     with pytest.raises(UserError, match="the key file of the earlier imports"):
         key.secret(make=False)

@@ -21,7 +21,7 @@ from etl.annotation.job import export_batch, finish, import_answers, main, simul
 from etl.annotation.settings import ExportSettings, FinishSettings, ImportSettings, SimulateSettings
 from etl.annotation.simulate import true_label
 from etl.draws import content_hash
-from etl.lake import arrow
+from etl.lake import arrow, upkeep
 from etl.lake.tables import table
 
 NOUNS = ("dog", "key", "moon", "clock", "parrot", "knife", "baker", "engine", "river", "shoe")
@@ -209,6 +209,55 @@ def test_what_lacks_answers_is_asked_again(house):
     assert house.finish("answers=3")["dropped"].get("few_answers (items)", 0) < few
 
 
+def filled(house, batch, labels):
+    """The copies of a CSV batch that people filled in: the label of each question by its kind."""
+    with open(batch, encoding="utf-8", newline="") as stream:
+        questions = list(csv.DictReader(stream))
+    kinds = {row["question_id"]: row["kind"] for row in house.rows("adept_batches")}
+    path = batch.with_name(f"filled_{batch.name}")
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, questions[0])
+        writer.writeheader()
+        for person, labels_by_kind in labels.items():
+            for row in questions:
+                label = labels_by_kind.get(kinds[row["question_id"]])
+                if label is not None:
+                    writer.writerow({**row, "annotator": person, "label": label})
+    return path
+
+
+@pytest.mark.parametrize("second_batch", ["extra", "zextra"])
+@pytest.mark.parametrize("compacted", [False, True])
+def test_the_answer_of_the_earlier_batch_counts(house, second_batch, compacted):
+    plain = ["gold=0", "attention=0"]
+    first = house.export("main", "items=4", *plain, format="csv")
+    house.take(filled(house, first, {"ann": {"item": 0}, "bob": {"item": 0}}))
+    second = house.export(second_batch, "lacking=1", *plain, format="csv")
+    house.take(filled(house, second, {"ann": {"item": 4}, "dan": {"item": 4}}))
+    house.export("more", "items=4", *plain, format="csv")
+    if compacted:
+        upkeep.compact(house.lake, table("adept_batches"))
+        assert len(arrow.files(house.lake, "adept_batches")) == 1
+    report = house.finish()
+    assert {row["label"] for row in house.rows("adept")} == {0}
+    assert report["dropped"]["answered_twice (answers)"] == 4
+
+
+def test_items_lack_answers_by_the_answers_of_their_own_edition(house):
+    # The same three people answer the sixty items of each edition: no one is beyond the limit.
+    others = [
+        {**row, "edition": "other", "item_id": content_hash("other", row["item_id"])}
+        for row in items()
+    ]
+    build(house.lake, others)
+    for edition in ("clean", "other"):
+        house.annotate(edition, f"edition={edition}", "gold=0", people=["careful=3", "noisy=0"])
+        assert "beyond_limit (answers)" not in house.finish(f"edition={edition}")["dropped"]
+    for count in (1, 2, 3):
+        with pytest.raises(UserError, match="0 items fit"):
+            house.export("more", "edition=clean", "gold=0", f"lacking={count}")
+
+
 def test_a_batch_is_written_once_and_again_on_request(house):
     path = house.export("main", "gold=0", "items=20")
     batch_rows = house.rows("adept_batches")
@@ -322,6 +371,11 @@ def test_files_of_items_that_are_none(house, text, message):
         path.write_text(text)
     with pytest.raises(UserError, match=rf"ids={path}: {message}"):
         house.export("main", "gold=0", f"ids={path}")
+
+
+def test_more_items_than_there_are(house):
+    with pytest.raises(UserError, match=r"60 items fit and are left of 60 \(0 are in batches alr"):
+        house.export("main", "gold=0", "items=61")
 
 
 def test_what_is_not_there_yet(house):

@@ -62,6 +62,36 @@ def test_the_splits_are_disjoint_and_balanced(lake):
         assert adjectives["train"].isdisjoint(adjectives["test"])
 
 
+def test_a_part_without_a_label_is_named(spark, tmp_path, caplog):
+    root = str(tmp_path / "lake")
+    build(replace(SMALL, entailment=4, degree=400, lake=root))
+    lines = [r.getMessage() for r in caplog.records if "no rows of" in r.getMessage()]
+    rows = Lake(spark, root).read("asp_splits").collect()
+    ids = {r["item_id"]: r["label3"] for r in Lake(spark, root).read("asp_entailment").collect()}
+    parts: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        if row["scheme"] == "adjectives" and row["part"] != "test":
+            parts.setdefault((row["round"], row["part"]), set()).add(ids[row["item_id"]])
+    incomplete = {key for key, labels in parts.items() if len(labels) < 3}
+    assert incomplete
+    for round_, part in incomplete:
+        assert [line for line in lines if f"round {round_}: " in line and f"part {part};" in line]
+    assert len(lines) == len(incomplete)
+
+
+def test_drawn_rounds_replace_those_of_an_earlier_build(spark, tmp_path):
+    root = str(tmp_path / "lake")
+    settings = replace(SMALL, rounds="drawn", lake=root)
+    build(settings)
+    build(replace(settings, entailment=0))
+    tuning = {"edition": "small_tuning"}
+    lake = Lake(spark, root)
+    assert lake.read("asp_entailment", where=tuning).count() == 0
+    assert lake.read("asp_degree", where=tuning).count()
+    schemes = {row["scheme"] for row in lake.read("asp_splits", where=tuning).collect()}
+    assert schemes == {"dimension"}
+
+
 def test_rows_do_not_depend_on_the_partitioning(spark):
     by_partitioning = []
     for tasks in (1, 7):
@@ -77,10 +107,15 @@ def test_corpus_and_judgements_of_the_lake(spark, tmp_path):
     root = str(tmp_path / "lake")
     pairs = [{"corpus": "mine", "adjective": "tall", "noun": "tree", "count": 3}]
     write_table(spark, root, "amod_pairs", {"corpus": "mine"}, pairs)
-    settings = replace(SMALL, entailment=0, degree=40, corpus="mine", lake=root, splits=False)
+    settings = replace(SMALL, entailment=0, degree=2000, corpus="mine", lake=root, splits=False)
     build(settings)
-    (dropped,) = Lake(spark, root).read("dropped").collect()
-    assert dropped["reason"] == "combination not in mine" and dropped["count"] > 5
+    dropped = Lake(spark, root).read("dropped").collect()
+    assert {row["table"] for row in dropped} == {"asp_entailment", "asp_degree"}
+    assert {row["reason"] for row in dropped} == {"combination not in mine"}
+    assert min(row["count"] for row in dropped) > 5
+    rows = Lake(spark, root).read("asp_degree").collect()
+    nouns = {row["noun"] for row in rows if "tall" in (row["adjective"], row["other_adjective"])}
+    assert nouns <= {"tree"}
     with pytest.raises(UserError, match="no pair of the lexicon with 4 or more"):
         build(replace(settings, min_count=4))
     human = [

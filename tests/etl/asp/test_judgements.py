@@ -110,6 +110,7 @@ def test_judgements_against_the_scale_are_refused(tmp_path):
         ([], "one of sheet=FILE"),
         (["responses=x.csv"], "expected source=NAME"),
         (["sheet=x.csv", "groups=3"], "even number"),
+        (["sheet=x.csv", "judges=ann,ann"], "judges=ann,ann: expected one or more names, each"),
     ],
 )
 def test_bad_settings_are_refused(arguments, message):

@@ -89,6 +89,26 @@ def test_a_small_lexicon():
         (changed("measures", 0, "nouns", value={"rod": [5, 1]}), r"expected \[least, greatest\]"),
         (changed("measures", 0, "dimension", value="time"), "one of length, mass"),
         (changed("forms", value={"tall": ["taller", "tallest"]}), "forms: got tall"),
+        (changed("forms", value={"long": "longer"}), "forms, long: got 'longer', expected a list"),
+        (changed("forms", value={"long": ["longer"]}), "expected a list of 2"),
+        (changed("nouns", value=["rod"]), "nouns: got list, expected a mapping"),
+        (changed("nouns", "people", value=None), "nouns, people: got None, expected a list"),
+        (changed("nouns", "people", value=["boy", "rod"]), "rod 2 times, expected each noun once"),
+        (changed("nouns", "people", value=[True]), "got True, expected text"),
+        (changed("boosters", value=[]), "boosters: got an empty list"),
+        (changed("boosters", value=None), "the file: got no boosters"),
+        (changed("scales", value=[1]), "scales: got list, expected a mapping"),
+        (changed("scales", "length", value=None), "scales, length: got NoneType"),
+        (changed("scales", "length", "positive", value=["long"]), "positive, 1: got 'long'"),
+        (changed("scales", "length", "opposites", value=[["long"]]), "opposites, 1: got .'long'."),
+        (changed("scales", "length", "opposites", value=["long"]), "expected a list of 2"),
+        (changed("scales", "length", "family", value=None), "scale length: got no family"),
+        (changed("measures", 0, "nouns", value={"rod": 5}), "nouns, rod: got 5, expected a list"),
+        (changed("measures", 0, "nouns", value={"rod": [1, "b"]}), "got 'b', expected a whole"),
+        (changed("measures", 0, "adjectives", value=["long"]), "adjectives: got .'long'."),
+        (changed("measures", 0, "unit", value=None), "measure 1: got no unit"),
+        (changed("attested", value={"ordering": [["x"]]}), "attested, ordering, 1: got .'x'."),
+        (changed("sourced", value={"ordering": ["x"]}), "sourced, ordering, 1: got str"),
         (
             changed("attested", value={"ordering": [["endless", "long"]]}),
             "endless and long each weaker",
@@ -107,8 +127,10 @@ def test_the_lexicon_is_as_large_as_documented():
 
 
 def test_a_corpus_restricts_the_combinations():
-    lexicon = parse_lexicon(SMALL)
-    restricted, dropped = lexicon.restricted_to(
+    lexicon = parse_lexicon(
+        changed("measures", 0, "nouns", value={"rod": [1, 500], "pole": [1, 500]})
+    )
+    restricted, dropped, measured = lexicon.restricted_to(
         {("dirty", "boy"), ("long", "rod"), ("green", "rod")}
     )
     nouns = {a.word: a.nouns for a in restricted.adjectives}
@@ -116,6 +138,17 @@ def test_a_corpus_restricts_the_combinations():
     # The corpus has no noun with short.
     assert nouns["short"] == ("rod", "pole")
     assert dropped == [("long", "pole"), ("dirty", "rod"), ("dirty", "pole")]
+    assert [list(measure.nouns) for measure in restricted.measures] == [["rod"]]
+    assert measured == [("long/short", "pole")]
+
+
+def test_a_corpus_knows_an_adjective_on_whatever_scale_it_has_a_noun():
+    age = {"family": "age", "positive": [["long"]], "nouns": ["people"]}
+    lexicon = parse_lexicon(changed("scales", "age", value=age))
+    restricted, dropped, _ = lexicon.restricted_to({("long", "rod")})
+    nouns = {a.scale: a.nouns for a in restricted.adjectives if a.word == "long"}
+    assert nouns == {"length": ("rod",), "age": ()}
+    assert dropped == [("long", "pole"), ("long", "boy")]
 
 
 @pytest.mark.parametrize(

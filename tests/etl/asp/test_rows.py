@@ -186,6 +186,23 @@ def test_articles(figure, word):
 
 def test_numbers():
     assert [number(120.0), number(61.5)] == ["120", "61.5"]
+    assert [number(744.9999999999999), number(0.0004)] == ["745", "0"]
+
+
+@pytest.mark.parametrize(
+    ("grid", "has_own"),
+    [(Grid(60, 139, 41), False), (Grid(21.2, 133.2, 41), True), (Grid(60, 130, 22), True)],
+)
+def test_numbers_of_a_grid_that_no_binary_fraction_has(grid, has_own):
+    source = Degree(LEXICON, 0, published_gold(), grid=grid)
+    for test in ("ordering", "argument", "superlative"):
+        rows = [row for n in range(60) for row in source.rows(source.group(test, n))]
+        assert not [row for row in rows if ". " in row.hypothesis or row.premise.count(". ") > 1]
+        own = {"positive": 120.0, "negative": 80.0}
+        discarded = [row for row in rows if row.label == "discard"]
+        expected = [row for row in rows if test == "argument" and row.z == own[row.polarity]]
+        assert discarded == expected and bool(expected) == (has_own and test == "argument")
+        assert all(row.alpha == round(row.alpha, 6) for row in rows)
 
 
 # text=paper

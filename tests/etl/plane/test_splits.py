@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import Any
@@ -107,7 +108,10 @@ def assert_parted(scheme, parts) -> None:
         for column in WORDS:
             train, test = ({row[column] for row in parts[p]} for p in ("train", "test"))
             assert test <= train
-        phrases = [{(r["adjective"], r["noun"]) for r in parts[p]} for p in ("train", "test")]
+        phrases = [
+            {(row["adjective"], row[word]) for row in parts[p] for word in ("noun", "hypernym")}
+            for p in ("train", "test")
+        ]
         assert not phrases[0] & phrases[1]
         return
     assert_apart(parts, ["adjective"])
@@ -189,6 +193,20 @@ def test_too_little_is_refused(scheme, changes, message):
     small = pool({f"n{n}": words[::3] for n in range(9)}, {f"n{n}": [f"x{n}"] for n in range(9)})
     with pytest.raises(UserError, match=message):
         plan(small, [scheme], replace(SMALL, **changes), seed=0)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("changes", [{}, {"train_rows": 18 * 200}, {"test_rows": 18 * 900}])
+def test_the_size_that_an_error_names_is_one_that_works(scheme, changes):
+    small = zipf_pool(300, 30_000)
+    asked_sizes = replace(Sizes(), **changes)
+    with pytest.raises(UserError) as error:
+        plan(small, [scheme], asked_sizes, seed=0)
+    suggestion = re.search(r"expected ((?:\w+=\d+ ?)+),", str(error.value))
+    assert suggestion, str(error.value)
+    named_sizes = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", suggestion[1])}
+    fitting_sizes = replace(asked_sizes, **dict[str, Any](named_sizes))
+    assert plan(small, [scheme], fitting_sizes, seed=0).num_rows
 
 
 @pytest.mark.parametrize("name", ["train_rows", "test_rows", "one_it_train_rows", "two_shot"])

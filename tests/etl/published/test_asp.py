@@ -61,6 +61,21 @@ def test_a_small_release(tmp_path):
     assert list(reading.dropped) == [("asp_entailment", "not of the form of ordering")]
 
 
+def test_a_discarded_row_that_training_has_is_not_tested(tmp_path):
+    premise = "A 120°C oven is hot. A 80°C oven is cold."
+    own = [premise, "A 120°C room is hot."]
+    header = ["sentence1", "sentence2", "gold_label"]
+    write(tmp_path, "fine_tuning/train/leave_mass.csv", header, [[*own, "neutral"]])
+    tests = [own, [premise, "A 118°C room is hot."]]
+    write(tmp_path, "fine_tuning/test/temperature/argument.csv", ["premise", "hypothesis"], tests)
+    reading = read(tmp_path)
+    labels_by_z = {row["z"]: row["label"] for row in reading.tables["asp_degree"].to_pylist()}
+    assert labels_by_z == {120: "not_entailment", 118: "not_entailment"}
+    splits = Counter((s["round"], s["part"]) for s in reading.tables["asp_splits"].to_pylist())
+    assert splits == {("mass", "train"): 1, ("temperature", "test"): 1}
+    assert [note for note in reading.notes if note.startswith("1 test rows that their rule")]
+
+
 def test_no_release(tmp_path):
     with pytest.raises(UserError, match="no folder EntailmentInference"):
         read(tmp_path)

@@ -49,6 +49,7 @@ def test_a_row(tmp_path):
     [
         ({"fol": ""}, "no fol"),
         ({"depth": "x"}, "depth is not a number"),
+        ({"depth": "²"}, "depth is not a number"),
         ({"folpol": "[('two', 2)]"}, "folpol is not a list of words and 0 or 1"),
         ({"folpol": "two"}, "folpol is not a list of words and 0 or 1"),
         ({"vfpol": "[[lion,up]]"}, "vfpol is not a list of words and pos or neg"),

@@ -60,6 +60,16 @@ def test_the_splits(lake):
     assert sizes["embedded_quantifiers", ""] == 8 + 2 * 8
 
 
+def test_systematicity_has_as_many_sentences_as_asked_for(spark, tmp_path):
+    root = str(tmp_path / "lake")
+    build(replace(SMALL, sentences=20, per_depth=60, embedded=0, max_depth=0, lake=root))
+    ids: dict[str, set[str]] = {}
+    for row in Lake(spark, root).read("sygns_splits").collect():
+        ids.setdefault(row["scheme"], set()).add(row["sentence_id"])
+    assert len(ids["systematicity"]) == 20 and ids["quantifier_negation"] <= ids["systematicity"]
+    assert ids["productivity"] > ids["systematicity"] and len(ids["productivity"]) == 60
+
+
 def test_draws_do_not_depend_on_the_partitioning(spark, tmp_path):
     settings = replace(SMALL, max_depth=0, embedded=0)
     with scratch(str(tmp_path)) as folder:
