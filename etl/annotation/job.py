@@ -269,9 +269,9 @@ def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[Show
     size = settings.items or (len(free_items) if settings.round == "main" else SMALL_ROUND)
     if not free_items or (settings.items is not None and len(free_items) < size):
         raise UserError(
-            f"round={settings.round} edition={settings.edition}: of {len(rows)} items that fit, "
-            f"{len(free_items)} are left ({len(rows) - len(free_items)} are already in batches); "
-            f"expected {settings.items or 'one or more'}"
+            f"round={settings.round} edition={settings.edition}: {len(free_items)} of {len(rows)} "
+            f"suitable items are left ({len(rows) - len(free_items)} are already in batches); expected "
+            f"{settings.items or 'one or more'}"
         )
     if len(free_items) < size and settings.round != "main":
         log.info("only %d items are left, not %d", len(free_items), size)

@@ -166,7 +166,7 @@ def test_every_round_by_the_same_export_and_import(house):
     assert report["human"]["context"]["answers"] == with_context
     shares = [labelled["share"] for labelled in report["audit"]["impossible"].values()]
     assert sum(shares) == pytest.approx(1)
-    with pytest.raises(UserError, match=r"0 of [0-9]+ items fit and are left"):
+    with pytest.raises(UserError, match=r"0 of [0-9]+ suitable items are left"):
         house.export("audit2", "round=audit")
 
 
@@ -196,11 +196,11 @@ def test_one_answer_an_item_has_no_agreement(house):
 
 def test_what_lacks_answers_is_asked_again(house):
     house.annotate("main", "gold=0", "attention=1", people=["careful=4", "spammers=2"])
-    with pytest.raises(UserError, match="0 of 60 items fit and are left"):
+    with pytest.raises(UserError, match="0 of 60 suitable items are left"):
         house.export("more", "gold=0")
     path = house.export("again", "gold=0", "attention=0.2", "lacking=1")
     # Its own answers may be on their way.
-    with pytest.raises(UserError, match="0 items fit"):
+    with pytest.raises(UserError, match="0 of 0 suitable items"):
         house.export("thrice", "gold=0", "lacking=1")
     report = house.finish("answers=3")
     few = report["dropped"]["few_answers (items)"]
@@ -254,7 +254,7 @@ def test_items_lack_answers_by_the_answers_of_their_own_edition(house):
         house.annotate(edition, f"edition={edition}", "gold=0", people=["careful=3", "noisy=0"])
         assert "beyond_limit (answers)" not in house.finish(f"edition={edition}")["dropped"]
     for count in (1, 2, 3):
-        with pytest.raises(UserError, match="0 items fit"):
+        with pytest.raises(UserError, match="0 of 0 suitable items"):
             house.export("more", "edition=clean", "gold=0", f"lacking={count}")
 
 
@@ -326,9 +326,11 @@ def test_a_batch_that_cannot_be_written_is_not_exported(house):
 
 def test_only_chosen_variants_are_asked(house):
     build(house.lake, items("other", is_chosen=False))
-    with pytest.raises(UserError, match="edition=other: 0 of 0 items fit and are left"):
+    with pytest.raises(UserError, match="edition=other: 0 of 0 suitable items are left"):
         house.export("main", "gold=0", "edition=other")
-    with pytest.raises(UserError, match=r"round=pilot .*: 60 of 60 items fit .*; expected 61"):
+    with pytest.raises(
+        UserError, match=r"round=pilot .*: 60 of 60 suitable items are left .*; expected 61"
+    ):
         house.export("pilot", "round=pilot", "items=61")
 
 
@@ -349,7 +351,7 @@ def test_items_of_a_file_in_its_order(house):
     # Those that were asked are not asked again.
     house.export("main", "gold=0", "attention=0", f"ids={path}")
     assert batch_items() == {row["item_id"] for row in rows[11:41]}
-    with pytest.raises(UserError, match="0 of 30 items fit and are left"):
+    with pytest.raises(UserError, match="0 of 30 suitable items are left"):
         house.export("again", "gold=0", f"ids={path}")
 
 
@@ -374,7 +376,9 @@ def test_files_of_items_that_are_none(house, text, message):
 
 
 def test_more_items_than_there_are(house):
-    with pytest.raises(UserError, match=r"60 items fit and are left of 60 \(0 are in batches alr"):
+    with pytest.raises(
+        UserError, match=r"60 of 60 suitable items are left \(0 are already in batches"
+    ):
         house.export("main", "gold=0", "items=61")
 
 
