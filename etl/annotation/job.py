@@ -270,8 +270,8 @@ def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[Show
     if not free_items or (settings.items is not None and len(free_items) < size):
         raise UserError(
             f"round={settings.round} edition={settings.edition}: {len(free_items)} of {len(rows)} "
-            f"suitable items are left ({len(rows) - len(free_items)} are already in batches); expected "
-            f"{settings.items or 'one or more'}"
+            f"suitable items are left ({len(rows) - len(free_items)} are already in batches); "
+            f"expected {settings.items or 'one or more'}"
         )
     if len(free_items) < size and settings.round != "main":
         log.info("only %d items are left, not %d", len(free_items), size)
