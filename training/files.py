@@ -39,6 +39,17 @@ def check_space(folder: Path, needed_bytes: int) -> None:
         )
 
 
+def sync(folder: Path) -> None:
+    """Wait until the files of a folder are on the disk, to be done before it gets its name.
+
+    Otherwise a power cut may leave the name with empty files.
+    """
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
 def replace_text(path: Path, text: str) -> None:
     """Write a file so that a reader, a kill or a power cut leaves the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
