@@ -29,6 +29,19 @@ def check_folder(setting: str, folder: Path) -> Path:
     return existing
 
 
+def cache_folder(cache: str | None) -> Path | None:
+    """The folder that ``cache=`` gives; None for none.
+
+    Raises:
+        UserError: it is a file, or below one.
+    """
+    if not cache:
+        return None
+    folder = Path(cache).expanduser()
+    check_folder("cache", folder)
+    return folder
+
+
 def check_space(folder: Path, needed_bytes: int) -> None:
     """Raise `UserError` where `folder` cannot be, or its disk has too few bytes free."""
     free = shutil.disk_usage(check_folder("out", folder)).free

@@ -400,6 +400,8 @@ def test_a_file_is_no_folder_of_runs(adept_lake, tiny_encoder, tmp_path, inside)
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"out=.*file is a file; expected a folder"):
         prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'file'}{inside}"))
+    with pytest.raises(UserError, match=r"cache=.*file is a file; expected a folder"):
+        prepare(settings(adept_lake, tiny_encoder, f"cache={tmp_path / 'file'}{inside}"))
 
 
 def test_few_examples_are_not_filled_up_with_empty_micro_batches(

@@ -13,6 +13,7 @@ import numpy as np
 
 from conf import UserError
 from training.batching import Ids, layout
+from training.files import cache_folder
 from training.models.learner import Learner
 from training.models.pretrained import (
     EMBEDDED,
@@ -90,7 +91,7 @@ class TokenLearner(Learner):
 
     def __init__(self, dataset: Dataset, cache: str | None) -> None:
         self.dataset = dataset
-        self.cache = Path(cache).expanduser() if cache else None
+        self.cache = cache_folder(cache)
         self._tokens: dict[str, Tokens] = {}
 
     def lengths(self, part: str) -> Ids:

@@ -13,13 +13,13 @@ import logging
 import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from training.files import cache_folder
 from training.prompting.prompts import Cloze
 
 _VERSION = 1
@@ -67,9 +67,8 @@ class Cache:
     """The answers of one model below `folder`, or none where that is None."""
 
     def __init__(self, folder: str | None, model: str) -> None:
-        self._folder = None
-        if folder is not None:
-            self._folder = Path(folder).expanduser() / f"{model}-{_VERSION}"
+        root = cache_folder(folder)
+        self._folder = None if root is None else root / f"{model}-{_VERSION}"
 
     def lookup(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers to those of the questions that have been computed."""

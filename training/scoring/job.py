@@ -23,7 +23,7 @@ from conf.progress import Progress
 from training import grid, launch, predictions
 from training.answering import Classifier, classifier, learner_of
 from training.evaluation import Evaluation, figures_line
-from training.files import check_folder, replace_text
+from training.files import cache_folder, check_folder, replace_text
 from training.models.loading import resolve
 from training.models.pretrained import longest
 from training.runs import Outcome, Plan, Runs, folder_name
@@ -92,6 +92,7 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     """
     launch.environment()
     check_folder("out", Path(settings.out))
+    cache_folder(settings.cache)
     read_deepspeed(settings.deepspeed)
     models = [
         scored_model(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris
@@ -276,8 +277,8 @@ def _answers(
         # The limit of training is part of what it learnt of its own task, and of no other: PLANE's
         # twelve tokens would cut the hypothesis off most pairs.
         limit = longest(model.learner)
-    cache = Path(settings.cache).expanduser() if settings.cache else None
-    encoded = model.encode(cell.dataset.parts[cell.target.part], limit, cache)
+    part = cell.dataset.parts[cell.target.part]
+    encoded = model.encode(part, limit, cache_folder(settings.cache))
     evaluation = model.answer(encoded, settings.batch_size, advance)
     assert evaluation.scores is not None
     if not np.isfinite(evaluation.scores).all():
