@@ -98,7 +98,7 @@ class Runs:
         self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
     ) -> dict[str, Any]:
         """The result of the run: of an earlier start, or made now by `work`."""
-        return self.finish(plan.folder) or self.start(plan, work, parent)
+        return self.finish(plan.folder, parent=parent) or self.start(plan, work, parent)
 
     def is_finished(self, folder: Path) -> bool:
         """Whether the run of a folder has ended well."""
@@ -115,12 +115,16 @@ class Runs:
         )
 
     def finish(
-        self, folder: Path, complete: Callable[[Mapping[str, Any]], bool] = lambda result: True
+        self,
+        folder: Path,
+        complete: Callable[[Mapping[str, Any]], bool] = lambda result: True,
+        parent: Run | None = None,
     ) -> dict[str, Any] | None:
         """The result of a run that has ended, the same in every process; None where it has not.
 
-        Its predictions are committed to this command's lake, and its model registered, where they
-        are not yet. `complete` says of a result whether nothing of it is missing.
+        Its predictions are committed to this command's lake, its model registered, and the run
+        nested in `parent`, where they are not yet. `complete` says of a result whether nothing of
+        it is missing.
 
         Raises:
             JobFailed: its result cannot be read, or its model not registered.
@@ -135,7 +139,10 @@ class Runs:
                 log.info("finished before (%s); not run again", folder)
                 if (folder / _PREDICTIONS).exists():
                     self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
-                problem = self._register(self.tracker.ended_run(result["run_id"]), folder)
+                run = self.tracker.ended_run(result["run_id"])
+                if parent is not None:
+                    run.nest(parent.id)
+                problem = self._register(run, folder)
         result, problem = launch.broadcast((result, problem))
         if problem is not None:
             raise JobFailed(problem)

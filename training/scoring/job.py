@@ -160,7 +160,7 @@ def _run(
     settings: Settings, cells: Sequence[Cell], runs: Runs, parent: Run | None
 ) -> list[dict[str, Any]]:
     """The result of each cell, scored now or earlier."""
-    results = [runs.finish(cell.folder) for cell in cells]
+    results = [runs.finish(cell.folder, parent=parent) for cell in cells]
     pairs = list(zip(cells, results, strict=True))
     total = sum(cell.rows for cell, result in pairs if result is None) // launch.world_size()
     rows_scored: list[dict[str, Any]] = []
