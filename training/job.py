@@ -61,6 +61,11 @@ class Work:
         """The task's name; the table's for texts without a task."""
         return self.dataset.task if self.task is None else self.task.name
 
+    @property
+    def train_examples(self) -> int:
+        """How many examples of the training part the run is trained on."""
+        return self.point.settings.size or len(self.dataset.parts["train"])
+
 
 def finetune(settings: Settings) -> None:
     """Fine-tunes an encoder, or trains a sequence-to-sequence model, on a table of the lake.
@@ -291,7 +296,7 @@ def _facts(work: Work) -> dict[str, Any]:
         "parameters": work.learner.parameters(),
         "processes": launch.world_size(),
         "precision_used": precision_of(work.point.settings),
-        "train_examples": work.point.settings.size or len(work.dataset.parts["train"]),
+        "train_examples": work.train_examples,
     }
 
 
@@ -356,9 +361,9 @@ def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
     those that the adapters are merged into."""
     settings = work.point.settings
     text = card(
-        work.dataset,
+        work.learner,
         task=work.name,
-        model=work.learner.name,
+        train_examples=work.train_examples,
         settings=conf.identity(settings),
         figures=figures,
         code=conf.code_version(),
@@ -396,7 +401,7 @@ def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evalu
             counts = metrics.confusion(gold, answers, len(dataset.outcomes))
             run.confusion(counts, dataset.outcomes, f"confusion_{part}")
     if work.point.settings.log_model:
-        instructed = getattr(work.point.settings, "instructions", False)
+        instructed = work.learner.instructed
         pair = dataset.parts["train"].second is not None and not instructed
         run.model(weights, pair=pair, generates=instructed or dataset.kind == "seq2seq")
 

@@ -17,11 +17,13 @@ class Learner:
     """A model with its data. `name` is what predictions and model cards call the model.
 
     `pretrained` is the name or folder of the model that training starts from; None: from scratch.
+    `instructed` models write their answers after a prompt.
     """
 
     dataset: Dataset
     name: str
     pretrained: str | None = None
+    instructed = False
 
     def model(self, seed: int, dtype: Any = None) -> Any:
         """The module to train; its new weights follow `seed`.
