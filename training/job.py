@@ -81,7 +81,7 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     """Execute the unfinished runs of `settings`; then summarise all of them.
 
     Raises:
-        JobFailed: some runs failed; the others are finished all the same.
+        JobFailed: the only run failed, or some of several; the others are finished all the same.
         UserError: the only run found a mistake that is seen no earlier.
     """
     if settings.dry_run is not None:
@@ -125,13 +125,15 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
 
 
 def _reason(error: Exception, *, alone: bool) -> str:
-    """Why a run failed; any other error than `JobFailed` is raised again if the run is `alone`.
+    """Why a run of several failed; the error of a run that is `alone` is raised again.
 
-    So it is under a launcher, where only some of the processes may have met it.
+    Under a launcher so is any other error than `JobFailed`: only some processes may have met it.
     """
+    if alone:
+        raise error
     if isinstance(error, JobFailed):
         return str(error)
-    if alone or launch.world_size() > 1:
+    if launch.world_size() > 1:
         raise error
     if isinstance(error, UserError):
         return str(error)
