@@ -124,15 +124,12 @@ class Checkpoints:
         if launch.rank() == 0:
             pointer = {"tag": tag, "world": launch.world_size(), "state": asdict(state)}
             weights = self.folder.parent / state.weights
-            replace_json(
-                self.folder / _POINTER,
-                {
-                    **pointer,
-                    "files": _sizes(self.folder / tag),
-                    # There are none before the first evaluation.
-                    "weights": _sizes(weights) if weights.is_dir() else {},
-                },
-            )
+            # There are none before the first evaluation.
+            best = _sizes(weights) if weights.is_dir() else {}
+            # PEFT's, until the model card replaces it.
+            best.pop("README.md", None)
+            files = {"files": _sizes(self.folder / tag), "weights": best}
+            replace_json(self.folder / _POINTER, {**pointer, **files})
             for old in self.folder.iterdir():
                 if old.is_dir() and old.name != tag:
                     shutil.rmtree(old)

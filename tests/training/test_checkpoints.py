@@ -94,11 +94,12 @@ def test_damaged_best_weights_are_seen_with_the_checkpoint(tmp_path, best_step):
     for folder in (tag, best):
         folder.mkdir(parents=True)
         (folder / "model.safetensors").write_bytes(b"0123456789")
+    (best / "README.md").write_text("of PEFT")
     checkpoints.complete("step-3", State(3, best_step=best_step))
     assert checkpoints.latest() is not None
-    # Moved at the end of the run, and given files beside them.
+    # Moved at the end of the run, with a model card.
     best.rename(tmp_path / "model")
-    (tmp_path / "model" / "README.md").touch()
+    (tmp_path / "model" / "README.md").write_text("the model card")
     assert checkpoints.latest() is not None
     (tmp_path / "model").rename(best)
     (best / "model.safetensors").write_bytes(b"012")
