@@ -119,7 +119,8 @@ def test_a_run_is_nested_in_its_first_parent(tracker, tmp_path):
     first, second, child = (tracker.run(name, tmp_path / f"{name}.json") for name in "abc")
 
     def parent() -> str | None:
-        return tracker.client.get_run(child.id).data.tags.get("mlflow.parentRunId")
+        tags: dict[str, str] = tracker.client.get_run(child.id).data.tags
+        return tags.get("mlflow.parentRunId")
 
     tracker.run("c", tmp_path / "c.json", parent=first.id)
     child.nest(second.id)
