@@ -13,6 +13,7 @@ import math
 import os
 import shutil
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -34,6 +35,11 @@ class State:
     stopped: bool = False
     seconds: float = 0.0
     evaluations: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def weights(self) -> str:
+        """The folder of the best weights; without a validation part, of the last."""
+        return f"best-{self.step if self.best_step is None else self.best_step}"
 
 
 @dataclass(frozen=True)
@@ -63,11 +69,22 @@ def _sizes(folder: Path) -> dict[str, int]:
     }
 
 
+def _check_sizes(folder: Path, expected: Mapping[str, int]) -> None:
+    sizes = _sizes(folder)
+    for name, size in expected.items():
+        if sizes.get(name) != size:
+            raise ValueError(f"{folder / name} has {sizes.get(name, 0)} of {size} bytes")
+
+
 class Checkpoints:
-    """The checkpoints of one run in `folder`, which all processes share; only one is kept."""
+    """The checkpoints of one run in `folder`, which all processes share; only one is kept.
+
+    The folder also has the best weights of each, and ``model``, to which the best of all are moved.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.model_folder = folder.parent / "model"
 
     def latest(self) -> Pointer | None:
         """Return the newest complete checkpoint, the same in every process; None if there is none.
@@ -91,21 +108,28 @@ class Checkpoints:
 
     def _read(self) -> Pointer:
         values = json.loads((self.folder / _POINTER).read_text(encoding="utf-8"))
-        folder = self.folder / values["tag"]
-        sizes = _sizes(folder)
+        state = State(**values["state"])
+        weights = self.folder.parent / state.weights
+        if not weights.is_dir() and self.model_folder.is_dir():
+            weights = self.model_folder
         # Pointers of older versions name no files.
-        for name, size in values.get("files", {}).items():
-            if sizes.get(name) != size:
-                raise ValueError(f"{folder / name} has {sizes.get(name, 0)} of {size} bytes")
-        return Pointer(values["tag"], values["world"], State(**values["state"]))
+        _check_sizes(self.folder / values["tag"], values.get("files", {}))
+        if expected := values.get("weights"):
+            _check_sizes(weights, expected)
+        return Pointer(values["tag"], values["world"], state)
 
     def complete(self, tag: str, state: State) -> None:
         """Point to a checkpoint that every process has written, then delete the others."""
         launch.barrier()
         if launch.rank() == 0:
-            files = _sizes(self.folder / tag)
             pointer = {"tag": tag, "world": launch.world_size(), "state": asdict(state)}
-            replace_json(self.folder / _POINTER, {**pointer, "files": files})
+            weights = self.folder.parent / state.weights
+            # There are none before the first evaluation.
+            best = _sizes(weights) if weights.is_dir() else {}
+            # PEFT's, until the model card replaces it.
+            best.pop("README.md", None)
+            files = {"files": _sizes(self.folder / tag), "weights": best}
+            replace_json(self.folder / _POINTER, {**pointer, **files})
             for old in self.folder.iterdir():
                 if old.is_dir() and old.name != tag:
                     shutil.rmtree(old)

@@ -30,6 +30,19 @@ def check_folder(setting: str, folder: Path) -> Path:
     return existing
 
 
+def cache_folder(cache: str | None) -> Path | None:
+    """The folder that ``cache=`` gives; None for none.
+
+    Raises:
+        UserError: it is a file, or below one.
+    """
+    if not cache:
+        return None
+    folder = Path(cache).expanduser()
+    check_folder("cache", folder)
+    return folder
+
+
 def check_space(folder: Path, needed_bytes: int) -> None:
     """Raise `UserError` if `folder` is not possible or its disk has too few free bytes."""
     free = shutil.disk_usage(check_folder("out", folder)).free
@@ -38,6 +51,17 @@ def check_space(folder: Path, needed_bytes: int) -> None:
             f"out={folder}: {free / 1e9:.1f} GB free, but checkpoints and weights need "
             f"{needed_bytes / 1e9:.1f} GB; make room or choose another folder with out="
         )
+
+
+def sync(folder: Path) -> None:
+    """Wait until the files of a folder are on the disk, to be done before it gets its name.
+
+    Otherwise a power cut may leave the name with empty files.
+    """
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -61,6 +61,11 @@ class Work:
         """The task's name, or the table's for texts without a task."""
         return self.dataset.task if self.task is None else self.task.name
 
+    @property
+    def train_examples(self) -> int:
+        """How many examples of the training part the run is trained on."""
+        return self.point.settings.size or len(self.dataset.parts["train"])
+
 
 def finetune(settings: Settings) -> None:
     """Fine-tune an encoder or train a sequence-to-sequence model on a table of the lake.
@@ -76,7 +81,7 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     """Execute the unfinished runs of `settings`; then summarise all of them.
 
     Raises:
-        JobFailed: some runs failed; the others are finished.
+        JobFailed: the only run failed, or some of several; the others are finished.
         UserError: the only run found a mistake that could not be found earlier.
     """
     if settings.dry_run is not None:
@@ -120,13 +125,16 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
 
 
 def _reason(error: Exception, *, alone: bool) -> str:
-    """Return why a run failed; re-raise any error but `JobFailed` if the run is `alone`.
+    """Return why a run of several failed; re-raise the error of a run that is `alone`.
 
-    It is also raised again under a launcher, where only some of the processes may have met it.
+    Under a launcher errors other than `JobFailed` are raised again too, since only some of the
+    processes may have met them.
     """
+    if alone:
+        raise error
     if isinstance(error, JobFailed):
         return str(error)
-    if alone or launch.world_size() > 1:
+    if launch.world_size() > 1:
         raise error
     if isinstance(error, UserError):
         return str(error)
@@ -301,7 +309,7 @@ def _facts(work: Work) -> dict[str, Any]:
         "parameters": work.learner.parameters(),
         "processes": launch.world_size(),
         "precision_used": precision_of(work.point.settings),
-        "train_examples": work.point.settings.size or len(work.dataset.parts["train"]),
+        "train_examples": work.train_examples,
     }
 
 
@@ -365,9 +373,9 @@ def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
     """Write model card and training data record beside the weights, and beside merged ones."""
     settings = work.point.settings
     text = card(
-        work.dataset,
+        work.learner,
         task=work.name,
-        model=work.learner.name,
+        train_examples=work.train_examples,
         settings=conf.identity(settings),
         figures=figures,
         code=conf.code_version(),
@@ -405,7 +413,7 @@ def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evalu
             counts = metrics.confusion(gold, answers, len(dataset.outcomes))
             run.confusion(counts, dataset.outcomes, f"confusion_{part}")
     if work.point.settings.log_model:
-        instructed = getattr(work.point.settings, "instructions", False)
+        instructed = work.learner.instructed
         pair = dataset.parts["train"].second is not None and not instructed
         run.model(weights, pair=pair, generates=instructed or dataset.kind == "seq2seq")
 

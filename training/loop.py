@@ -89,7 +89,7 @@ class TrainingLoop:
     @property
     def model_folder(self) -> Path:
         """The folder of the best weights."""
-        return self.folder / "model"
+        return self.checkpoints.model_folder
 
     @property
     def samples(self) -> int:
@@ -209,7 +209,7 @@ class TrainingLoop:
         state.evaluations.append({"step": state.step, **figures})
         if better(value, state.best, smallest=by_loss):
             state.best, state.best_step, state.waiting = value, state.step, 0
-            save(self.folder / f"best-{state.step}")
+            save(self._best)
         else:
             state.waiting += 1
             state.stopped = bool(settings.patience) and state.waiting >= settings.patience
@@ -242,8 +242,7 @@ class TrainingLoop:
     @property
     def _best(self) -> Path:
         """The folder of the best weights so far; without a validation part, of the last ones."""
-        best = self.state.best_step
-        return self.folder / f"best-{self.state.step if best is None else best}"
+        return self.folder / self.state.weights
 
     def _finish(self) -> None:
         """Move the best weights (without a validation part: the last) to `model_folder`."""

@@ -98,7 +98,7 @@ class Runs:
         self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
     ) -> dict[str, Any]:
         """Return the result of the run: of an earlier start, or made now by `work`."""
-        return self.finish(plan.folder) or self.start(plan, work, parent)
+        return self.finish(plan.folder, parent=parent) or self.start(plan, work, parent)
 
     def is_finished(self, folder: Path) -> bool:
         """Whether the run of a folder has finished successfully."""
@@ -115,12 +115,15 @@ class Runs:
         )
 
     def finish(
-        self, folder: Path, complete: Callable[[Mapping[str, Any]], bool] = lambda result: True
+        self,
+        folder: Path,
+        complete: Callable[[Mapping[str, Any]], bool] = lambda result: True,
+        parent: Run | None = None,
     ) -> dict[str, Any] | None:
         """Return the result of a finished run, the same in every process; None if unfinished.
 
-        Its predictions are committed to this command's lake and its model is registered, if not
-        done already. `complete` says whether a result lacks nothing.
+        Its predictions are committed to this command's lake, its model is registered and the run is
+        nested in `parent`, if not done already. `complete` says whether a result lacks nothing.
 
         Raises:
             JobFailed: its result cannot be read, or its model cannot be registered.
@@ -135,7 +138,10 @@ class Runs:
                 log.info("already finished (%s); not run again", folder)
                 if (folder / _PREDICTIONS).exists():
                     self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
-                problem = self._register(self.tracker.ended_run(result["run_id"]), folder)
+                run = self.tracker.ended_run(result["run_id"])
+                if parent is not None:
+                    run.nest(parent.id)
+                problem = self._register(run, folder)
         result, problem = launch.broadcast((result, problem))
         if problem is not None:
             raise JobFailed(problem)

@@ -27,6 +27,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 import conf
+from conf import JobFailed
 from training import launch
 from training.files import replace_json
 from training.tasks import Source
@@ -35,6 +36,7 @@ from training.tasks import Source
 _NAME, _VALUE = 250, 6000
 _FAILURES = 3
 _DIFF = 1_000_000
+_PARENT = "mlflow.parentRunId"
 _TRAIN_AGAIN = (
     "MLflow registers the model that it has stored: delete that folder, or give another out=, and "
     "train with tracking= and log_model=true"
@@ -143,10 +145,10 @@ class Tracker:
             self._failures = 0
         except Exception as error:
             self._failures += 1
-            reason = " ".join(str(error).split())[:200]
-            log.warning(
-                "tracking failed (%s: %s); training continues", type(error).__name__, reason
-            )
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            if isinstance(error, JobFailed):
+                reason = str(error)
+            log.warning("tracking failed (%s); training continues", reason)
             if self.client is None or self._failures >= _FAILURES:
                 log.warning("tracking=%s is disabled for the rest of this run", self.uri)
                 self.uri = None
@@ -163,7 +165,15 @@ class Tracker:
         client = MlflowClient(tracking_uri=self.uri)
         with contextlib.suppress(MlflowException):  # It exists already.
             client.create_experiment(self._name, artifact_location=artifact_folder(str(self.uri)))
-        self.experiment_id = client.get_experiment_by_name(self._name).experiment_id
+        experiment = client.get_experiment_by_name(self._name)
+        # A deleted one keeps its name, and takes no runs.
+        if experiment.lifecycle_stage != "active":
+            raise JobFailed(
+                f"experiment {self._name} is deleted in MLflow; give another experiment=, or "
+                f"restore it: MLFLOW_TRACKING_URI={self.uri} mlflow experiments restore "
+                f"--experiment-id {experiment.experiment_id}"
+            )
+        self.experiment_id = experiment.experiment_id
         self.client = client
 
     def ended_run(self, run_id: str) -> Run:
@@ -206,6 +216,7 @@ class Run:
             run_id = previous["run_id"]
             client.update_run(run_id, status="RUNNING")
             self.id = run_id
+            self.nest(parent)
             for key in ("train/loss", "val/loss", "val/accuracy"):
                 history = client.get_metric_history(run_id, key)
                 self._logged_steps[key] = max((entry.step for entry in history), default=-1)
@@ -216,10 +227,19 @@ class Run:
         commit = conf.code_version()
         tags |= {"mlflow.source.git.commit": commit.rstrip("+"), "code_version": commit}
         if parent is not None:
-            tags["mlflow.parentRunId"] = parent
+            tags[_PARENT] = parent
         created = client.create_run(self.tracker.experiment_id, run_name=name, tags=tags)
         self.id = created.info.run_id
         replace_json(mlflow_file, {"uri": self.tracker.uri, "run_id": self.id})
+
+    @_logging_failures
+    def nest(self, parent: str | None) -> None:
+        """Nest the run in `parent`, unless it has another parent or is not in this store."""
+        if parent is None or self.id is None or not self._is_there(self.id):
+            return
+        previous = self.tracker.client.get_run(self.id).data.tags.get(_PARENT)
+        if previous is None or not self._is_there(previous):
+            self.tracker.client.set_tag(self.id, _PARENT, parent)
 
     def _is_there(self, run_id: str) -> bool:
         """Whether the store has the run; it may have been deleted."""

@@ -20,6 +20,7 @@ from conf.progress import Progress
 from training import launch, sharding
 from training.batching import Ids, epoch_steps, seed_of, shares
 from training.evaluation import loss_sum
+from training.files import sync
 from training.models.learner import IGNORED
 from training.sharding import precision_of
 from training.throughput import Window, flops_per_token
@@ -206,6 +207,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
             weights = {}
         if launch.rank() == 0:
             self.run.learner.save(self.model, new_folder, weights)
+            sync(new_folder)
             os.rename(new_folder, folder)
         launch.barrier()
 

@@ -87,6 +87,29 @@ def test_a_damaged_checkpoint_is_named_with_the_way_out(tmp_path, damage, reason
     assert checkpoints.latest() is None
 
 
+@pytest.mark.parametrize("best_step", [2, None])
+def test_damaged_best_weights_are_seen_with_the_checkpoint(tmp_path, best_step):
+    checkpoints = Checkpoints(tmp_path / "checkpoints")
+    tag, best = checkpoints.folder / "step-3", tmp_path / f"best-{best_step or 3}"
+    for folder in (tag, best):
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").write_bytes(b"0123456789")
+    (best / "README.md").write_text("of PEFT")
+    checkpoints.complete("step-3", State(3, best_step=best_step))
+    assert checkpoints.latest() is not None
+    # Moved at the end of the run, with a model card.
+    best.rename(tmp_path / "model")
+    (tmp_path / "model" / "README.md").write_text("the model card")
+    assert checkpoints.latest() is not None
+    (tmp_path / "model").rename(best)
+    (best / "model.safetensors").write_bytes(b"012")
+    with pytest.raises(JobFailed, match=f"{best.name}/model.safetensors has 3 of 10 bytes.*delete"):
+        checkpoints.latest()
+    shutil.rmtree(best)
+    with pytest.raises(JobFailed, match=rf"no folder .*{best.name}\).*delete .*checkpoints "):
+        checkpoints.latest()
+
+
 def test_a_file_is_replaced_whole(tmp_path):
     path = tmp_path / "a" / "x.json"
     replace_json(path, {"a": 1})

@@ -284,7 +284,7 @@ def test_a_model_that_cannot_be_registered_is_told(adept_lake, tiny_encoder, tmp
     train("tracking=none", "seeds=[0]")
     train(f"tracking={store}", "log_model=false", "seeds=[1]")
     for seed, message in ((0, "has no run local-"), (1, "has no model of run")):
-        with pytest.raises(JobFailed, match=rf"1 of 1 runs failed.*{message}.*delete that folder"):
+        with pytest.raises(JobFailed, match=rf"^register=adept: .*{message}.*delete that folder"):
             train(f"tracking={store}", f"seeds=[{seed}]", "register=adept")
     assert not MlflowClient(store).search_model_versions("name='adept'")
     # The others are registered all the same.
@@ -405,6 +405,8 @@ def test_a_file_is_no_folder_of_runs(adept_lake, tiny_encoder, tmp_path, inside)
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"out=.*file is a file; expected a folder"):
         prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'file'}{inside}"))
+    with pytest.raises(UserError, match=r"cache=.*file is a file; expected a folder"):
+        prepare(settings(adept_lake, tiny_encoder, f"cache={tmp_path / 'file'}{inside}"))
 
 
 def test_few_examples_are_not_filled_up_with_empty_micro_batches(

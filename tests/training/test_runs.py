@@ -144,3 +144,21 @@ def test_a_run_ends_as_it_went(place, tmp_path, empty_store):
     assert (run.data.tags["identity"], run.data.tags["group"]) == ("run", "g")
     assert (run.data.params["fact"], run.data.params["rate"]) == ("1", "0.5")
     assert run.data.metrics["score"] == 1.0
+
+
+def test_a_finished_run_is_nested_in_a_later_group(place, tmp_path, empty_store, caplog):
+    from mlflow import MlflowClient
+
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
+    settings = Settings(tracking=store, predictions=False)
+    result = place.once(settings)
+    runs = Runs("score", settings, "experiment")
+    with runs.group("two runs", tmp_path / "mlflow.json", 2) as parent:
+        assert runs.finish(place.folder, parent=parent) == result
+    assert parent is not None
+    tags = MlflowClient(store).get_run(result["run_id"]).data.tags
+    assert tags["mlflow.parentRunId"] == parent.id
+    # A run that was not tracked has nothing to be nested.
+    (place.folder / "result.json").write_text('{"run_id": "local-run"}')
+    assert runs.finish(place.folder, parent=parent)
+    assert "tracking failed" not in caplog.text

@@ -119,6 +119,31 @@ def test_a_model_is_registered_in_its_own_store(tracker, tmp_path):
     assert not (tmp_path / "other.db").exists()
 
 
+def test_a_deleted_experiment_is_named_with_the_way_back(tracker, caplog):
+    deleted = Tracker(tracker.uri, "old")
+    tracker.client.delete_experiment(deleted.experiment_id)
+    assert Tracker(tracker.uri, "old").uri is None
+    assert "tracking failed (experiment old is deleted in MLflow; give another exp" in caplog.text
+    assert f"experiments restore --experiment-id {deleted.experiment_id}); training" in caplog.text
+    tracker.client.restore_experiment(deleted.experiment_id)
+    assert Tracker(tracker.uri, "old").uri == tracker.uri
+
+
+def test_a_run_is_nested_in_its_first_parent(tracker, tmp_path):
+    first, second, child = (tracker.run(name, tmp_path / f"{name}.json") for name in "abc")
+
+    def parent() -> str | None:
+        tags: dict[str, str] = tracker.client.get_run(child.id).data.tags
+        return tags.get("mlflow.parentRunId")
+
+    tracker.run("c", tmp_path / "c.json", parent=first.id)
+    child.nest(second.id)
+    assert parent() == first.id
+    tracker.client.delete_run(first.id)
+    child.nest(second.id)
+    assert parent() == second.id
+
+
 def test_only_the_first_process_tracks(monkeypatch, tmp_path):
     monkeypatch.setenv("RANK", "1")
     idle_tracker = Tracker(f"sqlite:///{tmp_path / 'mlflow.db'}", "experiment")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etl.registry import DATASETS
-from training.tasks import Dataset
+from training.models.learner import Learner
 
 _LIMITS = {
     "sentences": "The model knows only its corpus, with all of its biases and gaps.",
@@ -22,37 +22,44 @@ _KINDS = {
 
 
 def card(
-    dataset: Dataset,
+    learner: Learner,
     *,
     task: str,
-    model: str,
+    train_examples: int,
     settings: Mapping[str, Any],
     figures: Mapping[str, float],
     code: str,
 ) -> str:
     """Return Markdown with the header that the Hugging Face hub reads.
 
-    `settings` are those that decide the weights; `figures` are the scores by ``PART/NAME``.
+    `train_examples` is the number of training examples used, `settings` are those that decide the
+    weights, and `figures` are the scores by ``PART/NAME``.
     """
+    dataset, model = learner.dataset, learner.name
+    is_ours = dataset.kind == "seq2seq" and learner.pretrained is None
+    kind = "text-generation" if learner.instructed else _KINDS[dataset.kind]
     header = [
         "---",
-        "library_name: pytorch" if dataset.kind == "seq2seq" else "library_name: transformers",
-        f"pipeline_tag: {_KINDS[dataset.kind]}",
+        f"library_name: {'pytorch' if is_ours else 'transformers'}",
+        f"pipeline_tag: {kind}",
         "language: en",
         f"tags: [adnominal, {dataset.task}]",
     ]
-    if dataset.labels:
-        header.append(f"base_model: {json.dumps(model)}")
+    if learner.pretrained is not None:
+        header.append(f"base_model: {json.dumps(learner.pretrained)}")
     header.append("---")
     sources = [f"{s.table}, edition {s.edition}, version {s.version}" for s in dataset.sources]
-    sizes = ", ".join(f"{len(rows):,} {part}" for part, rows in dataset.parts.items())
+    sizes = {part: f"{len(rows):,}" for part, rows in dataset.parts.items()}
+    if train_examples < len(dataset.parts["train"]):
+        sizes["train"] = f"{train_examples:,} of {sizes['train']}"
+    sizes_text = ", ".join(f"{size} {part}" for part, size in sizes.items())
     lines = [
         *header,
         "",
         f"# {dataset.task}: {model}",
         "",
         f"Trained on {'; '.join(sources)} (split {dataset.scheme} {dataset.fold}".rstrip()
-        + f"): {sizes}.",
+        + f"): {sizes_text}.",
         "",
     ]
     if dataset.kind == "masked":

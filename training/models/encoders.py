@@ -13,6 +13,7 @@ import numpy as np
 
 from conf import UserError
 from training.batching import Ids, layout
+from training.files import cache_folder
 from training.models.learner import Learner
 from training.models.pretrained import (
     EMBEDDED,
@@ -91,7 +92,7 @@ class TokenLearner(Learner):
 
     def __init__(self, dataset: Dataset, cache: str | None) -> None:
         self.dataset = dataset
-        self.cache = Path(cache).expanduser() if cache else None
+        self.cache = cache_folder(cache)
         self._tokens: dict[str, Tokens] = {}
 
     def lengths(self, part: str) -> Ids:
@@ -108,10 +109,21 @@ class TokenLearner(Learner):
         """
         with quiet():
             if weights is None or weights:
-                model.save_pretrained(folder, state_dict=weights and dict(weights))
+                model.save_pretrained(
+                    folder, state_dict=weights and dict(weights), **_adapters_alone(model)
+                )
         self.config.architectures = [type(base_model(model)).__name__]
         self.config.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+
+
+def _adapters_alone(model: Any) -> dict[str, bool]:
+    """The option that PEFT's `save_pretrained` takes beside transformers'.
+
+    Nothing here changes the embeddings of the base. Unless told so, PEFT asks the hub for its size,
+    and adds the embeddings where they have adapters.
+    """
+    return {"save_embedding_layers": False} if hasattr(model, "peft_config") else {}
 
 
 class PairLearner(TokenLearner):

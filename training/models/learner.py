@@ -17,11 +17,13 @@ class Learner:
     """A model with its data; `name` is the model's name in predictions and model cards.
 
     `pretrained` is the name or folder of the initial model; None for training from scratch.
+    `instructed` models write their answers after a prompt.
     """
 
     dataset: Dataset
     name: str
     pretrained: str | None = None
+    instructed = False
 
     def model(self, seed: int, dtype: Any = None) -> Any:
         """Return the module to train; its new weights are drawn by `seed`.

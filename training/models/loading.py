@@ -108,7 +108,7 @@ def trained_facts(
         max_length=getattr(learner, "limit", None),
         model=learner.name,
         seed=seed,
-        instruction=dataset.instruction if getattr(learner, "instructed", False) else None,
+        instruction=dataset.instruction if learner.instructed else None,
         base_content=base_content,
     )
 

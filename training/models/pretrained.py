@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ _CONVERT = "python training/convert.py model={} out=FOLDER converts pytorch_mode
 # The file that marks a folder of adapters.
 ADAPTERS = "adapter_config.json"
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_NUMBERS_TOKENS = "create_position_ids_from_input_ids"
 # transformers' own stand-in for "no limit".
 _NO_LIMIT = 100_000
 
@@ -117,12 +119,27 @@ def check_whole(name: str) -> None:
 
 def longest(pretrained: Any) -> int:
     """Return the maximum number of tokens that a model takes, including special ones."""
-    limit: int = min(
-        pretrained.tokenizer.model_max_length,
-        getattr(pretrained.config, "max_position_embeddings", _NO_LIMIT) or _NO_LIMIT,
-        _NO_LIMIT,
-    )
+    config = pretrained.config
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions:
+        positions -= _reserved_positions(config)
+    limit: int = min(pretrained.tokenizer.model_max_length, positions or _NO_LIMIT, _NO_LIMIT)
     return limit
+
+
+def _reserved_positions(config: Any) -> int:
+    """How many positions a model has that no token gets.
+
+    RoBERTa and its kin number tokens from the padding's id on; transformers has one name for that.
+    """
+    from transformers import MODEL_MAPPING
+
+    model = MODEL_MAPPING.get(type(config), ())
+    for cls in model if isinstance(model, tuple) else (model,):
+        module = sys.modules[cls.__module__]
+        if any(hasattr(scope, _NUMBERS_TOKENS) for scope in (module, *vars(module).values())):
+            return int(config.pad_token_id or 0) + 1
+    return 0
 
 
 def load_pretrained(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import uuid
@@ -21,9 +22,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from training.batching import Ids, layout
+from training.files import sync
 
 _CHUNK = 16_384
 _VERSION = 2
+log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
@@ -102,21 +105,31 @@ def encode(
     """Encode rows with special tokens, cut to `limit`, or read them from the cache.
 
     In a pair that is too long, the longer text is cut. A process that is killed while writing
-    leaves no invalid cache entry, and two processes may write the same entry.
+    leaves no invalid cache entry, and two processes may write the same entry. Damaged entries are
+    written again.
     """
     if cache is None:
         return _encode(tokenizer, first, second, limit)
     folder = cache / key(fingerprint(tokenizer), first, second, limit)
-    if not folder.is_dir():
-        tokens = _encode(tokenizer, first, second, limit)
-        _write(tokens, folder)
-    return _read(folder)
+    with_types = _has_types(tokenizer)
+    if folder.is_dir():
+        try:
+            return _read(folder, with_types=with_types)
+        except (OSError, ValueError, EOFError) as error:
+            log.warning("%s cannot be read (%s); its texts are encoded again", folder, error)
+            shutil.rmtree(folder)
+    _write(_encode(tokenizer, first, second, limit), folder)
+    return _read(folder, with_types=with_types)
+
+
+def _has_types(tokenizer: Any) -> bool:
+    return "token_type_ids" in tokenizer.model_input_names
 
 
 def _encode(
     tokenizer: Any, first: pa.StringArray, second: pa.StringArray | None, limit: int
 ) -> Tokens:
-    with_types = "token_type_ids" in tokenizer.model_input_names
+    with_types = _has_types(tokenizer)
     ids: list[npt.NDArray[np.int32]] = []
     types: list[npt.NDArray[np.uint8]] = []
     lengths: list[int] = []
@@ -154,6 +167,7 @@ def _write(tokens: Tokens, folder: Path) -> None:
     if tokens.types is not None:
         np.save(new_folder / "types.npy", tokens.types)
     (new_folder / "truncated").write_text(str(tokens.truncated))
+    sync(new_folder)
     try:
         os.rename(new_folder, folder)
     except OSError:
@@ -161,11 +175,10 @@ def _write(tokens: Tokens, folder: Path) -> None:
         shutil.rmtree(new_folder)
 
 
-def _read(folder: Path) -> Tokens:
-    types = folder / "types.npy"
+def _read(folder: Path, *, with_types: bool) -> Tokens:
     return Tokens(
         np.load(folder / "ids.npy", mmap_mode="r"),
         np.load(folder / "offsets.npy"),
-        np.load(types, mmap_mode="r") if types.exists() else None,
+        np.load(folder / "types.npy", mmap_mode="r") if with_types else None,
         int((folder / "truncated").read_text()),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import uuid
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ CONTINUES = "##"
 _LETTERS = (100, 256)
 _FEWEST = 2  # minimum occurrences of a piece
 _VERSION = 1
+log = logging.getLogger("adnominal")
 
 
 def bert_tokenizer(pieces: Sequence[str], *, lowercase: bool, limit: int | None = None) -> Any:
@@ -133,9 +135,12 @@ def tokenizer(
         identity = json.dumps([_VERSION, size, lowercase, list(words)])
         identity_hash = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
         cached = cache / f"vocabulary-{key(identity_hash, texts, None, 0)}.txt"
+    pieces = []
     if cached is not None and cached.exists():
-        pieces = cached.read_text(encoding="utf-8").split("\n")
-    else:
+        pieces = cached.read_text(encoding="utf-8", errors="replace").split("\n")
+        if len(pieces) != size:
+            log.warning("%s: %d of %d pieces; it is trained again", cached, len(pieces), size)
+    if len(pieces) != size:
         pieces = vocabulary(texts, size, lowercase=lowercase, words=words)
         if cached is not None:
             cached.parent.mkdir(parents=True, exist_ok=True)

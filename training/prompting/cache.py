@@ -12,13 +12,13 @@ import logging
 import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from training.files import cache_folder
 from training.prompting.prompts import Cloze
 
 _VERSION = 1
@@ -66,9 +66,8 @@ class Cache:
     """The answers of one model below `folder`; no caching if that is None."""
 
     def __init__(self, folder: str | None, model: str) -> None:
-        self._folder = None
-        if folder is not None:
-            self._folder = Path(folder).expanduser() / f"{model}-{_VERSION}"
+        root = cache_folder(folder)
+        self._folder = None if root is None else root / f"{model}-{_VERSION}"
 
     def lookup(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
         """Return the cached answers to these questions."""

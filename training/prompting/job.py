@@ -18,7 +18,7 @@ from conf.markdown import markdown
 from conf.progress import Progress, duration
 from training import launch, predictions
 from training.batching import evaluation_batches
-from training.files import check_folder, replace_text
+from training.files import cache_folder, check_folder, replace_text
 from training.models.loading import ModelSource, resolve
 from training.models.pretrained import find
 from training.prompting import items as asking
@@ -90,6 +90,7 @@ def prepare(settings: Settings) -> Work:
             "expected plain python instead of the launcher"
         )
     check_folder("out", _out(settings))
+    cache_folder(settings.cache)
     prompts = read(settings.prompt_file, settings.task, settings.templates, settings.verbalisers)
     source = resolve(settings.model, settings.tracking)
     if source.generates:

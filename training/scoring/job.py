@@ -23,7 +23,7 @@ from conf.progress import Progress
 from training import grid, launch, predictions
 from training.answering import Classifier, classifier, learner_of
 from training.evaluation import Evaluation, figures_line
-from training.files import check_folder, replace_text
+from training.files import cache_folder, check_folder, replace_text
 from training.models.loading import resolve
 from training.models.pretrained import longest
 from training.runs import Outcome, Plan, Runs, folder_name
@@ -91,6 +91,7 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     """
     launch.environment()
     check_folder("out", Path(settings.out))
+    cache_folder(settings.cache)
     read_deepspeed(settings.deepspeed)
     models = [
         scored_model(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris
@@ -158,7 +159,7 @@ def _run(
     settings: Settings, cells: Sequence[Cell], runs: Runs, parent: Run | None
 ) -> list[dict[str, Any]]:
     """Return the result of each cell, scored now or earlier."""
-    results = [runs.finish(cell.folder) for cell in cells]
+    results = [runs.finish(cell.folder, parent=parent) for cell in cells]
     pairs = list(zip(cells, results, strict=True))
     total = sum(cell.rows for cell, result in pairs if result is None) // launch.world_size()
     rows_scored: list[dict[str, Any]] = []
@@ -277,8 +278,8 @@ def _answers(
         # The token limit of training applies only to the model's own task: PLANE's twelve tokens
         # would cut off the hypothesis of most pairs.
         limit = longest(model.learner)
-    cache = Path(settings.cache).expanduser() if settings.cache else None
-    encoded = model.encode(cell.dataset.parts[cell.target.part], limit, cache)
+    part = cell.dataset.parts[cell.target.part]
+    encoded = model.encode(part, limit, cache_folder(settings.cache))
     evaluation = model.answer(encoded, settings.batch_size, advance)
     assert evaluation.scores is not None
     if not np.isfinite(evaluation.scores).all():

@@ -6,11 +6,14 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
+import transformers
 
 from conf import UserError
-from training.models.pretrained import check_whole, find
+from training.models.pretrained import Pretrained, check_whole, find, longest
 
 
 def without_tokenizer(tiny_encoder: str, folder: Path) -> Path:
@@ -41,3 +44,38 @@ def test_adapters_are_no_whole_model(tmp_path):
     (tmp_path / "adapter_config.json").write_text("{}")
     with pytest.raises(UserError, match=r"adapters.*lora\.merge=true.*merged/"):
         check_whole(os.fspath(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("family", "padding", "expected"),
+    [
+        ("Bert", 0, 20),
+        ("Roberta", 0, 19),
+        ("Roberta", 1, 18),
+        ("MPNet", 1, 18),
+        ("Camembert", 1, 18),
+    ],
+)
+def test_a_text_at_the_limit_has_a_position_for_every_token(family, padding, expected):
+    config = getattr(transformers, f"{family}Config")(
+        vocab_size=30,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+        max_position_embeddings=20,
+        pad_token_id=padding,
+    )
+    limit = longest(Pretrained("", config, SimpleNamespace(model_max_length=10**30)))
+    assert limit == expected
+    model = transformers.AutoModel.from_config(config)
+    model(torch.full((1, limit), 5))
+    with pytest.raises((RuntimeError, IndexError)):
+        model(torch.full((1, limit + 1), 5))
+
+
+def test_what_has_no_positions_has_no_limit_but_the_tokenizer_s():
+    config = transformers.T5Config()
+    for stated, expected in ((10**30, 100_000), (512, 512)):
+        tokenizer = SimpleNamespace(model_max_length=stated)
+        assert longest(Pretrained("", config, tokenizer)) == expected

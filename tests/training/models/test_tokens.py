@@ -48,6 +48,26 @@ def test_the_cache_gives_what_was_put_in(tokenizer, tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.parametrize("file", ["ids.npy", "offsets.npy", "types.npy", "truncated"])
+@pytest.mark.parametrize("left", [None, 0, 130])
+def test_damaged_files_are_written_anew(tokenizer, tmp_path, caplog, file, left):
+    # A copy: what is read from the cache lies in its files.
+    ids = encode(tokenizer, FIRST, SECOND, 12, tmp_path).ids.tolist()
+    (folder,) = tmp_path.iterdir()
+    path = folder / file
+    if left is None:
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:left] if file != "truncated" else b"")
+    again = encode(tokenizer, FIRST, SECOND, 12, tmp_path)
+    assert f"{folder} cannot be read" in caplog.text and "encoded again" in caplog.text
+    assert again.ids.tolist() == ids
+    assert again.types is not None and again.truncated == 1
+    caplog.clear()
+    encode(tokenizer, FIRST, SECOND, 12, tmp_path)
+    assert not caplog.text and list(tmp_path.iterdir()) == [folder]
+
+
 def test_any_change_is_another_name(tokenizer):
     of = fingerprint(tokenizer)
     names = {

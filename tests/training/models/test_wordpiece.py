@@ -87,7 +87,7 @@ def test_vocabularies_that_cannot_be(size, words, message):
         vocabulary(TEXTS, size, lowercase=True, words=words)
 
 
-def test_a_vocabulary_is_kept(tmp_path):
+def test_a_vocabulary_is_kept(tmp_path, caplog):
     def build_tokenizer(size: int = SIZE):
         return tokenizer(TEXTS, size, lowercase=True, words=(), limit=16, cache=tmp_path)
 
@@ -99,5 +99,8 @@ def test_a_vocabulary_is_kept(tmp_path):
     assert again.get_vocab() == first.get_vocab()
     assert (again.mask_token, again.model_max_length) == ("[MASK]", 16)
     assert again.tokenize("the [MASK] dog") == ["the", "[MASK]", "dog"]
+    cached_file.write_bytes(cached_file.read_bytes()[:100])
+    assert build_tokenizer().get_vocab() == first.get_vocab()
+    assert "it is trained again" in caplog.text
     build_tokenizer(SIZE + 1)
     assert len(list(tmp_path.iterdir())) == 2

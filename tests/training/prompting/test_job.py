@@ -259,6 +259,8 @@ def test_mistakes_are_told_before_weights_are_read(run_prompt, bert, monkeypatch
         run_prompt(bert, "prompts=plne")
     with pytest.raises(UserError, match=r"out=.* is a file; expected a folder"):
         run_prompt(bert, f"out={__file__}")
+    with pytest.raises(UserError, match=r"cache=.* is a file; expected a folder"):
+        run_prompt(bert, f"cache={__file__}")
     with pytest.raises(UserError, match="scheme=strict"):
         run_prompt(bert, "scheme=strict")
     with pytest.raises(UserError, match="no such folder"):

@@ -242,6 +242,7 @@ def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
         ("plane", [f"models=[{nli},{nli}/]"], "the same model twice"),
         ("plane", ["model=no/such/model/x"], "no such folder"),
         ("plane", ["model=m", f"out={__file__}"], r"out=.* is a file; expected a folder"),
+        ("plane", ["model=m", f"cache={__file__}"], r"cache=.* is a file; expected a folder"),
         ("plane", [f"model={nli}", "max_length=900"], "max_length=900: expected 4 to 32"),
         ("sygns", [f"model={nli}"], "nothing to score: SyGNS asks for a meaning"),
     ):
