@@ -118,6 +118,17 @@ def without_dropout(folder: Path, copy: Path) -> str:
     return os.fspath(copy)
 
 
+def with_nan(folder: str | Path, copy: Path, name: str) -> str:
+    """A copy of a model, with NaN in the weights of that name."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(folder, copy)
+    weights = load_file(copy / "model.safetensors")
+    weights[name][0] = float("nan")
+    save_file(weights, copy / "model.safetensors", {"format": "pt"})
+    return os.fspath(copy)
+
+
 def run_folder(out: Path) -> Path:
     """The folder of the one finished run below `out`."""
     (path,) = out.glob("*/result.json")
