@@ -33,6 +33,8 @@ from training.tasks import Dataset, Task
 
 RECORD = "adnominal.json"
 DOWNLOADS = Path("~/.cache/adnominal/models")
+# Endings of the files of weights, configurations and tokenizers (vocab.txt, spiece.model).
+_CONTENT = (".safetensors", ".json", ".txt", ".model", ".tiktoken")
 _REGISTERED = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
 _LOGGED = re.compile(r"models:/(?P<id>m-[0-9a-f]+)")
 _RUN = re.compile(r"runs:/(?P<run>[^/]+)/(?P<name>.+)")
@@ -162,7 +164,7 @@ def content_of(name: str) -> str:
     if (folder / ADAPTERS).is_file():
         digest.update(_base_content(folder).encode())
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".safetensors", ".json"):
+        if path.suffix in _CONTENT:
             digest.update(f"{path.name} {path.stat().st_size}\n".encode())
             with path.open("rb") as stream:
                 while block := stream.read(1 << 24):

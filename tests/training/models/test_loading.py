@@ -143,6 +143,18 @@ def test_scores_do_not_depend_on_batches(adept_classifier):
     assert advances == [16, 16, 8]
 
 
+@pytest.mark.parametrize("name", ["vocab.txt", "merges.txt", "spiece.model", "o200k.tiktoken"])
+def test_another_vocabulary_is_another_model(tiny_encoder, tmp_path, name):
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
+    (folder / name).write_text("good\npoor\n")
+    (folder / "README.md").write_text("A card.")
+    content = loading.content_of(str(folder))
+    (folder / "README.md").write_text("Another card.")
+    assert loading.content_of(str(folder)) == content
+    (folder / name).write_text("poor\ngood\n")
+    assert loading.content_of(str(folder)) != content
+
+
 def test_texts_are_cut_where_they_were_in_training(adept_classifier, tuned):
     long = pa.array(["A dog runs. " * 20])
     assert adept_classifier.limit == 16
