@@ -23,6 +23,8 @@ from training.tasks import Dataset
 
 _Settings = TypeVar("_Settings", bound=Training)
 
+# Of each figure over seeds; the last three need two seeds.
+STATISTICS = ("mean", "n", "deviation", "low", "high")
 # Settings that are lists of values to try already.
 _LISTS = ("seeds", "train_size")
 
