@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -246,3 +247,15 @@ def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: Non
 
     encoded = model.encode(texts(first, second))
     return model.answer(encoded, batch_size, advance, shared=False).scores
+
+
+def served(folder: Path, first: list[str], second: list[str] | None = None) -> Any:
+    """The answers of the weights in a folder, as MLflow serves them."""
+    import pandas as pd
+
+    from training.models.served import ServedModel
+
+    model = ServedModel()
+    model.load_context(SimpleNamespace(artifacts={"weights": os.fspath(folder)}))
+    columns = {"first": first} if second is None else {"first": first, "second": second}
+    return model.predict(None, pd.DataFrame(columns))

@@ -48,7 +48,8 @@ class Trained:
     predictions says of its rows; `outcomes` the classes that it is evaluated in, and `outcome_of`
     the outcome of each of its `labels`. `pair` tells whether it takes two texts, `max_length` how
     many tokens of them it saw at most (None: all), `model` what it was before it was trained,
-    `instruction` the prompt that a language model was taught to answer (None: it has a head), and
+    `instruction` the prompt that a language model was taught to answer (None: it has a head),
+    `longest_answer` the tokens of the longest answer that it was taught to write, and
     `base_content` the content of the folder that adapters are for (None: none, or no folder).
     """
 
@@ -66,6 +67,7 @@ class Trained:
     seed: int
     instruction: str | None = None
     base_content: str | None = None
+    longest_answer: int | None = None
 
     def write(self, folder: Path) -> None:
         """Write it beside the weights."""
@@ -113,6 +115,7 @@ def trained_facts(
         seed=seed,
         instruction=dataset.instruction if getattr(learner, "instructed", False) else None,
         base_content=base_content,
+        longest_answer=getattr(learner, "longest_answer", None),
     )
 
 
