@@ -23,6 +23,8 @@ from training.tasks import Dataset
 
 _Settings = TypeVar("_Settings", bound=Training)
 
+# Of each figure over seeds; the last three need two seeds.
+STATISTICS = ("mean", "n", "deviation", "low", "high")
 # Settings that are already lists of values to try.
 _LISTS = ("seeds", "train_size")
 

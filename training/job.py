@@ -10,6 +10,7 @@ import functools
 import gc
 import json
 import logging
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ from training.models.cards import card
 from training.models.learner import Learner
 from training.models.loading import folder_content, trained_facts
 from training.models.pretrained import ADAPTERS, check_whole
-from training.runs import Outcome, Plan, Runs, folder_name
+from training.runs import Outcome, Plan, Runs, folder_name, read_result
 from training.settings import Settings, Training
 from training.sharding import precision_of, read_deepspeed
 from training.tasks import Dataset, Task
@@ -119,7 +120,7 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
                 log.error("failed: %s", failures[-1])
             gc.collect()
         if launch.rank() == 0 and results:
-            _summarise(settings, grid_folder, results, parent)
+            _summarise(settings, grid_folder, results, parent, _recorded_results(work))
         if failures:
             raise JobFailed(f"{len(failures)} of {len(work)} runs failed: {'; '.join(failures)}")
 
@@ -351,6 +352,7 @@ def _training_outcome(work: Work, run: Run) -> Outcome:
     result = {
         "changes": dict(work.point.changes),
         "seed": settings.seed,
+        "group": work.group,
         "figures": figures,
         "updates": state.step,
         "best_update": state.best_step,
@@ -418,38 +420,76 @@ def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evalu
         run.model(weights, pair=pair, generates=instructed or dataset.kind == "seq2seq")
 
 
+def _recorded_results(work: Sequence[Work]) -> list[dict[str, Any]]:
+    """The results of all finished runs of a grid, with seeds of other commands too."""
+    changes = {run.group: dict(run.point.changes) for run in work}
+    paths = sorted(work[0].folder.parent.glob("*/result.json"))
+    results = [result for result, _ in map(read_result, paths) if result is not None]
+    grid_results = [
+        {**result, "changes": changes[result["group"]]}
+        for result in results
+        if result.get("group") in changes
+    ]
+    groups = list(changes)
+    return sorted(grid_results, key=lambda result: (groups.index(result["group"]), result["seed"]))
+
+
 def _summarise(
-    settings: Training, out: Path, results: Sequence[Mapping[str, Any]], parent: Run | None
+    settings: Training,
+    out: Path,
+    results: Sequence[Mapping[str, Any]],
+    parent: Run | None,
+    recorded: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Summarise all runs on the terminal, in summary.json and in the parent run.
+    """Summarise this command's runs on the terminal and in summary.json.
+
+    The parent run gets the figures over all `recorded` runs of the grid, whatever their seeds.
+    """
+    summary, text = _summary(settings, results)
+    replace_json(out / "summary.json", summary)
+    if len(summary["combinations"]) > 1 and not _are_validated(results):
+        log.info("no best combination chosen: the runs have no validation part")
+    if len(results) == 1:
+        return
+    print(text)
+    if parent is None:
+        return
+    # Runs of older versions have no group.
+    recorded = [*{result["run_id"]: result for result in (*recorded, *results)}.values()]
+    summary, text = _summary(settings, recorded)
+    parent.text(text + "\n", "summary.md")
+    parent.text(json.dumps(summary, indent=1) + "\n", "summary.json")
+    parent.tags({"seeds": json.dumps(sorted({result["seed"] for result in recorded}))})
+    if (winner := summary["best"]) is not None:
+        parent.tags({"best": json.dumps(winner["changes"], default=str)})
+        parent.metrics(
+            {
+                # NaN replaces statistics that an earlier winner had and a single run lacks.
+                f"{name}/{statistic}": statistics.get(statistic, math.nan)
+                for name, statistics in winner["figures"].items()
+                for statistic in grid.STATISTICS
+            }
+        )
+
+
+def _summary(
+    settings: Training, results: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, Any], str]:
+    """Return the figures of each combination with the best, for summary.json, and their table.
 
     The best of several combinations is chosen on the validation part, or not at all.
     """
     rows = grid.summary(results)
-    validated = all(any(name.startswith("val/") for name in run["figures"]) for run in results)
+    validated = _are_validated(results)
     key = f"{'val' if validated else 'test'}/{settings.metric}"
     winner = grid.best(rows, key, smallest=settings.metric == "loss")
     if len(rows) > 1 and not validated:
-        log.info("no best combination chosen: the runs have no validation part")
         winner = None
-    by = key if winner else None
-    replace_json(out / "summary.json", {"by": by, "best": winner, "combinations": rows})
-    if len(results) == 1:
-        return
     main = ("perplexity", "accuracy", "macro_f1")
     columns = [k for k in rows[0]["figures"] if k.split("/")[-1] in main]
-    text = grid.summary_table(rows, columns)
-    print(text)
-    if parent is None:
-        return
-    parent.text(text + "\n", "summary.md")
-    parent.file(out / "summary.json")
-    if winner is not None:
-        parent.tags({"best": json.dumps(winner["changes"], default=str)})
-        parent.metrics(
-            {
-                f"{name}/{statistic}": value
-                for name, statistics in winner["figures"].items()
-                for statistic, value in statistics.items()
-            }
-        )
+    summary = {"by": key if winner else None, "best": winner, "combinations": rows}
+    return summary, grid.summary_table(rows, columns)
+
+
+def _are_validated(results: Sequence[Mapping[str, Any]]) -> bool:
+    return all(any(name.startswith("val/") for name in run["figures"]) for run in results)

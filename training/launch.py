@@ -217,8 +217,11 @@ def silence() -> Iterator[None]:
 
 
 def check_port() -> None:
-    """Raise `UserError` if the first process cannot listen on MASTER_PORT."""
-    if rank() != 0:
+    """Raise `UserError` if the first process cannot listen on MASTER_PORT.
+
+    Under torchrun its agent already listens there, and the processes connect to it.
+    """
+    if rank() != 0 or os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         return
     port = os.environ["MASTER_PORT"]
     with socket.socket() as probe:

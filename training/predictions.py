@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from conf import JobFailed
 from etl.lake.schema import rows_of_schema
 from etl.lake.tables import table
 from training.evaluation import Evaluation
@@ -19,6 +21,19 @@ def rows(size: int, **columns: Any) -> pa.Table:
     Scores are an array [rows, classes]. Missing columns are null.
     """
     return rows_of_schema(table("predictions").schema, size, columns)
+
+
+def check_scores(scores: npt.NDArray[np.float64], name: str) -> None:
+    """Raise `JobFailed` where scores (rows, classes) are NaN: the best class would be the first.
+
+    `name` is that of the model, or of its run.
+    """
+    broken = int(np.isnan(scores).any(axis=1).sum())
+    if broken:
+        raise JobFailed(
+            f"{name}: {broken:,} of {len(scores):,} rows have NaN as a score; expected numbers; "
+            "try precision=fp32, or a model whose weights are finite"
+        )
 
 
 def of_part(

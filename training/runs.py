@@ -131,7 +131,7 @@ class Runs:
         result: dict[str, Any] | None = None
         problem: str | None = None
         if launch.rank() == 0 and self.is_finished(folder):
-            result, problem = _read_result(folder / _RESULT)
+            result, problem = read_result(folder / _RESULT)
             if result is not None and not complete(result):
                 result = None
             if result is not None:
@@ -210,7 +210,7 @@ class Runs:
         return None if problem is None else f"register={name}: {folder}: {problem}"
 
 
-def _read_result(path: Path) -> tuple[dict[str, Any] | None, str | None]:
+def read_result(path: Path) -> tuple[dict[str, Any] | None, str | None]:
     """Return the result of a finished run, or why there is none."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -115,6 +116,17 @@ def without_dropout(folder: Path, copy: Path) -> str:
     config = json.loads((copy / "config.json").read_text())
     none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     (copy / "config.json").write_text(json.dumps({**config, **none}))
+    return os.fspath(copy)
+
+
+def with_nan(folder: str | Path, copy: Path, name: str) -> str:
+    """A copy of a model, with NaN in the weights of that name."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(folder, copy)
+    weights = load_file(copy / "model.safetensors")
+    weights[name][0] = float("nan")
+    save_file(weights, copy / "model.safetensors", {"format": "pt"})
     return os.fspath(copy)
 
 
@@ -235,3 +247,15 @@ def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: Non
 
     encoded = model.encode(texts(first, second))
     return model.answer(encoded, batch_size, advance, shared=False).scores
+
+
+def served(folder: Path, first: list[str], second: list[str] | None = None) -> Any:
+    """The answers of the weights in a folder, as MLflow serves them."""
+    import pandas as pd
+
+    from training.models.served import ServedModel
+
+    model = ServedModel()
+    model.load_context(SimpleNamespace(artifacts={"weights": os.fspath(folder)}))
+    columns = {"first": first} if second is None else {"first": first, "second": second}
+    return model.predict(None, pd.DataFrame(columns))

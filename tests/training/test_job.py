@@ -267,9 +267,16 @@ def test_two_grids_of_one_folder_have_a_parent_each(
     finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[2]", "seeds=[0,1]"))
     both = parents()
     assert sorted(both.values()) == [1, 2]
-    # Again, and with a seed more: its own parent.
-    finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[1]", "seeds=[0,1,2]"))
-    assert parents() == both
+    # Again, with a seed more, and with some of the seeds: its own parent, which has all of them.
+    for seeds in ("seeds=[0,1,2]", "seeds=[1,2]"):
+        finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[1]", seeds))
+        assert parents() == both
+        run = MlflowClient(store).get_run(*first)
+        assert run.data.tags["seeds"] == "[0, 1, 2]"
+        assert run.data.metrics["val/loss/n"] == 3
+        figures = [run.data.metrics[f"val/loss/{name}"] for name in ("low", "mean", "high")]
+        assert figures == sorted(figures)
+        assert figures[1] == pytest.approx((figures[0] + figures[2]) / 2)
 
 
 def test_a_model_that_cannot_be_registered_is_told(adept_lake, tiny_encoder, tmp_path, empty_store):

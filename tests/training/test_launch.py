@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 
 import pytest
 
-from conf import UserError
+from conf import ROOT, UserError
+from tests.ports import free_port
 from training import launch
 
 
@@ -31,6 +35,30 @@ def test_only_the_first_process_listens(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("MASTER_PORT", "none")
     launch.check_port()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options", [["--standalone"], ["--master_addr=127.0.0.1", "--master_port={port}"]]
+)
+def test_torchs_launcher_starts_a_group(tmp_path, options):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from training import launch\n"
+        "launch.start()\n"
+        "ranks = launch.gather(launch.rank())\n"
+        "if launch.rank() == 0:\n"
+        "    print(ranks)\n"
+        "launch.stop()\n"
+    )
+    options = [option.format(port=free_port()) for option in options]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", *options]
+    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT), "OMP_NUM_THREADS": "1"}
+    completed = subprocess.run(
+        [*command, os.fspath(script)], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout == "[0, 1]\n"
 
 
 def test_one_process_asks_nobody():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,17 +25,20 @@ from training.tasks import Examples
 
 # Token ids, one list per row.
 Rows: TypeAlias = list[list[int]]
+# The least that is left of a prompt.
+_LEAST_PROMPT = 8
 
 
 class InstructionLearner(PairLearner):
     """A causal language model, and a dataset of classes or target texts.
 
-    If prompt and completion exceed max_length= or the model's own limit, the prompt is cut on the
-    left, because the question is at its end.
+    If a prompt and the longest completion exceed max_length= or the model's own limit, the prompt
+    is cut on the left, because the question is at its end.
     """
 
     auto_class, task_type = "AutoModelForCausalLM", "CAUSAL_LM"
     instructed = True
+    longest_answer: int
 
     def _configure(self, config: Any, tokenizer: Any) -> None:
         kinds = config.architectures or []
@@ -58,27 +62,32 @@ class InstructionLearner(PairLearner):
         return limit
 
     def prepare(self) -> None:
-        """Tokenise prompts and completions."""
+        """Tokenise prompts and completions.
+
+        Raises:
+            UserError: a completion that leaves no room for a prompt.
+        """
         self._choices = completions(self.tokenizer, self.dataset.labels)
         self._prompts: dict[str, Rows] = {}
-        self._answers: dict[str, Rows] = {}
+        self._answers = {part: self._gold(rows) for part, rows in self.dataset.parts.items()}
+        answers = [*self._choices, *chain.from_iterable(self._answers.values())]
+        self.longest_answer = max(map(len, answers), default=1)
+        # Known before the answer is: the same in training and when the model is asked.
+        longest_prompt = self.limit - self.longest_answer
+        if longest_prompt < _LEAST_PROMPT:
+            raise UserError(
+                f"max_length={self.limit}: the longest answer has {self.longest_answer} tokens; "
+                f"expected {self.longest_answer + _LEAST_PROMPT} or more, so that there is room "
+                f"for a prompt, and a model that takes as many ({self.name}: {longest(self)})"
+            )
         self._cut: dict[str, int] = {}
         for part, examples in self.dataset.parts.items():
-            answers = self._gold(examples)
-            prompt_limits = [self.limit - len(answer) for answer in answers]
-            if self._choices:
-                longest_prompt = self.limit - max(map(len, self._choices))
-                prompt_limits = [min(size, longest_prompt) for size in prompt_limits]
             texts = prompts_of(
                 self.dataset.instruction, self.dataset.labels, examples.first, examples.second
             )
             prompts = self.tokenizer(texts)["input_ids"] if texts else []
-            limited = list(zip(prompts, prompt_limits, strict=True))
-            self._cut[part] = sum(len(prompt) > limit for prompt, limit in limited)
-            self._prompts[part] = [cut_prompt(prompt, limit) for prompt, limit in limited]
-            self._answers[part] = answers
-        lengths = [len(answer) for rows in self._answers.values() for answer in rows]
-        self._longest_answer = max(lengths, default=1)
+            self._cut[part] = sum(len(prompt) > longest_prompt for prompt in prompts)
+            self._prompts[part] = [cut_prompt(prompt, longest_prompt) for prompt in prompts]
 
     def _gold(self, examples: Examples) -> Rows:
         """Return the completion of each example; empty if it has no label."""
@@ -137,7 +146,7 @@ class InstructionLearner(PairLearner):
         ids = module.generate(
             input_ids=prompts,
             attention_mask=batch["prompt_attention_mask"],
-            max_new_tokens=self._longest_answer + 8,
+            max_new_tokens=min(self.longest_answer + 8, longest(self) - prompts.shape[1]),
             do_sample=False,
             pad_token_id=self.tokenizer.pad_token_id,
             eos_token_id=self.tokenizer.eos_token_id,

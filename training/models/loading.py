@@ -32,6 +32,8 @@ from training.tasks import Dataset, Task
 
 RECORD = "adnominal.json"
 DOWNLOADS = Path("~/.cache/adnominal/models")
+# Endings of the files of weights, configurations and tokenizers (vocab.txt, spiece.model).
+_CONTENT = (".safetensors", ".json", ".txt", ".model", ".tiktoken")
 _REGISTERED = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
 _LOGGED = re.compile(r"models:/(?P<id>m-[0-9a-f]+)")
 _RUN = re.compile(r"runs:/(?P<run>[^/]+)/(?P<name>.+)")
@@ -46,7 +48,8 @@ class Trained:
     of each of its `labels`. `pair` says whether it takes two texts, `max_length` is the maximum
     number of tokens in training (None: unlimited), `model` is the model before training,
     `instruction` is the prompt that a language model was taught to answer (None: it has a head),
-    and `base_content` is the content of the adapters' base folder (None: no adapters or no folder).
+    `longest_answer` is the number of tokens of its longest taught answer, and `base_content` is
+    the content of the adapters' base folder (None: no adapters or no folder).
     """
 
     task: Mapping[str, Any]
@@ -63,6 +66,7 @@ class Trained:
     seed: int
     instruction: str | None = None
     base_content: str | None = None
+    longest_answer: int | None = None
 
     def write(self, folder: Path) -> None:
         """Write the facts beside the weights."""
@@ -110,6 +114,7 @@ def trained_facts(
         seed=seed,
         instruction=dataset.instruction if learner.instructed else None,
         base_content=base_content,
+        longest_answer=getattr(learner, "longest_answer", None),
     )
 
 
@@ -161,7 +166,7 @@ def content_of(name: str) -> str:
     if (folder / ADAPTERS).is_file():
         digest.update(_base_content(folder).encode())
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".safetensors", ".json"):
+        if path.suffix in _CONTENT:
             digest.update(f"{path.name} {path.stat().st_size}\n".encode())
             with path.open("rb") as stream:
                 while block := stream.read(1 << 24):

@@ -54,6 +54,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         trained = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
         # Texts are read as in training: with its token limit and its added full stops.
         self._limit = trained.get("max_length")
+        self._longest_answer = trained.get("longest_answer")
         self._ends = trained.get("task", {}).get("full_stops") == "normalised"
         self._model.eval()
 
@@ -99,10 +100,18 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         return pd.DataFrame({"label": labels, "score": best.values.tolist()})
 
     def _generated_texts(self, prompts: list[str]) -> list[str]:
-        """Generate a language model's continuations of prompts greedily."""
-        batch = self._tokenizer(prompts, padding=True, padding_side="left", return_tensors="pt")
-        batch.pop("token_type_ids", None)
-        ids = self._model.generate(**batch, max_new_tokens=256, do_sample=False)
+        """Generate continuations of prompts greedily; prompts are cut as in training."""
+        rows = self._tokenizer(prompts)["input_ids"]
+        count = 256
+        if self._longest_answer is not None:
+            count = self._longest_answer + 8
+            room = self._limit - self._longest_answer
+            rows = [r if len(r) <= room else [r[0], *r[len(r) - room + 1 :]] for r in rows]
+        batch = self._tokenizer.pad({"input_ids": rows}, padding_side="left", return_tensors="pt")
+        positions = getattr(self._model.config, "max_position_embeddings", None)
+        if positions is not None:
+            count = min(count, positions - batch["input_ids"].shape[1])
+        ids = self._model.generate(**batch, max_new_tokens=count, do_sample=False)
         written = ids[:, batch["input_ids"].shape[1] :]
         texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
         return [text.strip() for text in texts]

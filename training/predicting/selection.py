@@ -93,32 +93,11 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
         if not batches:
             raise _no_run(lake, run)
         tables.append(pa.Table.from_batches(batches))
-    keys = [_keys(table) for table in tables]
-    common = keys[0].filter(pc.is_in(keys[0], value_set=keys[1]))
-    for other in keys[2:]:
-        common = common.filter(pc.is_in(common, value_set=other))
-    common = pc.unique(common)
-    if not len(common):
-        raise UserError(
-            f"runs={','.join(runs)}: no item in common; expected runs over rows of one table"
-        )
-    if any(len(run_keys) != len(common) for run_keys in keys):
-        log.info(
-            "%d items are in all runs (of %s)", len(common), ", ".join(str(len(k)) for k in keys)
-        )
-    # index_in returns the first of equal keys: a repeated row of a run counts once.
-    in_common = [
-        table.take(pc.index_in(common, value_set=run_keys))
-        for table, run_keys in zip(tables, keys, strict=True)
-    ]
-    scores = [_scores(table["scores"], run) for table, run in zip(in_common, runs, strict=True)]
-    widths = {run: matrix.shape[1] for run, matrix in zip(runs, scores, strict=True)}
-    if len(set(widths.values())) > 1:
-        listed = ", ".join(f"{run} {width}" for run, width in widths.items())
-        raise UserError(
-            f"runs with different numbers of classes ({listed}); expected the same classes"
-        )
-    names = pa.chunked_array([table["predicted"].combine_chunks() for table in in_common])
+    places = _places(tables, runs)
+    in_common = [table.take(rows) for table, rows in zip(tables, places, strict=True)]
+    matrices = _aligned_scores(tables, runs)
+    scores = [matrix[rows.to_numpy()] for matrix, rows in zip(matrices, places, strict=True)]
+    names = pa.chunked_array([_plain(table["predicted"]) for table in in_common])
     codes = names.combine_chunks().dictionary_encode().indices.to_numpy()
     entropy = votes(codes.astype(np.int64).reshape(len(runs), -1).T)
     mean = np.mean(scores, axis=0)
@@ -135,6 +114,72 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
     )
     items = items.filter(pc.greater(items["votes"], 0.0))
     return items.sort_by(_order("votes", "divergence")).slice(0, count)
+
+
+def _places(tables: Sequence[pa.Table], runs: Sequence[str]) -> list[pa.Array]:
+    """The rows, in each run's table, of the items that are in all of them."""
+    keys = [_keys(table) for table in tables]
+    common = keys[0].filter(pc.is_in(keys[0], value_set=keys[1]))
+    for other in keys[2:]:
+        common = common.filter(pc.is_in(common, value_set=other))
+    common = pc.unique(common)
+    if not len(common):
+        raise UserError(
+            f"runs={','.join(runs)}: no item in common; expected runs over rows of one table"
+        )
+    if any(len(run_keys) != len(common) for run_keys in keys):
+        log.info(
+            "%d items are in all runs (of %s)", len(common), ", ".join(str(len(k)) for k in keys)
+        )
+    # index_in gives the first of equal keys: a row that a run has twice counts once.
+    return [pc.index_in(common, value_set=run_keys) for run_keys in keys]
+
+
+def _aligned_scores(tables: Sequence[pa.Table], runs: Sequence[str]) -> list[_Floats]:
+    """The scores of each run, their columns in the order of the first run's classes.
+
+    Raises:
+        UserError: runs with different classes, or with an order that their answers do not show.
+    """
+    matrices = [_scores(table["scores"], run) for table, run in zip(tables, runs, strict=True)]
+    widths = {run: matrix.shape[1] for run, matrix in zip(runs, matrices, strict=True)}
+    if len(set(widths.values())) > 1:
+        listed = ", ".join(f"{run} {width}" for run, width in widths.items())
+        raise UserError(
+            f"runs with different numbers of classes ({listed}); expected the same classes"
+        )
+    labels = [
+        _labels(matrix, table["predicted"]) for matrix, table in zip(matrices, tables, strict=True)
+    ]
+    order = [labels[0][place] for place in sorted(labels[0])]
+    known: dict[int, tuple[str, str]] = {}
+    for number, run in enumerate(runs):
+        places = {label: place for place, label in labels[number].items()}
+        if len(places) == widths[run] and sorted(places) == sorted(order):
+            matrices[number] = matrices[number][:, [places[label] for label in order]]
+            labels[number] = labels[0]
+        for place, label in sorted(labels[number].items()):
+            other, other_run = known.setdefault(place, (label, run))
+            if label != other:
+                raise UserError(
+                    f"class {place + 1} is {other!r} in run {other_run} and {label!r} in run "
+                    f"{run}; expected runs of models with the same classes"
+                )
+    return matrices
+
+
+def _labels(scores: _Floats, predicted: pa.ChunkedArray) -> dict[int, str]:
+    """What is answered where each class has the best score; without classes that never have it."""
+    answers = pa.table({"class": scores.argmax(axis=1), "label": _plain(predicted)}).drop_null()
+    counts = answers.group_by(["class", "label"]).aggregate([([], "count_all")])
+    rows = counts.sort_by("count_all").select(["class", "label"]).to_pylist()
+    # The most frequent label is the last, and stays.
+    return {row["class"]: row["label"] for row in rows}
+
+
+def _plain(labels: pa.ChunkedArray) -> pa.Array:
+    """Labels without differences of case, ``_``, ``-`` and spaces, as `label_map` reads them."""
+    return pc.utf8_lower(pc.replace_substring_regex(labels, "[_-]", " ")).combine_chunks()
 
 
 def check(lake: str, runs: Sequence[str], path: Path) -> None:

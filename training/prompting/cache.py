@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,6 +51,12 @@ class Answer(NamedTuple):
     first: str | None = None
     place: int = -1
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether the model gave NaN for a word that it can write."""
+        pairs = zip(self.sums, self.tokens, strict=True)
+        return any(size > 0 and math.isnan(value) for value, size in pairs)
+
 
 def key(prompt: str, cloze: Cloze) -> bytes:
     """Return the key of a question to a model; `prompt` is the prompt's name with its version."""
@@ -88,7 +95,8 @@ class Cache:
         return answers
 
     def add(self, answers: Mapping[bytes, Answer]) -> None:
-        """Store answers, so that other processes can read them when this returns."""
+        """Store unbroken answers, so that other processes can read them when this returns."""
+        answers = {key: answer for key, answer in answers.items() if not answer.is_broken}
         if self._folder is None or not answers:
             return
         columns: Sequence[Sequence[object]] = [list(answers), *zip(*answers.values(), strict=True)]

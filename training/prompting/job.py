@@ -227,24 +227,29 @@ def _scores(
 
     A label's score is that of its most probable word; calibration subtracts the logarithm of the
     word's mean probability without content.
+
+    Raises:
+        JobFailed: the model gave NaN for a word.
     """
     names, is_normalised = LABELS[plan.settings.task], plan.settings.length_normalised
     scores = np.empty((len(plan.questions), len(names)))
     gap_answers = []
     for row, question in enumerate(plan.questions):
         answer = answers[key(question.prompt.name, question.cloze)]
+        gap_answers.append(answer)
+        content_free = [answers[key(question.prompt.name, c)] for c in question.content_free]
+        if any(a.is_broken for a in (answer, *content_free)):
+            scores[row] = np.nan
+            continue
         logs = _logs(answer, is_normalised)
-        if question.content_free:
-            prior = [
-                _logs(answers[key(question.prompt.name, cloze)], is_normalised)
-                for cloze in question.content_free
-            ]
+        if content_free:
+            prior = [_logs(a, is_normalised) for a in content_free]
             logs = logs - (np.logaddexp.reduce(prior, axis=0) - np.log(len(prior)))
         first_word = 0
         for label, words in enumerate(question.verbaliser.words):
             scores[row, label] = np.nanmax(logs[first_word : first_word + len(words)])
             first_word += len(words)
-        gap_answers.append(answer)
+    predictions.check_scores(scores, f"model={plan.source.name}")
     return scores, gap_answers
 
 

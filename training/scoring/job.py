@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import conf
-from conf import JobFailed, UserError
+from conf import UserError
 from conf.progress import Progress
 from training import grid, launch, predictions
 from training.answering import Classifier, classifier, learner_of
@@ -282,8 +282,7 @@ def _answers(
     encoded = model.encode(part, limit, cache_folder(settings.cache))
     evaluation = model.answer(encoded, settings.batch_size, advance)
     assert evaluation.scores is not None
-    if not np.isfinite(evaluation.scores).all():
-        raise JobFailed(f"{cell.label}: scores that are not numbers; try precision=fp32")
+    predictions.check_scores(evaluation.scores, cell.label)
     return evaluation, sum(encoded.truncated().values())
 
 

@@ -14,7 +14,7 @@ import conf
 from conf import UserError
 from etl.adept import LABELS
 from tests.training import families
-from tests.training.conftest import UNRECORDED, losses, result_of, run_folder, scores
+from tests.training.conftest import UNRECORDED, losses, result_of, run_folder, scores, served
 from tests.training.tasks import lake as tables
 from training.answering import classifier
 from training.evaluation import loss_sum
@@ -24,7 +24,7 @@ from training.models.instructions import (
     completed_texts,
     continuation_scores,
 )
-from training.models.loading import resolve
+from training.models.loading import Trained, resolve
 from training.settings import Settings
 from training.tasks import task
 
@@ -146,6 +146,38 @@ def test_meanings_are_written_by_a_pretrained_decoder(llama, tmp_path):
     rows = pq.read_table(path).to_pylist()
     assert rows
     assert all(isinstance(row["text"], str) for row in rows)
+    # Served, it writes as much.
+    folder = run_folder(out) / "model"
+    test = task(run_settings.task).load(lake).parts["test"].take(np.arange(6))
+    record = Trained.read(folder)
+    assert record is not None
+    assert record.instruction is not None
+    prompts = [record.instruction.format(first=text) for text in test.first.to_pylist()]
+    by_id = {row["item_id"]: row["text"] for row in rows}
+    expected = [by_id[item] for item in test.item_ids.to_pylist()]
+    assert served(folder, prompts)["text"].to_list() == expected
+
+
+def test_a_long_meaning_leaves_room_for_a_prompt(tmp_path):
+    model = families.make("gpt2", tmp_path / "gpt2", "")
+    lake = str(tmp_path / "lake")
+    tables.sygns(lake)
+
+    def prepared(*more: str) -> InstructionLearner:
+        one = settings(lake, model, "task.name=sygns", "metric=loss", *more)
+        learner = InstructionLearner(task(one.task).load(lake), one)
+        learner.prepare()
+        return learner
+
+    longest_answer = prepared().longest_answer
+    with pytest.raises(UserError, match=f"longest answer has {longest_answer} tokens; expected"):
+        prepared(f"max_length={longest_answer + 7}")
+    tight = prepared(f"max_length={longest_answer + 8}")
+    assert tight.truncated()["test"] == len(tight.dataset.parts["test"])
+    assert max(tight.lengths(part).max() for part in ("train", "test")) <= longest_answer + 8
+    # However much is to be written, it ends with the model's positions.
+    tight.longest_answer = 10_000
+    assert len(tight.texts(tight.model(0), tight.collate("test", np.arange(2)))) == 2
 
 
 def test_what_cannot_write_is_refused(adept_lake, llama, tiny_encoder, tmp_path):
@@ -154,11 +186,11 @@ def test_what_cannot_write_is_refused(adept_lake, llama, tiny_encoder, tmp_path)
     with pytest.raises(UserError, match="max_length=4: expected 16 to 256"):
         prepare(settings(adept_lake, llama, "task.name=adept", "max_length=4"))
     short = Path(shutil.copytree(llama, tmp_path / "short"))
-    run_settings = settings(adept_lake, str(short), "task.name=adept", "max_length=20")
+    run_settings = settings(adept_lake, str(short), "task.name=adept", "max_length=28")
     learner = InstructionLearner(task(run_settings.task).load(adept_lake), run_settings)
     learner.prepare()
     assert learner.truncated()["train"] > 0
-    assert learner.lengths("train").max() <= 20
+    assert learner.lengths("train").max() <= 28
 
 
 _TINY = {"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2}

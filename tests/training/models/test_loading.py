@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import pytest
 import conf
 from conf import UserError
 from etl.adept import LABELS
-from tests.training.conftest import adept_rows, result_of, run_folder, scores
+from tests.training.conftest import adept_rows, result_of, run_folder, scores, served
 from training.answering import classifier
 from training.answering import texts as examples
 from training.files import replace_json
@@ -49,17 +48,6 @@ def texts(rows: list[dict[str, Any]]) -> tuple[pa.StringArray, pa.StringArray]:
 def test_a_run_is_registered_once(client, tuned):
     (version,) = client.search_model_versions("name='adept'")
     assert version.run_id == result_of(tuned / "out")["run_id"]
-
-
-def served(folder: Path, first: list[str], second: list[str]) -> Any:
-    """The answers of the weights in a folder, as MLflow serves them."""
-    import pandas as pd
-
-    from training.models.served import ServedModel
-
-    model = ServedModel()
-    model.load_context(SimpleNamespace(artifacts={"weights": os.fspath(folder)}))
-    return model.predict(None, pd.DataFrame({"first": first, "second": second}))
 
 
 def test_served_texts_are_cut_and_ended_as_in_training(tuned, adept_classifier, tmp_path):
@@ -141,6 +129,18 @@ def test_scores_do_not_depend_on_batches(adept_classifier):
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_allclose(together.sum(axis=1), 1.0)
     assert advances == [16, 16, 8]
+
+
+@pytest.mark.parametrize("name", ["vocab.txt", "merges.txt", "spiece.model", "o200k.tiktoken"])
+def test_another_vocabulary_is_another_model(tiny_encoder, tmp_path, name):
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
+    (folder / name).write_text("good\npoor\n")
+    (folder / "README.md").write_text("A card.")
+    content = loading.content_of(str(folder))
+    (folder / "README.md").write_text("Another card.")
+    assert loading.content_of(str(folder)) == content
+    (folder / name).write_text("poor\ngood\n")
+    assert loading.content_of(str(folder)) != content
 
 
 def test_texts_are_cut_where_they_were_in_training(adept_classifier, tuned):

@@ -20,7 +20,7 @@ from etl.annotation.settings import ExportSettings
 from etl.lake import arrow
 from etl.lake.tables import table
 from tests.training import ranks
-from tests.training.conftest import adept_rows, scores
+from tests.training.conftest import adept_rows, run_folder, scores, with_nan
 from training.answering import classifier
 from training.models.loading import resolve
 from training.predicting import job
@@ -263,6 +263,16 @@ def test_disputed_items_of_two_runs(finished_run, tmp_path):
         first, second = row["predicted"].split(" | ")
         assert first != second
         assert (first, second) == tuple(run_answers[row["item_id"]] for run_answers in answers)
+
+
+def test_scores_that_are_nan_are_refused(house, tmp_path):
+    trained = run_folder(house.tuned / "out") / "model"
+    house.lake = os.fspath(tmp_path / "lake")
+    arrow.append(house.lake, "adept_items", items(10), job="test")
+    broken = with_nan(trained, tmp_path / "broken", "classifier.bias")
+    with pytest.raises(JobFailed, match=r"broken: 9 of 9 rows have NaN .* try precision=fp32"):
+        house.predict(f"model={broken}", "limit=9")
+    assert "predictions" not in arrow.tables(house.lake)
 
 
 def test_runs_that_agree_are_told(finished_run, tmp_path):

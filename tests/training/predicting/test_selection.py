@@ -28,10 +28,12 @@ RUNS = {
 def lake(tmp_path_factory):
     root = os.fspath(tmp_path_factory.mktemp("lake"))
 
-    def add(run: str, rows: Sequence[tuple[str, tuple[float, ...]]]) -> None:
+    def add(
+        run: str, rows: Sequence[tuple[str, tuple[float, ...]]], labels: Sequence[str] = LABELS
+    ) -> None:
         columns = {
             "item_id": [item for item, _ in rows],
-            "predicted": [LABELS[int(np.argmax(scores))] for _, scores in rows],
+            "predicted": [labels[int(np.argmax(scores))] for _, scores in rows],
             "scores": [list(scores) for _, scores in rows],
         }
         same = {"run_id": run, "task": "adept_items", "edition": "clean"}
@@ -47,6 +49,13 @@ def lake(tmp_path_factory):
     add("two", [("x", (0.5, 0.5))])
     add("odd", [("x", (0.5, 0.5)), ("w", (0.2, 0.2, 0.6))])
     add("else", [("q", (0.5, 0.5, 0.0))])
+    # The answers of "c", with classes in another order and spelling; and other classes.
+    turned = [(item, scores[::-1]) for item, scores in zip("uvwxy", RUNS["c"], strict=True)]
+    # "c" never says maybe.
+    maybe = ("m", (0.2, 0.6, 0.2))
+    add("turned", [*turned, maybe], ("YES", "MAYBE", "NO"))
+    add("straight", [*zip("uvwxy", RUNS["c"], strict=True), maybe], ("no", "Maybe", "yes"))
+    add("foreign", list(zip("uvwxy", RUNS["b"], strict=True)), ("no", "perhaps", "yes"))
     return root
 
 
@@ -77,6 +86,14 @@ def test_items_that_not_all_runs_have_are_left_out(lake, caplog):
     assert "2 items are in all runs (of 5, 3)" in caplog.text
 
 
+def test_classes_in_another_order_and_spelling_are_the_same(lake):
+    assert disputed(lake, ["straight", "turned", "c"], 9).num_rows == 0
+    items, expected = disputed(lake, ["straight", "turned", "b"], 9), disputed(lake, ["c", "b"], 9)
+    assert items["item_id"].to_pylist() == expected["item_id"].to_pylist()
+    same = disputed(lake, ["straight", "straight", "b"], 9)
+    assert items["divergence"].to_pylist() == pytest.approx(same["divergence"].to_pylist())
+
+
 def test_runs_that_agree_have_nothing_disputed(lake):
     assert disputed(lake, ["a", "a"], 9).num_rows == 0
 
@@ -87,6 +104,9 @@ def test_runs_that_agree_have_nothing_disputed(lake):
         (["a", "nobody"], "run nobody: no rows"),
         (["a", "else"], "no item in common"),
         (["a", "two"], r"different numbers of classes \(a 3, two 2\)"),
+        (["b", "foreign"], "class 2 is 'maybe' in run b and 'perhaps' in run foreign; expected"),
+        (["a", "b", "foreign"], "class 2 is 'maybe' in run b and 'perhaps' in run foreign"),
+        (["c", "turned"], "class 1 is 'no' in run c and 'yes' in run turned"),
         (["a", "odd"], "predictions with (2, 3|3, 2) scores"),
     ],
 )

@@ -35,6 +35,13 @@ def test_what_was_added_is_found(tmp_path):
     assert Cache(str(tmp_path), "another").lookup([one]) == {}
 
 
+def test_an_answer_that_is_nan_is_not_kept(tmp_path):
+    cache = Cache(str(tmp_path), "model")
+    one, two = key("a", CLOZE), key("b", CLOZE)
+    cache.add({one: Answer((-1.5, math.nan), (1, 2)), two: Answer((-1.5, math.nan), (1, 0))})
+    assert set(cache.lookup([one, two])) == {two}
+
+
 def test_a_broken_file_is_computed_again(tmp_path, caplog):
     cache = Cache(str(tmp_path), "model")
     one = key("a", CLOZE)

@@ -12,10 +12,10 @@ import pytest
 
 import conf
 from analysis.predictions import read_prompted
-from conf import UserError
+from conf import JobFailed, UserError
 from etl.lake import arrow
 from tests.training import ranks
-from tests.training.conftest import run_folder
+from tests.training.conftest import run_folder, with_nan
 from training.prompting import job
 from training.prompting.job import prompt
 from training.prompting.scores import cells, class_table
@@ -144,6 +144,18 @@ def test_other_weights_in_the_same_folder_are_asked_anew(run_prompt, bert, tmp_p
     again = run_prompt(str(folder), "templates=internal", "verbalisers=conversion")
     assert first["forward"] == again["forward"] == 9
     assert first["run_id"] != again["run_id"]
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"), [("bert", "cls.predictions.bias"), ("gpt2", "transformer.ln_f.bias")]
+)
+def test_answers_that_are_nan_are_refused(run_prompt, name, weights, request, tmp_path):
+    model = with_nan(request.getfixturevalue(name), tmp_path / "broken", weights)
+    for _ in range(2):
+        with pytest.raises(JobFailed, match=r"broken: 18 of 18 rows have NaN"):
+            run_prompt(model, *TWO_SHOT)
+    assert not list((tmp_path / "cache").rglob("*.parquet"))
+    assert "predictions" not in arrow.tables(run_prompt.lake)
 
 
 def test_a_killed_run_goes_on(run_prompt, bert, monkeypatch, tmp_path):

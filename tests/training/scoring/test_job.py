@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import conf
-from conf import UserError
+from conf import JobFailed, UserError
 from etl.adept import LABELS as ADEPT
 from etl.lake import arrow
-from tests.training.conftest import UNRECORDED, result_of, run_folder
+from tests.training.conftest import UNRECORDED, result_of, run_folder, with_nan
 from tests.training.scoring.conftest import record, results
 from training import tasks
 from training.models import seq2seq
@@ -168,6 +168,13 @@ def test_the_order_of_foreign_classes_does_not_matter(adept_lake, make, models, 
     assert answers[0][0] == answers[1][0] == answers[2][0]
     assert np.allclose(answers[0][1], answers[2][1])
     assert len(set(answers[0][0])) > 1
+
+
+def test_scores_that_are_nan_are_refused(adept_lake, models, tmp_path):
+    broken = with_nan(models["nli"], tmp_path / "broken", "classifier.bias")
+    words = (f"model={broken}", "tasks=[adept]", f"out={tmp_path / 'out'}", *UNRECORDED)
+    with pytest.raises(JobFailed, match=r"broken on adept: 24 of 24 rows have NaN"):
+        score(settings(adept_lake, *words))
 
 
 def test_a_limit_of_training_is_for_its_own_task(place):
