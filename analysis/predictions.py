@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -49,11 +50,14 @@ def labelled_runs(lake: str, runs: Sequence[Run]) -> pa.Table:
     )
 
 
-def runs_with_answers(lake: str, runs: Sequence[Run]) -> list[Run]:
-    """Those of the runs that the lake has predictions of."""
+def runs_with_answers(lake: str, runs: Sequence[Run], edition: str | None = None) -> list[Run]:
+    """Those of the runs that the lake has predictions of, for items of an edition if one is
+    given."""
     ids: set[str] = set()
     if runs and "predictions" in arrow.tables(lake):
-        where = [("run_id", "in", [run.id for run in runs])]
+        where: list[tuple[str, str, Any]] = [("run_id", "in", [run.id for run in runs])]
+        if edition is not None:
+            where.append(("edition", "=", edition))
         for batch in arrow.batches(lake, "predictions", where=where, columns=["run_id"]):
             ids.update(batch.column("run_id").unique().to_pylist())
     return [run for run in runs if run.id in ids]
