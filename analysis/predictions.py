@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +19,7 @@ from etl.registry import of_task
 from training.finished_runs import Run
 from training.scoring.matrix import COLUMNS
 
-# Two runs answer the same question if these columns agree; the wording of prompts may differ.
+# Two runs answer the same question if these columns agree, and `prompt` if both have the same ones.
 _QUESTION = ("edition", "scheme", "fold", "item_id", "verbaliser", "premise_order")
 _SPLIT = ("task", "edition", "scheme", "fold")
 ANSWERS = (*_SPLIT, "item_id", "gold", "predicted", "text", "seed", "model")
@@ -49,11 +50,14 @@ def labelled_runs(lake: str, runs: Sequence[Run]) -> pa.Table:
     )
 
 
-def runs_with_answers(lake: str, runs: Sequence[Run]) -> list[Run]:
-    """Those of the runs that the lake has predictions of."""
+def runs_with_answers(lake: str, runs: Sequence[Run], edition: str | None = None) -> list[Run]:
+    """Those of the runs that the lake has predictions of, for items of an edition if one is
+    given."""
     ids: set[str] = set()
     if runs and "predictions" in arrow.tables(lake):
-        where = [("run_id", "in", [run.id for run in runs])]
+        where: list[tuple[str, str, Any]] = [("run_id", "in", [run.id for run in runs])]
+        if edition is not None:
+            where.append(("edition", "=", edition))
         for batch in arrow.batches(lake, "predictions", where=where, columns=["run_id"]):
             ids.update(batch.column("run_id").unique().to_pylist())
     return [run for run in runs if run.id in ids]
@@ -65,7 +69,8 @@ def read_run(lake: str, run: str) -> pa.Table:
     Raises:
         UserError: no rows of the run, or none with a gold label.
     """
-    table = read(lake, [run], ("run_id", "task", *_QUESTION, "gold", "predicted", "seed", "model"))
+    columns = ("run_id", "task", *_QUESTION, "prompt", "gold", "predicted", "seed", "model")
+    table = read(lake, [run], columns)
     if not table.num_rows:
         raise UserError(
             f"run={run}: no rows in the table predictions of {lake}; expected the id of a run that "
@@ -74,9 +79,8 @@ def read_run(lake: str, run: str) -> pa.Table:
     labelled_rows = table.filter(table.column("gold").is_valid())
     if not labelled_rows.num_rows:
         raise UserError(f"run={run}: {table.num_rows} predictions, none of a labelled item")
-    return labelled_rows.sort_by(
-        [(name, "ascending") for name in (*_QUESTION, "gold", "predicted")]
-    )
+    # Not by `predicted`: `pair` would put the right answers of two runs side by side.
+    return labelled_rows.sort_by([(name, "ascending") for name in (*_QUESTION, "prompt", "gold")])
 
 
 def read_prompted(lake: str, run: str) -> pa.Table:
@@ -127,12 +131,15 @@ def pair(first: pa.Table, second: pa.Table) -> Paired:
     """The items of two runs side by side (`read_run` gives the tables).
 
     An item that stands several times in a run (a split may list it twice) is paired as often.
+    Answers to the same prompts are paired by prompt; runs with other wordings in their order.
 
     Raises:
         UserError: items that only one of the runs has, or gold labels that differ: then scores
             differ by what was asked, not by who answered.
     """
-    one, two = _by_item(first), _by_item(second)
+    has_same_prompts = _prompts(first) == _prompts(second)
+    question = (*_QUESTION, "prompt") if has_same_prompts else _QUESTION
+    one, two = _by_item(first, question), _by_item(second, question)
     if one.keys() != two.keys():
         unshared = sorted(map(str, one.keys() ^ two.keys()))
         raise UserError(
@@ -150,20 +157,24 @@ def pair(first: pa.Table, second: pa.Table) -> Paired:
         gold=[gold for gold, _ in one.values()],
         first=[guess for _, guess in one.values()],
         second=[two[key][1] for key in one],
-        item_ids=[str(question[_QUESTION.index("item_id")]) for question, _ in one],
+        item_ids=[str(values[question.index("item_id")]) for values, _ in one],
     )
 
 
 _Item = tuple[tuple[str | None, ...], int]
 
 
-def _by_item(table: pa.Table) -> dict[_Item, tuple[str, str]]:
+def _prompts(table: pa.Table) -> set[str | None]:
+    return set(table.column("prompt").to_pylist())
+
+
+def _by_item(table: pa.Table, question: Sequence[str]) -> dict[_Item, tuple[str, str]]:
     repetitions: Counter[tuple[str | None, ...]] = Counter()
     items: dict[_Item, tuple[str, str]] = {}
-    for *values, gold, guess in tuples(table, *_QUESTION, "gold", "predicted"):
-        question = tuple(values)
-        items[question, repetitions[question]] = (gold, guess or "")
-        repetitions[question] += 1
+    for *values, gold, guess in tuples(table, *question, "gold", "predicted"):
+        item = tuple(values)
+        items[item, repetitions[item]] = (gold, guess or "")
+        repetitions[item] += 1
     return items
 
 

@@ -38,6 +38,7 @@ from analysis.rendering.html import html
 from analysis.rendering.markdown import files, markdown
 from analysis.semantics.prover import provers
 from conf import UserError, setting
+from conf.checks import check_distinct
 from training.finished_runs import Runs, find_runs
 
 log = logging.getLogger("adnominal")
@@ -93,6 +94,7 @@ class Settings:
             )
         if not self.pages:
             raise UserError(f"pages=[]: expected one or more of {', '.join(PAGES)}")
+        check_distinct(self, "pages")
 
 
 def _is_report(folder: Path) -> bool:

@@ -169,7 +169,13 @@ class Case:
 
 def whole(measure: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:
     """The only measurement of a case, which gives all of its figures."""
-    return lambda settings: {"": partial(measure, settings)}
+
+    def measurements(settings: Any) -> Mapping[str, Measurement]:
+        if settings.parts:
+            raise UserError(f"parts={settings.parts}: this case has no parts; leave parts= out")
+        return {"": partial(measure, settings)}
+
+    return measurements
 
 
 def parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:

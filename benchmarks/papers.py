@@ -8,8 +8,9 @@ the page until a run of the same settings takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -47,6 +48,18 @@ PRINTED = {
 }
 COLUMNS = {"gru": "GRU", "transformer": "Transformer"}
 MEANINGS = ("EXI", "NUM", "UNI")
+
+
+@cache
+def admitted_editions(task: str) -> set[str]:
+    """The editions of a task that the page shows: the release, its phrases drawn anew (PLANE), and
+    those of the experiments."""
+    editions = {"published", released_phrases.EDITION}
+    for experiment in experiments():
+        parameters = experiment.parameters()
+        if task in parameters["task.name"]:
+            editions |= parameters["task.edition"]
+    return editions
 
 
 @dataclass(frozen=True)
@@ -118,7 +131,8 @@ def generated(lake: str, runs: Runs) -> list[dict[str, Any]]:
     """A row for each group of runs on SyGNS that differ in their seeds: of each run the exact
     matches by quantifier on what it was not trained on."""
     rows = []
-    trained = runs.of("finetune", {"task.name": "sygns", "task.scheme": "systematicity"})
+    settings = {"task.name": "sygns", "task.edition": admitted_editions("sygns")}
+    trained = runs.of("finetune", {**settings, "task.scheme": "systematicity"})
     for members in groups(trained):
         run = members[0]
         form, architecture = run.params["task.form"], run.params["seq2seq.architecture"]
@@ -152,6 +166,8 @@ def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
     """The cells of the transfer matrix: the newest run of each model on each task."""
     newest: dict[tuple[str, ...], Run] = {}
     for run in runs.of("score"):
+        if run.params.get("task.edition") not in admitted_editions(run.params.get("task.name", "")):
+            continue
         task = [run.params.get(key, "") for key in ("task.name", "task.scheme", "task.fold")]
         newest.setdefault((run.params.get("model_name", ""), *task), run)
     if not newest:
@@ -164,7 +180,8 @@ def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
 def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
     """Mean F1 of PLANE prompts by class: of each model the newest run with and without examples."""
     sections, pairs = [], set()
-    for run in runs.of("prompt", {"task.name": "plane"}):
+    settings = {"task.name": "plane", "task.edition": admitted_editions("plane")}
+    for run in runs.of("prompt", settings):
         rows = predictions.read_prompted(lake, run.id)
         scheme = rows.column("scheme")[0].as_py()
         if (scheme, run.model) in pairs:
@@ -193,7 +210,8 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
 def asked_about_scales(lake: str, runs: Runs) -> list[dict[str, Any]]:
     """Accuracy of ASP prompts by test, of each model the newest run, beside the paper's T0 3B."""
     newest: dict[str, Run] = {}
-    for run in runs.of("prompt", {"task.name": "asp"}):
+    settings = {"task.name": "asp", "task.edition": admitted_editions("asp")}
+    for run in runs.of("prompt", settings):
         newest.setdefault(run.model, run)
     rows = []
     for model, run in newest.items():
@@ -217,14 +235,16 @@ _KEYS = {
 
 def merged(earlier: Figures, measured: Figures) -> Figures:
     """The rows measured, and those recorded earlier: of two with the same settings the one of
-    more runs, else the one measured."""
+    more runs (of an experiment, more finished runs or, of as many, a greater share of the next),
+    else the one measured."""
     figures: Figures = {}
     for name, keys in _KEYS.items():
+        progress: Callable[[dict[str, Any]], Any] = _finished if name == "experiments" else _runs
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
         for row in (*earlier.get(name, ()), *measured.get(name, ())):
             place = tuple(str(row.get(key)) for key in keys)
             previous = rows.get(place)
-            if previous is None or name == "experiments" or _runs(row) >= _runs(previous):
+            if previous is None or progress(row) >= progress(previous):
                 rows[place] = row
         figures[name] = [rows[place] for place in sorted(rows)]
     return figures
@@ -232,6 +252,10 @@ def merged(earlier: Figures, measured: Figures) -> Figures:
 
 def _runs(row: dict[str, Any]) -> int:
     return int(row.get("runs", len(row.get("scores", {}).get("valid", ())) or 1))
+
+
+def _finished(row: dict[str, Any]) -> tuple[int, float]:
+    return row["finished"], row["share"]
 
 
 # ---------------------------------------------------------------------------------------- the page

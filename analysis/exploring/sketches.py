@@ -56,7 +56,7 @@ class Query:
         corpus: the one corpus that is looked at; empty for all.
         other_corpus: second corpus, for a difference of one word; empty for none.
         measure: what rows are ordered by (`MEASURES`).
-        floor: least count of a pair.
+        floor: least count of a pair; in a difference, of the pair of either side.
         classes: `CLASSES` of the adjectives shown; empty for all.
         limit: rows shown; 0 for all.
     """
@@ -272,20 +272,24 @@ class Sketches:
     def difference(self, query: Query) -> dict[str, Any]:
         """The collocates of two words, or of a word in two corpora, by the measure's difference.
 
-        A collocate of one side alone has the measure 0 on the other. Of several corpora a side has
-        its greatest measure, and the count beside it. Rows stand from what speaks
-        most for the first side to what speaks most for the second; of more than `limit` the ones
-        with the greatest difference on either side stay.
+        A collocate of one side alone has the measure 0 on the other; one that reaches `floor` on
+        either side is shown with what both sides have. Of several corpora a side has its greatest
+        measure (of those that reach `floor`, if any) and the count beside it. Rows stand from what
+        speaks most for the first side to what speaks most for the second; of more than `limit` the
+        ones with the greatest difference on either side stay.
         """
         query = self.check_query(query)
         second_word = query.other or query.word
         partner = ROLES[1 - ROLES.index(query.role)]
+        unfiltered, corpora = replace(query, floor=1), (query.corpus, query.other_corpus)
         sides = (
-            self._of_word(query, query.word, query.corpus),
-            self._of_word(query, second_word, query.other_corpus or query.corpus),
+            self._of_word(unfiltered, query.word, corpora[0]),
+            self._of_word(unfiltered, second_word, corpora[1] or corpora[0]),
         )
-        first_side, second_side = (_by_word(side, partner, query.measure) for side in sides)
+        first_side, second_side = (_by_word(side, partner, query) for side in sides)
         both = first_side.join(second_side, "word", join_type="full outer", right_suffix="_second")
+        is_frequent = [pc.field(name) >= query.floor for name in ("count", "count_second")]
+        both = both.filter(is_frequent[0] | is_frequent[1]) if query.floor > 1 else both
         words = both.column("word")
         values = [both.column(name).to_numpy() for name in ("value", "value_second")]
         counts = [pc.fill_null(both.column(name), 0) for name in ("count", "count_second")]
@@ -346,17 +350,17 @@ def _values(rows: pa.Table, measure: str, places: Numbers | slice = _ALL) -> Num
     return values
 
 
-def _by_word(rows: pa.Table, partner: str, measure: str) -> pa.Table:
+def _by_word(rows: pa.Table, partner: str, query: Query) -> pa.Table:
     """The other words, each with `value` (the measure) and count; of several corpora those of the
-    greatest measure."""
+    greatest measure, counts that reach the floor first."""
     words = rows.column(partner).cast(pa.string()).combine_chunks()
-    values = _values(rows, measure).astype(np.float64)
+    values = _values(rows, query.measure).astype(np.float64)
     counts = rows.column("count").to_numpy()
     table = pa.table({"word": words, "value": values, "count": counts})
     if len(rows.column("corpus").unique()) < 2:  # each word has one row
         return table
     codes = words.dictionary_encode().indices.to_numpy()
-    order = np.lexsort((-values, codes))
+    order = np.lexsort((-values, counts < query.floor, codes))
     return table.take(pa.array(order[np.flatnonzero(np.diff(codes[order], prepend=-1))]))
 
 

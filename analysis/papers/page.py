@@ -39,9 +39,11 @@ class Sources:
         self,
         jobs: str | Collection[str],
         settings: Mapping[str, str | Collection[str]] | None = None,
+        edition: str | None = None,
     ) -> list[Run]:
-        """The runs of jobs with these parameters that the lake has answers of, newest first."""
-        return runs_with_answers(self.lake.root, self.runs.of(jobs, settings))
+        """The runs of jobs with these parameters that the lake has answers of (to items of an
+        edition, if one is given), newest first."""
+        return runs_with_answers(self.lake.root, self.runs.of(jobs, settings), edition)
 
 
 Context = TypeVar("Context", bound=Sources)

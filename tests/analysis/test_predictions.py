@@ -48,3 +48,15 @@ def test_items_are_paired_as_often_as_they_stand(lake):
 def test_runs_that_cannot_be_compared(lake, first, second, message):
     with pytest.raises(UserError, match=message):
         pair(read_run(lake, first), read_run(lake, second))
+
+
+@pytest.mark.parametrize("prompts", ["pq", "rs"])
+def test_answers_to_prompts_are_paired_by_prompt(tmp_path, prompts):
+    """Each run is right with the prompt that the other is wrong with."""
+    names = "item_id prompt gold predicted"
+    constants = {"task": "plane", "edition": "mine", "verbaliser": "v"}
+    for run, answers, wording in (("one", "xy", "pq"), ("two", "yx", prompts)):
+        cells = [("a", *cell) for cell in zip(wording, "xx", answers, strict=True)]
+        write(tmp_path, "predictions", rows(names, *reversed(cells), run_id=run, **constants))
+    both = pair(read_run(str(tmp_path), "one"), read_run(str(tmp_path), "two"))
+    assert (both.item_ids, both.first, both.second) == (["a", "a"], list("xy"), list("yx"))

@@ -6,7 +6,19 @@ import pytest
 
 from benchmarks import released_phrases
 from benchmarks.harness import page
-from benchmarks.papers import CASE, Settings, classified, mean, measured, merged
+from benchmarks.papers import (
+    CASE,
+    Settings,
+    admitted_editions,
+    asked_about_scales,
+    classified,
+    generated,
+    mean,
+    measured,
+    merged,
+    prompted,
+    transferred,
+)
 from benchmarks.papers_runs import experiments, states
 from conf import JobFailed, UserError
 from etl.amod.kernel import PairCounter
@@ -179,3 +191,42 @@ def test_what_was_recorded_stays_until_as_many_runs_take_its_place():
     rows = merged(earlier, {"classified": [row(1, 0.6), row(1, 0.55, "b")]})["classified"]
     assert {r["model"]: r["accuracy"] for r in rows} == {"a": [0.7], "b": [0.55]} and len(rows) == 2
     assert merged(earlier, {"classified": [row(3, 0.8)]})["classified"][0]["accuracy"] == [0.8]
+
+
+def test_a_recorded_experiment_that_is_further_on_stays():
+    def row(finished: int, share: float = 0.0) -> dict[str, object]:
+        return {"name": "a", "finished": finished, "share": share}
+
+    def shown(earlier: dict[str, object], later: dict[str, object]) -> dict[str, object]:
+        (one,) = merged({"experiments": [earlier]}, {"experiments": [later]})["experiments"]
+        return one
+
+    assert shown(row(1), row(0, 0.9)) == row(1)
+    assert shown(row(0, 0.5), row(0, 0.2)) == row(0, 0.5)
+    assert shown(row(0, 0.5), row(1)) == row(1)
+
+
+def test_runs_on_other_editions_are_not_mixed_in(tmp_path):
+    """Were they, their answers would be looked for in the lake, which has none."""
+
+    def of_demo(name: str, job: str, **params: str) -> Run:
+        edition = {"task.edition": "demo", "model_name": "m"}
+        return Run(name, job, 1, {"task.name": name, **edition, **params})
+
+    scheme = {"task.scheme": "systematicity", "task.form": "fol", "task.primitive": "one"}
+    architecture = {"seq2seq.architecture": "gru"}
+    runs = Runs(
+        [
+            *(of_demo(name, "prompt") for name in ("plane", "asp")),
+            of_demo("sygns", "finetune", **scheme, **architecture),
+            of_demo("plane", "score"),
+        ]
+    )
+    for shown in (prompted, asked_about_scales, generated, transferred):
+        assert shown(str(tmp_path), runs) == []
+    assert admitted_editions("sygns") == {"published", "released_phrases", "paper"}
+
+
+def test_a_case_without_parts_refuses_them():
+    with pytest.raises(UserError, match="this case has no parts"):
+        CASE.measurements(Settings(parts=["nonsense"]))

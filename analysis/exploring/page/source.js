@@ -114,19 +114,21 @@ class StaticSource {
       [`${query.role}_count`]: entry.words[this.names[row[0]]],
       [`${partner}_count`]: row[3],
       pmi: row[4], npmi: row[5], log_dice: row[6], class: row[7],
-    })).filter((row) => (!corpus || row.corpus === corpus) && row.count >= Number(query.floor)
+    })).filter((row) => (!corpus || row.corpus === corpus)
       && (!classes.length || classes.includes(row.class)));
     return { rows, known: Boolean(entry), words: entry ? entry.words : {} };
   }
 
   async rows(query) {
     const limit = Number(query.limit) || Infinity;
+    const floor = Number(query.floor);
     const partner = partnerOf(query.role);
     const first = await this.all(query, query.word, query.corpus);
     const near = async (word, known) => (known ? [] : this.nearest(query.role, word));
     const command = this.command(query);
     if (!query.other && !query.other_corpus) {
-      const rows = first.rows.sort((one, other) => other[query.measure] - one[query.measure]
+      const rows = first.rows.filter((row) => row.count >= floor);
+      rows.sort((one, other) => other[query.measure] - one[query.measure]
         || (one[partner] < other[partner] ? -1 : 1));
       const nearest = await near(query.word, first.known);
       return {
@@ -135,7 +137,7 @@ class StaticSource {
     }
     const word = query.other || query.word;
     const second = await this.all(query, word, query.other_corpus || query.corpus);
-    const rows = differences(first.rows, second.rows, partner, query.measure);
+    const rows = differences(first.rows, second.rows, partner, query.measure, floor);
     const shown = rows.slice(0, limit).sort((one, other) => other.difference - one.difference);
     const unknown = [[query.word, first], [word, second]].filter(([, side]) => !side.known);
     const nearest = unknown.length ? await near(unknown[0][0], false) : [];
@@ -145,7 +147,7 @@ class StaticSource {
   }
 
   async pair(adjective, noun) {
-    const query = { role: "noun", floor: 1, classes: "" };
+    const query = { role: "noun", classes: "" };
     const { rows } = await this.all(query, noun, "");
     const found = await this.entry("pair", `${adjective} ${noun}`);
     return {
@@ -159,7 +161,9 @@ class StaticSource {
     for (const name of ["other", "corpus", "other_corpus"]) {
       if (query[name]) words.push(`${name}=${query[name]}`);
     }
-    words.push(`measure=${query.measure}`, `floor=${query.floor}`);
+    // Rarer pairs are not in the files.
+    const floor = Math.max(query.floor, this.about.min_count);
+    words.push(`measure=${query.measure}`, `floor=${floor}`);
     if (query.classes) words.push(`classes=${query.classes}`);
     words.push(`limit=${query.limit}`);
     return shellJoin(words);
@@ -173,12 +177,15 @@ function shellJoin(words) {
   return words.map(quoted).join(" ");
 }
 
-function differences(first, second, partner, measure) {
+// A pair that reaches the floor on either side, with what both sides have.
+function differences(first, second, partner, measure, floor) {
+  const precedes = (row, known) => ((row.count >= floor) - (known.count >= floor)
+    || row[measure] - known[measure]) > 0;
   const best = (rows) => {
     const found = new Map();
     for (const row of rows) {
       const known = found.get(row[partner]);
-      if (!known || row[measure] > known[measure]) found.set(row[partner], row);
+      if (!known || precedes(row, known)) found.set(row[partner], row);
     }
     return found;
   };
@@ -192,7 +199,7 @@ function differences(first, second, partner, measure) {
       difference: (left ? left[measure] : 0) - (right ? right[measure] : 0),
       class: partner === "adjective" ? (left || right).class : "",
     };
-  });
+  }).filter((row) => Math.max(row.first_count, row.second_count) >= floor);
   return rows.sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference)
     || (a.word < b.word ? -1 : 1));
 }

@@ -9,6 +9,7 @@ their figures can be taken for one of people.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,8 +19,8 @@ import pyarrow as pa
 
 from analysis.editions import Lake
 from analysis.inference.intervals import Interval, kappa, wilson
-from analysis.papers.adept.sources import IMPORT, Adept
-from analysis.papers.comparison import comparison
+from analysis.papers.adept.sources import IMPORT, PARTS, Adept, read
+from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
 from analysis.rows import tuples
@@ -39,6 +40,7 @@ from etl.lake import arrow
 Cells = dict[tuple[str, str], float | Interval]
 TABLES = ("adept_batches", "adept_annotations")
 _HUMAN = {"context": "human", "no_context": "human, no context"}
+_FINISH = "python etl/annotate_adept.py finish edition={} lake=LAKE"
 _EXPORT = "python etl/annotate_adept.py export batch=expert.csv round=expert edition=EDITION"
 
 
@@ -213,9 +215,13 @@ def labelling(lake: Lake) -> list[Block]:
     if annotations is None or not cells:
         return []
     who, edition = annotations.annotators(*LABELLING), annotations.edition
+    if edition in lake.editions.get("adept", ()):
+        parts = Counter(read(lake.root, edition).column("split_random").to_pylist())
+        sizes |= {(part, "rows"): float(parts[part]) for part in PARTS if parts[part]}
+    caption, missing = f"Items that {who} labelled", Missing(_FINISH.format(edition))
     blocks = [
         *comparison("adept", "table 4", cells, f"Agreement and labels of {who}", edition),
-        *comparison("adept", "table 4, sizes", sizes, f"Items that {who} labelled", edition),
+        *comparison("adept", "table 4, sizes", sizes, caption, edition, missing),
     ]
     return [
         *(replace(block, printed={}) if isinstance(block, Table) else block for block in blocks),

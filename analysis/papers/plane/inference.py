@@ -11,7 +11,7 @@ from analysis.inference.intervals import Interval
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.plane import intervals
-from analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane
+from analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane, edition_of
 from analysis.predictions import groups_of
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
@@ -67,7 +67,7 @@ def accuracy(page: Plane) -> list[Block]:
         {f"{edition} {scheme}" for edition, scheme in tuples(rows, "edition", "scheme")}
     )
     return [
-        *comparison("plane", "table 5", ours, caption, missing=Missing(_SCORE)),
+        *comparison("plane", "table 5", ours, caption, edition_of(rows), Missing(_SCORE)),
         Table(f"Ours, asked {', '.join(splits)}; shares", pa.Table.from_pylist(scores), digits=3),
         *runs_text(runs),
     ]
@@ -115,7 +115,7 @@ def by_type(page: Plane) -> list[Block]:
     rows, runs = page.nli
     classes, types = (groups_of(page.lake.root, rows, name) for name in ("class", "inference_type"))
     plot = transfer_figure(transfer_variance(rows, classes, types))
-    caption = "F1 of models for NLI by class and inference type"
+    caption = f"F1 of models for NLI by class and inference type, edition {edition_of(rows)}"
     return [FigureBlock(caption, *plot), *runs_text(runs)]
 
 
@@ -151,5 +151,6 @@ def errors(page: Plane) -> list[Block]:
     blocks: list[Block] = []
     for model in distinct_values(rows, "model"):
         answers = matrix.answers_by_group(where_equal(rows, "model", model), classes)
-        blocks.append(FigureBlock(f"What {model_name(model)} answered", *errors_figure(answers)))
+        caption = f"What {model_name(model)} answered, edition {edition_of(rows)}"
+        blocks.append(FigureBlock(caption, *errors_figure(answers)))
     return [*blocks, *runs_text(runs)]

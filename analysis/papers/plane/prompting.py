@@ -13,7 +13,7 @@ from analysis.inference.intervals import Interval
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import Exhibit, exhibit, runs_text
 from analysis.papers.plane import intervals
-from analysis.papers.plane.sources import CLASS_NAMES, Plane
+from analysis.papers.plane.sources import CLASS_NAMES, Plane, edition_of
 from analysis.predictions import groups_of
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
@@ -89,12 +89,15 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
             return [*blocks, *runs_text(page.prompted_runs(shots))]
         firsts = rows.filter(pc.is_valid(rows.column("text")))
         ours = _ours(page, firsts) if firsts.num_rows else {}
-        blocks = comparison("plane", name, ours, caption, missing=Missing(command))
+        edition = edition_of(rows)
+        blocks = comparison("plane", name, ours, caption, edition, Missing(command))
         for choice, answers in _choices(rows):
             data = scores.class_table(scores.cells(answers, choice))
-            blocks.append(Table(f"Ours, F1 in percent, {_READ[choice]}", _layout(data)))
+            title = f"Ours, F1 in percent, edition {edition}, {_READ[choice]}"
+            blocks.append(Table(title, _layout(data)))
         always = scores.class_table(scores.always(rows, "entailed"))
-        blocks.append(Table("Always answering that it is entailed", _layout(always)))
+        title = f"Always answering that it is entailed, edition {edition}"
+        blocks.append(Table(title, _layout(always)))
         return [*blocks, *runs_text(page.prompted_runs(shots))]
 
     return build
@@ -202,7 +205,8 @@ def recency_figure(data: pa.Table) -> Plot:
 
 
 def _models(rows: pa.Table) -> str:
-    return ", ".join(sorted({model_name(name) for name in rows.column("model").to_pylist()}))
+    models = sorted({model_name(name) for name in rows.column("model").to_pylist()})
+    return f"{', '.join(models)}; edition {edition_of(rows)}"
 
 
 def _variance(rows: pa.Table) -> list[Block]:
@@ -245,7 +249,8 @@ def order_of_examples(page: Plane) -> list[Block]:
         )
         blocks.append(FigureBlock(caption, *recency_figure(data)))
         title = "Mean F1 in percent where the last example has the label asked for, and where not"
-        blocks.append(Table(f"{title}, {_READ[choice]}", _by_agreement(data), digits=1))
+        title = f"{title}, {_READ[choice]}, edition {edition_of(answers)}"
+        blocks.append(Table(title, _by_agreement(data), digits=1))
     return [*blocks, *runs_text(page.prompted_runs("2"))]
 
 

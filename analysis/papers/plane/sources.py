@@ -17,7 +17,7 @@ from analysis.papers.page import Sources
 from analysis.predictions import labelled_runs, read_prompted, read_scored, runs_with_answers
 from analysis.rows import distinct_values, where_equal, with_columns
 from conf import UserError
-from training.finished_runs import Run, Runs, groups
+from training.finished_runs import Run, Runs, groups, model_name
 
 TYPES = {1: "AN entails N", 2: "AN entails h(N)", 3: "AN entails A h(N)"}
 CLASS_NAMES = {"I": "intersective", "S": "subsective", "O": "intensional"}
@@ -75,7 +75,7 @@ class FineTuned:
 
     Runs of a group differ by their seeds and `axes` alone. Of several groups in `stored_runs` it is
     the one that is compared with the paper's: of the paper's model, else on the release, else the
-    newest.
+    newest. If an edition was asked for, it has runs on this edition alone.
     """
 
     lake: Lake
@@ -100,11 +100,13 @@ class FineTuned:
     @cached_property
     def _groups(self) -> list[list[Run]]:
         settings = {"task.name": "plane", "task.scheme": self.scheme}
-        runs = runs_with_answers(self.lake.root, self.stored_runs.of("finetune", settings))
+        edition = self.lake.requested_edition
+        runs = runs_with_answers(self.lake.root, self.stored_runs.of("finetune", settings), edition)
         if not runs:
+            answers = "answers" if edition is None else f"answers to edition {edition}"
             raise UserError(
-                f"no finished fine-tuning run on PLANE, scheme {self.scheme}, with answers in this "
-                "lake"
+                f"no finished fine-tuning run on PLANE, scheme {self.scheme}, with {answers} in "
+                "this lake"
             )
 
         def rank(members: Sequence[Run]) -> tuple[bool, bool]:
@@ -117,9 +119,9 @@ class FineTuned:
     def rows(self) -> pa.Table:
         """Their answers, one run after the other, with the words of the items."""
         rows = labelled_runs(self.lake.root, self.runs)
-        (edition,) = set(rows.column("edition").to_pylist())
         ids = rows.column("item_id").to_pylist()
-        return with_columns(rows, slices.words(self.lake.root, "plane_items", edition, ids))
+        words = slices.words(self.lake.root, "plane_items", edition_of(rows), ids)
+        return with_columns(rows, words)
 
     @property
     def model(self) -> str:
@@ -158,41 +160,82 @@ class Plane(Sources):
         """The answers of each model's newest run without examples."""
         return self._prompted_rows("0", "zero-shot prompts")
 
+    @cached_property
+    def _editions(self) -> list[str]:
+        """The edition asked for, else those of the lake, the preferred one first."""
+        try:
+            return self.lake.shown_editions("plane_items")
+        except UserError:
+            return []
+
+    def _missing(self, runs: str) -> UserError:
+        requested = self.lake.requested_edition
+        answers = "answers" if requested is None else f"answers to edition {requested}"
+        return UserError(f"no finished run of {runs} with {answers} in this lake")
+
     def _prompted_rows(self, shots: str, kind: str) -> pa.Table:
-        tables = [read_prompted(self.lake.root, run.id) for run in self.prompted_runs(shots)]
+        edition, runs = self._prompted(shots)
+        tables = [read_prompted(self.lake.root, run.id) for run in runs]
         if not tables:
-            raise UserError(f"no finished run of PLANE's {kind} with answers in this lake")
-        return pa.concat_tables(tables)
+            raise self._missing(f"PLANE's {kind}")
+        return where_equal(pa.concat_tables(tables), "edition", edition)
 
     def prompted_runs(self, shots: str) -> list[Run]:
-        """The newest run of each model with answers to prompts with so many examples."""
-        newest: dict[str, Run] = {}
+        """The newest run of each model with answers to prompts with so many examples, on the first
+        edition that any answered: the release has no items with two examples."""
+        return self._prompted(shots)[1]
+
+    def _prompted(self, shots: str) -> tuple[str, list[Run]]:
         settings = {"task.name": "plane", "shots": shots}
-        for run in self.runs_of("prompt", settings):
-            newest.setdefault(run.params.get("model_name", run.id), run)
-        return list(newest.values())
+        for edition in self._editions:
+            newest: dict[str, Run] = {}
+            for run in self.runs_of("prompt", settings, edition):
+                # As columns are named: one model may have been addressed by two paths.
+                newest.setdefault(model_name(run.params.get("model_name", run.id)), run)
+            if newest:
+                return edition, list(newest.values())
+        return "", []
 
     @cached_property
     def nli(self) -> tuple[pa.Table, list[Run]]:
         """What models for NLI answered to PLANE, and their runs: of each model the newest on the
-        paper's test, the two-shot items, else the newest.
+        paper's test, the two-shot items, else the newest. They are on the first edition whose
+        two-shot items were answered, else on the first with answers.
 
         Raises:
             UserError: no run of such a model with answers in the lake.
         """
+        by_edition = [found for edition in self._editions if (found := self._nli(edition))]
+        if not by_edition:
+            raise self._missing("a model for NLI on PLANE")
+        newest = min(
+            by_edition, key=lambda found: all(not _is_two_shot(run) for _, run in found.values())
+        )
+        tables, of_models = zip(*newest.values(), strict=True)
+        return pa.concat_tables(tables), list(of_models)
+
+    def _nli(self, edition: str) -> dict[str, tuple[pa.Table, Run]]:
         newest: dict[str, tuple[pa.Table, Run]] = {}
-        runs = self.runs_of("score")
-        for run in sorted(runs, key=lambda run: run.params.get("task.scheme") != "two_shot"):
+        runs = self.runs_of("score", edition=edition)
+        for run in sorted(runs, key=lambda run: not _is_two_shot(run)):
             rows = where_equal(read_scored(self.lake.root, [run.id]), "task", "plane")
+            rows = where_equal(rows, "edition", edition)
             rows = rows.filter(pc.is_in(rows.column("text"), value_set=pa.array(NLI)))
             for model in distinct_values(rows, "model"):
                 newest.setdefault(model, (where_equal(rows, "model", model), run))
-        if not newest:
-            raise UserError("no finished run of a model for NLI on PLANE with answers in this lake")
-        tables, of_models = zip(*newest.values(), strict=True)
-        return pa.concat_tables(tables), list(of_models)
+        return newest
 
     @cached_property
     def fine_tuned(self) -> dict[str, FineTuned]:
         """The fine-tuned models by scheme, in the order of table 6."""
         return {scheme: FineTuned(self.lake, self.runs, scheme) for scheme in SCHEMES}
+
+
+def edition_of(rows: pa.Table) -> str:
+    """The one edition that answers are of."""
+    (edition,) = distinct_values(rows, "edition")
+    return str(edition)
+
+
+def _is_two_shot(run: Run) -> bool:
+    return run.params.get("task.scheme") == "two_shot"

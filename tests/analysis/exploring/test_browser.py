@@ -129,6 +129,20 @@ def test_difference(page: Any, address: str) -> None:
     page.goto(f"{address}#word=key&corpus=news&other_corpus=web&measure=count")
     sync_api.expect(page).to_have_title(re.compile(r"\(web\)"))
     assert words(page) == ["old", "false", "small", "public"]
+    page.goto(f"{address}#word=key&corpus=news&other_corpus=web&measure=count&floor=3")
+    sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
+    assert words(page) == ["old", "false", "public"]
+    counts = page.locator("#result tbody tr").nth(1).inner_text()
+    assert "4" in counts and "1" in counts, counts
+
+
+def test_the_command_of_a_static_copy_leaves_out_what_the_copy_has_not(
+    page: Any, sketches: Sketches, tmp_path: Path
+) -> None:
+    static.write(sketches, tmp_path / "copy", 4)
+    page.goto(f"{(tmp_path / 'copy' / 'index.html').as_uri()}#word=key")
+    assert sorted(words(page)) == ["false", "old", "public"]
+    assert "floor=4" in shlex.split(page.locator("#result code").inner_text())
 
 
 def test_a_pair_with_its_sentences_items_and_predictions(page: Any, address: str) -> None:

@@ -77,6 +77,20 @@ def test_difference_of_two_words(sketches: Sketches) -> None:
     ]
 
 
+def test_the_floor_of_a_difference_holds_for_either_side(sketches: Sketches) -> None:
+    """A collocate that both sides have is not shown as one side's own."""
+    query = Query("noun", "key", corpus="news", other_corpus="web", measure="count", floor=3)
+    rows = sketches.difference(query)["rows"]
+    assert [(row["word"], row["first"], row["second"]) for row in rows] == [
+        ("old", 9, None),
+        ("false", 4, 1),
+        ("public", None, 8),
+    ]
+    # Of several corpora, one whose count reaches the floor comes before a greater measure.
+    rows = sketches.difference(Query("noun", "key", other="door", floor=3))["rows"]
+    assert [row["second_count"] for row in rows if row["word"] == "wooden"] == [7]
+
+
 def test_difference_of_a_word_in_two_corpora(sketches: Sketches) -> None:
     query = Query("noun", "key", corpus="news", other_corpus="web", measure="count")
     rows = sketches.difference(query)["rows"]

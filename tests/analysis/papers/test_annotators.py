@@ -10,8 +10,9 @@ from sklearn.metrics import cohen_kappa_score
 
 from analysis.editions import open_lake
 from analysis.inference.intervals import kappa
-from analysis.papers.adept.annotators import Annotations, editions
+from analysis.papers.adept.annotators import Annotations, editions, labelling
 from analysis.papers.adept.sources import Adept, has_simulated_labels
+from analysis.rendering.blocks import NotRun
 from tests.analysis.report.conftest import adept
 from training.finished_runs import Runs
 
@@ -51,3 +52,8 @@ def test_rounds_without_answers_have_no_cells(lake: str) -> None:
     assert Annotations(lake, "published").agreement() == ({}, {})
     made_up = Annotations(lake, "own")
     assert made_up.kappas() == {} and made_up.human() == {} and made_up.audit() is None
+
+
+def test_parts_that_are_not_built_name_the_command(lake: str) -> None:
+    commands = [block.command for block in labelling(open_lake(lake)) if isinstance(block, NotRun)]
+    assert commands == ["python etl/annotate_adept.py finish edition=own lake=LAKE"]

@@ -146,6 +146,49 @@ def test_of_a_model_for_nli_the_run_on_the_two_shot_items_is_shown(tmp_path):
         return Run(name, "score", ended, {"task.name": "plane", "task.scheme": scheme})
 
     newer, older = run("newer", 2, "one_it"), run("older", 1, "two_shot")
-    lake = Lake(root, {"predictions": ()})
+    lake = Lake(root, {"predictions": (), "plane_items": ("published",)})
     assert Plane(lake, Runs((newer, older))).nli[1] == [older]
     assert Plane(lake, Runs((newer,))).nli[1] == [newer]
+
+
+def test_runs_are_of_the_edition_asked_for_or_of_the_first_with_any(tmp_path):
+    root = str(tmp_path)
+    editions = ("published", "clean", "demo")
+
+    def run(name: str, job: str, edition: str, **params: str) -> Run:
+        table = predicted([("entailed", "entailed")], run=name, texts=["entailment"])
+        place = table.schema.get_field_index("edition")
+        table = table.set_column(place, "edition", pa.array([edition]))
+        arrow.append(root, "predictions", table, job="test")
+        of_all = {"task.name": "plane", "task.edition": edition, "model": "m"}
+        return Run(name, job, 1, {**of_all, **params})
+
+    for edition in editions:
+        write(root, "plane_items", rows("item_id class", ("0", "I"), edition=edition))
+    runs = Runs(
+        [
+            run("prompt demo", "prompt", "demo", shots="2", model_name="one/model"),
+            run("prompt", "prompt", "clean", shots="2", model_name="runs/one/model"),
+            run("same model", "prompt", "clean", shots="2", model_name="/runs/one/model"),
+            run("nli", "score", "published"),
+            run("two-shot nli", "score", "demo", **{"task.scheme": "two_shot"}),
+            run("clean", "finetune", "clean", **{"task.scheme": "one_it"}),
+            run("release", "finetune", "published", **{"task.scheme": "one_it"}),
+        ]
+    )
+
+    def shown(requested: str | None) -> list[list[str]]:
+        page = Plane(Lake(root, {"plane_items": editions}, requested), runs)
+        members = [page.prompted_runs("2")]
+        for read in (lambda: page.nli[1], lambda: page.fine_tuned["one_it"].runs):
+            try:
+                members.append(read())
+            except UserError as error:
+                assert f"with answers to edition {requested} in this lake" in str(error)
+                members.append([])
+        return [[run.id for run in of_job] for of_job in members]
+
+    assert shown(None) == [["prompt"], ["two-shot nli"], ["release"]]
+    assert shown("published") == [[], ["nli"], ["release"]]
+    assert shown("clean") == [["prompt"], [], ["clean"]]
+    assert shown("demo") == [["prompt demo"], ["two-shot nli"], []]

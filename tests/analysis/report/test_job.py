@@ -190,6 +190,7 @@ def test_a_lake_with_next_to_nothing_gives_a_complete_report(tmp_path):
         (["out=taken"], "out=taken is there and is no report"),
         (["out=no/such/folder"], "no folder"),
         (["edition=other"], "edition=other: no table of .* has it; there is demo"),
+        (["pages=[asp,asp]"], "pages=.*: the same value twice"),
         (["pages=[adept,poems]"], "pages=poems: expected one of adept"),
         (["prover=oracle"], "oracle"),
     ],
