@@ -198,8 +198,9 @@ def test_a_recorded_experiment_that_is_further_on_stays():
         return {"name": "a", "finished": finished, "share": share}
 
     def shown(earlier: dict[str, object], later: dict[str, object]) -> dict[str, object]:
-        (one,) = merged({"experiments": [earlier]}, {"experiments": [later]})["experiments"]
-        return one
+        rows = merged({"experiments": [earlier]}, {"experiments": [later]})["experiments"]
+        assert len(rows) == 1
+        return dict(rows[0])
 
     assert shown(row(1), row(0, 0.9)) == row(1)
     assert shown(row(0, 0.5), row(0, 0.2)) == row(0, 0.5)

@@ -179,10 +179,10 @@ def test_runs_are_of_the_edition_asked_for_or_of_the_first_with_any(tmp_path):
 
     def shown(requested: str | None) -> list[list[str]]:
         page = Plane(Lake(root, {"plane_items": editions}, requested), runs)
-        members = [page.prompted_runs("2")]
+        members = [list(page.prompted_runs("2"))]
         for read in (lambda: page.nli[1], lambda: page.fine_tuned["one_it"].runs):
             try:
-                members.append(read())
+                members.append(list(read()))
             except UserError as error:
                 assert f"with answers to edition {requested} in this lake" in str(error)
                 members.append([])
