@@ -1,1 +1,1 @@
-"""What is measured and shown of datasets, models and their predictions."""
+"""Statistics, reports and exports of datasets, models and their predictions."""

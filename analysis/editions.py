@@ -1,4 +1,4 @@
-"""The lake that a report is of, and which edition of each table it shows."""
+"""The lake of a report, and which edition of each table it shows."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import TABLES
 
-# The papers' own rows first, then what compares with them best.
+# The papers' rows first, then the editions that are most comparable with them.
 PREFERRED = ("published", "paper", "clean", "demo")
 
 
 @dataclass(frozen=True)
 class Lake:
-    """A lake's root and what is in it.
+    """A lake's root and contents.
 
-    `editions` has the editions of every table there (none of tables without editions), the
-    preferred one first; `requested_edition` is the edition asked for, if one was. `seed`
-    draws examples. `other_root` is a lake that another parser made of the same text.
+    `editions` has the editions of every table in the lake (none for tables without editions), the
+    preferred one first; `requested_edition` is the edition given by the user, if any. `seed` is
+    used to draw examples. `other_root` is a lake made from the same text with another parser.
     """
 
     root: str
@@ -33,22 +33,22 @@ class Lake:
     other_root: str | None = None
 
     def has(self, table: str) -> bool:
-        """Whether the table is there."""
+        """Whether the lake has the table."""
         return table in self.editions
 
     def edition(self, *tables: str) -> str:
-        """The edition shown of these tables: the first of `shown_editions`.
+        """The displayed edition of these tables: the first of `shown_editions`.
 
         Raises:
-            UserError: a table that is not there, or no such edition.
+            UserError: a missing table, or no such edition.
         """
         return self.shown_editions(*tables)[0]
 
     def shown_editions(self, *tables: str) -> list[str]:
-        """The edition asked for, else those that all of these tables have, the preferred one first.
+        """The requested edition, or else those that all these tables have, preferred one first.
 
         Raises:
-            UserError: a table that is not there, or no such edition.
+            UserError: a missing table, or no such edition.
         """
         for name in tables:
             if name not in self.editions:
@@ -71,7 +71,7 @@ class Lake:
         return common
 
     def contents(self) -> pa.Table:
-        """What is there: table, edition, rows, version of the table."""
+        """The lake's contents: table, edition, rows, version of the table."""
         rows = [
             {"table": name, "edition": edition, "rows": count, "version": version}
             for name in self.editions
@@ -82,8 +82,8 @@ class Lake:
 
 
 def rows_by_edition(root: str, table: str) -> dict[str, int]:
-    """The rows of each edition of a table, the preferred edition first; those of a table without
-    editions under an empty name."""
+    """The number of rows of each edition of a table, the preferred edition first; a table without
+    editions has a single empty name."""
     counts: Counter[str] = Counter()
     for file in arrow.files(root, table):
         counts[str(dict(file.partition).get("edition", ""))] += file.rows or 0
@@ -97,10 +97,10 @@ def _preference(edition: str) -> tuple[int, str]:
 def read_edition(
     root: str, table: str, edition: str, columns: Sequence[str] | None = None, **conditions: str
 ) -> pa.Table:
-    """The rows of an edition of a table, with the values that `conditions` gives columns.
+    """The rows of an edition of a table that match `conditions`, a value for each column.
 
     Raises:
-        UserError: there are none.
+        UserError: there are no such rows.
     """
     values = {"edition": edition, **conditions}
     where = [(column, "=", value) for column, value in values.items()]
@@ -114,10 +114,10 @@ def read_edition(
 
 
 def open_lake(root: str, edition: str | None = None, seed: int = 0) -> Lake:
-    """The lake at `root`.
+    """Open the lake at `root`.
 
     Raises:
-        UserError: no table of a lake there; an edition that none of its tables has.
+        UserError: the folder is not a lake, or none of its tables has the edition.
     """
     editions = {
         name: tuple(filter(None, rows_by_edition(root, name))) for name in arrow.tables(root)
@@ -125,7 +125,7 @@ def open_lake(root: str, edition: str | None = None, seed: int = 0) -> Lake:
     if not editions:
         raise UserError(
             f"lake={root}: no table of a lake there; expected the folder that the jobs wrote to "
-            "(lake=DIR), as `make demo` makes one"
+            "(lake=DIR), such as the one that `make demo` makes"
         )
     known = sorted({edition for names in editions.values() for edition in names}, key=_preference)
     if edition is not None and edition not in known:

@@ -4,8 +4,8 @@
 
 Prints Spearman's and Kendall's rank correlations of people's ratings (table graded_pairs) with the
 pair's count, PMI, NPMI and logDice in a corpus, and with the scores of models whose predictions
-name the pairs by their ids. A pair that a corpus does not have counts 0 times; measures that are
-not defined for it leave it out, and how many pairs remain stands beside each correlation.
+have the pair ids as item ids. A pair that is not in the corpus has count 0; measures that are
+undefined for it exclude it, and each correlation is printed with its number of pairs.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 MEASURES = ("count", "pmi", "npmi", "log_dice")
 RESAMPLES = 2000
-LEAST_PAIRS = 3  # fewer have no rank correlation worth the name
+LEAST_PAIRS = 3  # a rank correlation of fewer is meaningless
 
 
 @dataclass(frozen=True)
 class Settings:
     lake: str = setting(help="root of the lake")
-    source: str = setting(help="source of the ratings, as import_pairs has named it")
+    source: str = setting(help="source of the ratings, as named in import_pairs")
     corpus: str = setting(help="corpus whose counts and measures are correlated")
     runs: list[str] = setting(
-        [], help="runs whose predictions of the pairs are correlated too", example="runs=[1f2e]"
+        [], help="runs whose predictions are also correlated", example="runs=[1f2e]"
     )
     split: str | None = setting(None, help="train, val or test; all ratings if not given")
-    seed: int = setting(0, help="of the bootstrap")
+    seed: int = setting(0, help="seed of the bootstrap")
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Rank correlations of `pairs` ratings with `measure`; bounds are a 95 % bootstrap's."""
+    """Rank correlations of `pairs` ratings with `measure`; bounds are a 95 % bootstrap interval."""
 
     measure: str
     pairs: int
@@ -64,8 +64,8 @@ def correlation(
 ) -> Correlation:
     """Correlate `ratings` with `values` over the pairs that have a value.
 
-    Both coefficients treat ties as usual (mean ranks; Kendall's tau-b). The interval resamples
-    pairs.
+    Ties get mean ranks in Spearman's rho; Kendall's coefficient is tau-b. The interval is a
+    bootstrap over pairs.
 
     Raises:
         ValueError: sequences of different lengths.
@@ -97,7 +97,7 @@ def correlation(
 
 
 def _spearman(one: Floats, two: Floats) -> Floats:
-    """Spearman's rho of each row; NaN where a row has but one value."""
+    """Spearman's rho of each row; NaN for a row with a single distinct value."""
     first, second = (stats.rankdata(rows, axis=1) for rows in (one, two))
     first -= first.mean(axis=1, keepdims=True)
     second -= second.mean(axis=1, keepdims=True)
@@ -117,9 +117,9 @@ def correlations(
 
     Args:
         ratings: rows of ``graded_pairs``.
-        association: adjective, noun and `MEASURES` of the pairs that the corpus has.
+        association: adjective, noun and `MEASURES` of the pairs in the corpus.
         scores: model name -> pair id -> score.
-        seed: of the bootstrap.
+        seed: seed of the bootstrap.
     """
     rated = ratings.column("score").to_pylist()
     pairs = list(zip(ratings["adjective"].to_pylist(), ratings["noun"].to_pylist(), strict=True))
@@ -136,9 +136,9 @@ def correlations(
 
 
 def expected_score(scores: Sequence[float] | None) -> float | None:
-    """A model's score of a pair: the mean place of its labels, which are in order from low to high.
+    """A model's score of a pair: the weighted mean rank of its labels, ordered from low to high.
 
-    None without scores. Scores are weights of the labels and need not sum to 1.
+    Returns None without scores. Scores are the weights of the labels and need not sum to 1.
     """
     if not scores or sum(scores) <= 0:
         return None
@@ -158,7 +158,7 @@ def _scores_of(lake: str, run: str, ids: set[str]) -> tuple[str, dict[str, float
     if not scores:
         raise UserError(
             f"run={run}: none of its {rows.num_rows} predictions scores a pair of this source; "
-            "expected item ids that are pair ids of graded_pairs"
+            "expected pair ids of graded_pairs as item ids"
         )
     return f"{rows['model'][0].as_py()} ({run})", scores
 
@@ -181,14 +181,14 @@ def report(settings: Settings) -> None:
     ratings = arrow.read(settings.lake, "graded_pairs", where=where)
     if not ratings.num_rows:
         raise UserError(
-            f"source={settings.source}: no rating of it in the table graded_pairs of "
-            f"{settings.lake}; expected a source that etl/import_pairs.py has written"
+            f"source={settings.source}: no ratings in the table graded_pairs of "
+            f"{settings.lake}; expected a source written by etl/import_pairs.py"
         )
     association = _association(settings.lake, settings.corpus, ratings)
     if not association.num_rows:
         raise UserError(
-            f"corpus={settings.corpus}: it has none of the {ratings.num_rows} rated pairs' nouns, "
-            "or was not extracted into this lake"
+            f"corpus={settings.corpus}: it has none of the nouns of the {ratings.num_rows} rated "
+            "pairs, or was not extracted into this lake"
         )
     ids = set(ratings["pair_id"].to_pylist())
     scores = dict(_scores_of(settings.lake, run, ids) for run in settings.runs)

@@ -1,4 +1,4 @@
-"""The table predictions, the only way from what models answered to statistics and reports."""
+"""The table predictions, from which statistics and reports read all answers of models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANSWERS = (*_SPLIT, "item_id", "gold", "predicted", "text", "seed", "model")
 
 
 def read(lake: str, runs: Collection[str], columns: Sequence[str] | None = None) -> pa.Table:
-    """The predictions of these runs; no rows where the lake has none of them."""
+    """The predictions of these runs; no rows if the lake has none of them."""
     if "predictions" not in arrow.tables(lake):
         schema = TABLES["predictions"].schema
         return pa.schema([schema.field(name) for name in columns or schema.names]).empty_table()
@@ -35,14 +35,14 @@ def read(lake: str, runs: Collection[str], columns: Sequence[str] | None = None)
 
 
 def labelled(lake: str, run: str, columns: Sequence[str] = ANSWERS) -> pa.Table:
-    """A run's predictions with their gold labels, sorted by item; no rows where it has none."""
+    """A run's predictions with their gold labels, sorted by item; no rows if it has none."""
     table = read(lake, [run], columns)
     table = table.filter(table.column("gold").is_valid())
     return table.sort_by([("item_id", "ascending"), ("gold", "ascending")])
 
 
 def labelled_runs(lake: str, runs: Sequence[Run]) -> pa.Table:
-    """The labelled predictions of runs, one run after the other, with the id of each as `run`."""
+    """The concatenated labelled predictions of runs, with the id of each in the column `run`."""
     return pa.concat_tables(
         with_column(table, "run", [run.id] * table.num_rows)
         for run in runs
@@ -51,8 +51,7 @@ def labelled_runs(lake: str, runs: Sequence[Run]) -> pa.Table:
 
 
 def runs_with_answers(lake: str, runs: Sequence[Run], edition: str | None = None) -> list[Run]:
-    """Those of the runs that the lake has predictions of, for items of an edition if one is
-    given."""
+    """The runs that have predictions in the lake, for items of `edition` if one is given."""
     ids: set[str] = set()
     if runs and "predictions" in arrow.tables(lake):
         where: list[tuple[str, str, Any]] = [("run_id", "in", [run.id for run in runs])]
@@ -73,8 +72,8 @@ def read_run(lake: str, run: str) -> pa.Table:
     table = read(lake, [run], columns)
     if not table.num_rows:
         raise UserError(
-            f"run={run}: no rows in the table predictions of {lake}; expected the id of a run that "
-            "training/finetune.py, score.py or prompt.py has written"
+            f"run={run}: no rows in the table predictions of {lake}; expected the id of a run of "
+            "training/finetune.py, score.py or prompt.py"
         )
     labelled_rows = table.filter(table.column("gold").is_valid())
     if not labelled_rows.num_rows:
@@ -87,15 +86,15 @@ def read_prompted(lake: str, run: str) -> pa.Table:
     """A run's predictions with class and inference_type (PLANE) or test (ASP) of their items.
 
     Raises:
-        UserError: no predictions of the run, or none of a prompted model; items that the lake has
-            no longer.
+        UserError: no predictions of the run, or none of a prompted model, or items that are no
+            longer in the lake.
     """
     rows = read(lake, [run])
     rows = rows.filter(pc.is_valid(rows.column("prompt")))
     if not rows.num_rows:
         raise UserError(
             f"run={run}: no answers to prompts in the table predictions of {lake}; expected the id "
-            "of a run that training/prompt.py has written"
+            "of a run of training/prompt.py"
         )
     pieces = []
     for key in rows.group_by(["task", "edition", "fold"]).aggregate([]).to_pylist():
@@ -111,7 +110,7 @@ def read_prompted(lake: str, run: str) -> pa.Table:
 
 
 def read_scored(lake: str, runs: Sequence[str]) -> pa.Table:
-    """The labelled predictions of runs, as `training.scoring.matrix` takes them.
+    """The labelled predictions of runs, in the form that `training.scoring.matrix` expects.
 
     Raises:
         UserError: a run without such rows.
@@ -128,14 +127,14 @@ def read_scored(lake: str, runs: Sequence[str]) -> pa.Table:
 
 
 def pair(first: pa.Table, second: pa.Table) -> Paired:
-    """The items of two runs side by side (`read_run` gives the tables).
+    """Pair the items of two runs, given as the tables of `read_run`.
 
-    An item that stands several times in a run (a split may list it twice) is paired as often.
-    Answers to the same prompts are paired by prompt; runs with other wordings in their order.
+    An item that occurs several times in a run (a split may list it twice) is paired as often.
+    Answers to the same prompts are paired by prompt, and those of runs with other prompts in order.
 
     Raises:
-        UserError: items that only one of the runs has, or gold labels that differ: then scores
-            differ by what was asked, not by who answered.
+        UserError: items that only one of the runs has, or gold labels that differ: the scores would
+            then differ because of the items, not the models.
     """
     has_same_prompts = _prompts(first) == _prompts(second)
     question = (*_QUESTION, "prompt") if has_same_prompts else _QUESTION
@@ -144,14 +143,14 @@ def pair(first: pa.Table, second: pa.Table) -> Paired:
         unshared = sorted(map(str, one.keys() ^ two.keys()))
         raise UserError(
             f"runs {_names(first)} and {_names(second)} have {len(one)} and {len(two)} items, "
-            f"{len(unshared)} of which only one has, as {unshared[0]}; expected runs over the same "
-            "edition, scheme, fold and part"
+            f"{len(unshared)} of which only one has, such as {unshared[0]}; expected runs over the "
+            "same edition, scheme, fold and part"
         )
     other = [key for key in one if one[key][0] != two[key][0]]
     if other:
         raise UserError(
-            f"runs {_names(first)} and {_names(second)}: {len(other)} items have another gold "
-            f"label, as {other[0]}; expected runs over one version of the table"
+            f"runs {_names(first)} and {_names(second)}: {len(other)} items have different gold "
+            f"labels, such as {other[0]}; expected runs over one version of the table"
         )
     return Paired(
         gold=[gold for gold, _ in one.values()],
@@ -185,10 +184,10 @@ def _names(table: pa.Table) -> str:
 def groups_of(lake: str, predictions: pa.Table, column: str) -> dict[str, str]:
     """The value of each item in a column of its table: class (PLANE), test or variant (ASP).
 
-    Tables are read at their newest version; items are content hashes, so an item is the same there.
+    Tables are read at their newest version; item ids are content hashes, so they stay the same.
 
     Raises:
-        UserError: a task whose tables have no such column.
+        UserError: the tables of the tasks have no such column.
     """
     tasks = set(predictions.column("task").to_pylist())
     editions = sorted(set(predictions.column("edition").to_pylist()))
@@ -206,6 +205,6 @@ def groups_of(lake: str, predictions: pa.Table, column: str) -> dict[str, str]:
     if not groups:
         raise UserError(
             f"{column}: not a column of the tables of {', '.join(sorted(tasks))} in {lake}, or "
-            "none of these items is there"
+            "the tables have none of these items"
         )
     return groups

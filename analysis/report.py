@@ -43,9 +43,9 @@ from training.finished_runs import Runs, find_runs
 
 log = logging.getLogger("adnominal")
 
-# Where each page is declared; its module is imported when the page is made.
+# The module that declares each page; it is imported when the page is made.
 PAGES = {name: f"analysis.papers.{name}" for name in PAPERS} | {"cross_task": "analysis.across"}
-# What marks a folder as a report of ours.
+# The file that marks a folder as a report.
 MANIFEST = "report.json"
 _KIND = "adnominal report"
 
@@ -55,20 +55,20 @@ class Settings:
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
     tracking: str | None = setting(
         "sqlite:///mlflow.db",
-        help="MLflow's store with the runs to show; none for a report of the lake alone",
+        help="MLflow tracking store with the runs to show; none for a report of only the lake",
         example="tracking=http://tracker:5000",
     )
     out: str = setting(
-        "report", help="folder to make; a report that is there is replaced", example="out=report"
+        "report", help="output folder; an existing report is replaced", example="out=report"
     )
     edition: str | None = setting(
         None,
-        help="edition of the tables to show; if not given published, else paper, clean, demo",
+        help="edition of the tables to show; default: published, else paper, clean, demo",
         example="edition=clean",
     )
     other_lake: str | None = setting(
         None,
-        help="a lake with corpora of the same names, read by another parser, to compare with",
+        help="lake to compare with: corpora of the same names, read by another parser",
         example="other_lake=/data/lake-fast",
     )
     pages: list[str] = setting(
@@ -76,8 +76,8 @@ class Settings:
     )
     prover: str = setting(
         "none",
-        help="provers to ask for the entailments of SyGNS's table 6, as in analysis.semantics "
-        "(eprover, vampire, cvc5); they take minutes a run",
+        help="provers for the entailments of SyGNS's table 6, as in analysis.semantics "
+        "(eprover, vampire, cvc5); they take minutes per run",
         example="prover=eprover",
     )
     cache: str | None = setting(None, help="SQLite file that keeps the provers' answers")
@@ -89,7 +89,7 @@ class Settings:
             raise UserError(f"out={self.out}: no folder {out.absolute().parent}; make it first")
         if out.exists() and not _is_report(out):
             raise UserError(
-                f"out={self.out} is there and is no report (no {MANIFEST} of ours in it); choose "
+                f"out={self.out} exists and is not a report (it has no {MANIFEST} of one); choose "
                 "another name or remove it"
             )
         if not self.pages:
@@ -106,11 +106,11 @@ def _is_report(folder: Path) -> bool:
 
 
 def report(settings: Settings) -> None:
-    """Writes report.html (one file, nothing else needed), report.md, every figure as SVG and every
-    table as TSV: what the four papers print, what the lake and the runs of an MLflow store give
-    beside it, and what has not been run, with the command that runs it.
+    """Write report.html (a self-contained file), report.md, every figure as SVG and every table as
+    TSV. The report has what the four papers print, the corresponding numbers of the lake and the
+    runs of an MLflow store, and the commands for whatever has not been run.
 
-    The folder appears when it is complete, in the place of an earlier report.
+    The folder appears when it is complete and replaces an earlier report.
     """
     if settings.prover != "none":
         provers(settings.prover.split(","))
@@ -166,19 +166,20 @@ def _opening(lake: Lake, runs: Runs, parts: Sequence[Part]) -> list[Block]:
         *summary(parts),
         *overview(parts),
         Text(
-            "Every table and figure of the four papers, as published and as this lake and these "
-            "runs give it. In tables of numbers the first line of a cell is the published number, "
-            "the second ours with its 95 % interval, the third ours less published, with the same "
-            "interval (equal: to the printed digit); a star marks a published number outside of "
-            "ours. An interval is Wilson's (or a bootstrap's over the rows that share a premise) "
-            "for one run, Student's t over runs that differ in their seeds or rounds alone."
+            "Every table and figure of the four papers, as published and as recomputed from this "
+            "lake and these runs. In tables of numbers, the first line of a cell is the published "
+            "number, the second ours with its 95 % interval, the third ours minus published, with "
+            "the same interval (equal: to the printed digit); a star marks a published number "
+            "outside our interval. For one run, the interval is Wilson's (or a bootstrap over "
+            "groups of rows that share a premise); over runs that differ only by seed or round, it "
+            "is Student's t."
         ),
-        Table("What the lake has", lake.contents(), folded=True),
+        Table("Contents of the lake", lake.contents(), folded=True),
     ]
 
 
 def _write(out: Path, document: Report) -> int:
-    """The files, in a new folder that takes the place of the old one at the end."""
+    """Write the files into a new folder, which replaces the old one at the end."""
     pictures = {
         anchor: figures.svg(block.figure)
         for anchor, block in blocks_by_anchor(document)

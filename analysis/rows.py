@@ -44,25 +44,24 @@ def with_column(table: pa.Table, name: str, values: Sequence[Any], kind: str = "
 
 
 def with_columns(table: pa.Table, other: pa.Table) -> pa.Table:
-    """The table with the columns of another of as many rows."""
+    """The table with the columns of another table with the same number of rows."""
     for name in other.column_names:
         table = table.append_column(name, other.column(name))
     return table
 
 
 def where_equal(table: pa.Table, column: str, value: Any) -> pa.Table:
-    """The rows whose column has the value."""
+    """The rows in which the column has the value."""
     return table.filter(pc.equal(table.column(column), value))
 
 
 def distinct_values(table: pa.Table, column: str) -> list[Any]:
-    """The different values of a column, sorted."""
+    """The distinct values of a column, sorted."""
     return sorted(set(table.column(column).to_pylist()))
 
 
 def places(table: pa.Table, *names: str) -> dict[tuple[Any, ...], list[int]]:
-    """The numbers of the rows that have the same values in these columns, by these values, in
-    order of appearance."""
+    """The row numbers of each combination of values in these columns, in order of appearance."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     for place, values in enumerate(tuples(table, *names)):
         groups.setdefault(values, []).append(place)
@@ -70,9 +69,9 @@ def places(table: pa.Table, *names: str) -> dict[tuple[Any, ...], list[int]]:
 
 
 def row_counts(batches: Iterable[pa.RecordBatch], *names: str) -> Counter[tuple[Any, ...]]:
-    """How many rows have the same values in these columns, by these values.
+    """The number of rows of each combination of values in these columns.
 
-    Batches are counted while they are streamed; memory does not grow with the table.
+    Batches are counted as they are streamed; memory does not grow with the table.
     """
     totals: Counter[tuple[Any, ...]] = Counter()
     for batch in batches:
@@ -83,11 +82,11 @@ def row_counts(batches: Iterable[pa.RecordBatch], *names: str) -> Counter[tuple[
 
 
 def is_right(table: pa.Table) -> list[bool]:
-    """Whether each row's `predicted` is its `gold`; a missing answer is wrong."""
+    """Whether `predicted` equals `gold` in each row; a missing answer is wrong."""
     same = pc.equal(table.column("gold"), table.column("predicted"))
     return list(pc.fill_null(same, False).to_pylist())
 
 
 def seeded_order(rows: Iterable[_T], seed: int, key: Callable[[_T], Any]) -> list[_T]:
-    """The rows in a random order, the same every time; `key` gives the id of each."""
+    """The rows in a reproducible random order; `key` gives the id of each."""
     return sorted(rows, key=lambda row: draw(seed, key(row)))

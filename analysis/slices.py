@@ -1,8 +1,8 @@
-"""Parts of a test set to score apart: one value for each item, None where it is in no part.
+"""Slices of a test set to score separately: one value per item, None if it is in no part.
 
 Each function takes the items' words and returns a list in their order, which
-`inference.comparisons.scores_by_slice` and `compare_by_slice` take by name. `words` looks the
-words of a run's items up in the lake, `pair_counts` how often a corpus has them together.
+`inference.comparisons.scores_by_slice` and `compare_by_slice` take by name. `words` looks up the
+words of a run's items in the lake, `pair_counts` the counts of their pairs in a corpus.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from etl.sygns import splits
 Words = Sequence[str | None]
 Slice = list[str | None]
 ABSENT = 0
-"""The tenth of items without a value."""
+"""The number of the tenth for items without a value."""
 
 
 def words(lake: str, table: str, edition: str, item_ids: Sequence[str]) -> pa.Table:
-    """The words of items, one row for each of `item_ids` in their order; columns are the roles of
-    the words (adjective, noun, class, …) in the table's declaration.
+    """The words of items, one row for each of `item_ids` in their order; the columns are the roles
+    of the words (adjective, noun, class, …) in the table's declaration.
 
     Raises:
-        UserError: another table; ids that the edition does not have.
+        UserError: an unknown table, or ids that the edition does not have.
     """
     if table not in ITEM_TABLES:
         raise UserError(f"table={table}: expected one of {', '.join(ITEM_TABLES)}")
@@ -41,14 +41,14 @@ def words(lake: str, table: str, edition: str, item_ids: Sequence[str]) -> pa.Ta
     if places.null_count:
         absent = ids.filter(pc.is_null(places))
         raise UserError(
-            f"{len(absent)} of {len(ids)} items, as {absent[0].as_py()}, are not in the table "
+            f"{len(absent)} of {len(ids)} items, such as {absent[0].as_py()}, are not in the table "
             f"{table} of {lake}, edition {edition}"
         )
     return rows.take(places).select(list(names.values())).rename_columns(list(names))
 
 
 def adjective_class(adjectives: Words, classes: Mapping[str, str]) -> Slice:
-    """I, S or O (PLANE, section 3.1) after a lexicon, as of the table adjective_classes."""
+    """I, S or O (PLANE, section 3.1) from a lexicon such as the table adjective_classes."""
     return [None if word is None else classes.get(word.lower()) for word in adjectives]
 
 
@@ -58,16 +58,16 @@ def subsective(adjectives: Words, nonsubsective: Collection[str]) -> Slice:
 
 
 def identity(adjectives: Words, groups: Mapping[str, str]) -> Slice:
-    """The subject of an identity adjective (gender, age, origin …), ``other`` for the others.
+    """The kind of an identity adjective (gender, age, origin …), ``other`` for all others.
 
-    ADEPT's ethics section asks to look at these apart: *black*, *old*, *female*. `groups` is
-    `etl.knowledge.lexicons.identity()` or a list of one's own.
+    ADEPT's ethics section discusses these adjectives: *black*, *old*, *female*. `groups` is
+    `etl.knowledge.lexicons.identity()` or another mapping of adjectives to kinds.
     """
     return [None if word is None else groups.get(word.lower(), "other") for word in adjectives]
 
 
 def by_training_word(items: Words, training_words: Iterable[str | None]) -> Slice:
-    """Whether the word is among those of the training items."""
+    """Whether the word occurs in the training items: ``seen`` or ``unseen``."""
     return _either(
         items, {word.lower() for word in training_words if word is not None}, "seen", "unseen"
     )
@@ -87,7 +87,7 @@ def subword_split(items: Words, tokenize: Callable[[str], Sequence[str]]) -> Sli
 
 
 def depth(depths: Sequence[int | None]) -> Slice:
-    """Embedded clauses of a SyGNS sentence."""
+    """The number of embedded clauses of a SyGNS sentence."""
     return [None if value is None else str(value) for value in depths]
 
 
@@ -102,10 +102,10 @@ def modifier(phenomena: Sequence[Collection[str] | None]) -> Slice:
 
 
 def tenths(values: Sequence[float | None]) -> list[int]:
-    """Which tenth of the items each is in by its value, 1 to 10; `ABSENT` without a value.
+    """The tenth of the items that each item belongs to by its value, 1 to 10; `ABSENT` without one.
 
-    Boundaries are taken among the items that have one, so that parts are of like size; equal values
-    share a part, so a part may be empty.
+    Boundaries are quantiles of the items with a value, so that parts have similar sizes; equal
+    values share a part, so a part may be empty.
     """
     present = np.array([value for value in values if value is not None], dtype=np.float64)
     if not present.size:
@@ -118,14 +118,14 @@ def tenths(values: Sequence[float | None]) -> list[int]:
 
 
 def frequency_decile(counts: Sequence[int | None]) -> Slice:
-    """`tenths` of the items by how often a corpus has their pair; None counts as not at all."""
+    """`tenths` of the items by the count of their pair in a corpus; None counts as absent."""
     return list(map(str, tenths([count or None for count in counts])))
 
 
 def pair_counts(lake: str, corpus: str, adjectives: Words, nouns: Words) -> list[int | None]:
-    """How often the corpus has each adjective with each noun; None where one of them is None.
+    """The count of each adjective with its noun in the corpus; None if one of them is None.
 
-    amod_pairs is streamed; memory holds the pairs asked for. Pairs are compared lower-cased.
+    amod_pairs is streamed; memory holds only the requested pairs. Pairs are compared lower-cased.
 
     Raises:
         UserError: the corpus has no pairs.
@@ -135,9 +135,9 @@ def pair_counts(lake: str, corpus: str, adjectives: Words, nouns: Words) -> list
 
 
 def pair_pmi(lake: str, corpus: str, adjectives: Words, nouns: Words) -> list[float | None]:
-    """PMI in bits of each adjective with each noun; None where the corpus has them not together.
+    """The PMI in bits of each adjective with its noun; None if the corpus does not have the pair.
 
-    Of amod_association, as `pair_counts`.
+    Values come from amod_association and are read as in `pair_counts`.
 
     Raises:
         UserError: the corpus has no pairs.
@@ -152,7 +152,7 @@ _Pair = tuple[str, str]
 def _pairs(
     lake: str, table: str, column: str, corpus: str, adjectives: Words, nouns: Words
 ) -> tuple[list[_Pair | None], dict[_Pair, float]]:
-    """The pairs of the items, and the values of the column for those in the table."""
+    """The pairs of the items, and the column's values for the pairs in the table."""
     pairs = [
         None if a is None or n is None else (a.lower(), n.lower())
         for a, n in zip(adjectives, nouns, strict=True)

@@ -14,13 +14,13 @@ FURTHER = (
     *("families", "finetuned", "job_kills", "kernel_mutations", "papers", "plane_paper", "resume"),
     *("training_memory", "demo_depcc", "parse_quality", "fast", "fast_agreement"),
 )
-"""What takes special inputs, or days."""
+"""Cases that need special inputs, or take days."""
 MOVED = {"fast_mutations": ["fast", "mutations"]}
-"""Cases of earlier versions, and the command lines that took their place."""
+"""Cases of earlier versions, and the command lines that replace them."""
 
 
 def moved(case: str, words: list[str], *, by: str = "python -m benchmarks {}") -> list[str]:
-    """The command line of a case; where it has changed from `by`, the new one is reported."""
+    """The command line of a case; if it has changed from `by`, the new one is printed."""
     command = [*MOVED.get(case, [case]), *words]
     earlier, now = by.format(case), " ".join(MOVED.get(case, [case]))
     if earlier != f"python -m benchmarks {now}":

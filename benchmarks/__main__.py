@@ -3,7 +3,7 @@
 python -m benchmarks                             (lists the cases)
 python -m benchmarks CASE [PART …] [key=value …]
 python -m benchmarks all                         (what `make bench` runs)
-python -m benchmarks pages                       (RESULTS.md anew from what is recorded)
+python -m benchmarks pages                       (rewrites RESULTS.md from the recorded figures)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from conf import ROOT
 
 
 def run_all() -> int:
-    """Run every case of `make bench`, each in a process of its own; 1 where one failed."""
+    """Run every case of `make bench`, each in its own process; return 1 if one failed."""
     failed = [
         case
         for case in BENCH
@@ -39,7 +39,7 @@ def list_cases() -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the case that the first word names; the exit code."""
+    """Run the case named by the first word; return the exit code."""
     name = words[0].replace("-", "_") if words else ""
     if name == "all":
         return run_all()

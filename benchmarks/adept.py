@@ -1,8 +1,8 @@
-"""ADEPT: the release against the rules, a real build, and the judged sample.
+"""ADEPT: the release compared with the rules, a real build, and the judged sample.
 
 published  the release: counts, baselines, label shares, surface forms by the insertion rule
-real       builds from the Wikipedia sample and UD EWT (`lake=`, which is made if it is empty)
-judged     the kept sheet of judged items; `sheet=SEED` prints a fresh one instead
+real       builds from the Wikipedia sample and UD EWT (`lake=`, which is filled if it is empty)
+judged     the stored sheet of judged items; `sheet=SEED` prints a new one instead
 
 Builds of generated pairs at growing sizes are measured by the cases `engines` and `scale`.
 """
@@ -40,7 +40,7 @@ class Settings(harness.Settings):
         str(Path(tempfile.gettempdir()) / "lake_adept_benchmark"),
         help="lake of the part real and of the sheet",
     )
-    sheet: int | None = setting(None, help="print a fresh sheet for judging, drawn by this seed")
+    sheet: int | None = setting(None, help="print a new sheet for judging, drawn with this seed")
 
 
 def published(settings: Settings) -> Figures:
@@ -88,7 +88,7 @@ def published(settings: Settings) -> Figures:
 
 
 def prepare(lake: str) -> None:
-    """Extract the pairs of the Wikipedia sample and UD EWT and import edges, where they miss."""
+    """Extract the pairs of the Wikipedia sample and UD EWT and import edges, if missing."""
     ewt = DATA / "ud_ewt"
     dump = DATA / "wikipedia" / "enwiki-sample.xml.bz2"
     sources = {"conllu": f"{ewt}/rebuilt-train.conllu.gz,{ewt}/en_ewt-ud-dev.conllu"}
@@ -106,7 +106,7 @@ def prepare(lake: str) -> None:
 
 
 def column_counts(lake: str, table: str, column: str) -> Counter[str]:
-    """How often a column of a table has each value."""
+    """The count of each value in a column of a table."""
     return Counter(arrow.read(lake, table, columns=[column]).column(0).to_pylist())
 
 
@@ -127,7 +127,7 @@ def real(settings: Settings) -> Figures:
 
 
 def edition_figures(lake: str, edition: str) -> Figures:
-    """What an edition has: entries, items, their paths and relations, and dropped rows."""
+    """The figures of an edition: entries, items, their paths and relations, and dropped rows."""
     where = [("edition", "=", edition)]
     items = arrow.read(lake, "adept_items", where=where).to_pylist()
     drops = arrow.read(lake, "dropped", where=[("job", "=", f"build_adept/{edition}")])
@@ -157,7 +157,7 @@ class Sampled(NamedTuple):
 
 
 def article_case(sentence: str, modified: str) -> str:
-    """What became of the article before the noun: none, kept, or flipped."""
+    """The state of the article before the noun after insertion: none, kept, or flipped."""
     words = sentence.split()
     for at, (word, other) in enumerate(zip(words, modified.split(), strict=False)):
         if word != other:
@@ -168,7 +168,7 @@ def article_case(sentence: str, modified: str) -> str:
 
 
 def sample(lake: str, seed: int, size: int = 200) -> list[Sampled]:
-    """Chosen items of the clean edition, taken in turn from every path, relation and article."""
+    """Selected items of the clean edition, taken in turn from every path, relation and article."""
     strata: defaultdict[tuple[str, ...], list[Sampled]] = defaultdict(list)
     for row in arrow.read(lake, "adept_items", where=[("edition", "=", "clean")]).to_pylist():
         if row["chosen"]:
@@ -182,7 +182,7 @@ def sample(lake: str, seed: int, size: int = 200) -> list[Sampled]:
 
 
 def judged(settings: Settings) -> Figures:
-    """The kept sheet: how many of its items were judged well formed, also by stratum."""
+    """The stored sheet: how many of its items were judged well-formed, in total and by stratum."""
     rows = judging.read(JUDGED)
 
     def share(selected: list[dict[str, str]]) -> list[float]:

@@ -1,6 +1,6 @@
-"""Pairs and ConceptNet edges over WordNet's words, by the million, for the datasets' builds.
+"""Millions of pairs and ConceptNet edges over WordNet's words, for the datasets' builds.
 
-Nothing is drawn: words and counts are hashes of the row's number, frequencies follow Zipf's law.
+Nothing is random: words and counts are hashes of the row number; frequencies follow Zipf's law.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 from etl import draws
 from etl.adept.predicates import DEFAULT_RELATIONS
 
-# Rows that one commit writes: what an append sorts fits in memory then, whatever the size.
+# Rows per commit: what an append sorts then fits in memory at any size.
 ROWS = 20_000_000
 
 
 class Words:
-    """WordNet's nouns, adjectives and verbs, in an order that hashes give."""
+    """WordNet's nouns, adjectives and verbs, ordered by hash."""
 
     def __init__(self, spark: Any, lemmas: Any) -> None:
         rows = [row for row in lemmas.to_pylist() if re.fullmatch(r"[a-z]{3,}", row["lemma"])]
@@ -29,7 +29,7 @@ class Words:
         }
 
     def joined(self, frame: Any, **columns: tuple[str, int]) -> Any:
-        """The frame with columns of words: of each the part of speech, and a salt of its draws."""
+        """The frame with columns of words, each given as part of speech and salt of its draws."""
         from pyspark.sql import functions as F
 
         for name, (part, salt) in columns.items():
@@ -61,7 +61,8 @@ def pairs(rows: Any) -> Any:
 def edges(rows: Any) -> Any:
     """Edges of ``conceptnet_edges`` from rows with a noun, a verb and its object.
 
-    A fifth of them is of the five relations, as in ConceptNet; half of these have a surface text.
+    A fifth of them has one of the five relations, as in ConceptNet; half of these have a surface
+    text.
     """
     from pyspark.sql import functions as F
 
@@ -89,7 +90,7 @@ def edges(rows: Any) -> Any:
 
 
 def generate(size: int, lake: str) -> None:
-    """Write `size` pairs and a fifth as many edges into a lake."""
+    """Write `size` pairs and a fifth as many edges to a lake."""
     from etl import engine
     from etl.knowledge import wordnet
     from etl.lake.spark import Lake

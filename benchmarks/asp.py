@@ -1,10 +1,10 @@
-"""ASP: published rows against the rules, fits, audit, speed, and the judged sample.
+"""ASP: published rows compared with the rules, fits, audit, speed, and the judged sample.
 
 published  the release, its rows labelled by the rules, its curves fitted
-audit      the best rule with one feature on the default build, for several seeds
-draws      rows a second and core without an engine, and that none repeats
-spark      the whole job: the default build, its bytes on other partitionings
-judged     the kept sheet of judged rows; `sheet=SEED` prints a fresh one instead
+audit      the best single-feature rule on the default build, for several seeds
+draws      rows per second and core without an engine, and a check that none repeats
+spark      the whole job: the default build, and its bytes with other partitionings
+judged     the stored sheet of judged rows; `sheet=SEED` prints a new one instead
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ JUDGED = ROOT / "docs" / "asp_judged.tsv"
 TASKS = ("entailment", "degree")
 SEEDS = 3
 DRAWN_ROWS = 100_000
-# What the design itself makes depend on one feature, and why.
+# Tests that depend on one feature by design, and why.
 BY_DESIGN = {
     "booster": "the test is the presence of the booster",
     "diminisher": "the test is the presence of the diminisher",
@@ -49,17 +49,17 @@ BY_DESIGN = {
 class Settings(harness.Settings):
     """Settings of the case asp."""
 
-    sheet: int | None = setting(None, help="print a fresh sheet for judging, drawn by this seed")
+    sheet: int | None = setting(None, help="print a new sheet for judging, drawn with this seed")
 
 
 def generators(seed: int = 0) -> tuple[Entailment, Degree]:
-    """The generators of both tasks."""
+    """The generators for both tasks."""
     words = load_lexicon()
     return Entailment(words, seed), Degree(words, seed, published_gold())
 
 
 def default_rows(entailment: Entailment, degree: Degree, test: str) -> Iterator[tuple[str, Any]]:
-    """Rows of a test in the default build, with their task."""
+    """The rows of a test in the default build, with their task."""
     for row in entailment.rows(test, 0, 1000):
         yield "entailment", row
     for at in range(50):
@@ -71,7 +71,7 @@ def default_rows(entailment: Entailment, degree: Degree, test: str) -> Iterator[
 
 
 def published(settings: Settings) -> Figures:
-    """The release read, its rows labelled by the rules, its curves fitted."""
+    """Read the release, label its rows by the rules and fit its curves."""
     from etl.published.asp import read
 
     reading = read(DATA / "asp")
@@ -134,7 +134,7 @@ def _thresholds(human: list[dict[str, Any]], degree: list[dict[str, Any]]) -> Fi
 
 
 def audited(settings: Settings) -> Figures:
-    """The best rule with one feature for each test of the default build, worst of the seeds."""
+    """The best single-feature rule for each test of the default build, worst over the seeds."""
     figures: Figures = {"seeds": SEEDS, **{task: {} for task in TASKS}}
     for seed in range(SEEDS):
         sources = generators(seed)
@@ -155,7 +155,7 @@ def audited(settings: Settings) -> Figures:
 
 
 def draws(settings: Settings) -> Figures:
-    """Rows a second and core without an engine, and that none repeats."""
+    """Rows per second and core without an engine, and whether any repeats."""
     entailment, degree = generators()
     groups = (DRAWN_ROWS - 8000) // 40 // len(TESTS)
     with timed(subject=True) as timing:
@@ -173,7 +173,7 @@ def draws(settings: Settings) -> Figures:
 
 
 def spark(settings: Settings) -> Figures:
-    """The whole job: the default build, and its bytes on other partitionings."""
+    """The whole job: the default build, and its bytes with other partitionings."""
     from etl import engine
     from etl.asp.job import Recipe, build, degree_rows, entailment_rows
 
@@ -184,7 +184,7 @@ def spark(settings: Settings) -> Figures:
             build(BuildSettings(edition="default", lake=folder))
         digests = {}
         for parts in (1, 2, 7):
-            # 24,000 rows in that many tasks a table.
+            # 24,000 rows in that many tasks per table.
             hashed = hashlib.sha256()
             for rows_of, rows in ((entailment_rows, 8000), (degree_rows, 16_000)):
                 frame = rows_of(session, Recipe(BuildSettings(task_size=-(-rows // parts))))
@@ -212,7 +212,7 @@ class Sampled(NamedTuple):
 
 
 def sample(seed: int, size: int = 100) -> list[Sampled]:
-    """`size` rows of the default build, evenly of each test and task, chosen by hash."""
+    """`size` rows of the default build, evenly from each test and task, selected by hash."""
     sources = generators()
     strata: list[list[Sampled]] = []
     for test in TESTS:
@@ -227,7 +227,7 @@ def sample(seed: int, size: int = 100) -> list[Sampled]:
 
 
 def judged(settings: Settings) -> Figures:
-    """The kept sheet: how many of its rows were judged right."""
+    """The stored sheet: how many of its rows were judged correct."""
     rows = judging.read(JUDGED)
     right = sum(row["grammar"] == "right" and row["truth"] == "right" for row in rows)
     _, _, low, high = judging.share(right, len(rows))

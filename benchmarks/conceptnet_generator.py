@@ -1,8 +1,8 @@
 """Lines in the layout of ConceptNet 5's assertions, a tenth of them English on both sides.
 
-The rest is of other languages, as in the whole dump, which the importer passes over. Nodes follow
-Zipf's law; of the English lines half have a sentence, a few are odd or repeated, so that every way
-through the parser is taken.
+The other lines are in other languages, as in the whole dump, and are skipped by the importer. Nodes
+follow Zipf's law; half of the English lines have a sentence, and a few are malformed or repeated,
+so that every path through the parser is taken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RELATIONS = (
 
 
 def write(path: Path, lines: int, seed: int = 0) -> None:
-    """A file of so many lines, not compressed, so that it can be read from several places."""
+    """Write a file of so many lines, uncompressed so that it can be read from several offsets."""
     rng = np.random.default_rng([34, seed])
     with path.open("wb") as file:
         for start in range(0, lines, _AT_ONCE):
@@ -38,7 +38,7 @@ def _draw(rng: np.random.Generator, values: tuple[str, ...], size: int) -> pa.St
 
 
 def _lines(rng: np.random.Generator, size: int, first: int) -> pa.StringArray:
-    join = pc.binary_join_element_wise  # the last argument stands between the others
+    join = pc.binary_join_element_wise  # the last argument is the separator
     english = pa.array(rng.random(size) < 0.1)
     relation = _draw(rng, _RELATIONS, size)
     start, end = (words_of(_NODES.draw(rng, size)) for _ in range(2))
@@ -47,7 +47,7 @@ def _lines(rng: np.random.Generator, size: int, first: int) -> pa.StringArray:
         join("/c/", pc.if_else(english, "en", language), "/", word, "")
         for language, word in zip(languages, (start, end), strict=True)
     )
-    # Every line's number in its URI: an assertion occurs once, but for a thousandth.
+    # The line number is in the URI: assertions are unique, except for one in a thousand.
     numbers = np.arange(first, first + size) - (rng.random(size) < 0.001)
     number = pa.array(numbers).cast(pa.string())
     uri = join("/a/[/r/", relation, "/,", one, "/", number, "/,", two, "/]", "")

@@ -1,13 +1,12 @@
-"""Builds the demo's DepCC part from its sentences.
+"""Build the demo's DepCC part from its sentences.
 
 Reads ``conf/demo/depcc_sentences.txt``, parses it with spaCy's ``en_core_web_sm`` and writes
 ``conf/demo/depcc-part.gz`` in the layout of DepCC (Panchenko et al., LREC 2018): ids from 0, the
 root its own head, the Penn tag twice, empty FEATS, Stanford relations, collapsed dependencies. The
 same sentences and the same model give the same bytes.
 
-Relations are spaCy's under the names that Stanford basic dependencies have for them; the trees are
-spaCy's own, so that a copula governs its predicate, which in DepCC it does not. Names are not
-tagged (NER is O throughout).
+Relations are spaCy's, renamed to those of Stanford basic dependencies. The trees are spaCy's, so a
+copula governs its predicate, unlike in DepCC. Named entities are not tagged (NER is O throughout).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ DEMO = Path(__file__).parents[1] / "conf" / "demo"
 SENTENCES = DEMO / "depcc_sentences.txt"
 PART = DEMO / "depcc-part.gz"
 
-# spaCy's relations that Stanford names otherwise; `acl` and `dative` depend on the token.
+# spaCy's relations with another name in Stanford; `acl` and `dative` depend on the token.
 STANFORD = {
     "agent": "prep",
     "case": "possessive",
@@ -43,7 +42,7 @@ STANFORD = {
 
 
 def pages(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Each web page's address and sentences; a blank line ends a page, ``#`` opens a comment.
+    """Each web page's URL and sentences; a blank line ends a page, ``#`` starts a comment.
 
     Raises:
         UserError: a page has no address or no sentences.
@@ -73,9 +72,9 @@ def relation(token: Token) -> str:
 
 
 def conjunction(token: Token) -> str:
-    """The word that joins a token to its next conjunct; "and" where there is none.
+    """The word that joins a token to its next conjunct; "and" if there is none.
 
-    In "a, b and c" it hangs on b and names the relation of b to a as well.
+    In "a, b and c" it depends on b and also names the relation of b to a.
     """
     for child in token.children:
         if child.dep_ == "cc":
@@ -84,9 +83,9 @@ def conjunction(token: Token) -> str:
 
 
 def collapsed(token: Token) -> str:
-    """The DEPS column: prepositions and conjunctions are names of relations, not tokens.
+    """The DEPS column: prepositions and conjunctions are part of relation names, not tokens.
 
-    ``_`` stands for a token that its relation's name has absorbed.
+    ``_`` marks a token that is absorbed into a relation name.
     """
     head = token.head
     if token.dep_ in ("pobj", "pcomp"):
@@ -105,16 +104,16 @@ def collapsed(token: Token) -> str:
 def rows(sentence: Doc) -> list[str]:
     """The token lines of one sentence.
 
-    Punctuation inside a sentence has no dependency in DepCC and so no row: the ids have gaps.
+    Punctuation inside a sentence has no dependency in DepCC and thus no row: the ids have gaps.
 
     Raises:
-        UserError: the parser sees several sentences in it.
+        UserError: the parser splits it into several sentences.
     """
     roots = [token.text for token in sentence if token.dep_ == "ROOT"]
     if len(roots) != 1:
         raise UserError(
             f"{sentence.text!r} was parsed as {len(roots)} sentences (roots: {roots}); "
-            "expected one: put it in other words"
+            "expected one: rephrase it"
         )
     lines = []
     for token in sentence:
@@ -128,7 +127,7 @@ def rows(sentence: Doc) -> list[str]:
 
 
 def build(lines: Iterable[str]) -> bytes:
-    """The part, uncompressed, for the lines of a file of sentences.
+    """The uncompressed part for the lines of a file of sentences.
 
     Raises:
         UserError: spaCy or its model is missing, or a page or sentence is not as expected.
@@ -148,13 +147,13 @@ def build(lines: Iterable[str]) -> bytes:
 
 
 def main(words: Sequence[str] = ()) -> int:
-    """Write the part beside its sentences; the exit code. There are no settings."""
+    """Write the part next to its sentences; return the exit code. There are no settings."""
     try:
         part = build(SENTENCES.read_text(encoding="utf-8").splitlines())
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    # No time stamp and no file name in the archive: equal content, equal bytes.
+    # No timestamp and no file name in the archive, so that equal content gives equal bytes.
     PART.write_bytes(gzip.compress(part, mtime=0))
     print(f"{PART.name}: {part.count(b'# sent_id')} sentences, {PART.stat().st_size:,} bytes")
     return 0

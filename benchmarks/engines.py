@@ -1,10 +1,10 @@
 """The jobs on both engines, from the start of their process to its end, and their peers.
 
-`treebank` (UD English Web Treebank, dev), `counting` (two parts of DepCC's layout beside the kernel
-and polars), `many` (24 different parts), `wikipedia`, and, on generated pairs of several sizes,
-`association`, `adept`, `plane`, and by rows `asp` and `sygns`. Every command is the one that a user
-types, on all cores; Spark runs locally. Each figure is recorded when it is taken, so that a run
-that was stopped goes on with those that are missing (again=true takes all anew).
+`treebank` (UD English Web Treebank, dev), `counting` (two parts in DepCC's layout, compared with
+the kernel and polars), `many` (24 different parts), `wikipedia`, and, on generated pairs of several
+sizes, `association`, `adept`, `plane`, and by rows `asp` and `sygns`. Every command is the one that
+a user types, on all cores; Spark runs locally. Each figure is recorded as soon as it is measured,
+so that an interrupted run continues with the missing ones (again=true measures all).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from conf import ROOT, UserError, setting
 from etl.lake import arrow
 
 ENGINES = ("sail", "spark")
-MEMORY = 8  # GB for either engine, beside what Python takes
+MEMORY = 8  # GB for either engine, in addition to Python's memory
 PARTS = 24
 MEGABYTES = 250
 WRITTEN = ("amod_counts", "amod_pairs", "amod_association", "amod_by_adjective")
@@ -55,7 +55,7 @@ class Settings(harness.Settings):
         help="millions of pairs; ADEPT has a fifth as many edges, PLANE twice as many items, ASP a "
         "fifth as many rows, SyGNS a fiftieth as many sentences",
     )
-    rounds: int = setting(3, help="runs of treebank and counting; their medians are kept")
+    rounds: int = setting(3, help="runs of treebank and counting; the medians are recorded")
 
     def __post_init__(self) -> None:
         self.check_known("parts", list(CASES))
@@ -83,8 +83,7 @@ class Run:
         return self.folder / "lake-extraction"
 
     def build(self, script: str, lake: Path, table: str, *arguments: str) -> Figures:
-        """A build of a dataset; its table is deleted, for the next build to find the lake as it
-        was."""
+        """Build a dataset, then delete its table, so that the next build finds the same lake."""
         words = (f"lake={lake}", "edition=measured", *arguments)
         figures = figures_of([run_job(script, self.engine, *words)])
         rows = arrow.row_count(str(lake), table)
@@ -93,7 +92,7 @@ class Run:
 
 
 def run_job(script: str, engine: str, *arguments: str, cores: Sequence[int] | None = None) -> Usage:
-    """A job on an engine with the memory that either is given."""
+    """Run a job on an engine with the memory that both engines get."""
     words = [*arguments, f"engine={engine}"]
     if engine == "sail":
         words.append(f"memory={MEMORY}GB")
@@ -104,7 +103,7 @@ def run_job(script: str, engine: str, *arguments: str, cores: Sequence[int] | No
 
 
 def figures_of(runs: Sequence[Usage]) -> Figures:
-    """Medians of some runs of one command."""
+    """Medians over several runs of one command."""
     return {
         "wall": median(usage.wall for usage in runs),
         "cpu": median(usage.cpu for usage in runs),
@@ -115,7 +114,7 @@ def figures_of(runs: Sequence[Usage]) -> Figures:
 
 
 def shared_file(name: str) -> Path:
-    """A file of published data; `UserError` where it is missing."""
+    """A file of published data; `UserError` if it is missing."""
     path = DATA / name
     if not path.exists():
         raise UserError(f"{path} is missing; set ADNOMINAL_DATA")
@@ -132,7 +131,7 @@ def treebank(run: Run) -> Figures:
 
 
 def counting(run: Run) -> Figures:
-    """Two parts of 250 MB; the kernel alone and a polars script on all cores read them too."""
+    """Two parts of 250 MB, also read by the kernel alone and by a polars script on all cores."""
     parts = make_parts(run.folder, MEGABYTES, PARTS)[:2]
     runs, kernel, polars = [], [], []
     script = [sys.executable, "-m", "benchmarks.polars_script", *map(str, parts)]
@@ -145,10 +144,10 @@ def counting(run: Run) -> Figures:
 
 
 def many(run: Run) -> Figures:
-    """24 different parts of 250 MB, less what one part of a few sentences takes.
+    """24 different parts of 250 MB, minus the cost of one part of a few sentences.
 
-    What can be expected of the job beside the kernel is shown by `writing_a_gb`: the CPU seconds
-    that the rows of its tables take to be written again, by Arrow from memory.
+    `writing_a_gb` shows what the job needs in addition to the kernel: the CPU seconds that Arrow
+    takes to write the rows of its tables from memory.
     """
     parts = make_parts(run.folder, MEGABYTES, PARTS)
     start = run.extraction("source=depcc", ONE_PART)
@@ -167,7 +166,7 @@ def many(run: Run) -> Figures:
 
 
 def seconds_to_write(lake: Path, table: str) -> float:
-    """CPU seconds that Arrow takes for the Parquet files of a table whose rows are in memory."""
+    """CPU seconds that Arrow takes to write a table's Parquet files from rows in memory."""
     seconds = 0.0
     for file in arrow.files(str(lake), table):
         path = lake / table / file.path
@@ -181,7 +180,7 @@ def seconds_to_write(lake: Path, table: str) -> float:
 
 
 def wikipedia(run: Run) -> Figures:
-    """Articles of 1.6 million words on one core and on all, beside bare `nlp.pipe` on one."""
+    """Articles of 1.6 million words on one core and on all, compared with `nlp.pipe` on one."""
     sample = shared_file("wikipedia/enwiki-sample.xml.bz2")
     dumps = run.folder / "dumps"
     dumps.mkdir(exist_ok=True)
@@ -206,7 +205,7 @@ def wikipedia(run: Run) -> Figures:
 
 
 def generated(folder: Path, size: int) -> Path:
-    """A lake with so many million generated pairs of a corpus, counted in one wave, and edges."""
+    """A lake with `size` million generated pairs of a corpus, counted in one wave, and edges."""
     lake = folder / f"lake-{size}"
 
     def write() -> None:
@@ -222,7 +221,7 @@ def generated(folder: Path, size: int) -> Path:
 
 
 def association(run: Run) -> Figures:
-    """Pairs and association anew from the counts, as extraction does it when nothing is new."""
+    """Pairs and association from the counts, as extraction makes them without new files."""
     lake = generated(run.folder, run.size)
     # With these tables there would be nothing to do.
     for name in ("amod_pairs", "amod_association", "amod_by_adjective"):
@@ -238,7 +237,7 @@ def adept(run: Run) -> Figures:
 
 
 def plane(run: Run) -> Figures:
-    """PLANE: twice as many items as the size says pairs, without splits."""
+    """PLANE: twice as many items as pairs, without splits."""
     lake = run.folder / f"lake-plane-{run.size}"
     classes = run.folder / "classes.tsv"
     plane_generator.write_classes(classes)
@@ -257,7 +256,7 @@ def asp(run: Run) -> Figures:
 
 
 def sygns(run: Run) -> Figures:
-    """SyGNS: sentences of the depths 0 to 4 with all meanings."""
+    """SyGNS: sentences of depths 0 to 4 with all meanings."""
     each = 20_000 * run.size // 5
     words = (f"sentences={each}", f"per_depth={each}", "embedded=0")
     return run.build("etl/build_sygns.py", run.folder / "lake-sygns", "sygns", *words)
@@ -287,7 +286,7 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
 
 
 def attempted(case: Callable[[Run], Figures], run: Run) -> Figures:
-    """The figures of a case, or the last line of its failure, which is recorded as well."""
+    """The figures of a case, or the last line of its error, which is also recorded."""
     try:
         return case(run)
     except RuntimeError as error:
@@ -296,8 +295,8 @@ def attempted(case: Callable[[Run], Figures], run: Run) -> Figures:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs beside the figures: rows of the table, Sail's times over Spark's, and
-    for each size how many times the size before it is and the CPU time of that on Sail."""
+    """What the template needs besides the figures: rows of the table, Sail's times over Spark's,
+    and for each size its ratio to the size before and the ratio of their CPU times on Sail."""
     rows = []
     for name in CASES:
         for key in figures:

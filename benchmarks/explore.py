@@ -1,12 +1,12 @@
 """The explorer on a large lake: how long a page takes while many users look words up at once.
 
-Pairs are generated: nouns and adjectives of the frequencies that Zipf's law gives, dealt out over
-files as the extraction job does it, in both of its tables; a part that the lake has is not made
-again. Then the server runs in a process of its own, and each user asks for one view after another:
-suggestions, a noun's adjectives, an adjective's nouns, differences of two nouns; words are drawn by
-their frequency. Once with a short look at each view, and once without any pause, which shows what
-the machine can do. The lists of words are made once for each version of a lake; the time of that is
-stated apart.
+Pairs are generated: nouns and adjectives with frequencies that follow Zipf's law, distributed over
+files as in both tables of the extraction job; parts that the lake already has are not made again.
+Then the server runs in its own process, and each user requests one view after another:
+suggestions, a noun's adjectives, an adjective's nouns, differences of two nouns, with words drawn
+by frequency. One measurement has a short pause after each view; one has none, which shows the
+capacity of the machine. The lists of words are made once for each version of a lake; that time is
+reported separately.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ log = logging.getLogger("adnominal")
 class Settings(harness.Settings):
     """Settings of the case explore."""
 
-    pairs: int = setting(100_000_000, help="pairs that are generated, about")
+    pairs: int = setting(100_000_000, help="approximate number of generated pairs")
     files: int = setting(100, help="files of each table")
-    nouns: int = setting(999_983, help="different nouns; a prime number")
-    adjectives: int = setting(199_999, help="different adjectives; a prime number")
-    users: int = setting(20, help="users at once")
-    seconds: int = setting(60, help="how long they look words up")
+    nouns: int = setting(999_983, help="distinct nouns; a prime number")
+    adjectives: int = setting(199_999, help="distinct adjectives; a prime number")
+    users: int = setting(20, help="concurrent users")
+    seconds: int = setting(60, help="how long they look up words")
     pause: float = setting(0.5, help="seconds that a user looks at a view before the next one")
-    only_generate: bool = setting(False, help="stop when the lake is there")
+    only_generate: bool = setting(False, help="stop when the lake is complete")
 
     def __post_init__(self) -> None:
         for name in ("nouns", "adjectives"):
@@ -70,7 +70,7 @@ class Settings(harness.Settings):
 
 
 def word_of(number: int) -> str:
-    """A pronounceable word for a number, another one for each."""
+    """A pronounceable word for a number, unique for each."""
     syllables = []
     for _ in range(3):
         number, place = divmod(number, len(_SYLLABLES))
@@ -79,7 +79,7 @@ def word_of(number: int) -> str:
 
 
 class Role:
-    """The words of a role, their counts, and how many words of the other role each is seen with."""
+    """The words of a role, their counts, and their numbers of partners in the other role."""
 
     def __init__(self, name: str, words: int, partners: int, pairs: int) -> None:
         self.name, self.partners = name, partners
@@ -87,7 +87,7 @@ class Role:
         shape = ranks**-0.9
         most = partners * 0.5
         partner_counts = np.clip(shape * (pairs / shape.sum()), 1, most)
-        # What the most frequent words cannot have goes to all of the others.
+        # What exceeds the limit of the most frequent words goes to all others.
         free = partner_counts < most
         partner_counts[free] *= (pairs - partner_counts[~free].sum()) / partner_counts[free].sum()
         self.partner_counts: Numbers = np.clip(partner_counts, 1, most).astype(np.int64)
@@ -95,17 +95,17 @@ class Role:
         self.words = pa.array([word_of(number) for number in range(words)])
 
     def draw(self, chance: random.Random) -> str:
-        """A word, by its frequency."""
+        """A word drawn by frequency."""
         rank = int(len(self.words) ** chance.random()) - 1
         return str(self.words[rank].as_py())
 
 
 def part_of(role: Role, other: Role, members: Numbers, total: int) -> pa.Table:
-    """Rows of the table sorted by `role` of the words `members`, numbers in the words' order."""
+    """Rows of the words `members` for the table sorted by `role`; words are numbered in order."""
     size = role.partner_counts[members]
     first = np.repeat(members, size)
     place = np.arange(len(first)) - np.repeat(np.cumsum(size) - size, size)
-    # Steps through a prime number of words come to none of them twice.
+    # Steps through a prime number of words reach none of them twice.
     count_of = np.uint64(len(other.words))
     mixed = first.astype(np.uint64) * np.uint64(2_654_435_761)
     step = mixed % (count_of - np.uint64(1)) + np.uint64(1)
@@ -132,7 +132,7 @@ def part_of(role: Role, other: Role, members: Numbers, total: int) -> pa.Table:
 
 
 def members_of(role: Role, parts: int) -> Iterator[Numbers]:
-    """The words of each part, sorted: nouns dealt out by a hash, adjectives by ranges."""
+    """The words of each part, sorted: nouns distributed by hash, adjectives by range."""
     words = role.words.to_pylist()
     order = np.array(sorted(range(len(words)), key=words.__getitem__))
     if role.name == "noun":
@@ -146,7 +146,7 @@ def members_of(role: Role, parts: int) -> Iterator[Numbers]:
 
 
 def generate(settings: Settings, lake: str) -> dict[str, Role]:
-    """Make the parts that the lake lacks; the words."""
+    """Make the parts that the lake lacks; return the words by role."""
     sizes = {"noun": settings.nouns, "adjective": settings.adjectives}
     roles = {
         name: Role(name, size, sizes["adjective" if name == "noun" else "noun"], settings.pairs)
@@ -165,7 +165,7 @@ def generate(settings: Settings, lake: str) -> dict[str, Role]:
 
 
 def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, str]]:
-    """Addresses one after another, each with its kind."""
+    """An endless sequence of URLs, each with its kind of view."""
     noun, adjective = roles["noun"], roles["adjective"]
     while True:
         word = noun.draw(chance)
@@ -180,9 +180,9 @@ def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, 
 
 @dataclass(frozen=True)
 class Visit:
-    """What users do: on which server, until when, with how long a pause, with which words.
+    """The activity of users: the server, end time, pause and words.
 
-    What they have met is kept: seconds of each kind of view, and answers that were no success.
+    Records the seconds of each kind of view, and the failed answers.
     """
 
     port: int
@@ -193,7 +193,7 @@ class Visit:
     errors: list[str] = field(default_factory=list)
 
     def user(self, number: int) -> None:
-        """Look words up until the time is over."""
+        """Look up words until the time is over."""
         time.sleep(random.Random(-number).random() * self.pause)  # not all at the same moment
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         for kind, address in views(self.roles, random.Random(number)):
@@ -214,7 +214,7 @@ class Visit:
 
 
 def measure(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
-    """Start the server, let the users at it, and end it; the figures."""
+    """Start the server, run the users, stop the server; return the figures."""
     command = [sys.executable, "-m", "analysis.explore", f"lake={lake}", "port=0"]
     command.append(f"cache={Path(lake).parent / 'words'}")
     begun = time.monotonic()
@@ -251,7 +251,7 @@ def measure(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
 
 
 def measured(settings: Settings, folder: Path) -> Figures:
-    """Look-ups of many users at once in the generated lake, with a pause and without."""
+    """Lookups of many concurrent users in the generated lake, with and without a pause."""
     lake = str(folder / "lake")
     roles = generate(settings, lake)
     marker = folder / "first_ready_s"
@@ -274,7 +274,7 @@ def measured(settings: Settings, folder: Path) -> Figures:
 
 
 def measurements(settings: Settings) -> dict[str, harness.Measurement]:
-    """The only measurement; none where only the lake is generated."""
+    """The only measurement; none if only the lake is generated."""
     folder = settings.place("explore")
     if settings.only_generate:
         generate(settings, str(folder / "lake"))

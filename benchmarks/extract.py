@@ -1,8 +1,8 @@
 """How fast pairs are counted in a DepCC part: the kernel and its peers.
 
-All sides read one synthetic part (`benchmarks.synthetic_depcc`) in one run, taking turns, each in a
-process of its own on one core; medians of CPU time are compared, and equal counts asserted. The
-whole job on different parts is measured by `engines` and `scale`.
+All sides read one synthetic part (`benchmarks.synthetic_depcc`) in one run, taking turns, each in
+its own process on one core; medians of CPU time are compared, and counts must be equal. The whole
+job on different parts is measured by `engines` and `scale`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAMES = {
     "line_loop": "line loop (ADEPT's method)",
     "conllu": "conllu library",
 }
-# How many times a peer the compiled kernel must be.
+# How many times faster than each peer the compiled kernel must be.
 TIMES = {"polars": 5.0, "duckdb": 5.0, "line_loop": 8.0, "conllu": 150.0}
 
 
@@ -40,7 +40,7 @@ TIMES = {"polars": 5.0, "duckdb": 5.0, "line_loop": 8.0, "conllu": 150.0}
 class Settings(harness.Settings):
     """Settings of the case extract."""
 
-    megabytes: float = setting(1000.0, help="least size of the part, uncompressed, in 10^6 bytes")
+    megabytes: float = setting(1000.0, help="minimum size of the part, uncompressed, in 10^6 bytes")
     rounds: int = setting(5, help="readings of the part by each side")
     slice_megabytes: float = setting(5.0, help="size of the slice that the conllu library reads")
     sides: list[str] = setting(list(SIDES), choices=SIDES, help="sides that read the part")
@@ -50,7 +50,7 @@ class Settings(harness.Settings):
 
 
 def measured(settings: Settings) -> Figures:
-    """Figures of the kernel and its peers; `AssertionError` unless all count the same."""
+    """Figures of the kernel and its peers; `AssertionError` unless all counts are equal."""
     (part,) = make_parts(settings.place("depcc"), settings.megabytes, 1)
     piece = make_slice(part, settings.slice_megabytes)
     readings = take_turns(
@@ -119,7 +119,7 @@ CASE = Case(
             side: Bound(f"mb_per_second.compiled / mb_per_second.{side}", least=times)
             for side, times in TIMES.items()
         },
-        # A busy machine slows both sides of a round, so that ratios by round are steady.
+        # A busy machine slows both sides of a round, so ratios by round are steady.
         "kernel beside decompression": Bound("times_the_kernel.isal", least=0.40, steady=0.9),
         "kernel beside the line loop": Bound("times_the_kernel.line_loop", least=8.0, steady=0.9),
     },

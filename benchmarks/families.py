@@ -1,10 +1,10 @@
-"""Training: every family of models, trained in every way, saves, loads and is scored the same.
+"""Training: every model family, trained in every way, gives the same scores after loading.
 
-Each cell of {BERT, DeBERTa-v2 with a sentencepiece tokenizer alone, ModernBERT, Llama, Qwen, GPT-2;
+Each cell of {BERT, DeBERTa-v2 with only a sentencepiece tokenizer, ModernBERT, Llama, Qwen, GPT-2;
 two layers, random weights} x {all weights, LoRA} x {fp32, bf16} x {ZeRO 0, 2, 3} x {gradient
-checkpointing or not} trains an epoch on made-up rows; its weights are loaded as others load them
-and compared by their scores with the run's own. A cell that is recorded is not run again. The test
-suite has cells with every pair of values.
+checkpointing or not} trains an epoch on made-up rows. Its saved weights are loaded with the usual
+libraries, and their scores compared with those of the run. Recorded cells are not run again. The
+test suite has cells with every pair of values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AXES = {
     "deepspeed": ("zero0", "zero2", "zero3"),
     "checkpointing": ("false", "true"),
 }
-# How far scores may be apart: probabilities.
+# The largest difference allowed between scores, which are probabilities.
 NEAR = {"fp32": 1e-5, "bf16": 0.02}
 
 
@@ -70,7 +70,7 @@ class Inputs:
 
 
 def cell(values: Mapping[str, str], inputs: Inputs) -> Figures:
-    """Seconds of a cell, and how far the scores of its loaded weights are from the run's."""
+    """Seconds of a cell, and the difference of the loaded weights' scores from the run's."""
     lake = inputs.lake
     with timed() as timing, tempfile.TemporaryDirectory(prefix="cell-") as place:
         folder = families.run(
@@ -88,7 +88,7 @@ def cell(values: Mapping[str, str], inputs: Inputs) -> Figures:
 
 
 def measurements(settings: harness.Settings) -> dict[str, harness.Measurement]:
-    """The cells, all or those that are named."""
+    """All cells, or those named."""
     inputs = Inputs("families-")
     cells = {
         " ".join(values): dict(zip(AXES, values, strict=True))
@@ -100,7 +100,7 @@ def measurements(settings: harness.Settings) -> dict[str, harness.Measurement]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs: cells of each family and precision, and the worst of them."""
+    """What the template needs: the cells of each family and precision, and the worst of them."""
     rows = []
     for family, precision in itertools.product(AXES["family"], AXES["precision"]):
         names = [name for name in figures if {family, precision} <= set(name.split())]

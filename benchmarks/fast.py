@@ -5,12 +5,12 @@ trees        agreement of both parsers with those trees and with each other
 silver_only  the quality of `silver_model`, trained without gold=
 agreement    both parsers on `heldout`, text that nothing was trained on
              (`python -m etl.parsing.fast.silver` sets it aside)
-speed        words a CPU second of one thread on `text`, distinct prose (at least 30 MB of it)
+speed        words per CPU second of one thread on `text`, distinct prose (at least 30 MB of it)
 cores        the whole job on that text, on one core and on two
 wikipedia    the whole job on the dump `wikipedia` with either parser
-mutations    mutated lines of `text` under the sanitizers; only where it is named
+mutations    mutated lines of `text` under the sanitizers; only if it is named
 
-A part whose input is not given is left out, and its figures stay as they were.
+A part whose input is not given is skipped, and its figures stay as they were.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from etl.parsing import load_parser
 
 SOURCE = ROOT / "etl" / "parsing" / "fast" / "_fast.c"
 TRILLION = 1e12
-# Words of running text in the articles of English Wikipedia: some five billion.
+# Words of running text in the articles of English Wikipedia: about five billion.
 ENGLISH_WIKIPEDIA = 5e9
 COPIES = 3  # of the text, in the file that the job reads
 ROUNDS = 3
@@ -57,24 +57,24 @@ parser_of = cache(load_parser)
 class Settings(harness.Settings):
     """Settings of the case fast."""
 
-    dev: str | None = setting(None, help="the treebank that settings were chosen on")
-    check: list[str] = setting([], help="treebanks kept for checking")
+    dev: str | None = setting(None, help="the treebank that settings were tuned on")
+    check: list[str] = setting([], help="treebanks held out for checking")
     silver_model: str | None = setting(
-        None, help="a model that was trained without gold=, to compare on the same treebanks"
+        None, help="a model trained without gold=, to compare on the same treebanks"
     )
     text: str | None = setting(None, help="distinct prose of at least 30 MB")
     heldout: str | None = setting(None, help="text that nothing was trained on")
     wikipedia: str | None = setting(None, help="a MediaWiki export")
     inputs: int = setting(1_000_000, help="inputs of the part mutations")
     seed: int = setting(0, help="seed of the mutations")
-    model: str | None = setting(None, help="model of the mutations; that of the package if none")
+    model: str | None = setting(None, help="model of the mutations; default: that of the package")
 
 
 # ------------------------------------------------------------------------------------- agreement
 
 
 def quality(path: str, model: str | None = None) -> Figures:
-    """Scores of the extractor (with a model of its own) and of spaCy on a treebank."""
+    """Scores of the extractor (with `model`, if given) and of spaCy on a treebank."""
     treebank = parse_quality.read_treebank(Path(path))
     return parse_quality.compare(treebank, parser_of("fast", model), parser_of("spacy"))
 
@@ -94,7 +94,7 @@ def parsed_by_both(texts: Sequence[str]) -> tuple[Pairs, Pairs]:
 
 
 def tree_agreement(path: str) -> Figures:
-    """The agreement of gold trees with each parser, and of the two."""
+    """The agreement of gold trees with each parser, and of the parsers with each other."""
     treebank = parse_quality.read_treebank(Path(path))
     gold = total(parse_quality.pairs_of(treebank.tokens, CLEAN, len(treebank.texts)))
     fast, spacy = parsed_by_both(treebank.texts)
@@ -123,7 +123,7 @@ def text_agreement(path: str) -> Figures:
 
 
 def speeds(text: str) -> Figures:
-    """Words a CPU second of one thread, with and without the wider vectors."""
+    """Words per CPU second of one thread, with and without the wider vectors."""
     with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as folder:
         portable = Path(folder) / "_fast.so"
         sanitized.compiled(SOURCE, portable, "-O3", "-DPORTABLE")
@@ -145,7 +145,7 @@ def speeds(text: str) -> Figures:
 
 
 def run_job(source: str, path: str | Path, lake: Path, parser: str, cores: int) -> Usage:
-    """The extraction job from start to end on so many cores."""
+    """The extraction job from start to end on this number of cores."""
     words = [f"source={source}", f"input={path}", f"lake={lake}", f"parser={parser}"]
     command = job("etl/extract_amod.py", *words, "unit_bytes=2097152", "max_rejected=0.01")
     usage = measured(command, cores=last_cores(cores)).checked()
@@ -154,7 +154,7 @@ def run_job(source: str, path: str | Path, lake: Path, parser: str, cores: int) 
 
 
 def cores(text: str) -> Figures:
-    """The whole job on one core and on two, start-up measured by a tiny input and left out too."""
+    """The whole job on one core and on two, also without start-up, measured with a tiny input."""
     with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as name:
         folder = Path(name)
         tiny, large = folder / "tiny.txt", folder / "large.txt"
@@ -182,7 +182,7 @@ def cores(text: str) -> Figures:
 
 
 def wikipedia(dump: str) -> Figures:
-    """A dump from start to end with either parser."""
+    """A dump from start to end with each parser."""
     figures: Figures = {"words": sum(len(d.text.split()) for d in documents_of(dump))}
     pairs, number = {}, len(all_cores())
     with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as name:
@@ -229,7 +229,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def measurements(settings: Settings) -> dict[str, harness.Measurement]:
-    """The parts named, or those whose input is given; a treebank is a measurement of its own."""
+    """The parts named, or those whose input is given; each treebank is a separate measurement."""
     settings.check_known("parts", list(PARTS))
     for name in settings.parts:
         if not any(getattr(settings, key) for key in PARTS[name]):

@@ -1,8 +1,8 @@
-"""What changes in pairs, associations, ADEPT and PLANE when `parser=fast` replaces spaCy.
+"""How pairs, associations, ADEPT and PLANE change when `parser=fast` replaces spaCy.
 
-Extracts the demo's articles with either parser, each into a lake of its own, builds ADEPT and PLANE
-from both with the demo's knowledge, and compares the tables; with `wikipedia=` a second text is
-compared in the same way. The tables are written into the guide.
+Extracts the demo's articles with each parser into a separate lake, builds ADEPT and PLANE from both
+with the demo's knowledge, and compares the tables. With `wikipedia=` a second text is compared in
+the same way. The tables are written to the guide.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ORDER = "The first lake is spaCy's, the second that of `parser=fast`."
 class Settings(Page):
     """Settings of the case fast_agreement."""
 
-    wikipedia: str | None = setting(None, help="a MediaWiki export to compare too")
+    wikipedia: str | None = setting(None, help="a MediaWiki export to compare as well")
     page: str = setting(str(ROOT / "docs" / "fast.md"), help="the page to write into")
 
 
@@ -49,7 +49,7 @@ def build_lake(lake: Path, corpus: str, dump: str, parser: str) -> None:
 
 
 def markdown(data: pa.Table) -> str:
-    """A table of Markdown; numbers with decimals are rounded to three."""
+    """A Markdown table; numbers with decimals are rounded to three."""
     rows = [
         [f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row.values()]
         for row in data.to_pylist()
@@ -71,7 +71,7 @@ def compare(corpus: str, dump: str, folder: Path) -> str:
 
 
 def write(settings: Settings) -> None:
-    """Compare both parsers and write the tables into the guide."""
+    """Compare both parsers and write the tables to the guide."""
     texts = [("The articles of the demo", "demo-wikipedia", str(DEMO / "wikipedia.xml"))]
     if settings.wikipedia:
         title = "The Wikipedia sample (partly trained on)"

@@ -1,7 +1,7 @@
-"""Count the pairs of a text by the compiled extractor; the process that `fast` measures.
+"""Count the pairs of a text with the compiled extractor; the process that `fast` measures.
 
-A process of its own, so that its memory and its empty vocabulary are its own. The arguments are the
-text, and the extension if it is not that of the package.
+A separate process has its own memory and an empty vocabulary. The arguments are the text, and the
+extension if it is not that of the package.
 """
 
 from __future__ import annotations

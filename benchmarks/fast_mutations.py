@@ -1,8 +1,8 @@
 """Mutated inputs through the compiled extractor under the sanitizers.
 
-Every input is a line of the text with bytes changed, taken out, doubled or moved; its offsets are
-checked, and that its counts are the same in two halves as in one. A fault ends the process with a
-report.
+Every input is a line of the text with bytes changed, removed, doubled or moved. Its offsets are
+checked, and its counts must be the same in two halves as in one piece. A fault ends the process
+with a report.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def counted_pairs(extractor: Any) -> Counter[tuple[bytes, bytes]]:
 
 
 def compare(module: str, settings: Mapping[str, Any]) -> None:
-    """Mutated lines through the extractor in `module`; in the process under the sanitizers."""
+    """Run mutated lines through the extractor in `module`; runs under the sanitizers."""
     fast = sanitized.load("etl.parsing.fast._fast", module)
     lines = Path(settings["text"]).read_bytes().split(b"\n\n")[:20_000]
     draw = random.Random(settings["seed"])
@@ -81,4 +81,4 @@ def compare(module: str, settings: Mapping[str, Any]) -> None:
         if progress.at(number + 1) or (number + 1) % _DRAINED_EVERY == 0:
             first, second = map(counted_pairs, halves)
             if counted_pairs(undivided) != first + second:
-                raise AssertionError("two halves counted other pairs than the whole")
+                raise AssertionError("two halves gave different pairs than the whole")

@@ -1,9 +1,9 @@
 """A fault at every storage operation, two writers at every operation: do tables ever differ?
 
-`tests/faults` numbers what commands on tiny lakes do to files and disturbs them one operation at a
-time; here all operations are gone through, and the planted bugs looked for. Where a case starts an
+`tests/faults` numbers the file operations of commands on tiny lakes and disturbs one at a time.
+This benchmark covers all operations, and checks that planted bugs are found. Where a case starts an
 engine, which takes seconds, `engine_kills` and `engine_faults` cases are drawn for each scenario.
-Finished cases are kept in `folder`, so that the benchmark can be stopped and run again.
+Finished cases are stored in `folder`, so that the benchmark can be stopped and continued.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Settings(harness.Settings):
     """Settings of the case faults."""
 
     scenarios: list[str] = setting([], help="scenarios to run now; all if none is named")
-    engine_kills: int = setting(100, help="kills drawn of each scenario that starts an engine")
-    engine_faults: int = setting(40, help="other faults drawn of each of these")
-    engine_pairs: int = setting(60, help="operations drawn of two extractions")
+    engine_kills: int = setting(100, help="kills drawn for each scenario that starts an engine")
+    engine_faults: int = setting(40, help="other faults drawn for each of these scenarios")
+    engine_pairs: int = setting(60, help="operations drawn for two extractions")
     seed: int = setting(1, help="seed of rows and draws")
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class Settings(harness.Settings):
 
 
 def measurements(settings: Settings) -> dict[str, harness.Measurement]:
-    """The only measurement; with `scenarios` these are run, for a later run to find them."""
+    """The only measurement; with `scenarios`, only these are run and stored for a later run."""
     if not settings.scenarios:
         return {"": partial(measured, settings)}
     run_scenarios(settings, settings.scenarios)
@@ -54,7 +54,7 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
 
 
 def run_scenarios(settings: Settings, names: list[str]) -> Path:
-    """Go through the operations of scenarios; the folder of their outcomes."""
+    """Go through the operations of scenarios; return the folder with the outcomes."""
     folder = settings.place("faults")
     for name in names:
         for words in _runs(name, settings):
@@ -63,7 +63,7 @@ def run_scenarios(settings: Settings, names: list[str]) -> Path:
 
 
 def measured(settings: Settings) -> Figures:
-    """Go through all scenarios and look for the planted bugs."""
+    """Go through all scenarios and check that the planted bugs are found."""
     outcomes, operations = _outcomes(run_scenarios(settings, [*SCENARIOS, *PAIRS]))
     bugs = {bug: _seed_of(bug, settings) for bug in SEEN_BY}
     by_name: dict[str, list[dict[str, Any]]] = {}
@@ -107,7 +107,7 @@ def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _outcomes(base: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """The cases of all scenarios, and how many operations each has."""
+    """The cases of all scenarios, and the number of operations of each."""
     outcomes: dict[str, dict[str, Any]] = {}
     for path in sorted(base.glob("*.jsonl")):
         for line in path.read_text().splitlines():
@@ -120,7 +120,7 @@ def _outcomes(base: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
 
 
 def _seed_of(bug: str, settings: Settings) -> str:
-    """The case that shows a planted bug; empty where none does."""
+    """The case that reveals a planted bug; empty if none does."""
     for name in SEEN_BY[bug]:
         result = _run([f"scenarios=['{name}']", f"plant={bug}", f"seed={settings.seed}"])
         if result.returncode == 1 and "replay=" in result.stdout:

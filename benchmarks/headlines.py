@@ -1,7 +1,6 @@
 """The headline figures of headlines.yaml, in the README and at the top of RESULTS.md.
 
-All of them are computed from what the cases recorded; a line whose case has not been run is left
-out.
+They are computed from the recorded figures; a line whose case has not been run is omitted.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _FILE = Path(__file__).with_name("headlines.yaml")
 
 
 class Headline(NamedTuple):
-    """A figure in words, what it leaves out, and the section that has more."""
+    """A figure in words, what it excludes, and the section with the details."""
 
     title: str
     text: str
@@ -30,7 +29,7 @@ class Headline(NamedTuple):
 
 def largest(engines: Mapping[str, Any], name: str) -> Figures:
     """The largest build of a dataset on the embedded engine: its figures, its size in millions, and
-    the time on Spark in words. `UndefinedError` where there is none."""
+    the time on Spark in words. `UndefinedError` if there is none."""
     keys = [key for key in engines if re.fullmatch(rf"{name}-\d+-sail", key)]
     sizes = [int(key.split("-")[1]) for key in keys if "wall" in engines[key]]
     if not sizes:

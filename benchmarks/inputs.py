@@ -1,4 +1,4 @@
-"""Inputs of the benchmarks: parts in DepCC's layout, and Wikipedia dumps of a chosen length."""
+"""Inputs of the benchmarks: parts in DepCC's layout, and Wikipedia dumps of a given length."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from etl.corpora.inputs import list_inputs
 NEWDOC = b"\n# newdoc\t"
 MULTIPLES = (1, 4, 16)
 _BLOCK = 1 << 20
-# Streams of Wikipedia's dumps have 100 pages; with so few articles there would be one.
+# Wikipedia's streams have 100 pages; with so few articles there would be only one stream.
 _PAGES_A_STREAM = 5
 _PAGE = re.compile(rb"<page>.*?</page>", re.DOTALL)
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
@@ -33,7 +33,7 @@ log = logging.getLogger("adnominal")
 def make_parts(folder: Path, megabytes: float, number: int) -> list[Path]:
     """`number` synthetic parts of at least that size in `folder`, made unless they exist.
 
-    They follow each other in one corpus, cut between documents: the same words, other sentences.
+    They are consecutive pieces of one corpus, cut between documents: same words, other sentences.
     """
     names = [folder / f"depcc-{megabytes:g}-{i + 1}-of-{number}.gz" for i in range(number)]
     if all(name.exists() for name in names):
@@ -61,7 +61,7 @@ def make_parts(folder: Path, megabytes: float, number: int) -> list[Path]:
 
 
 def make_slice(part: Path, megabytes: float) -> Path:
-    """The first megabytes of `part`, up to the end of a sentence, as a gzip file beside it."""
+    """The first megabytes of `part`, up to the end of a sentence, as a gzip file next to it."""
     piece = part.with_name(f"{part.stem}-first-{megabytes:g}.gz")
     if not piece.exists():
         with gzip.open(part) as stream:
@@ -82,7 +82,7 @@ def _write_gzip(path: Path, content: bytes | memoryview) -> None:
 
 @dataclass(frozen=True)
 class Dump:
-    """A part of a dump as a dump; `repeated` articles are in it under another title too."""
+    """A dump made of part of another; `repeated` articles also occur under another title."""
 
     path: Path
     articles: int
@@ -107,15 +107,15 @@ def documents_of(dump: str) -> list[Document]:
 
 
 def texts_of(dump: str) -> list[str]:
-    """The articles as the job hands them to a parser: a blank line between paragraphs."""
+    """The articles as the job passes them to a parser: with a blank line between paragraphs."""
     return [document.text.replace("\n", "\n\n") for document in documents_of(dump)]
 
 
 def make_dumps(source: str, folder: Path, words: int) -> dict[int, Dump]:
-    """Dumps of 1, 4 and 16 times `words`, each holding the smaller ones.
+    """Dumps of 1, 4 and 16 times `words`, each containing the smaller ones.
 
-    Articles come in the order of a hash of their titles, and again under other titles where the
-    source has no more.
+    Articles are ordered by a hash of their titles, and repeated under other titles when the source
+    is exhausted.
     """
     lengths = {document.id: len(document.text.split()) for document in documents_of(source)}
     with open_input(source) as stream:

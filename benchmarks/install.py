@@ -1,7 +1,7 @@
 """The core in an empty environment: its time, its size, and extraction without torch.
 
-Packages come from the index that pip is set up with, through uv where it is there and its cache
-where that has them, so that the time is that of the machine more than of the network.
+Packages come from the index configured for pip, through uv and its cache if available, so that the
+time depends on the machine rather than the network.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SENTENCE = """1\tA\ta\tDET\tDT\t_\t3\tdet\t_\t_
 
 
 def copy_sources(source: Path) -> None:
-    """Copy what is installed, so that the build leaves nothing in the checkout."""
+    """Copy the installed sources, so that the build leaves nothing in the checkout."""
     source.mkdir()
     for name in ("README.md", "LICENSE", "setup.py", "pyproject.toml"):
         shutil.copy(ROOT / name, source)
@@ -39,7 +39,7 @@ def copy_sources(source: Path) -> None:
 
 
 def install(folder: Path) -> float:
-    """Install the core into a new environment in `folder`; seconds."""
+    """Install the core into a new environment in `folder`; return the seconds."""
     python = folder / "venv" / "bin" / "python"
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
@@ -56,10 +56,10 @@ def install(folder: Path) -> float:
 
 
 def installed(settings: harness.Settings) -> Figures:
-    """Install the core into a new environment and run the job; the figures.
+    """Install the core into a new environment and run the job; return the figures.
 
     Raises:
-        JobFailed: torch came along, or the job did not write the pair.
+        JobFailed: torch was installed too, or the job did not write the pair.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -80,7 +80,7 @@ def installed(settings: harness.Settings) -> Figures:
             run("extract", "source=conllu", "input=one.conllu")
         reasons = run("lake", "why", "false", "key")
         if "false key" not in reasons or any(environment.rglob("site-packages/torch")):
-            raise JobFailed("the core did not extract the pair, or torch came with it")
+            raise JobFailed("the core did not extract the pair, or torch was installed with it")
     return {"install_s": seconds, "megabytes": megabytes, "first_extraction_s": first.wall}
 
 

@@ -1,4 +1,4 @@
-"""Writers, compaction and vacuum of one table in a random order, each within another's midst."""
+"""Writers, compaction and vacuum of one table in random order, each nested in another."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from etl.lake.writing import publish
 TABLE = "amod_pairs"
 _DECLARED = TABLES[TABLE]
 _OPERATIONS = ("append", "append", "append", "replace", "compact", "vacuum")
-_DEPTH = 2  # of operations within operations
+_DEPTH = 2  # nesting depth of operations
 
 
 def interleaved(root: str, chance: random.Random, turns: int) -> None:
-    """Do `turns` random operations on a new table in `root`, which may run others in their midst.
+    """Do `turns` random operations on a new table in `root`; others may run in the middle of each.
 
     Raises:
-        AssertionError: a row was lost or doubled, or a file left that no version names.
+        AssertionError: a row was lost or doubled, or a file remains that no version names.
     """
     run = _Run(root, chance)
     run.write("append", _DEPTH)
@@ -61,7 +61,7 @@ class _Run:
             self.write(kind, depth)
 
     def write(self, kind: str, depth: int) -> None:
-        """Append a row or replace a partition by it, with others at work before its commit."""
+        """Append a row or replace a partition by it, while others work before the commit."""
         self._number += 1
         adjective = f"a{self._number}"
         corpus = self._chance.choice(list(self._rows))
@@ -85,13 +85,13 @@ class _Run:
         try:
             publish(table_uri(self._root, TABLE), _DECLARED, stage, change)
         except LakeConflict:
-            return  # the table is as the other writer made it
+            return  # the table is in the state of the other writer
         if kind == "replace":
             self._rows[corpus].clear()
         self._rows[corpus][adjective] += 1
 
     def check(self) -> None:
-        """Raise `AssertionError` where the table does not hold what its writers were told."""
+        """Raise `AssertionError` if the table's rows are not those that were written."""
         stored: dict[str, Counter[str]] = {corpus: Counter() for corpus in self._rows}
         for row in arrow.read(self._root, TABLE).to_pylist():
             stored[row["corpus"]][row["adjective"]] += 1

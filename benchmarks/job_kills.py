@@ -1,10 +1,11 @@
-"""Jobs killed at ten points spread over their phases, then run again: the same tables?
+"""Jobs killed at ten points spread over their phases, then run again: are the tables the same?
 
-On the embedded corpus: the four builds, the import of annotators' answers, a training run by one
-process and by two, predictions and the report. Each is run once in peace on a copy of a lake that
-has what it reads, then killed (kill -9, the whole tree of processes) within each of equal spans of
-that run's time, and the same command given until it ends well. `engines=[sail,spark]` has the data
-side on both. Finished cases are kept in `folder`, so that the benchmark can be stopped and go on.
+On the embedded corpus: the four builds, the import of annotators' answers, a training run with one
+process and with two, predictions and the report. Each job runs once uninterrupted on a copy of a
+lake with its inputs. Then it is killed (kill -9, the whole process tree) within each of several
+equal spans of that run's time, and the same command is repeated until it succeeds.
+`engines=[sail,spark]` runs the data jobs on both. Finished cases are stored in `folder`, so that
+the benchmark can be stopped and continued.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from benchmarks.results import Figures
 from conf import setting
 from etl.lake import arrow
 
-# They differ from run to run: its id, the table's version at that time, the model's folder.
+# Columns that differ between runs: the run's id, the table's version, the model's folder.
 RUN_COLUMNS = ("run_id", "table_version", "model")
 
 log = logging.getLogger("adnominal")
@@ -47,7 +48,7 @@ class Job:
         return Command(words.split(), output, self.processes)
 
     def contents(self, folder: Path) -> dict[str, str]:
-        """What the tables hold, but for the columns of a run; and the files, as they are."""
+        """The contents of the tables, without run-specific columns, and of the files."""
         lake, contents = str(folder / "lake"), {}
         for name in self.tables:
             if arrow.version(lake, name) is not None:
@@ -104,9 +105,9 @@ class Settings(harness.Settings):
     """Settings of the case job_kills."""
 
     jobs: list[str] = setting([], help="jobs to kill; all if none is named")
-    engines: list[str] = setting(["sail"], help="engines of the data side")
+    engines: list[str] = setting(["sail"], help="engines of the data jobs")
     kills: int = setting(10, help="kills of each job")
-    seed: int = setting(1, help="seed of the moments")
+    seed: int = setting(1, help="seed of the times of the kills")
 
     def __post_init__(self) -> None:
         self.check_known("jobs", list(JOBS))
@@ -125,7 +126,7 @@ def measured(settings: Settings) -> Figures:
 
 
 def prepare(folder: Path) -> None:
-    """Write a lake with all that the jobs read, the answers of made-up annotators, and a small
+    """Write a lake with all inputs of the jobs, the answers of simulated annotators, and a small
     model."""
     lake = emptied(folder) / "lake"
     annotate = "etl/annotate_adept.py"
@@ -133,7 +134,7 @@ def prepare(folder: Path) -> None:
         f"etl/pipeline.py conf/demo/pipeline.yaml lake={lake}",
         f"{annotate} export batch={folder}/batch.csv edition=demo gold=0 lake={lake}",
         f"{annotate} simulate batch={folder}/batch.csv out={folder}/answers.csv lake={lake}",
-        # On a lake of its own: the lake that jobs are killed on has no predictions.
+        # In a separate lake: the lake on which jobs are killed has no predictions.
         f"training/finetune.py conf/training/asp_demo.yaml epochs=1 out={folder}/model "
         f"lake={folder}/training tracking=sqlite:///{folder}/training.db",
     ):
@@ -141,15 +142,15 @@ def prepare(folder: Path) -> None:
             shutil.copytree(lake, folder / "training")
         Command(words.split(), folder / "output.txt").run()
     shutil.rmtree(folder / "training")
-    # The key that annotators' ids are hashed with is drawn where there is none: one for all runs.
+    # The key for hashing annotators' ids is random if there is none: use one for all runs.
     (folder / "annotators.key").write_text("0" * 64)
 
 
 def killed(
     folder: Path, prepared: Path, name: str, engine: str, settings: Settings
 ) -> list[Figures]:
-    """The kills of one job: when and of how many seconds, how many processes, runs until the job
-    ended well, what differs then."""
+    """The kills of one job: time of the kill and of the whole run, number of processes, runs until
+    the job succeeded, and what differs then."""
     job, output = JOBS[name], folder / "output.txt"
 
     def in_peace() -> Figures:
@@ -175,14 +176,14 @@ def killed(
 
 
 def copied(prepared: Path, folder: Path) -> Path:
-    """`folder` with what was prepared."""
+    """`folder` with a copy of the prepared files."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(prepared, folder)
     return folder
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs beside the figures: the kills of each job and engine."""
+    """What the template needs besides the figures: the kills of each job and engine."""
     groups: dict[tuple[str, str], list[Figures]] = {}
     for kill in figures["kills"]:
         groups.setdefault((kill["job"], kill["engine"]), []).append(kill)

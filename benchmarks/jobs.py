@@ -1,4 +1,4 @@
-"""What the tables of an extraction hold, for comparisons between runs."""
+"""The contents of an extraction's tables, for comparisons between runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from etl.lake import arrow
 
 
 def table_digest(lake: Path, table: str) -> str | None:
-    """SHA-256 of a table's rows, whatever their order and files; None where there is no table."""
+    """SHA-256 of a table's rows, independent of order and files; None if there is no table."""
     if arrow.version(str(lake), table) is None:
         return None
     rows = arrow.read(str(lake), table)
@@ -39,12 +39,12 @@ def ledger_sums(lake: Path) -> dict[str, int]:
 
 
 def stored_bytes(folder: Path) -> int:
-    """Bytes of the files below a folder."""
+    """Total size of the files below a folder, in bytes."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def written_once(folder: Path, write: Callable[[], object]) -> Path:
-    """The folder that `write` fills; what an interrupted run left in it is deleted first."""
+    """The folder filled by `write`; remains of an interrupted run are deleted first."""
     if not (folder / "complete").exists():
         shutil.rmtree(folder, ignore_errors=True)
         write()

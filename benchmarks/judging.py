@@ -1,4 +1,4 @@
-"""Sheets of samples that people judge, and the shares of what they judged right."""
+"""Sheets of samples that people judge, and the shares judged correct."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = TypeVar("Row")
 
 
 def in_turn(strata: Sequence[Sequence[Row]], size: int) -> list[Row]:
-    """`size` members, one of each stratum in turn, from the beginning of each."""
+    """`size` members, taken in turn from the beginning of each stratum."""
     longest = max(map(len, strata), default=0)
     turns = (stratum[at] for at in range(longest) for stratum in strata if at < len(stratum))
     return [member for member, _ in zip(turns, range(size), strict=False)]
@@ -25,9 +25,9 @@ def measurements(
     sample: Callable[[Any], Sequence[Any]],
     judgements: Sequence[str],
 ) -> Callable[[Any], Mapping[str, Measurement]]:
-    """The parts of a case; none where sheet=SEED asks for a fresh sample, which is printed.
+    """The parts of a case; none if sheet=SEED requests a new sample, which is printed.
 
-    The sheet is tab-separated: the fields of the sample's rows, and empty columns to judge in.
+    The sheet is tab-separated: the fields of the sample's rows, and empty columns for judgements.
     """
     blanks = [""] * len(judgements)
 
@@ -49,5 +49,5 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def share(right: int, size: int) -> list[float]:
-    """How many of how many are right, and the bounds of Wilson's 95 % interval in per cent."""
+    """The number right, the number judged, and Wilson's 95 % interval in per cent."""
     return [right, size, *(100 * bound for bound in wilson(right, size))]

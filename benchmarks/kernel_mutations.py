@@ -1,7 +1,7 @@
 """Millions of mutated rows through the counting kernel under the sanitizers, against the reference.
 
-Blocks of DepCC and CoNLL-U have bytes flipped, cut, doubled and moved; pairs and every count of the
-compiled kernel must be those of the reference.
+Blocks of DepCC and CoNLL-U have bytes flipped, cut, doubled and moved; the pairs and all counts of
+the compiled kernel must equal those of the reference.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Settings(harness.Settings):
 
 
 def mutated_blocks(seed: int) -> Iterator[tuple[str, bytes]]:
-    """Blocks of mutated sentences without end, with their dialect."""
+    """An endless sequence of blocks of mutated sentences, with their dialect."""
     rng = random.Random(seed)
     seeds = {"depcc": DEPCC, "conllu": CONLLU}
     while True:
@@ -57,7 +57,7 @@ def counted(implementation: str, dialect: str, block: bytes, rules: ReadingRules
 
 
 def compare(module: str, settings: Mapping[str, Any]) -> None:
-    """Compare the kernel in `module` with the reference; in the process under the sanitizers."""
+    """Compare the kernel in `module` with the reference; runs under the sanitizers."""
     compiled = sanitized.load("etl.amod._kernel", module)
     kernel.compiled = lambda name: compiled
     rules = (ReadingRules(), ReadingRules(dependent="any", lowercase=False, noun_by="form"))
@@ -71,14 +71,14 @@ def compare(module: str, settings: Mapping[str, Any]) -> None:
         if by_kernel != by_reference:
             path = Path(tempfile.mkdtemp()) / dialect
             path.write_bytes(block)
-            raise AssertionError(f"{path}: compiled and reference count otherwise")
+            raise AssertionError(f"{path}: the compiled kernel and the reference count differently")
         rows += block.count(b"\n")
         if progress.at(rows):
             return
 
 
 def measured(settings: Settings) -> Figures:
-    """Mutated rows through the kernel under the sanitizers; `JobFailed` for any fault."""
+    """Run mutated rows through the kernel under the sanitizers; `JobFailed` for any fault."""
     source = ROOT / "etl" / "amod" / "_kernel.c"
     words = {"rows": settings.rows, "seed": settings.seed}
     sanitized.run("benchmarks.kernel_mutations:compare", source, words)

@@ -1,12 +1,12 @@
 """kill -9 at random moments, then the same command again: are the tables those of a whole run?
 
-On each engine, on 1, 2 and 7 partitions, a job of several waves is run once in peace; then several
-times it is killed at a random moment (seeded; one in each span of the time after the engine is up)
-and the same command given again, at once, until it ends well. Killed is the whole tree of
-processes, JVM and workers included, or the Python driver alone, whose JVM or workers may go on for
-a while beside the next run. The job is asked for all that it can write: examples, sentences,
-duplicates left out. Finished cases are kept in `folder`, so that the benchmark itself can be
-stopped and run again.
+On each engine, on 1, 2 and 7 partitions, a job of several waves runs once uninterrupted. Then it is
+killed several times at a random moment (seeded; one in each span of the time after the engine is
+up), and the same command is repeated at once until it succeeds. The kill hits the whole process
+tree, including JVM and workers, or only the Python driver, whose JVM or workers may continue for a
+while next to the following run. The job writes everything that it can: examples, sentences,
+without duplicates. Finished cases are stored in `folder`, so that the benchmark itself can be
+stopped and continued.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Settings(harness.Settings):
 
     engines: list[str] = setting(["sail", "spark"], help="engines of the job")
     partitions: list[int] = setting([1, 2, 7], help="tasks of a wave; each gets all the kills")
-    kills: int = setting(5, help="kills on each number of partitions")
-    files: int = setting(8, help="parts of the input, two a wave")
+    kills: int = setting(5, help="kills for each number of partitions")
+    files: int = setting(8, help="parts of the input, two per wave")
     megabytes: float = setting(0.5, help="size of each part, uncompressed, in 10^6 bytes")
-    seed: int = setting(1, help="seed of the parts and of the moments")
+    seed: int = setting(1, help="seed of the parts and of the times of the kills")
 
     def __post_init__(self) -> None:
         self.check_positive("kills", "files", "megabytes")
@@ -71,7 +71,7 @@ def measured(settings: Settings) -> Figures:
 
 
 def figures_of(peace: dict[str, Figures], kills: list[Figures], settings: Settings) -> Figures:
-    """What is recorded: how many cases there were and differ, and each of them."""
+    """The recorded figures: the number of cases, how many differ, and each of them."""
     return {
         "cases": len(kills),
         "differing": sum(bool(kill["differing"]) for kill in kills),
@@ -84,7 +84,7 @@ def figures_of(peace: dict[str, Figures], kills: list[Figures], settings: Settin
 
 
 def make_input(folder: Path, settings: Settings) -> Path:
-    """Small parts, the last a copy of the first (duplicates across waves to be left out)."""
+    """Small parts, the last a copy of the first (duplicates across waves, to be dropped)."""
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(settings.files):
         part = folder / f"part-{number:02d}.gz"
@@ -100,7 +100,7 @@ def make_input(folder: Path, settings: Settings) -> Path:
 
 
 def job_arguments(inputs: Path, settings: Settings, engine: str, partitions: int) -> list[str]:
-    """The job with two files a wave, and all tables asked for; the lake is yet to be named."""
+    """The job with two files per wave and all tables requested, without the lake."""
     largest = max(path.stat().st_size for path in inputs.iterdir())
     return [
         "source=depcc",
@@ -127,12 +127,12 @@ def digests(lake: Path) -> dict[str, str | None]:
 
 
 def differing(contents: dict[str, str | None], expected: dict[str, str | None]) -> list[str]:
-    """The tables whose content is not the same."""
+    """The tables whose contents differ."""
     return [name for name in TABLES if contents.get(name) != expected.get(name)]
 
 
 def commits_in(lake: Path) -> int:
-    """How many commits the tables of a lake have had."""
+    """The number of commits to the tables of a lake."""
     return sum(1 for _ in lake.glob("*/_delta_log/*.json"))
 
 
@@ -140,13 +140,13 @@ def commits_in(lake: Path) -> int:
 
 
 def in_peace(place: Path, arguments: list[str]) -> Figures:
-    """The uninterrupted run: seconds to its end and to its first trace, commits, tables."""
+    """The uninterrupted run: seconds to its end and to its first write, commits, tables."""
     lake = emptied(place) / "lake"
     command = command_in(place, arguments)
     ready: list[float] = []
 
     def watch(seconds: float) -> None:
-        # The ledger is the first table written, when the engine is up and the waves are planned.
+        # The ledger is the first table written, once the engine is up and the waves are planned.
         if not ready and (lake / "amod_files" / "_delta_log").exists():
             ready.append(seconds)
 
@@ -160,9 +160,9 @@ def in_peace(place: Path, arguments: list[str]) -> Figures:
 
 
 def moment_of(peace: Figures, number: int, case: str, settings: Settings) -> float:
-    """When to kill: within the `number`-th of equal spans between the first and last work.
+    """The time of the kill: in the `number`-th of equal spans between the first and last work.
 
-    The work begins a little before its first trace, the ledger, is on the disk.
+    The work begins shortly before its first write, the ledger, is on disk.
     """
     seed = f"{settings.seed}/{case}/{number}"
     return moment_in(0.9 * peace["ready"], peace["wall"], (number, settings.kills), seed)
@@ -173,11 +173,11 @@ def one_kill(
 ) -> Figures:
     """Kill one run and repeat the command.
 
-    Beside the figures of `Command.killed_and_run_again`:
+    In addition to the figures of `Command.killed_and_run_again`:
 
-    commits    commits to tables that it had made by then
+    commits    commits to tables made before the kill
     killed     "tree" or "driver"
-    differing  tables whose content is not that of the uninterrupted run
+    differing  tables whose contents differ from those of the uninterrupted run
     left       files left in the staging folder
     """
     lake, driver_alone = place / "lake", bool(number % 2)

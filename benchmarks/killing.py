@@ -1,4 +1,4 @@
-"""Commands that are killed with kill -9 and given again until they end well."""
+"""Commands that are killed with kill -9 and repeated until they succeed."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from benchmarks.results import Figures
 from conf import ROOT
 from tests.ports import free_port
 
-# Runs after which a case is given up: each goes on where the one before it stopped.
+# Maximum number of runs of a case; each continues where the one before it stopped.
 RUNS = 5
 WAITED = 900.0
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the repository, and the file that its output goes to.
+    """A command of the repository, and the file for its output.
 
-    `processes` above 1 are started by DeepSpeed's launcher.
+    If `processes` is above 1, they are started by DeepSpeed's launcher.
     """
 
     words: Sequence[str]
@@ -37,8 +37,8 @@ class Command:
     processes: int = 0
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Begin to run it, the Python process as the driver of local Spark."""
-        # What a job on local Spark needs to run with this interpreter and its Spark.
+        """Start it, with the Python process as the driver of local Spark."""
+        # Makes a job on local Spark use this interpreter and its Spark.
         spark = {"SPARK_HOME": str(Path(pyspark.__file__).parent)}
         spark |= dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), sys.executable)
         environment = {**os.environ, **spark}
@@ -54,11 +54,12 @@ class Command:
             )
 
     def error(self, text: str) -> RuntimeError:
-        """An error with the end of the output."""
+        """An error that includes the end of the output."""
         return RuntimeError(f"{text}:\n{self.output.read_text()[-2000:]}")
 
     def run(self, watch: Callable[[float], object] = lambda seconds: None) -> float:
-        """Run it to its end; seconds. `watch` is called meanwhile, with the seconds so far.
+        """Run it to its end; return the seconds. `watch` is called regularly with the seconds so
+        far.
 
         Raises:
             RuntimeError: it failed, or did not end in time.
@@ -75,7 +76,8 @@ class Command:
         return time.monotonic() - began
 
     def killed_when(self, ready: Callable[[], bool], *, driver_alone: bool = False) -> int:
-        """Run it and kill it when `ready` is true; how many processes died, 0 if it had ended."""
+        """Run it and kill it when `ready` is true; return the number of killed processes, 0 if it
+        had ended."""
         process = self.start()
         while process.poll() is None:
             if not ready():
@@ -89,7 +91,7 @@ class Command:
         return 0
 
     def killed_at(self, moment: float, *, driver_alone: bool = False) -> int:
-        """Run it and kill it after `moment` seconds; as `killed_when`."""
+        """Run it and kill it after `moment` seconds; returns as `killed_when`."""
         end = time.monotonic() + moment
         return self.killed_when(lambda: time.monotonic() >= end, driver_alone=driver_alone)
 
@@ -101,14 +103,14 @@ class Command:
         prepare: Callable[[], object] = lambda: None,
         inspect: Callable[[], Figures] = dict,
     ) -> Figures:
-        """Kill it `moment` seconds after its start, then run it until it ends well.
+        """Kill it `moment` seconds after its start, then run it until it succeeds.
 
-        `prepare` is called before the run to be killed; again, with an earlier moment, where that
-        run has ended by then. `inspect` adds figures of what the killed run has left.
+        `prepare` is called before the run to be killed; if that run ends too early, both are
+        repeated with an earlier moment. `inspect` adds figures on what the killed run left.
 
         moment     seconds after the start at which it was killed
-        processes  how many processes died
-        runs       runs of the command until it ended well, the killed one not counted
+        processes  number of killed processes
+        runs       runs of the command until it succeeded, not counting the killed one
         """
         prepare()
         while not (processes := self.killed_at(moment, driver_alone=driver_alone)):
@@ -118,7 +120,7 @@ class Command:
         return figures | {"runs": self.until_it_ends_well()}
 
     def until_it_ends_well(self) -> int:
-        """Run it again and again until it ends well; how many runs that took.
+        """Repeat it until it succeeds; return the number of runs.
 
         Raises:
             RuntimeError: `RUNS` runs failed.
@@ -134,7 +136,7 @@ class Command:
 
 
 def stored(path: Path, measure: Callable[[], Figures]) -> Figures:
-    """What a finished measurement has left in `path`, or what it gives now, kept there."""
+    """The figures stored in `path`, or else those of `measure`, which are then stored."""
     if not path.exists():
         path.write_text(json.dumps(measure()))
     figures: Figures = json.loads(path.read_text())
@@ -142,13 +144,13 @@ def stored(path: Path, measure: Callable[[], Figures]) -> Figures:
 
 
 def moment_in(begin: float, end: float, share: tuple[int, int], seed: str) -> float:
-    """When to kill: random within a share, the n-th of m, of the time from `begin` to `end`."""
+    """A random moment in the n-th of m equal shares of the time from `begin` to `end`."""
     number, parts = share
     return begin + (end - begin) / parts * (number + random.Random(seed).random())
 
 
 def emptied(folder: Path) -> Path:
-    """The folder, new and empty."""
+    """Delete and recreate the folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder

@@ -1,14 +1,14 @@
-"""Parts of a corpus dense in pairs: different words in every part, as far as text goes.
+"""Parts of a corpus dense in pairs, with new words in every part.
 
     python -m benchmarks.pairs_generator FOLDER FIRST LAST      (parts numbered FIRST to LAST - 1)
 
-A part has DepCC's layout, each sentence of it an adjective and its noun, so that a gigabyte has as
-many pairs as twelve of running text, and sums and tables are measured rather than the reading.
-Words are drawn by rank, from two laws of Zipf that meet (Ferrer i Cancho and Solé 2001): the first
-thousands of words follow 1/r, all others a steeper power without an end, so that further parts go
-on bringing new words (Heaps' law). Pairs are drawn word by word, without the ties that hold real
-pairs together: more of them are different than in running text, which is the harder case for sums.
-The same seed gives the same bytes.
+A part has DepCC's layout, and each sentence consists of an adjective and its noun. A gigabyte
+therefore has as many pairs as twelve of running text, and sums and tables are measured rather than
+reading. Words are drawn by rank from a Zipf law with two regimes (Ferrer i Cancho and Solé 2001):
+the first thousands of words follow 1/r, all others a steeper power without limit, so that later
+parts continue to bring new words (Heaps' law). The words of a pair are drawn independently, so more
+pairs are distinct than in running text, which is the harder case for sums. The same seed gives the
+same bytes.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from isal import igzip
 
-PAIRS = 1_750_000  # of a part
+PAIRS = 1_750_000  # pairs per part
 _AT_ONCE = 250_000
-_MOST = 10**9  # no rank lies above it
+_MOST = 10**9  # maximum rank
 _LETTERS = [c + v for c in "bcdfghjklmnpqrstvwxz" for v in ("a", "e", "i", "o", "u")]
 
 
 class Law(NamedTuple):
-    """How often the word of rank r occurs: as 1/(r + offset) up to rank `bend`, then as
-    r**-power."""
+    """The frequency of the word of rank r: proportional to 1/(r + offset) up to rank `bend`, then
+    to r**-power."""
 
     offset: float
     bend: float
     power: float
 
     def draw(self, rng: np.random.Generator, size: int) -> npt.NDArray[np.int64]:
-        """Ranks, from 0."""
+        """Draw ranks, starting at 0."""
         head = np.log((self.bend + self.offset) / self.offset)
         rest = 1 / (self.power - 1)
         even = rng.random(size) * (head + rest)
@@ -57,8 +57,8 @@ NOUNS = Law(40, 100_000, 1.6)
 
 
 def words_of(ranks: npt.NDArray[np.int64]) -> pa.StringArray:
-    """A word for each rank, made of its digits to the base of a hundred: frequent ones are short,
-    and no two ranks share one."""
+    """A word for each rank, made from its digits in base 100: frequent words are short, and words
+    are unique."""
     syllables = pa.array([*_LETTERS, ""])
     left, columns = ranks, []
     while True:
@@ -71,7 +71,7 @@ def words_of(ranks: npt.NDArray[np.int64]) -> pa.StringArray:
 
 
 def _rows(ranks: npt.NDArray[np.int64], kind: str) -> pa.StringArray:
-    """The row of each word in its sentence, made once for each different word."""
+    """The row of each word in its sentence, made once for each distinct word."""
     known, place = np.unique(ranks, return_inverse=True)
     words = words_of(known)
     if kind == "adjective":
@@ -82,7 +82,7 @@ def _rows(ranks: npt.NDArray[np.int64], kind: str) -> pa.StringArray:
 
 
 def write(path: Path, seed: int, pairs: int = PAIRS) -> None:
-    """A gzip-compressed part with so many pairs."""
+    """Write a gzip-compressed part with this number of pairs."""
     rng = np.random.default_rng([2001, seed])
     fresh = path.with_name(path.name + ".new")
     with igzip.open(fresh, "wb", compresslevel=1) as file:
@@ -97,7 +97,7 @@ def write(path: Path, seed: int, pairs: int = PAIRS) -> None:
 
 
 def write_parts(folder: Path, first: int, last: int) -> list[Path]:
-    """Parts numbered `first` to `last` - 1; those that are there are left as they are."""
+    """Write the parts numbered `first` to `last` - 1; existing ones are left unchanged."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"part-{number:05}.gz" for number in range(first, last)]
     missing = [(path, seed) for seed, path in enumerate(paths, start=first) if not path.exists()]

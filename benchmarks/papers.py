@@ -1,9 +1,9 @@
-"""Models trained on the releases: what finished runs scored, beside what the papers print.
+"""Models trained on the releases: the scores of finished runs, compared with the papers.
 
 Writes its section from the finished runs of an MLflow store and their predictions in the lake. With
-run=true the experiments of benchmarks/papers.yaml that have no finished run are done first, longest
-first; one that was killed goes on at its last checkpoint. What another store gave earlier stays on
-the page until a run of the same settings takes its place.
+run=true the experiments of benchmarks/papers.yaml without a finished run are done first, longest
+first; a killed one continues at its last checkpoint. Results of another store stay on the page
+until a run of the same settings replaces them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from training.finished_runs import Run, Runs, find_runs, groups, short_name
 from training.prompting import scores as prompting
 from training.scoring import matrix
 
-# Settings that tell runs of a task apart.
+# Settings that distinguish runs of a task.
 TELLING_SETTINGS = {
     "adept": ("task.classes", "task.context", "freeze"),
     "plane": ("task.edition", "task.scheme", "task.fold", "max_length"),
     "asp": ("task.round", "task.dimension", "task.full_stops"),
     "sygns": ("task.form", "task.primitive", "seq2seq.architecture", "seq2seq.size"),
 }
-# Not worth telling.
+# Default values, which are not reported.
 _USUAL = {("freeze", "false"), ("edition", "published")}
-# Of a task and a part: the paper, its table, row and column.
+# For a task and a part: the paper, its table, row and column.
 PRINTED = {
     ("adept", "5", "val"): ("adept", "table 5", "RoBERTa", "5-class"),
     ("adept", "3", "val"): ("adept", "table 5", "RoBERTa", "3-class"),
@@ -68,14 +68,14 @@ class Settings(harness.Settings):
 
     lake: str = setting("lake", help="folder or URI of the lake")
     tracking: str = setting("sqlite:///mlflow.db", help="MLflow's store")
-    run: bool = setting(False, help="do the experiments that are not finished, longest first")
+    run: bool = setting(False, help="run the unfinished experiments, longest first")
     only: list[str] = setting([], help="names in benchmarks/papers.yaml; all if empty")
-    models: str = setting("models", help="folder that training/convert.py wrote models to")
+    models: str = setting("models", help="folder with the models from training/convert.py")
     out: str = setting("runs/papers", help="folder of the runs")
 
 
 def classified(runs: Runs) -> list[dict[str, Any]]:
-    """A row for each part that runs of classification were scored on; seeds are one row."""
+    """A row for each part that classification runs were scored on; seeds share a row."""
     rows = []
     for task in ("adept", "plane", "asp"):
         published = runs.of("finetune", {"task.name": task, "task.edition": "published"})
@@ -91,7 +91,7 @@ def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
     first = members[0]
     names = [key for key in first.metrics if key.startswith("final/") and key.endswith("/accuracy")]
     for key in sorted(names):
-        if key.count("/") != 2:  # of a group within a part
+        if key.count("/") != 2:  # the score of a group within a part
             continue
         part = key.split("/")[1]
         scores = {
@@ -117,7 +117,7 @@ def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
 
 
 def _settings(task: str, members: Iterable[Run]) -> str:
-    """What tells the runs of a group from others; several values of them with slashes."""
+    """The settings that distinguish the runs of a group; several values are joined by slashes."""
     texts = []
     for key in TELLING_SETTINGS[task]:
         name = key.split(".")[-1]
@@ -128,8 +128,8 @@ def _settings(task: str, members: Iterable[Run]) -> str:
 
 
 def generated(lake: str, runs: Runs) -> list[dict[str, Any]]:
-    """A row for each group of runs on SyGNS that differ in their seeds: of each run the exact
-    matches by quantifier on what it was not trained on."""
+    """A row for each group of SyGNS runs that differ by seed: the exact matches of each run by
+    quantifier, on sentences it was not trained on."""
     rows = []
     settings = {"task.name": "sygns", "task.edition": admitted_editions("sygns")}
     trained = runs.of("finetune", {**settings, "task.scheme": "systematicity"})
@@ -173,12 +173,12 @@ def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
     if not newest:
         return []
     cells = matrix.matrix(predictions.read_scored(lake, [run.id for run in newest.values()]))
-    # Without the folder of a model, which is this machine's.
+    # Without the model's folder, which is specific to this machine.
     return [{**cell, "model": short_name(cell["model"])} for cell in cells.to_pylist()]
 
 
 def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
-    """Mean F1 of PLANE prompts by class: of each model the newest run with and without examples."""
+    """Mean F1 of PLANE prompts by class: each model's newest run with and without examples."""
     sections, pairs = [], set()
     settings = {"task.name": "plane", "task.edition": admitted_editions("plane")}
     for run in runs.of("prompt", settings):
@@ -191,7 +191,7 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
             "restricted choice": prompting.cells(rows, "restricted"),
             "always entailed": prompting.always(rows, "entailed"),
         }
-        if prompting.first_tokens(rows):  # of a masked model
+        if prompting.first_tokens(rows):  # a masked language model
             sides["first token"] = prompting.cells(rows)
         for side, cells in sides.items():
             table = {row["row"]: row for row in prompting.class_table(cells).to_pylist()}
@@ -208,7 +208,7 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
 
 
 def asked_about_scales(lake: str, runs: Runs) -> list[dict[str, Any]]:
-    """Accuracy of ASP prompts by test, of each model the newest run, beside the paper's T0 3B."""
+    """Accuracy of ASP prompts by test: each model's newest run, compared with the paper's T0 3B."""
     newest: dict[str, Run] = {}
     settings = {"task.name": "asp", "task.edition": admitted_editions("asp")}
     for run in runs.of("prompt", settings):
@@ -222,7 +222,7 @@ def asked_about_scales(lake: str, runs: Runs) -> list[dict[str, Any]]:
     return rows
 
 
-# What tells rows of the page apart.
+# The columns that identify a row of the page.
 _KEYS = {
     "classified": ("task", "settings", "model", "part"),
     "generated": ("settings",),
@@ -234,9 +234,9 @@ _KEYS = {
 
 
 def merged(earlier: Figures, measured: Figures) -> Figures:
-    """The rows measured, and those recorded earlier: of two with the same settings the one of
-    more runs (of an experiment, more finished runs or, of as many, a greater share of the next),
-    else the one measured."""
+    """The measured rows and those recorded earlier; of two rows with the same settings, the one
+    with more runs, or else the measured one. Of an experiment the row with more finished runs is
+    kept or, if equal, with a greater share of the next run."""
     figures: Figures = {}
     for name, keys in _KEYS.items():
         progress: Callable[[dict[str, Any]], Any] = _finished if name == "experiments" else _runs
@@ -262,13 +262,13 @@ def _finished(row: dict[str, Any]) -> tuple[int, float]:
 
 
 def each(values: Sequence[float]) -> str:
-    """``99.2 of 98.5, 99.9``; one value by itself."""
+    """Format the mean and its values: ``99.2 of 98.5, 99.9``; a single value alone."""
     average = f"{sum(values) / len(values):.1f}"
     return f"{average} of {', '.join(f'{v:.1f}' for v in values)}" if len(values) > 1 else average
 
 
 def mean(values: Sequence[float]) -> str:
-    """Shares as percent: the mean, and of several Student's 95 % interval."""
+    """Format shares as percent: the mean, and for several values Student's 95 % interval."""
     if len(values) == 1:
         return f"{100 * values[0]:.1f}"
     middle, reach = student(values)
@@ -276,7 +276,7 @@ def mean(values: Sequence[float]) -> str:
 
 
 def progress_text(experiment: Figures) -> tuple[str, str]:
-    """How far an experiment is, and its hours, in words."""
+    """The progress of an experiment, and its hours, in words."""
     finished = experiment["finished"]
     if finished >= experiment["runs"]:
         return "finished", f"{experiment['hours']:.2f}"
@@ -294,7 +294,7 @@ def context(figures: Figures) -> dict[str, Any]:
     by_hours = sorted(figures.get("experiments", ()), key=lambda e: (-e["estimate"], e["name"]))
     values: dict[str, Any] = {name: figures.get(name, []) for name in _KEYS}
     cells = pa.Table.from_pylist(values["transferred"]) if values["transferred"] else None
-    # JSON keeps no order of classes.
+    # JSON does not keep the order of classes.
     order = ("I", "S", "O", "average")
     known = values["prompted"][0]["classes"] if values["prompted"] else ()
     return values | {
@@ -309,10 +309,10 @@ def context(figures: Figures) -> dict[str, Any]:
 
 
 def measured(settings: Settings) -> Figures:
-    """Do what is missing (run=true) and read the runs; their scores and those recorded earlier.
+    """Run what is missing (run=true) and read the runs; return their and earlier recorded scores.
 
     Raises:
-        JobFailed: no run on the releases that is finished or begun.
+        JobFailed: no run on the releases has finished or started.
     """
     selected = experiments(settings.only)
     if settings.run:

@@ -1,4 +1,4 @@
-"""The runs of ``benchmarks/papers.yaml``: which are done, what they took, and doing the next."""
+"""The runs of ``benchmarks/papers.yaml``: which are done, their hours, and running the next."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from conf import ROOT, JobFailed, UserError
 from training.finished_runs import entries_of, short_name
 
 _FILE = Path(__file__).with_name("papers.yaml")
-# Further settings that tell runs apart.
+# Additional settings that distinguish runs.
 _TELLING = ("shots", "epochs", "max_length")
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One command, and the printed numbers that its runs stand beside.
+    """One command, and the printed numbers that its runs are compared with.
 
     Attributes:
-        hours: CPU hours of one core, estimated.
+        hours: estimated CPU hours of one core.
     """
 
     name: str
@@ -38,24 +38,24 @@ class Experiment:
 
     @property
     def command(self) -> str:
-        """What a user types; the folder of models is models/."""
+        """The command that a user types; models are in models/."""
         words = [word.format(models="models") for word in self.settings]
         return " ".join(["python", self.script, self.config, *words, "lake=LAKE"])
 
     def parameters(self) -> dict[str, set[str]]:
-        """The parameters that MLflow has of its runs, each with the values admitted.
+        """The MLflow parameters of its runs, each with the allowed values.
 
-        Those of the configuration count too; a grid's admit each of their values.
+        Parameters of the configuration are included; those of a grid allow each of their values.
         """
         document = yaml.safe_load((ROOT / self.config).read_text(encoding="utf-8"))
         overrides = yaml.safe_load("{" + ", ".join(_quoted(word) for word in self.settings) + "}")
         flat = _flat(document) | _flat(overrides)
         for task in flat.pop("tasks", ()):
-            # Of a score: what it asks stands under the task's name.
+            # For scoring, the settings of the questions are under the task's name.
             asked = {key: flat.pop(key) for key in list(flat) if key.startswith(f"task.{task}.")}
             flat |= {key.replace(f"task.{task}.", "task."): value for key, value in asked.items()}
             flat["task.name"] = task
-            flat.pop("task.part", None)  # which runs call by another name
+            flat.pop("task.part", None)  # has another name in runs
         parameters: dict[str, set[str]] = {}
         for key, value in flat.items():
             name = key.removeprefix("grid.")
@@ -75,7 +75,7 @@ class Experiment:
         return parameters
 
     def runs(self) -> int:
-        """How many runs it has: seeds times the values of its grid."""
+        """The number of runs: seeds times the values of its grid."""
         number = 1
         for key, values in self.parameters().items():
             number *= 1 if key == "model_name" else len(values)
@@ -101,10 +101,10 @@ def _text(value: Any) -> str:
 
 
 def experiments(names: Sequence[str] = ()) -> list[Experiment]:
-    """Those of the file (of these names), longest first.
+    """The experiments of the file (only those named, if any), longest first.
 
     Raises:
-        UserError: a name that the file does not have.
+        UserError: the file does not have a name.
     """
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
     known = [Experiment(**{**row, "settings": tuple(row["settings"])}) for row in rows]
@@ -116,9 +116,9 @@ def experiments(names: Sequence[str] = ()) -> list[Experiment]:
 
 
 def states(tracking: str, selected: Iterable[Experiment]) -> list[Figures]:
-    """The progress of each experiment, by the runs of an MLflow store (of equal runs the newest):
-    finished runs of how many, the hours of the clock that they took, and of a run that is not
-    finished its hours and the share of its epochs."""
+    """The progress of each experiment from the runs of an MLflow store (the newest of equal runs):
+    the number of finished runs and of all runs, the wall-clock hours of finished runs, and for an
+    unfinished run its hours and share of epochs."""
     runs = _stored(tracking)
     return [
         {
@@ -162,8 +162,8 @@ def _progress(experiment: Experiment, runs: Iterable[Any]) -> Figures:
 
 
 def do(experiment: Experiment, lake: str, tracking: str, models: str, out: str) -> None:
-    """Run the command, which goes on where an earlier one stopped: from a checkpoint, or from the
-    answers that were kept.
+    """Run the command, which continues where an earlier one stopped: from a checkpoint, or from
+    stored answers.
 
     Raises:
         JobFailed: the command failed.
@@ -177,5 +177,5 @@ def do(experiment: Experiment, lake: str, tracking: str, models: str, out: str) 
     print(f"{experiment.name}: {experiment.cells}", flush=True)
     command = [sys.executable, experiment.script, experiment.config, *words]
     if code := subprocess.call(command, cwd=ROOT):
-        raise JobFailed(f"{experiment.name}: exit code {code}; the same command goes on")
+        raise JobFailed(f"{experiment.name}: exit code {code}; the same command continues it")
     print(f"{experiment.name}: {(time.monotonic() - started) / 3600:.2f} hours", flush=True)

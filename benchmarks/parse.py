@@ -1,13 +1,13 @@
-"""How fast the tasks of the Wikipedia job find pairs, against spaCy by itself on the same text.
+"""How fast the tasks of the Wikipedia job find pairs, compared with spaCy alone on the same text.
 
-From the dump (a MediaWiki export; by default the demo's) articles are taken, in an order that a
-hash of their titles gives, until they have `words` words: that is the input 1x; 4x and 16x go on
-where it ends. Each is written as a bz2 multistream, the layout of Wikipedia's own dumps. All sides
-run in processes of their own on one core, and are compared by CPU time.
+Articles are taken from the dump (a MediaWiki export; by default the demo's), ordered by a hash of
+their titles, until they have `words` words: that is the input 1x; 4x and 16x continue where it
+ends. Each is written as a bz2 multistream, the layout of Wikipedia's own dumps. All sides run in
+separate processes on one core, and are compared by CPU time.
 
-What the job's tasks do beside `nlp.pipe` is measured from within: one process does all of it and
-times its stages, so that a machine which is slower for a minute is slower for both sides. The whole
-job, from the start of its process to its end, is measured by `engines`.
+The job's work in addition to `nlp.pipe` is measured from within: one process does all of it and
+times its stages, so that a temporarily slower machine is slower for both sides. The whole job, from
+the start of its process to its end, is measured by `engines`.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class Settings(harness.Settings):
         help="a MediaWiki export whose articles are read",
         example="input=dumps/enwiki-sample.xml.bz2",
     )
-    words: int = setting(30_000, help="words of the input 1x; 4x and 16x have so many times more")
-    rounds: int = setting(3, help="readings by spaCy alone, each way in turn")
+    words: int = setting(30_000, help="words of the input 1x; 4x and 16x are multiples of it")
+    rounds: int = setting(3, help="readings by spaCy alone, with each variant in turn")
 
     def __post_init__(self) -> None:
         self.check_positive("words", "rounds")
 
 
 def measured(settings: Settings) -> Figures:
-    """Figures of spaCy alone and of the job's tasks; `AssertionError` where their pairs differ."""
+    """Figures of spaCy alone and of the job's tasks; `AssertionError` if their pairs differ."""
     residue, words = residue_of(settings.input)
     with tempfile.TemporaryDirectory(prefix="adnominal-parse-") as folder:
         dumps = make_dumps(settings.input, Path(folder), settings.words)
@@ -84,7 +84,7 @@ def measured(settings: Settings) -> Figures:
 
 
 def residue_of(dump: str) -> tuple[Counter[str], int]:
-    """What is left of markup in all articles of a dump, by kind, and their words."""
+    """The residual markup in all articles of a dump, by kind, and the number of their words."""
     residue: Counter[str] = Counter()
     words = 0
     for document in documents_of(dump):
@@ -96,7 +96,7 @@ def residue_of(dump: str) -> tuple[Counter[str], int]:
 def summary(
     largest: Dump, compared: Mapping[str, Sequence[Reading]], pipe: Reading, task: Reading
 ) -> Figures:
-    """The figures: tokens per CPU second, and their ratios; start-up is left out."""
+    """The figures: tokens per CPU second, and their ratios, excluding start-up."""
     total = sum(task.stages.values())
     seconds = {
         side: median(r.seconds for r in side_readings) for side, side_readings in compared.items()

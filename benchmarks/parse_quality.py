@@ -1,10 +1,10 @@
 """How well parsers find the pairs of treebanks, from the raw text of their sentences.
 
-Gold are the pairs of the treebank's own trees under the reading rule of the text sources, which
-leaves out fragments of words cut at a hyphen. Each sentence is parsed by itself, from its
-``# text``, so that tokenization, tagging and parsing count, and sentence splitting hardly does.
-Pairs are compared sentence by sentence as multisets; the difference of two parsers has an interval
-from a paired bootstrap over sentences.
+The gold pairs are those of the treebank's trees under the reading rule of the text sources, which
+drops fragments of words cut at a hyphen. Each sentence is parsed separately from its ``# text``, so
+that tokenization, tagging and parsing count, but sentence splitting hardly does. Pairs are compared
+sentence by sentence as multisets; the difference of two parsers has an interval from a paired
+bootstrap over sentences.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from etl.parsing import TOKENS, Parser, load_parser
 
 DRAWS = 2000
 Counts = npt.NDArray[np.int64]
-"""Pairs in gold, found, and in both; a row a sentence."""
+"""Numbers of pairs in gold, found, and in both; one row per sentence."""
 
 
 @dataclass(frozen=True)
 class Treebank:
-    """The texts of a treebank's sentences, and its tokens as a parser would give them."""
+    """The texts of a treebank's sentences, and its tokens in the form of a parser's output."""
 
     texts: list[str]
     tokens: pa.RecordBatch
 
 
 def read_treebank(path: Path) -> Treebank:
-    """Read CoNLL-U; ranges and empty nodes are left out."""
+    """Read CoNLL-U; ranges and empty nodes are dropped."""
     content = path.read_bytes()
     lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
     texts: list[str] = []
@@ -77,14 +77,14 @@ def parsed_pairs(parser: Parser, texts: Sequence[str], rules: ReadingRules) -> l
 
 
 def counts(gold: Sequence[Pairs], parsed: Sequence[Pairs]) -> Counts:
-    """Pairs in gold, found, and in both, of each sentence."""
+    """The number of pairs in gold, found, and in both, for each sentence."""
     return np.array(
         [(g.total(), p.total(), (g & p).total()) for g, p in zip(gold, parsed, strict=True)]
     )
 
 
 def f1(table: Counts) -> float:
-    """The F1 of sums over sentences."""
+    """F1 from the sums over sentences."""
     gold, parsed, both = table.sum(axis=0)
     return float(2 * both / max(1, gold + parsed))
 
@@ -103,7 +103,7 @@ def difference(ours: Counts, theirs: Counts, seed: int = 0) -> tuple[float, floa
 
 
 def scores(treebank: Treebank, parsers: Sequence[Parser]) -> Iterator[tuple[str, list[Counts]]]:
-    """The counts of each parser, with the adjective as form and as lemma."""
+    """The counts for each parser, with the adjective as form and as lemma."""
     for by in ("form", "lemma"):
         rules = replace(CLEAN, adjective_by=by)
         gold = pairs_of(treebank.tokens, rules, len(treebank.texts))
@@ -111,7 +111,7 @@ def scores(treebank: Treebank, parsers: Sequence[Parser]) -> Iterator[tuple[str,
 
 
 def precision_recall(table: Counts) -> tuple[float, float]:
-    """Precision and recall of sums over sentences."""
+    """Precision and recall from the sums over sentences."""
     gold, parsed, both = table.sum(axis=0)
     return float(both / max(1, parsed)), float(both / max(1, gold))
 

@@ -1,6 +1,6 @@
-"""Ways of finding the pairs of a Wikipedia dump: spaCy by itself, and the tasks of the job.
+"""Ways of finding the pairs of a Wikipedia dump: spaCy alone, and the tasks of the job.
 
-Loading the model and (but for the side ``task``) reading the dump are left out of the time.
+The time excludes loading the model and, except for the side ``task``, reading the dump.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from etl.parsing.tokens import paragraphs
 
 
 def pipe(texts: list[str], *, by_document: bool = False) -> Reading:
-    """spaCy's own `nlp.pipe`, lean: tagger and parser only; tokens are counted, no pairs found.
+    """spaCy's `nlp.pipe` with only tagger and parser; tokens are counted, no pairs extracted.
 
     The texts come as the job's paragraphs, or as whole documents.
     """
@@ -43,7 +43,7 @@ def pipe(texts: list[str], *, by_document: bool = False) -> Reading:
 
 
 def full(texts: list[str], rules: ReadingRules = CLEAN) -> Reading:
-    """The model's whole pipeline, pairs read from its `Doc` objects one by one."""
+    """The model's whole pipeline, with pairs read from its `Doc` objects one by one."""
     import spacy
 
     nlp = spacy.load(find_model(None))
@@ -73,7 +73,7 @@ def counted(seconds: float, tokens: int, counts: Pairs) -> Reading:
 
 
 def is_fragment(token: Any) -> bool:
-    """Whether a spaCy token touches a hyphen, without white space between."""
+    """Whether a spaCy token is next to a hyphen without white space between them."""
     doc, at = token.doc, token.i
     left = at > 0 and doc[at - 1].text in HYPHENS and not doc[at - 1].whitespace_
     right = at + 1 < len(doc) and doc[at + 1].text in HYPHENS and not token.whitespace_
@@ -81,7 +81,7 @@ def is_fragment(token: Any) -> bool:
 
 
 def through_columns(texts: list[str], *, lean: bool) -> Reading:
-    """The job's parser and pair rule, with the lean pipeline or without its savings."""
+    """The job's parser and pair rule, with the lean or the full pipeline."""
     parser = SpacyParser(lean=lean)
     counts: Pairs = Counter()
     tokens = 0
@@ -94,9 +94,9 @@ def through_columns(texts: list[str], *, lean: bool) -> Reading:
 
 
 def task(dump: str) -> Reading:
-    """All that the job's Python workers do with a dump, in this process, by stages.
+    """All work of the job's Python workers on a dump, in this process, by stage.
 
-    decompress  the stored bytes to XML, by itself
+    decompress  the stored bytes to XML, separately
     wikitext    wikitext to running text
     pages       the rest of reading: finding pages, decoding, rows for Spark
     pipe        spaCy's `nlp.pipe`, as the parser calls it
@@ -104,7 +104,7 @@ def task(dump: str) -> Reading:
     pairs       the rest: pairs, sums, rows for Spark
     """
     settings = Settings(source="wikipedia", input=[dump])
-    parser = load_parser("spacy", None)  # as the tasks call it: the very same parser
+    parser = load_parser("spacy", None)  # the same parser object as in the tasks
     parts = ("decompress", "pages", "wikitext", "pipe", "columns", "pairs")
     stages = dict.fromkeys(parts, 0.0)
     parsing = {"parse": 0.0}
@@ -161,7 +161,7 @@ def _timed_iterator(function: Any, stages: dict[str, float], name: str) -> Any:
 
 
 def read(side: str, dump: str) -> Reading:
-    """Read `dump` by `side` in this process."""
+    """Read `dump` with `side` in this process."""
     if side == "task":
         return task(dump)
     texts = texts_of(dump)
@@ -173,5 +173,5 @@ def read(side: str, dump: str) -> Reading:
 
 
 def measure_side(side: str, dump: Path) -> Reading:
-    """Read `dump` by `side` in a fresh process on one core."""
+    """Read `dump` with `side` in a new process on one core."""
     return measure("benchmarks.parse_sides:read", side, dump)

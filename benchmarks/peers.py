@@ -1,10 +1,10 @@
-"""Ways of counting the adjective–noun pairs of a DepCC part: the kernel's, and those of its peers.
+"""Ways of counting the adjective–noun pairs of a DepCC part: the kernel and its peers.
 
 Every side reads the same gzip file and gives the same pairs: `amod` rows tagged JJ, JJR or JJS
 whose head, found by its id within the sentence, is tagged NN or NNS; the form and the head's lemma
-in lower case. Time is taken from the opening of the file to the counts. The peers are written as an
-experienced user would write them; variants that were slower are named where they stand. They take
-the part as sound: none of them checks rows, as the kernel does.
+in lower case. Time is measured from opening the file to the counts. The peers are written as an
+experienced user would write them; docstrings name slower variants. Unlike the kernel, they trust
+the part and do not check rows.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from etl.amod.rules import CLEAN
 from etl.corpora.blocks import blocks
 from etl.corpora.files import open_input
 
-# Fits the cache of a core; larger buffers were no faster.
+# Fits in the cache of a core; larger buffers were not faster.
 BUFFER = 1 << 18
 SUBJECT = "compiled"
 """The side that the others are compared with."""
 
 
 def isal(part: str) -> int:
-    """The floor: decompression alone, checksum included; nothing is looked at."""
+    """The floor: only decompression, including the checksum, without looking at the data."""
     buffer, size = bytearray(BUFFER), 0
     with igzip.open(part) as stream:
         while got := stream.readinto(buffer):
@@ -43,7 +43,7 @@ def isal(part: str) -> int:
 
 
 def kernel(part: str, implementation: str) -> tuple[pa.RecordBatch, dict[str, int]]:
-    """The kernel, as a task of the job runs it, with all that the ledger holds."""
+    """The kernel as run by a task of the job, with all counts of the ledger."""
     counter = PairCounter("depcc", CLEAN, implementation)
     with open_input(part) as stream:
         for block in blocks(cast("Any", stream)):
@@ -54,9 +54,9 @@ def kernel(part: str, implementation: str) -> tuple[pa.RecordBatch, dict[str, in
 
 
 def duckdb(part: str) -> pa.Table:
-    """DuckDB on the part as isal decompresses it to memory-backed storage (counted as its time).
+    """DuckDB on the part that isal decompressed to memory-backed storage (included in the time).
 
-    Slower: its own gzip reader, and one column a line split by SQL.
+    Slower: its own gzip reader, and one column per line split by SQL.
     """
     import duckdb as db
 
@@ -69,7 +69,7 @@ def duckdb(part: str) -> pa.Table:
         plain.flush()
         columns = ", ".join(f"'{name}': 'VARCHAR'" for name in COLUMNS)
         connection = db.connect(config={"threads": len(os.sched_getaffinity(0))})
-        # Without an order of its own the window runs as a stream, in the order of the file.
+        # Without ORDER BY, the window streams in file order.
         return connection.sql(f"""
             WITH numbered AS (
                 SELECT sum(starts_with(id, '# sent_id')::INT)
@@ -88,8 +88,8 @@ def duckdb(part: str) -> pa.Table:
 
 
 def line_loop(part: str) -> Pairs:
-    """Line by line, a dictionary of each sentence's rows: the method of the ADEPT authors' script,
-    with heads looked up by id (theirs takes list positions)."""
+    """A loop over lines with a dictionary of each sentence's rows: the method of the ADEPT authors'
+    script, but with heads looked up by id (theirs uses list positions)."""
     counts: Pairs = Counter()
     rows: dict[str, list[str]] = {}
     modifiers: list[list[str]] = []
@@ -116,7 +116,7 @@ def line_loop(part: str) -> Pairs:
 
 
 def conllu(part: str) -> Pairs:
-    """The `conllu` library, reading incrementally with its own parsers of fields."""
+    """The `conllu` library, reading incrementally with its own field parsers."""
     from conllu import parse_incr
 
     counts: Pairs = Counter()
@@ -143,8 +143,8 @@ SIDES: dict[str, Callable[[str], Any]] = {
 
 
 def read(side: str, part: str) -> Reading:
-    """Read `part` by `side` in this process."""
-    size = isal(part)  # also brings the file into the page cache
+    """Read `part` with `side` in this process."""
+    size = isal(part)  # also loads the file into the page cache
     if side in ("polars", "duckdb", "conllu"):
         __import__(side)
     with timed(subject=side == SUBJECT) as timing:
@@ -163,5 +163,5 @@ def read(side: str, part: str) -> Reading:
 
 
 def measure_side(side: str, part: Path, cores: int = 1) -> Reading:
-    """Read `part` by `side` in a fresh process on `cores` cores."""
+    """Read `part` with `side` in a new process on `cores` cores."""
     return measure("benchmarks.peers:read", side, part, cores)

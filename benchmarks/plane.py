@@ -1,9 +1,9 @@
-"""PLANE: published rows against the rules, splits, real and large builds.
+"""PLANE: published rows compared with the rules, splits, real and large builds.
 
 published  the release's rows against the rules, its pairs against WordNet, its splits checked
 splits     splits of the published size from the published pairs, and from generated ones
 real       builds from the Wikipedia sample and UD EWT (or the pairs of `lake=`)
-scale      a build of generated pairs with so many `items`, and a plain loop of Python beside it
+scale      a build of generated pairs with `items` items, compared with a plain Python loop
            (growth is measured by the case `engines`)
 """
 
@@ -44,7 +44,7 @@ CORPORA = (["wikipedia"], ["conllu"], ["wikipedia", "conllu"])
 class Settings(harness.Settings):
     """Settings of the case plane."""
 
-    lake: str = setting("", help="lake with amod_pairs for the part real; extracted if not given")
+    lake: str = setting("", help="lake with amod_pairs for the part real; default: a new one")
     items: list[int] = setting([100_000_000], help="items of the builds of scale")
 
 
@@ -79,7 +79,7 @@ def published(settings: Settings) -> Figures:
 
 
 def _file(rows: pa.Table, known: Known) -> Figures:
-    """Rows that the rules reproduce, and pairs of words that WordNet has."""
+    """The rows that the rules reproduce, and the word pairs that WordNet has."""
     reproduced = 0
     for row in rows.to_pylist():
         inference = inference_type(row["sentence"], *(row[word] for word in WORDS))
@@ -115,8 +115,8 @@ def _findings(fold: Fold) -> dict[str, Any]:
 def _chains(rows: pa.Table, known: Known) -> dict[str, Any]:
     """One-IT as chains: a noun and three hypernyms, each adjective in all six pairs of them.
 
-    Counts the rows that this order of the file explains, the chains by weight, those chains that
-    WordNet has, and the pairs that these give, which is what preset=paper builds them from.
+    Counts the rows explained by this order of the file, the chains by weight, the chains that are
+    in WordNet, and the pairs in these, from which preset=paper builds.
     """
     words = list(zip(*(rows[c].to_pylist() for c in ("adj_class", *WORDS)), strict=True))
     explained = 0
@@ -165,7 +165,7 @@ def _pool(phrases: Mapping[str, Iterable[str]], known: Known) -> Pool:
 
 
 def splits(settings: Settings) -> Figures:
-    """Splits of the published size from pairs of the published rows, and from generated ones."""
+    """Splits of the published size, from the pairs of the published rows and generated ones."""
     known = Known()
     phrases: dict[str, set[str]] = defaultdict(set)
     for name in FILES:
@@ -189,7 +189,7 @@ def splits(settings: Settings) -> Figures:
 
 
 def _largest_training_part(pool: Pool, scheme: str) -> int:
-    """Rows of the largest training part, to the nearest hundred units, that gives five folds."""
+    """Rows of the largest training part, in steps of a hundred units, that gives five folds."""
     low, high = 0, 34
     while high - low > 1:
         middle = (low + high) // 2
@@ -202,7 +202,7 @@ def _largest_training_part(pool: Pool, scheme: str) -> int:
 
 
 def zipf_phrases(phrases: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """The same nouns with adjectives as a large corpus has them: few frequent, most rare."""
+    """The same nouns with adjectives distributed as in a large corpus: few frequent, most rare."""
     classes = sorted(adjective_classes().items())
     rng = np.random.default_rng(0)
     shares = 1 / np.arange(1, len(classes) + 1) ** 0.8
@@ -251,7 +251,7 @@ def _checked(planned: pa.Table, scheme: str) -> list[dict[str, Any]]:
 
 
 def real(settings: Settings) -> Figures:
-    """Builds from the Wikipedia sample and UD EWT, with and without the rule of every class."""
+    """Builds from the Wikipedia sample and UD EWT, with and without the rule on all classes."""
     from etl import engine
     from etl.plane.job import build
     from etl.plane.settings import Settings as BuildSettings

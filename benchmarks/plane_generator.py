@@ -1,4 +1,4 @@
-"""Pairs for PLANE by the million, over WordNet's nouns; and WordNet as dictionaries."""
+"""Millions of pairs for PLANE over WordNet's nouns, and WordNet as dictionaries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADJECTIVES = 5000
 
 
 class Known:
-    """What the job's joins look up, as dictionaries."""
+    """The tables that the job joins, as dictionaries."""
 
     def __init__(self) -> None:
         files = wordnet.find()
@@ -48,7 +48,7 @@ class Known:
         for row in first_senses.select(["noun", "hypernym", "distance"]).to_pylist():
             ups, word = self.above[row["noun"].lower()], row["hypernym"].lower()
             ups[word] = min(row["distance"], ups.get(word, row["distance"]))
-        # Synsets by noun, and the next ones up with their words.
+        # Synsets by noun, and their direct hypernyms with their words.
         self.synset: dict[str, str] = {}
         self.steps: dict[str, set[tuple[str, str]]] = defaultdict(set)
         direct = above.filter(pc.and_(pc.equal(above["distance"], 1), above["first_lemma"]))
@@ -58,17 +58,17 @@ class Known:
             self.steps[row["noun_synset"]].add((row["hypernym_synset"], row["hypernym"].lower()))
 
     def base(self, noun: str) -> str:
-        """The noun's base form, as morphy has it; empty where WordNet has none."""
+        """The noun's base form according to morphy; empty if it is not in WordNet."""
         forms = wordnet.base_forms(noun, "n", self.exceptions)
         return next((form for form in forms if form in self.lemmas), "")
 
     def hypernyms(self, noun: str) -> Mapping[str, int]:
-        """One-word hypernyms of the noun's first sense with their distances."""
+        """The one-word hypernyms of the noun's first sense, with their distances."""
         above = self.above.get(self.base(noun), {})
         return {word: distance for word, distance in above.items() if word != noun}
 
     def chain(self, noun: str) -> list[str] | None:
-        """Three hypernyms step by step, all four words different; the first way by spelling."""
+        """A chain of three direct hypernyms, all four words distinct; the alphabetically first."""
         base = self.base(noun)
         ways: list[tuple[str, list[str]]] = [(self.synset.get(base, ""), [])]
         for _ in range(3):
@@ -77,7 +77,7 @@ class Known:
         return min(chains, default=None)
 
     def is_chain(self, noun: str, *hypernyms: str) -> bool:
-        """Whether the hypernyms are on one way up from the noun's first sense, step by step."""
+        """Whether the hypernyms are a chain of direct hypernyms of the noun's first sense."""
         reached = {self.synset.get(self.base(noun), "")}
         for hypernym in hypernyms:
             reached = {up for at in reached for up, word in self.steps[at] if word == hypernym}
@@ -96,9 +96,9 @@ def write_knowledge(root: str) -> None:
 
 
 def generated_nouns(target: int, known: Known, most: int | None = None) -> tuple[list[str], Ids]:
-    """Nouns and how many adjectives each meets, by Zipf's law, for about `target` items.
+    """Nouns and their numbers of adjectives, by Zipf's law, for about `target` items.
 
-    `most` limits the nouns.
+    `most` limits the number of nouns.
     """
     nouns = sorted(
         (noun for noun, up in known.above.items() if " " not in noun and 1 in up.values()),
@@ -119,13 +119,13 @@ def generated_nouns(target: int, known: Known, most: int | None = None) -> tuple
 
 
 def members_of(rank: int, met: int) -> Ids:
-    """The adjectives of a noun, by number, all different: steps of a prime go round them once."""
+    """The numbers of a noun's adjectives, all distinct because the step is prime."""
     members: Ids = (rank * 7919 + np.arange(met) * 1999) % ADJECTIVES
     return members
 
 
 def classes() -> list[tuple[str, str]]:
-    """The lexicon, and further adjectives in its proportions."""
+    """The lexicon, and additional adjectives in its proportions."""
     known = sorted(adjective_classes().items())
     further = range(ADJECTIVES - len(known))
     return known + [(f"made{n:04}", known[n % len(known)][1]) for n in further]
@@ -146,14 +146,14 @@ def write_pairs(root: str, nouns: list[str], met: Ids) -> int:
 
 
 def write_classes(file: Path) -> None:
-    """Write the class of each adjective of generated pairs, as ``classes=`` takes it."""
+    """Write the class of each adjective of generated pairs in the format of ``classes=``."""
     lines = "".join(f"{word}\t{kind}\n" for word, kind in classes())
     text = f"# version: 1\n# source: made for measuring\nadjective\tclass\n{lines}"
     file.write_text(text, encoding="utf-8")
 
 
 def write_lake(root: str, items: int) -> None:
-    """Write WordNet's tables and pairs that give about so many items."""
+    """Write WordNet's tables, and pairs that give about this number of items."""
     nouns, met = generated_nouns(items, Known())
     write_knowledge(root)
     write_pairs(root, nouns, met)

@@ -1,8 +1,8 @@
-"""PLANE by the paper's route (conf/plane/paper.yaml) from the Wikipedia sample, beside the paper.
+"""PLANE by the paper's method (conf/plane/paper.yaml) from the Wikipedia sample, and the paper.
 
-Pairs are read twice: with nouns as the text has them, as the route does, and with lemmas. The
-parser is spaCy's small English model, since the paper's large one is not on PyPI. `lake=` names a
-lake that keeps the pairs for the next time.
+Pairs are read twice: with nouns as in the text, which is the paper's method, and with lemmas. The
+parser is spaCy's small English model, because the paper's large one is not on PyPI. `lake=` names a
+lake that stores the pairs for later runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FLOORS = {"form": (1, 2, 5), "lemma": (1,)}
 class Settings(harness.Settings):
     """Settings of the case plane_paper."""
 
-    lake: str = setting("", help="lake that keeps the pairs; a temporary one if not given")
+    lake: str = setting("", help="lake that stores the pairs; default: a temporary one")
     input: str = setting(f"{DATA}/wikipedia/*.bz2", help="the dump")
 
 
@@ -50,7 +50,7 @@ def edition_figures(root: str, edition: str) -> Figures:
 
 
 def prepare(root: str, dump: str) -> None:
-    """Extract the pairs of either kind and import WordNet, where the lake lacks them."""
+    """Extract the pairs of both kinds and import WordNet, if the lake lacks them."""
     corpora = set()
     if "amod_pairs" in arrow.tables(root):
         corpora = set(arrow.read(root, "amod_pairs", columns=["corpus"])["corpus"].to_pylist())
@@ -63,19 +63,19 @@ def prepare(root: str, dump: str) -> None:
 
 
 def build(root: str, dump: str, kind: str, floor: int) -> Figures:
-    """An edition from the pairs of a kind that occur at least so often."""
+    """An edition from the pairs of a kind that occur at least `floor` times."""
     prepare(root, dump)
     edition = f"paper_{kind}_{floor}"
     words = ["preset=paper", f"corpus=[{kind}]", f"min_count={floor}", "schemes=[]"]
     try:
         usage_of("etl/build_plane.py", *words, f"edition={edition}", f"lake={root}")
-    except RuntimeError as error:  # no noun is left with every class
+    except RuntimeError as error:  # no noun has every class
         return {"error": str(error).splitlines()[-1][:200]}
     return edition_figures(root, edition)
 
 
 def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
-    """An edition of each kind of nouns and floor."""
+    """An edition for each kind of nouns and each floor."""
     root = settings.lake or str(Path(tempfile.mkdtemp(prefix="plane-paper-")) / "lake")
     return {
         f"{kind} {floor}": partial(build, root, settings.input, kind, floor)

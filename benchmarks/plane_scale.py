@@ -1,4 +1,4 @@
-"""Large builds of PLANE from generated pairs, and a loop of Python that makes the same items."""
+"""Large builds of PLANE from generated pairs, and a Python loop that makes the same items."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from etl.plane.rules import HOLDS, edition_key
 
 EDITION = "large"
 FOR_SPLITS = 2_000_000
-NOUNS_FOR_SPLITS = 7800  # as many as the paper has
+NOUNS_FOR_SPLITS = 7800  # the paper's number
 
 
 def plain(
@@ -42,7 +42,7 @@ def plain(
     hypernyms: Callable[[str], Mapping[str, int]],
     edition: str,
 ) -> Iterator[tuple[Any, ...]]:
-    """The items of phrases (adjective, class, noun), as a loop of Python would make them."""
+    """The items of phrases (adjective, class, noun), made by a Python loop."""
     key = int.from_bytes(edition_key(edition))
     for adjective, kind, noun in phrases:
         premise = f"{adjective} {noun}"
@@ -83,11 +83,11 @@ def phrases_of(ranks: Iterable[int], nouns: list[str], met: Ids) -> list[tuple[s
 
 
 def peers(nouns: list[str], met: Ids, known: Known, folder: Path) -> Figures:
-    """Items a CPU second of the plain loop and of the job's own block function, both in this
-    process, alone and with Parquet written."""
+    """Items per CPU second of the plain loop and of the job's block function, both in this process,
+    with and without writing Parquet."""
     ranks = range(len(nouns) // 4, len(nouns) // 4 + 2000)
     phrases = phrases_of(ranks, nouns, met)
-    # Nouns are looked up beforehand, once each, as the job does it.
+    # Nouns are looked up beforehand, once each, as in the job.
     above = {nouns[rank]: known.hypernyms(nouns[rank]) for rank in ranks}.__getitem__
     block_batches = _block_maker(phrases, {nouns[rank]: above(nouns[rank]) for rank in ranks})
     with timed() as alone:
@@ -116,7 +116,7 @@ def peers(nouns: list[str], met: Ids, known: Known, folder: Path) -> Figures:
 def _block_maker(
     phrases: list[tuple[str, str, str]], above: Mapping[str, Mapping[str, int]]
 ) -> Callable[[], Iterator[Any]]:
-    """A function that makes the items of the phrases by the job's block function."""
+    """A function that makes the items of the phrases with the job's block function."""
     words = {noun: sorted(ups.items(), key=lambda up: up[::-1]) for noun, ups in above.items()}
     vocabulary = blocks.Vocabulary(
         pa.table({"noun": list(words), "hypernyms": list(words.values())}, schema=blocks.WORDS),
@@ -142,9 +142,9 @@ def _write_plain(path: Path, items: Iterator[tuple[Any, ...]]) -> None:
 
 
 def build(root: str, folder: Path, *further: str) -> tuple[Usage, dict[str, float]]:
-    """A build as a command: what it used, and after how many seconds each of its messages came."""
+    """Run a build as a command: what it used, and the time of each message in seconds."""
     settings = [f"lake={root}", f"edition={EDITION}", "preset=paper", "association=false"]
-    # chains=true is about one_it alone, which is not among the schemes.
+    # chains=true only affects one_it, which is not among the schemes.
     settings += [f"classes={folder / 'classes.tsv'}", "every_class=false", "chains=false", *further]
     usage = usage_of("etl/build_plane.py", *settings)
     lines = re.findall(r"\d\d:\d\d:\d\d (.+) after ([\d.]+) s$", usage.errors, re.MULTILINE)
@@ -192,7 +192,7 @@ def scale(sizes: Sequence[int]) -> Figures:
 def lake_of(
     folder: Path, items: int, known: Known, most_nouns: int | None = None
 ) -> tuple[str, list[str], Ids, int]:
-    """A lake with pairs for about so many items, its nouns, how many adjectives each meets, and
+    """A lake with pairs for about this number of items, its nouns, their numbers of adjectives, and
     the number of phrases."""
     root = str(folder / f"lake{items}")
     nouns, met = generated_nouns(items, known, most_nouns)
@@ -201,7 +201,7 @@ def lake_of(
 
 
 def same_items(root: str, nouns: list[str], met: Ids, known: Known) -> bool:
-    """Whether the table has of five nouns what the plain loop makes."""
+    """Whether the table has the items of the plain loop for five nouns."""
     ranks = (0, 50, 500, 5000, len(nouns) - 1)
     where = [("noun", "in", [nouns[rank] for rank in ranks])]
     rows = arrow.read(root, "plane_items", where=where).to_pylist()

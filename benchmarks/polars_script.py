@@ -1,4 +1,4 @@
-"""Counting the pairs of DepCC parts as a user of polars would write it.
+"""Count the pairs of DepCC parts as a polars user would.
 
     python -m benchmarks.polars_script PART.gz … OUT.parquet
 
@@ -18,8 +18,8 @@ COLUMNS = ("id", "form", "lemma", "xpos", "xpos2", "feats", "head", "deprel", "d
 def counted(parts: str | list[str]) -> Any:
     """The pairs with their counts, as a lazy frame for the streaming engine.
 
-    Slower: the engine that works in memory, `scan_lines` with splitting in expressions, and
-    decompression by isal beforehand.
+    Slower: the in-memory engine, `scan_lines` with splitting in expressions, and prior
+    decompression by isal.
     """
     import polars as pl
 

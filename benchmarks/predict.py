@@ -1,13 +1,13 @@
 """Predicting: ``training/predict.py`` over a million rows against its model's bare forward pass.
 
-speed  the job, as a user starts it, and a process that does nothing but forward passes over batches
-       that are tokenised and sorted by length already, run in turn, the other one stopped
-       (SIGSTOP), for `seconds`: what the machine's neighbours do, they do to both
+speed  the job, as a user starts it, and a process that only does forward passes over batches that
+       are already tokenised and sorted by length; they run in turn for `seconds`, with the other
+       one stopped (SIGSTOP), so that other load on the machine affects both
 same   a smaller table is classified by one process, by two, and by one that is killed and started
-       again: are the predictions the same, none twice and none missing?
+       again: are the predictions the same, with no duplicate and none missing?
 
-The sentences are those of the published ADEPT where ``ADNOMINAL_DATA`` has it, else made up; the
-model is MiniLM with a head that nobody has trained, since speed alone is measured.
+The sentences are those of the published ADEPT if ``ADNOMINAL_DATA`` has it, otherwise made up; the
+model is MiniLM with an untrained head, because only speed is measured.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from etl.lake.schema import rows_of_schema
 from etl.lake.tables import table
 
 BATCH = 64
-TURN = 10.0  # seconds that a side runs before the other's turn, at most
-BARE = 16_384  # rows that the bare pass goes through again and again
+TURN = 10.0  # maximum seconds that a side runs before the other's turn
+BARE = 16_384  # rows that the bare pass repeats
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Settings(harness.Settings):
     seconds: float = setting(600.0, help="how long both sides run")
     rows: int = setting(1_000_000, help="rows of the table of the part speed")
     checked: int = setting(2000, help="rows of the table of the part same")
-    chunk: int = setting(2048, help="rows of a commit")
+    chunk: int = setting(2048, help="rows per commit")
 
     @property
     def turn(self) -> float:
@@ -74,7 +74,7 @@ def fill(lake: str, size: int, piece: int = 250_000) -> None:
 
 
 def untrained(folder: Path) -> str:
-    """A folder with the encoder and a head of five classes with random weights."""
+    """A folder with the encoder and a randomly initialised head with five classes."""
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
@@ -98,7 +98,7 @@ def command(lake: str, model: str, folder: Path, chunk: int) -> list[str]:
 
 
 def bare(lake: str, model: str) -> None:
-    """Forward passes without end; a line of rows done and CPU seconds after each batch."""
+    """Endless forward passes; prints the rows done and the CPU seconds after each batch."""
     import torch
 
     from training.answering import classifier, texts
@@ -114,7 +114,7 @@ def bare(lake: str, model: str) -> None:
     rows_done = 0
     with torch.inference_mode():
         while True:
-            # Long and short ones mixed, so that a round that is cut off stands for all of them.
+            # Long and short batches are mixed, so that an interrupted round is representative.
             for at in rng("bare").permutation(len(batches)):
                 batch = encoded.collate("rows", batches[at])
                 answerer.model(**{name: v.to(device) for name, v in batch.items()}).logits.cpu()
@@ -127,22 +127,22 @@ def bare(lake: str, model: str) -> None:
 
 @dataclass
 class Side:
-    """A process that runs in turns: seconds that it was let run, and how far it was by when."""
+    """A process that runs in turns: its running time in seconds, and its progress over time."""
 
     process: subprocess.Popen[bytes]
     active: float = 0.0
     progress: list[tuple[float, float, float]] = field(default_factory=list)
 
     def note(self, rows: float, active: float, cpu: float) -> None:
-        """That so many rows were done, after how many seconds of its turns and of the CPU."""
+        """Record the rows done after these seconds of its turns and of CPU time."""
         if not self.progress or rows > self.progress[-1][0]:
             self.progress.append((rows, active, cpu))
 
     def rates(self) -> dict[str, float]:
-        """Rows a second and a CPU second, from the first progress to the last."""
+        """Rows per second and per CPU second, from the first progress to the last."""
         if len(self.progress) < 3:
             raise UserError(
-                "seconds= is too few to measure; expected more seconds or a smaller chunk="
+                "seconds= is too short to measure; expected more seconds or a smaller chunk="
             )
         (rows0, wall0, cpu0), (rows1, wall1, cpu1) = self.progress[0], self.progress[-1]
         return {
@@ -154,7 +154,7 @@ class Side:
 
 @cache
 def committed_rows(commit: Path) -> int:
-    """How many rows a commit of a table's log says that it has added."""
+    """The number of rows added by a commit, according to the table's log."""
     actions = map(json.loads, commit.read_text().splitlines())
     info = next(action["commitInfo"] for action in actions if "commitInfo" in action)
     return int(json.loads(info["userMetadata"])["rows"])
@@ -174,7 +174,7 @@ class Turns:
             self.bare = Side(subprocess.Popen(words, cwd=ROOT, stdout=lines))
 
     def run(self) -> Figures:
-        """Both sides in turns until the time is over; their rates."""
+        """Run both sides in turns until the time is over; return their rates."""
         try:
             self._wait_until_ready()
             turn, started = 0, time.monotonic()
@@ -190,7 +190,7 @@ class Turns:
         return {"job": self.job.rates(), "bare": self.bare.rates(), "seconds": seconds}
 
     def _wait_until_ready(self) -> None:
-        # Until both have begun, they run side by side; loading is not in the time.
+        # Both run concurrently until both have started; loading is not in the time.
         ready = [False, False]
         while not all(ready):
             for side in (self.job, self.bare):
@@ -213,7 +213,7 @@ class Turns:
                 raise UserError("rows= is too few: a side ended before the time was over")
             if running is self.job:
                 times = process.cpu_times()
-                # A commit a chunk; the first is the table's. Chunks are about as large as set.
+                # One commit per chunk; the first creates the table. Chunk sizes are approximate.
                 cpu = times.user + times.system
                 count = sum(map(committed_rows, self._log.glob("*.json")))
                 running.note(count, running.active + spent, cpu)
@@ -226,7 +226,7 @@ class Turns:
 
 
 def staging(lake: str, folder: Path, chunk: int) -> float:
-    """Seconds that the rows take to be read and written in chunks, once a run."""
+    """Seconds to read the rows and write them in chunks, once per run."""
     from training.predicting.rows import Columns, Query, stage
 
     columns = Columns("item_id", "edition", "sentence", "modified_sentence")
@@ -261,7 +261,7 @@ class Classified:
 
     def __init__(self, folder: Path, name: str, model: str, rows: int) -> None:
         self._folder, self._name = folder, name
-        # Each has a lake of its own: in one they would find each other's predictions.
+        # Each has its own lake; in a shared one they would find each other's predictions.
         self._lake = os.fspath(folder / f"lake-{name}")
         fill(self._lake, rows)
         words = command(self._lake, model, folder / name, max(1, rows // 16))[1:]
@@ -282,7 +282,7 @@ class Classified:
 
 
 def same(settings: Settings) -> Figures:
-    """Whether one process, two, and one that is killed give the same predictions."""
+    """Whether one process, two processes, and one that is killed give the same predictions."""
     count = settings.checked
     with tempfile.TemporaryDirectory(prefix="predict-") as name:
         folder = Path(name)
@@ -304,7 +304,7 @@ def same(settings: Settings) -> Figures:
 
 
 def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
-    """The parts: figures of speed are recorded under the device's name, those of same within."""
+    """The parts; figures are recorded under the device's name, those of `same` in a subkey."""
     name = device_name()
     parts = {
         "speed": {name: partial(speed, settings)},

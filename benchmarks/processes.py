@@ -1,12 +1,12 @@
-"""Commands and functions in processes of their own, and what they use.
+"""Run commands and functions in separate processes, and measure what they use.
 
 `measured` runs a command and reports its time, CPU time and memory; `call` runs a function of this
-repository in a fresh process and returns its result. Linux only.
+repository in a new process and returns its result. Linux only.
 
 The usual accounting loses the CPU time of a process whose parent does not wait for it, and Spark's
-Python daemon does not always wait for its workers. So every process below the measuring one is
-looked at several times a second, also when it has outlived its parent (it then belongs to the
-measuring process, a "subreaper"), and the last values of all of them are summed. At most `EVERY`
+Python daemon does not always wait for its workers. Therefore every process below the measuring one
+is polled several times a second, even after it has outlived its parent (it then belongs to the
+measuring process, a "subreaper"), and the last values of all processes are summed. At most `EVERY`
 seconds of each are missed.
 """
 
@@ -35,10 +35,10 @@ from conf import ROOT
 
 _PR_SET_CHILD_SUBREAPER = 36
 EVERY = 0.1
-MEMORY_EVERY = 5  # looks: adding up the pages of a process takes longer than reading its times
-COURSE_EVERY = 20  # looks between two samples of the course
+MEMORY_EVERY = 5  # polls between memory readings, which take longer than reading times
+COURSE_EVERY = 20  # polls between two samples of the course
 PLANT = "ADNOMINAL_BENCHMARK_PLANT"
-SLOWER = 0.2  # the share by which plant=slow lengthens what is measured
+SLOWER = 0.2  # the share by which plant=slow lengthens the measured block
 
 
 class Sample(NamedTuple):
@@ -53,8 +53,8 @@ class Sample(NamedTuple):
 @dataclass(frozen=True)
 class Usage:
     """What a command used: exit code, seconds from start to end, CPU seconds (user and system, of
-    all its processes; of its JVMs), the most memory that its processes held at one time in 10^6
-    bytes (shared pages counted once), and its standard output and standard error.
+    all its processes; of its JVMs), the peak memory of all its processes together in 10^6 bytes
+    (shared pages counted once), and its standard output and standard error.
 
     `course` has a sample every two seconds: time of day (as `time.time`), CPU seconds so far, the
     highest memory since the previous sample, bytes of the files in the watched folder.
@@ -70,7 +70,7 @@ class Usage:
     course: tuple[Sample, ...] = ()
 
     def checked(self) -> Usage:
-        """The usage of a command that succeeded; `RuntimeError` with its last lines otherwise."""
+        """The usage if the command succeeded; otherwise `RuntimeError` with its last lines."""
         if self.code:
             tail = "\n".join((self.output + self.errors).splitlines()[-25:])
             raise RuntimeError(f"the command ended with exit code {self.code}:\n{tail}")
@@ -78,7 +78,7 @@ class Usage:
 
     @property
     def result(self) -> Any:
-        """What the last line of the output holds, as JSON."""
+        """The last line of the output, parsed as JSON."""
         return json.loads(self.output.splitlines()[-1])
 
 
@@ -96,8 +96,8 @@ def measured(
 ) -> Usage:
     """Run `command` from the repository's root to its end, and report what it used.
 
-    `env` adds to the environment; `cores` restricts it to some cores; the size of `folder` is
-    followed too.
+    `env` adds to the environment; `cores` restricts it to some cores; the size of `folder` is also
+    tracked.
     """
     with tempfile.TemporaryDirectory(prefix="adnominal-bench-") as place:
         result, out, err = (Path(place) / name for name in ("result.json", "out", "err"))
@@ -122,7 +122,7 @@ def measured(
 
 
 def usage_of(script: str, *settings: str) -> Usage:
-    """What a script of this repository used; `RuntimeError` where it failed."""
+    """What a script of this repository used; `RuntimeError` if it failed."""
     return measured(job(script, *settings)).checked()
 
 
@@ -132,9 +132,9 @@ def call(
     cores: Collection[int] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Any:
-    """The result of a function (``module:name``) that runs in a fresh process, on some `cores`.
+    """Run a function (``module:name``) in a new process on some `cores`, and return its result.
 
-    Arguments and result are anything that JSON holds; a dataclass comes back as its fields.
+    Arguments and result are JSON values; a dataclass is returned as its fields.
 
     Raises:
         RuntimeError: the function failed; the message has the end of its standard error.
@@ -165,7 +165,7 @@ def all_cores() -> list[int]:
 
 
 def last_cores(number: int = 1) -> list[int]:
-    """The last cores: the first one serves most interrupts."""
+    """The last cores, because the first one serves most interrupts."""
     return all_cores()[-number:]
 
 
@@ -174,7 +174,7 @@ def last_cores(number: int = 1) -> list[int]:
 
 @dataclass
 class Timing:
-    """Seconds of a block: by the clock, and of the CPU."""
+    """Wall-clock and CPU seconds of a block."""
 
     wall: float = 0.0
     cpu: float = 0.0
@@ -182,9 +182,9 @@ class Timing:
 
 @contextmanager
 def timed(*, subject: bool = False, tree: bool = False) -> Iterator[Timing]:
-    """The time of a block; with `tree` the CPU time of all processes below this one counts too.
+    """Time a block; with `tree` the CPU time includes all processes below this one.
 
-    `subject` marks what a benchmark is about, beside its peers: plant=slow lengthens this block.
+    `subject` marks the subject of a benchmark, as opposed to its peers: plant=slow lengthens it.
     """
     cpu_seconds = tree_cpu_seconds if tree else time.process_time
     timing = Timing()
@@ -194,7 +194,7 @@ def timed(*, subject: bool = False, tree: bool = False) -> Iterator[Timing]:
         end = time.process_time() + SLOWER * (cpu_seconds() - cpu)
         while time.process_time() < end:
             pass
-    # What takes less than the clock's tick is given a tick: rates stay finite.
+    # Times below the clock's tick are set to one tick, so that rates stay finite.
     tick = 1 / os.sysconf("SC_CLK_TCK") if tree else 1e-9
     timing.wall, timing.cpu = time.perf_counter() - wall, max(cpu_seconds() - cpu, tick)
 
@@ -207,22 +207,22 @@ def planted_loss(counts: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
 
 
 def tree_cpu_seconds() -> float:
-    """CPU seconds of this process, of those below it, and of those that they have waited for."""
+    """CPU seconds of this process, of those below it, and of those they have waited for."""
     this = psutil.Process()
     return sum(sum(process.cpu_times()[:4]) for process in (this, *this.children(recursive=True)))
 
 
 def process_bytes(field: str) -> int:
-    """Bytes of this process: in memory now (VmRSS), or at the highest since the last reset (VmHWM).
+    """Bytes of this process: in memory now (VmRSS), or the peak since the last reset (VmHWM).
 
-    The highest is not `ru_maxrss`, which a process inherits from the one that started it.
+    The peak is not `ru_maxrss`, which a process inherits from its parent.
     """
     status = Path("/proc/self/status").read_text()
     return int(status.partition(f"\n{field}:")[2].split()[0]) * 1024
 
 
 def proportional_bytes(process: int) -> int:
-    """Bytes of a process, its share of the pages that others hold too; 0 where it has ended."""
+    """Bytes of a process, with its share of the pages that others also hold; 0 if it has ended."""
     try:
         rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
     except OSError:
@@ -231,25 +231,25 @@ def proportional_bytes(process: int) -> int:
 
 
 def folder_bytes(folder: Path | str) -> int:
-    """Bytes that the files below a folder take on the disk."""
+    """Bytes that the files below a folder take on disk."""
     size = 0
     for path, _, names in os.walk(folder):
         for name in names:
             try:
                 size += os.lstat(os.path.join(path, name)).st_blocks * 512
-            except OSError:  # deleted meanwhile
+            except OSError:  # deleted in the meantime
                 continue
     return size
 
 
 def kill_tree(process: subprocess.Popen[bytes]) -> int:
-    """kill -9 for a process and everything below it; how many processes that were."""
+    """Kill a process and everything below it with kill -9; return the number of processes."""
     try:
         parent = psutil.Process(process.pid)
         doomed = [*parent.children(recursive=True), parent]
     except psutil.NoSuchProcess:
         return 0
-    # Stopped first, so that nothing can start a further process while the others die.
+    # Stopped first, so that none can start another process while the others die.
     for action in ("suspend", "kill"):
         for member in doomed:
             try:
@@ -264,7 +264,7 @@ def kill_tree(process: subprocess.Popen[bytes]) -> int:
 
 
 class _Watcher:
-    """What the processes below this one have used, from one look to the next."""
+    """The usage of the processes below this one, polled repeatedly."""
 
     def __init__(self, folder: str) -> None:
         self.times: dict[tuple[int, float], tuple[float, bool]] = {}
@@ -274,7 +274,7 @@ class _Watcher:
         self._looks = 0
 
     def look(self) -> bool:
-        """Note CPU times and memory; whether any process is alive."""
+        """Record CPU times and memory; return whether any process is alive."""
         below = psutil.Process().children(recursive=True)
         alive = False
         for process in below:
@@ -294,7 +294,7 @@ class _Watcher:
         return alive
 
     def cpu(self, *, jvm: bool = False) -> float:
-        """CPU seconds so far; with `jvm` those of JVMs alone."""
+        """CPU seconds so far; with `jvm` only those of JVMs."""
         return sum(seconds for seconds, java in self.times.values() if java or not jvm)
 
     def sample(self, moment: float, cpu: float) -> None:
@@ -331,7 +331,7 @@ def _watch(result: str, folder: str, *command: str) -> None:
     wall = time.monotonic() - started if wall is None else wall
     _reap()
     waited_for = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # The sum misses what ends between two looks, the other figure what nobody waits for.
+    # The sum misses processes that end between two polls, the other those nobody waits for.
     cpu = max(watcher.cpu(), waited_for.ru_utime + waited_for.ru_stime)
     watcher.sample(started_at + wall, cpu)
     usage: dict[str, Any] = {"code": code, "wall": wall, "cpu": cpu, "jvm": watcher.cpu(jvm=True)}

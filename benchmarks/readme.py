@@ -1,7 +1,7 @@
-"""The measured figures of the README, taken from what the cases recorded.
+"""The measured figures of the README, taken from the recorded figures.
 
-A line whose case has not been run is left out. The same figures, with what they leave out, lead
-RESULTS.md.
+A line whose case has not been run is omitted. The same figures, with what they exclude, are at the
+top of RESULTS.md.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 
 @dataclass(frozen=True)
 class Page:
-    """Settings of what writes measurements into a document."""
+    """Settings of a command that writes measurements into a document."""
 
-    page: str = setting(str(ROOT / "README.md"), help="the page to write into")
+    page: str = setting(str(ROOT / "README.md"), help="the page to write to")
 
     def write(self, text: str, begin: str, end: str) -> None:
-        """Write between two markers of the page; `UserError` where it has none."""
+        """Write between two markers of the page; `UserError` if it has none."""
         try:
             results.write_between(Path(self.page), text, begin, end)
         except ValueError as error:
@@ -37,23 +37,23 @@ class Page:
 
 @dataclass(frozen=True)
 class Documented(Page):
-    """Settings of what writes recorded figures into a document."""
+    """Settings of a command that writes recorded figures into a document."""
 
-    figures: str = setting(str(results.FIGURES), help="what the cases measured")
+    figures: str = setting(str(results.FIGURES), help="the recorded figures of the cases")
 
     def recorded(self) -> dict[str, Any]:
-        """The recorded figures; none where the file is not there."""
+        """The recorded figures; none if the file does not exist."""
         return results.recorded(figures=Path(self.figures))
 
 
 def section(recorded: Mapping[str, Any]) -> str:
-    """The table of what was measured."""
+    """The table of measured figures."""
     rows = [(title, text) for title, text, *_ in headlines(recorded)]
     return results.table([("what", "measured"), *rows])
 
 
 def write(settings: Documented) -> None:
-    """Write the measured figures into the README and at the top of RESULTS.md."""
+    """Write the measured figures to the README and to the top of RESULTS.md."""
     if not Path(settings.figures).exists():
         raise UserError(f"figures={settings.figures}: no such file; run `make bench`")
     settings.write(section(settings.recorded()), BEGIN, END)

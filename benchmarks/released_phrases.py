@@ -1,8 +1,8 @@
-"""An edition of PLANE from the released phrases, for the experiments that need more than one fold.
+"""An edition of PLANE from the released phrases, for experiments that need more than one fold.
 
-The corpora that can be had freely are too small for the paper's splits: no noun of theirs has four
-intensional adjectives. So the phrases of the release count as a corpus too, each once, and their
-items and folds are built anew beside those of English Web Treebank, GUM and a sample of Wikipedia.
+Freely available corpora are too small for the paper's splits: none of their nouns has four
+intensional adjectives. The phrases of the release are therefore used as another corpus, each once,
+and items and folds are built from it, English Web Treebank, GUM and a sample of Wikipedia.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.processes import usage_of
 from etl.lake import arrow
 
 EDITION = "released_phrases"
-# What the phrases suffice for; the paper has 60,012 rows of each.
+# The sizes that the phrases suffice for; the paper has 60,012 rows of each.
 ROWS = ("train_rows=30600", "one_it_train_rows=30000")
 SCHEMES = "schemes=[published,one_it,in_distribution,two_shot]"
 TREEBANKS = (
@@ -30,10 +30,10 @@ log = logging.getLogger("adnominal")
 
 
 def build(lake: str) -> None:
-    """The edition, unless the lake has it; nouns are forms, as the paper's are.
+    """Build the edition unless the lake has it; nouns are inflected forms, as in the paper.
 
     Raises:
-        RuntimeError: a job failed; the lake has no release of PLANE, for one.
+        RuntimeError: a job failed, for example because the lake has no release of PLANE.
     """
     editions = arrow.read(lake, "plane_items", columns=["edition"])["edition"].unique()
     if EDITION in editions.to_pylist():
@@ -59,7 +59,7 @@ def _run(script: str, lake: str, *words: str) -> None:
 
 
 def in_conllu(lake: str) -> str:
-    """The phrases of the release in CoNLL-U, a sentence each."""
+    """The phrases of the release in CoNLL-U, one sentence each."""
     rows = arrow.read(
         lake,
         "plane_items",

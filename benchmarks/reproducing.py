@@ -1,8 +1,8 @@
-"""What training the papers' experiments takes; written into the guide to reproducing them.
+"""The cost of training the papers' experiments, written to the guide to reproducing them.
 
-Operations follow from the experiments' sizes (6 for each weight that is multiplied and token: two
-forwards, four backwards). CPU time follows from the rate that `train` measured, GPU time
-from an assumed share of a peak. Nobody has run these experiments here: all of it is estimated.
+Operations are computed from the experiments' sizes (6 per multiplied weight and token: two forward,
+four backward), CPU time from the rate measured by `train`, and GPU time from an assumed share of
+peak performance. All figures are estimates: none of these experiments was run here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from conf import ROOT, UserError, setting
 # Weights in matrix products: 12 x layers x width squared.
 MINILM, BASE, LARGE = 12 * 6 * 384**2, 12 * 12 * 768**2, 12 * 24 * 1024**2
 SEQ2SEQ = 10_000_000
-ADEPT_TOKENS = 19.4  # of a published pair, by MiniLM's tokenizer
-ASP_TOKENS = 22.2  # of a published training pair, likewise
+ADEPT_TOKENS = 19.4  # tokens per published pair, by MiniLM's tokenizer
+ASP_TOKENS = 22.2  # tokens per published training pair, likewise
 MNLI_TOKENS = 40.0
 PEAK = 312e12  # an A100, dense, half precision
-# Short sequences and small models leave most of a GPU idle; sequence to sequence more still.
+# Short sequences and small models leave most of a GPU idle, sequence-to-sequence even more.
 SHARE, SHARE_SEQ2SEQ = 0.10, 0.01
 
 
@@ -33,12 +33,12 @@ SHARE, SHARE_SEQ2SEQ = 0.10, 0.01
 class Settings(Documented):
     """Settings of the case reproducing."""
 
-    page: str = setting(str(ROOT / "docs" / "reproducing.md"), help="the page to write into")
+    page: str = setting(str(ROOT / "docs" / "reproducing.md"), help="the page to write to")
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Runs of one kind: `epochs` is summed over them, `share` of the GPU's peak is assumed."""
+    """Runs of one kind: `epochs` is summed over them, `share` is the assumed share of GPU peak."""
 
     name: str
     runs: int
@@ -50,7 +50,7 @@ class Experiment:
 
     @property
     def samples(self) -> float:
-        """Examples that are trained on, repetitions included."""
+        """Training examples, including repetitions."""
         return float(self.rows) * self.epochs
 
     @property
@@ -124,7 +124,7 @@ EXPERIMENTS = (
 
 
 def core_rate(measured: Mapping[str, Any]) -> float:
-    """Operations a second of one core, from the measured samples of MiniLM on ADEPT's pairs."""
+    """Operations per second of one core, from the measured rate of MiniLM on ADEPT's pairs."""
     return 6.0 * float(measured["samples_per_cpu_second"]) * ADEPT_TOKENS * MINILM
 
 
@@ -147,12 +147,12 @@ def section(measured: Mapping[str, Any]) -> str:
 
 
 def write(settings: Settings) -> None:
-    """Estimate what training the experiments takes and write it into the guide."""
+    """Estimate the cost of training the experiments and write it to the guide."""
     try:
         measured = settings.recorded()["train"]["cpu"]["speed"]["ours"]
     except KeyError as error:
         raise UserError(
-            f"figures={settings.figures} has no speed of training on a CPU; run "
+            f"figures={settings.figures} has no training speed on a CPU; run "
             "`python -m benchmarks train speed` first"
         ) from error
     settings.write(section(measured), BEGIN, END)

@@ -1,11 +1,11 @@
-"""How much markup is left in running text: the measure of quality of `etl.corpora.wikitext`."""
+"""Residual markup in running text, the quality measure for `etl.corpora.wikitext`."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 
-# By kind: the strings of which the text must contain one (a fast test), and the pattern.
+# By kind: strings of which the text must contain one (a fast test), and the pattern.
 _PATTERNS: dict[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
     kind: (tuple(needles.split()), re.compile(pattern))
     for kind, needles, pattern in (
@@ -42,13 +42,13 @@ _PATTERNS: dict[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
 
 
 def residual_markup(text: str) -> Counter[str]:
-    """How often each kind of markup occurs in running text.
+    """The count of each kind of markup in running text.
 
-    The kinds are brackets of links, braces of templates, marks of tables and single pipes, doubled
+    The kinds are link brackets, template braces, table markup and single pipes, doubled
     apostrophes, tags, comments, entities, URLs (with scheme or ``www.``), words of files and of
-    table attributes, ``==``, behaviour switches, parentheses that are empty or begin or end with a
-    separator, list marks at the beginning of a line, and parameters of citations. A character that
-    an article uses literally (a pipe in an article about pipes) counts too.
+    table attributes, ``==``, behaviour switches, parentheses that are empty or start or end with a
+    separator, list markers at the start of a line, and citation parameters. A character that an
+    article uses literally (a pipe in an article about pipes) counts too.
     """
     counts: Counter[str] = Counter()
     for kind, (needles, pattern) in _PATTERNS.items():

@@ -1,8 +1,8 @@
-"""Where measurements are kept: `RESULTS.md` for readers, `results.json` for other scripts.
+"""Storage of measurements: `RESULTS.md` for readers, `results.json` for other scripts.
 
-Every case owns one section of the page and writes it anew, with the machine, the date and the
-versions it ran with, so that sections measured on different days stand side by side. The text of a
-section is a Jinja template, `pages/CASE.md`, filled from the recorded figures.
+Every case owns one section of the page and rewrites it with the machine, date and versions of the
+run, so sections from different days can coexist. The text of a section is a Jinja template,
+`pages/CASE.md`, filled from the recorded figures.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 def record(key: str, value: Any, *, figures: Path = FIGURES) -> None:
-    """Keep `value` (anything that JSON holds) under `key`; other keys are left as they are."""
+    """Store `value` (any JSON value) under `key`; other keys are unchanged."""
     values = recorded(figures=figures)
     values[key] = value
     replace_text(figures, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
@@ -73,7 +73,7 @@ def machine() -> str:
 
 
 def versions(packages: Iterable[str]) -> str:
-    """Python's version and those of `packages` that are installed, in words."""
+    """The versions of Python and of `packages`, in words."""
     stated = [f"Python {platform.python_version()}"]
     for package in packages:
         try:
@@ -91,12 +91,12 @@ def write_section(
     stamp: str | None = None,
     page: Path = PAGE,
 ) -> None:
-    """Put `markdown` in place of the section `name` of the page, or at its end if it is new.
+    """Replace the section `name` of the page with `markdown`, or append it if it is new.
 
-    `markdown` begins with its heading (``## …``); below it `stamp` is written, or else this
-    machine, the date and the versions of `packages`. Other sections are left as they are. Raises
-    `ValueError` for a name that is not of lower-case letters, digits and hyphens, and for markdown
-    without a heading.
+    `markdown` starts with its heading (``## …``). Below it comes `stamp`, or else this machine, the
+    date and the versions of `packages`. Other sections are unchanged. Raises `ValueError` for a
+    name with characters other than lower-case letters, digits and hyphens, and for markdown without
+    a heading.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"section {name!r}: expected lower-case letters, digits and hyphens")
@@ -108,7 +108,7 @@ def write_section(
 
 
 def stamp_of(name: str, *, page: Path = PAGE) -> str | None:
-    """The machine, date and versions of a section; None where the page does not have it."""
+    """The machine, date and versions of a section; None if the page does not have it."""
     text = page.read_text(encoding="utf-8")
     match = re.search(rf"<!-- section {re.escape(name)} -->\n## .*\n\n(\*.*\*)\n", text)
     return match and match[1]
@@ -135,7 +135,7 @@ def _put(name: str, content: str, page: Path, *, first: bool = False) -> None:
 
 
 def write_between(page: Path, text: str, begin: str, end: str) -> None:
-    """Put `text` between two markers of a document; `ValueError` where it has none."""
+    """Put `text` between two markers of a document; `ValueError` if it has none."""
     content = page.read_text(encoding="utf-8")
     start, stop = content.find(begin), content.find(end)
     if not 0 <= start < stop:
@@ -147,7 +147,7 @@ def write_between(page: Path, text: str, begin: str, end: str) -> None:
 
 
 def table(rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table; the first row is its header, columns of figures are aligned to the right.
+    """A Markdown table; the first row is its header, and numeric columns are right-aligned.
 
     Raises `ValueError` for rows of different lengths.
     """
@@ -162,7 +162,7 @@ def table(rows: Sequence[Sequence[object]]) -> str:
 
 
 def verdict(value: float, target: float, *, at_least: bool = True) -> str:
-    """``met`` or ``missed``: whether `value` reaches `target`, or stays below it."""
+    """``met`` or ``missed``: whether `value` reaches `target`, or does not exceed it."""
     return "met" if (value >= target if at_least else value <= target) else "missed"
 
 
@@ -188,7 +188,7 @@ def templates() -> Environment:
 
 
 def render(name: str, **context: Any) -> str:
-    """The section `name` from its template: paragraphs on one line, tables with their rules.
+    """Render the section `name` from its template, with paragraphs on one line.
 
     A template may also use the constants of its case's module.
     """
@@ -198,8 +198,8 @@ def render(name: str, **context: Any) -> str:
 
 
 def flowed(text: str) -> str:
-    """Markdown with the lines of each paragraph joined, and a rule below the header of a table
-    that has none."""
+    """Join the lines of each Markdown paragraph, and add the rule below a table header if it is
+    missing."""
     lines: list[str] = []
     rows: list[list[str]] = []
     in_code = False

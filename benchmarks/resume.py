@@ -1,11 +1,11 @@
-"""Training: runs that are killed at a random update and resumed, against runs that are not.
+"""Training: runs that are killed at a random update and resumed, compared with uninterrupted runs.
 
 Each cell of {1, 2 processes} x {length-aware, random batches} x {ZeRO 0, 2, 3} trains a small
 encoder (two layers, random weights, dropout) on made-up rows: once to its end, and once killed by
-SIGKILL at an update drawn at random and resumed by the same number of processes. Further cells
-change that number, 2 -> 1 -> 2, killed before each change (without dropout, which is drawn by
-process); beside them stands how far one process is from two where neither is killed. A cell that is
-recorded is not run again.
+SIGKILL at a random update and resumed by the same number of processes. Additional cells change the
+number of processes, 2 -> 1 -> 2, with a kill before each change (without dropout, which is drawn
+per process); for comparison, they include the difference between one and two uninterrupted
+processes. Recorded cells are not run again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NAMES = ("losses", "weights", "scores")
 
 
 def same(size: int, sampling: str, stage: str, inputs: Inputs) -> Figures:
-    """A run killed and resumed by `size` processes, against one that was not killed."""
+    """A run killed and resumed by `size` processes, compared with one that was not killed."""
     words = [*COMMON, f"lake={inputs.lake}", f"model={inputs.encoder}", f"deepspeed={stage}"]
     words.append(SAMPLING[sampling])
     rng = random.Random(f"{size} {sampling} {stage}")
@@ -49,7 +49,7 @@ def same(size: int, sampling: str, stage: str, inputs: Inputs) -> Figures:
 
 
 def changed(sampling: str, stage: str, inputs: Inputs) -> Figures:
-    """A run by two processes, then one, then two, against one by two that was not killed."""
+    """A run by two processes, then one, then two, compared with two that were not killed."""
     plain = without_dropout(Path(inputs.encoder), Path(f"{inputs.encoder}-without-dropout"))
     words = [*COMMON, f"lake={inputs.lake}", f"model={plain}", f"deepspeed={stage}"]
     words.append(SAMPLING[sampling])
@@ -65,7 +65,7 @@ def changed(sampling: str, stage: str, inputs: Inputs) -> Figures:
 
 
 def measurements(settings: harness.Settings) -> dict[str, harness.Measurement]:
-    """The cells, all or those that are named."""
+    """All cells, or those named."""
     inputs = Inputs("resume-")
     cells: dict[str, harness.Measurement] = {
         f"{size} {sampling} {stage}": partial(same, size, sampling, stage, inputs)
@@ -77,7 +77,7 @@ def measurements(settings: harness.Settings) -> dict[str, harness.Measurement]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs: rows of both kinds of cells, and how many are exact."""
+    """What the template needs: rows for both kinds of cells, and how many are exact."""
     same_rows, changed_rows = [], []
     for sampling, stage in itertools.product(SAMPLING, STAGES):
         apart = figures.get(f"changed {sampling} {stage}", {})

@@ -1,6 +1,6 @@
 """A C extension compiled with the address and undefined-behaviour sanitizers, on mutated input.
 
-A fault of memory ends the process that loads the extension with a report.
+A memory fault ends the process that loads the extension with a report.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 def compiled(source: Path, target: Path, *options: str) -> None:
-    """Compile a C extension with further options of the compiler."""
+    """Compile a C extension with additional compiler options."""
     include = sysconfig.get_paths()["include"]
     flags = ["-shared", "-fPIC", f"-I{include}", *options]
     subprocess.run(["cc", str(source), *flags, "-lm", "-o", str(target)], check=True)
@@ -38,10 +38,10 @@ def load(name: str, path: str) -> Any:
 
 
 def run(function: str, source: Path, settings: Mapping[str, Any], *options: str) -> None:
-    """Compile `source` and call ``function(path, settings)`` in a process that has the sanitizers.
+    """Compile `source` and call ``function(path, settings)`` in a process with the sanitizers.
 
     Raises:
-        JobFailed: the process failed; what it wrote is on standard error.
+        JobFailed: the process failed; its output is on standard error.
     """
     with tempfile.TemporaryDirectory(prefix="adnominal-sanitized-") as folder:
         module = Path(folder) / f"{source.stem}.so"
@@ -51,7 +51,7 @@ def run(function: str, source: Path, settings: Mapping[str, Any], *options: str)
         ).stdout.strip()
         result = subprocess.run(
             caller(function, str(module), dict(settings)),
-            # Python leaves memory to the system when it ends.
+            # Python does not free all memory when it exits.
             env={**os.environ, "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"},
             cwd=ROOT,
             check=False,
@@ -61,14 +61,14 @@ def run(function: str, source: Path, settings: Mapping[str, Any], *options: str)
 
 
 class Progress:
-    """A line of progress every ten seconds."""
+    """Print a progress line every ten seconds."""
 
     def __init__(self, unit: str, total: int) -> None:
         self._unit, self._total = unit, total
         self._started = self._shown = time.monotonic()
 
     def at(self, count: int) -> bool:
-        """Report that so many are done, if it is time; whether all are."""
+        """Report the count if it is time; return whether all are done."""
         now = time.monotonic()
         if now - self._shown > 10 or count >= self._total:
             self._shown = now

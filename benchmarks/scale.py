@@ -1,14 +1,14 @@
-"""Hundreds of millions of different pairs through the jobs: time, memory, disk, and their growth.
+"""Hundreds of millions of distinct pairs through the jobs: time, memory, disk, and their growth.
 
 extraction  generated parts (`benchmarks.pairs_generator`) in ten waves, then sums over the waves,
-            association, and its look-up by adjective
-single      the same parts in one wave, whose counts are the pairs as they stand
+            association, and its lookup by adjective
+single      the same parts in one wave, whose counts are already the pairs
 adept       `build_adept` on generated pairs and a fifth as many edges
 conceptnet  the importer on lines in ConceptNet 5's format, a tenth of them English
 
-A share of 100 is the size that is aimed at. Every part and share is recorded when it is done, so
-that a run that was stopped goes on with those that are missing. What a part has written is deleted
-when it ends; the folder needs some 25 GB for the whole.
+A share of 100 is the full size. Every part and share is recorded when it is done, so that an
+interrupted run continues with the missing ones. The files of a part are deleted when it ends; the
+folder needs about 25 GB for the full size.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PARTS = 200
 WAVES = 10
 ADEPT_PAIRS = 170_000_000
 CONCEPTNET_LINES = 34_000_000
-# Tables in the order in which extraction commits them, with what a reader calls the stage.
+# Tables in the order in which extraction commits them, with the displayed name of the stage.
 STAGES = {
     "amod_counts": "waves: parts to counts",
     "amod_pairs": "pairs: sums over the waves",
@@ -54,17 +54,17 @@ TITLES = {
 class Settings(harness.Settings):
     """Settings of the case scale."""
 
-    shares: list[int] = setting([1, 10, 100], help="per cent of the whole size")
+    shares: list[int] = setting([1, 10, 100], help="sizes in per cent of the full size")
     memory: str = setting("4GB", help="memory of the embedded engine before it spills to disk")
 
     def __post_init__(self) -> None:
         self.check_known("parts", list(CASES))
         if wrong := [share for share in self.shares if not 1 <= share <= 100]:
-            raise UserError(f"shares={wrong}: expected per cents from 1 to 100")
+            raise UserError(f"shares={wrong}: expected percentages from 1 to 100")
 
 
 class Workplace:
-    """The folders of a part of the case: inputs, and a lake that is deleted when it ends."""
+    """The folders of a part of the case: inputs, and a lake that is deleted at its end."""
 
     def __init__(self, settings: Settings) -> None:
         self.inputs = settings.place("scale")
@@ -73,19 +73,19 @@ class Workplace:
         self.lake = self.folder / "lake"
 
     def clear(self) -> None:
-        """Delete what an earlier part has left, and make the folder anew."""
+        """Delete what an earlier part left, and recreate the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
 
     def scratch(self, folder: Path) -> str:
-        """The folder for scratch files in a folder."""
+        """The folder for scratch files within a folder."""
         path = folder / "tmp"
         path.mkdir(parents=True, exist_ok=True)
         return str(path)
 
     def run(self, script: str, *arguments: str) -> tuple[Figures, Sequence[Sample]]:
-        """A job on the embedded engine, to its end: what it used (seconds, CPU seconds, 10^6 bytes
-        of memory, bytes of disk, its scratch files included), and its course."""
+        """Run a job on the embedded engine: what it used (seconds, CPU seconds, 10^6 bytes of
+        memory, bytes of disk including its scratch files), and its course."""
         words = (*arguments, f"lake={self.lake}", "engine=sail", f"memory={self.memory}")
         scratch = {"TMPDIR": self.scratch(self.folder)}
         usage = measured(job(script, *words), env=scratch, folder=self.folder).checked()
@@ -99,12 +99,12 @@ class Workplace:
         }, usage.course
 
     def rows(self, table: str) -> int:
-        """How many rows a table of the lake has."""
+        """The number of rows in a table of the lake."""
         return arrow.row_count(str(self.lake), table)
 
 
 def stages_of(lake: Path, course: Sequence[Sample]) -> dict[str, Figures]:
-    """The course cut where the last commit of each table was: what each stage used."""
+    """The usage of each stage: the course, cut at the last commit of each table."""
     stages: dict[str, Figures] = {}
     times, cpus = [sample.time for sample in course], [sample.cpu for sample in course]
     start, earlier_cpu = course[0].time, 0.0
@@ -129,11 +129,11 @@ def stages_of(lake: Path, course: Sequence[Sample]) -> dict[str, Figures]:
 
 
 def extraction(place: Workplace, share: int, waves: int = WAVES) -> Figures:
-    """Ten waves, or as many as there are parts."""
+    """Ten waves, or one per part if there are fewer parts."""
     count = PARTS * share // 100
     parts = pairs_generator.write_parts(place.inputs / "parts", 0, count)
     stored = sum(path.stat().st_size for path in parts)
-    # Room for the parts of a wave, which are of a size, and for half of one more.
+    # Room for the parts of a wave, which have equal sizes, and half of another one.
     wave_bytes = int(stored / count * (max(1, count // waves) + 0.5))
     words = ("source=depcc", f"input={','.join(map(str, parts))}", f"wave_bytes={wave_bytes}")
     figures, course = place.run("etl/extract_amod.py", *words)
@@ -171,7 +171,7 @@ def adept(place: Workplace, share: int) -> Figures:
 
 
 def conceptnet(place: Workplace, share: int) -> Figures:
-    """Lines of ConceptNet 5's layout into conceptnet_edges."""
+    """Import lines in ConceptNet 5's layout into conceptnet_edges."""
     lines = CONCEPTNET_LINES * share // 100
     path = place.folder / "assertions.csv"
     conceptnet_generator.write(path, lines)
@@ -212,10 +212,10 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs: by part the sizes in their order, each with rows of its table.
+    """What the template needs: for each part its sizes in order, each with rows of its table.
 
-    A row has a title, what was used, and the growth: the CPU time a row over that of the size
-    before.
+    A row has a title, the usage, and the growth: the CPU time per row divided by that of the
+    previous size.
     """
     by_part: dict[str, list[Figures]] = {}
     for name in TITLES:

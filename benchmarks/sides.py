@@ -1,7 +1,7 @@
-"""Several ways of doing the same on one input, the sides of a comparison, each in fresh processes.
+"""The sides of a comparison: several ways to do the same on one input, each in new processes.
 
 A side is a function of a module that takes the input's path. A reading of the input is timed by the
-CPU time of its process; starting Python and importing are left out.
+CPU time of its process, excluding Python's start and imports.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Reading:
-    """One reading of an input by one side; None and empty where the side does not count something.
+    """One reading of an input by one side; None or empty for what the side does not count.
 
     seconds   CPU time of the process, user and system, all threads
     wall      seconds from start to end
     size      bytes of the input, uncompressed
-    peak_mb   most memory that the process held, 10^6 bytes
+    peak_mb   peak memory of the process, 10^6 bytes
     pairs     occurrences of pairs
     distinct  distinct pairs
     digest    SHA-256 of the sorted counts: equal digests mean equal counts
-    tokens    tokens, white space not counted
-    ledger    sentences, tokens, amod rows, … where the side counts them too
+    tokens    tokens, excluding white space
+    ledger    sentences, tokens, amod rows, … if the side counts them
     stages    CPU seconds of parts of `seconds`, by name
     """
 
@@ -54,19 +54,19 @@ class Reading:
 
 
 def measure(read: str, side: str, path: Path, cores: int = 1) -> Reading:
-    """Read `path` by `side`, with the function `read` (``module:name``), in a fresh process.
+    """Read `path` with `side` through the function `read` (``module:name``) in a new process.
 
     Raises:
-        RuntimeError: the side failed; the message has what the process wrote.
+        RuntimeError: the side failed; the message has the output of the process.
     """
     limits = {"POLARS_MAX_THREADS": str(cores), "OMP_NUM_THREADS": str(cores)}
     return Reading(**call(read, side, str(path), cores=last_cores(cores), env=limits))
 
 
 def take_turns(sides: Mapping[str, Callable[[], Measured]], rounds: int) -> dict[str, list[Any]]:
-    """Measure each side `rounds` times, every round beginning with another side.
+    """Measure each side `rounds` times, starting every round with another side.
 
-    A slow minute of the machine then falls on all of them.
+    A slow minute of the machine then affects all of them.
     """
     values: dict[str, list[Any]] = {side: [] for side in sides}
     for number in range(rounds):
@@ -78,7 +78,7 @@ def take_turns(sides: Mapping[str, Callable[[], Measured]], rounds: int) -> dict
 
 
 def spread(readings: Sequence[Reading]) -> dict[str, float]:
-    """CPU seconds of several readings: median, least, most; and the first one's memory."""
+    """CPU seconds of several readings (median, minimum, maximum), and the first one's memory."""
     seconds = [reading.seconds for reading in readings]
     bounds = {"median": median(seconds), "least": min(seconds), "most": max(seconds)}
     return bounds | {"peak_mb": readings[0].peak_mb}
@@ -90,7 +90,7 @@ def numbered(readings: Mapping[str, Sequence[Reading]]) -> dict[str, Reading]:
 
 
 def pairs_of(result: Any) -> Pairs:
-    """The counts of an Arrow table (adjective, noun, count); a Counter is returned as it is."""
+    """The counts of an Arrow table (adjective, noun, count); a Counter is returned unchanged."""
     if isinstance(result, Counter):
         return result
     columns = [result.column(name).to_pylist() for name in ("adjective", "noun", "count")]
@@ -104,7 +104,7 @@ def digest(counts: Pairs) -> str:
 
 
 def check_identical(readings: Mapping[str, Reading]) -> None:
-    """Raise `AssertionError`, naming the sides, unless all that count something agree."""
+    """Raise `AssertionError`, naming the sides, unless all sides that count a figure agree."""
     digests = {reading.digest for reading in readings.values()} - {None}
     tokens = {reading.tokens for reading in readings.values()} - {None}
     if len(digests) > 1 or len(tokens) > 1:

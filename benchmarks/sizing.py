@@ -1,10 +1,10 @@
-"""What a cluster needs for the whole of DepCC and for English Wikipedia; written into its guide.
+"""The cluster resources for all of DepCC and English Wikipedia; written to the cluster guide.
 
-Computed from rates that were measured on one machine with the embedded engine (so for cores like
-its own), and from the corpora's published sizes: running text by `extract`, the job on
-different parts and on Wikipedia by `engines`, sums, association and tables of hundreds
-of millions of different pairs by `scale`, raw text with `parser=fast` by `fast`. What is neither
-measured nor published is an assumption, named as one in the page.
+They are computed from rates measured on one machine with the embedded engine (and thus apply to
+similar cores), and from the corpora's published sizes: `extract` measures running text, `engines`
+the job on different parts and on Wikipedia, `scale` the sums, association and tables of hundreds of
+millions of distinct pairs, and `fast` raw text with `parser=fast`. Anything neither measured nor
+published is an assumption, and marked as one on the page.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from conf import ROOT, UserError, setting
 
 BEGIN, END = "<!-- sizing -->", "<!-- end of sizing -->"
 
-# DepCC as published (Panchenko et al., LREC 2018), in gzip parts of about a gigabyte.
+# DepCC as published (Panchenko et al., LREC 2018), in gzip parts of about one gigabyte.
 DEPCC_TOKENS = 252e9
 PART_BYTES = 1e9
-# Bytes of a pair packed, as staged, of 193,810 pairs.
+# Bytes per pair in the packed staging format, measured on 193,810 pairs.
 STAGED_BYTES_PER_PAIR = 11.4
-# Distinct pairs grow as a power of all pairs (Heaps' law); that of word types is about 0.5, that of
-# word pairs lies above it. The ledger and amod_counts tell after the first wave.
+# Distinct pairs grow as a power of all pairs (Heaps' law). The exponent is about 0.5 for word types
+# and higher for word pairs. The ledger and amod_counts show it after the first wave.
 HEAPS = 0.7
-TASKS_PER_CORE = 4  # in a wave, so that its last tasks leave few cores idle for long
+TASKS_PER_CORE = 4  # per wave, so that its last tasks do not leave many cores idle for long
 CORES = (16, 64, 256, 1024)
 # English Wikipedia in round figures: words of running text, bytes of its bz2 dump.
 WIKIPEDIA_WORDS = 4.9e9
 WIKIPEDIA_STORED = 25e9
-# Web text, as corpora of the kind of C4, RefinedWeb and FineWeb come to it.
+# Web text, as in corpora such as C4, RefinedWeb and FineWeb.
 WEB_WORDS = 1e12
-BYTES_PER_WORD = 6.0  # English running text, spaces included
+BYTES_PER_WORD = 6.0  # English running text, including spaces
 
 
 @dataclass(frozen=True)
 class Settings(Documented):
     """Settings of the case sizing."""
 
-    page: str = setting(str(ROOT / "docs" / "cluster.md"), help="the page to write into")
+    page: str = setting(str(ROOT / "docs" / "cluster.md"), help="the page to write to")
 
 
-# Stages of `benchmarks.scale` that follow the waves, by the table that each commits.
+# Stages of `benchmarks.scale` after the waves, by the table that each commits.
 DERIVED = ("amod_pairs", "amod_association", "amod_by_adjective")
 TABLES = ("amod_counts", *DERIVED)
 
 
 @dataclass(frozen=True)
 class DepCC:
-    """The whole of DepCC: sizes in bytes, work in core-seconds.
+    """All of DepCC: sizes in bytes, work in core-seconds.
 
-    counting  of the input into the counts of waves; deriving: what follows from these once
-    tables    bytes of each table, `amod_counts` of one wave of all
+    counting  work from the input to the counts of waves; deriving: work done once from these counts
+    tables    bytes of each table; `amod_counts` as if there were a single wave
     """
 
     plain: float
@@ -71,22 +71,22 @@ class DepCC:
 
     @property
     def parts(self) -> int:
-        """Files of a gigabyte."""
+        """The number of files of one gigabyte."""
         return math.ceil(self.stored / PART_BYTES)
 
     def wave_parts(self, cores: int) -> int:
-        """Parts read between two commits on so many cores."""
+        """The number of parts read between two commits on this number of cores."""
         return min(self.parts, TASKS_PER_CORE * cores)
 
 
 def depcc(measured: Mapping[str, Any]) -> DepCC:
-    """The whole of DepCC from the figures of `benchmarks.extract`, `engines` and `scale`."""
+    """All of DepCC, from the figures of `benchmarks.extract`, `engines` and `scale`."""
     part, scaled = measured["extract"], largest(measured["scale"])
     tokens = part["part_tokens"]
     plain = DEPCC_TOKENS * part["part_bytes"] / tokens
     pairs = DEPCC_TOKENS * part["part_pairs"] / tokens
     distinct = part["part_distinct_pairs"] * (pairs / part["part_pairs"]) ** HEAPS
-    # Of the pairs of a larger part fewer are distinct, so this share is an upper bound.
+    # In a larger part, a smaller share of pairs is distinct, so this share is an upper bound.
     distinct_in_part = part["part_distinct_pairs"] * PART_BYTES / part["part_stored_bytes"]
     work = sum(scaled["stages"][name]["cpu"] for name in DERIVED)
     rows = {name: scaled["counted" if name == "amod_counts" else "rows"] for name in TABLES}
@@ -103,7 +103,7 @@ def depcc(measured: Mapping[str, Any]) -> DepCC:
 
 
 def largest(scaled: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The extraction of most pairs, in several waves."""
+    """The extraction with the most pairs, in several waves."""
     extractions: list[Mapping[str, Any]] = [
         figures for name, figures in scaled.items() if name.startswith("extraction-")
     ]
@@ -111,7 +111,7 @@ def largest(scaled: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def size(value: float) -> str:
-    """Bytes in the unit that fits: ``2.4 TB``, ``950 MB``."""
+    """Format bytes in a suitable unit: ``2.4 TB``, ``950 MB``."""
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if value >= unit:
             return f"{value / unit:.3g} {name}"
@@ -141,7 +141,7 @@ def section(measured: Mapping[str, Any]) -> str:
         scaled=largest(measured["scale"]),
         spacy_rate=spacy["words"] / spacy["one_core_cpu"],
         fast=fast,
-        # Of a small dump the start of the job is most of its CPU, of a large one nothing.
+        # The job's start is most of the CPU time for a small dump, but negligible for a large one.
         fast_rate=dump["words"] / (dump["fast"]["cpu"] - dump["fast"]["start_cpu"]),
         size=size,
         hours=hours,
@@ -150,7 +150,7 @@ def section(measured: Mapping[str, Any]) -> str:
 
 
 def write(settings: Settings) -> None:
-    """Compute the sizes of clusters and write them into the guide."""
+    """Compute the cluster sizes and write them to the guide."""
     measured = settings.recorded()
     for name, key in (
         ("extract", "part_distinct_pairs"),

@@ -1,12 +1,12 @@
-"""The forms of text, the counting of lists, and the upkeep of tables.
+"""The text formats, the counting of lists, and the maintenance of tables.
 
 reading        Parquet to staged rows, against pyarrow's reading of the same column
 listed         3,979 bigrams as neighbours, against a naive tokenised count; the whole job
 cores          one Parquet file parsed on one core and on two
-relations      a DepCC part counted for amod alone, beside the bare kernel; and with all relations
-upkeep         a table of many commits: opening, compaction, vacuum
-interleavings  runs of writers, compaction and vacuum in a random order
-kills          kill -9 in the midst of each command, then the command again
+relations      a DepCC part counted only for amod, against the bare kernel; and with all relations
+upkeep         a table with many commits: opening, compaction, vacuum
+interleavings  runs of writers, compaction and vacuum in random order
+kills          kill -9 during each command, then the command again
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 PAIRS = 3979
-COPIES = 4  # of these texts in the file that the list job reads, so that its start is a small share
+COPIES = 4  # copies of the texts in the list job's file, so that its start is a small share
 RELATIONS = ("predicative", "compound", "obj", "advmod")
 ROW = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
 
@@ -65,17 +65,17 @@ ROW = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
 class Settings(harness.Settings):
     """Settings of the case sources."""
 
-    text_mb: int = setting(500, help="10^6 bytes of text of the parts reading and listed")
-    parsed_mb: int = setting(9, help="10^6 bytes of text of the part cores")
-    relations_mb: int = setting(100, help="10^6 bytes of the DepCC part of relations")
-    commits: int = setting(10_000, help="commits of the table of upkeep")
+    text_mb: int = setting(500, help="10^6 bytes of text for the parts reading and listed")
+    parsed_mb: int = setting(9, help="10^6 bytes of text for the part cores")
+    relations_mb: int = setting(100, help="10^6 bytes of the DepCC part for relations")
+    commits: int = setting(10_000, help="commits of the table in upkeep")
     runs: int = setting(1000, help="runs of interleavings")
     kills: int = setting(5, help="kills of each command")
-    repeats: int = setting(3, help="readings of which the median counts")
+    repeats: int = setting(3, help="readings of which the median is taken")
 
 
 def bigrams() -> list[tuple[str, str]]:
-    """A list of pairs of mid-frequency words, as studies of novel combinations have them."""
+    """A list of pairs of mid-frequency words, as used in studies of novel combinations."""
     words = vocabulary(np.random.default_rng(0), 60_000)
     chance = random.Random(1)
     pairs: set[tuple[str, str]] = set()
@@ -111,7 +111,7 @@ def measure_reading(settings: Settings, folder: Path) -> Figures:
         return sum(staged.num_rows for staged in reading.read_units(file_units, task))
 
     def pyarrow_alone(columns: list[str]) -> int:
-        # Mapped, which is faster than its default.
+        # Memory-mapped, which is faster than the default.
         file = pq.ParquetFile(path, memory_map=True)
         batches = file.iter_batches(1024, columns=columns, use_threads=False)
         return sum(rows.num_rows for rows in batches)
@@ -121,7 +121,7 @@ def measure_reading(settings: Settings, folder: Path) -> Figures:
         "pyarrow": partial(pyarrow_alone, ["text"]),
         "pyarrow_with_ids": partial(pyarrow_alone, ["text", "id"]),
     }
-    # In turn, since a machine's speed changes within seconds.
+    # In turn, because a machine's speed changes within seconds.
     rounds = [{name: _cpu(act) for name, act in acts.items()} for _ in range(5 * settings.repeats)]
     seconds = {name: median(times[name] for times in rounds) for name in acts}
     return {
@@ -132,7 +132,7 @@ def measure_reading(settings: Settings, folder: Path) -> Figures:
 
 
 def naive(texts: Iterator[str], pairs: set[tuple[str, str]]) -> Counter[tuple[str, str]]:
-    """Tokens between anything but letters, digits and white space, then pairs of neighbours."""
+    """Count neighbouring tokens in `pairs`, with a naive tokenisation."""
     counts: Counter[tuple[str, str]] = Counter()
     for text in texts:
         for line in text.lower().split("\n"):
@@ -143,7 +143,7 @@ def naive(texts: Iterator[str], pairs: set[tuple[str, str]]) -> Counter[tuple[st
 
 
 def write_list(path: Path) -> list[tuple[str, str]]:
-    """Write the list of pairs; the pairs."""
+    """Write the list of pairs and return the pairs."""
     pairs = bigrams()
     path.write_text("".join(f"{a}\t{n}\n" for a, n in pairs), encoding="utf-8")
     return pairs
@@ -187,7 +187,7 @@ def measure_listed(settings: Settings, folder: Path) -> Figures:
 
 
 def measure_cores(settings: Settings, folder: Path) -> Figures:
-    """spaCy, which Parquet files are not given by themselves; and the same of a single sentence."""
+    """spaCy on a Parquet file, on one core and on two, and on a single sentence."""
     path, tiny = folder / "english.parquet", folder / "tiny.parquet"
     write_english(path, settings.parsed_mb)
     pq.write_table(pa.table({"text": ["The old key is small."]}), tiny)
@@ -200,7 +200,7 @@ def measure_cores(settings: Settings, folder: Path) -> Figures:
 
 
 def measure_relations(settings: Settings, folder: Path) -> Figures:
-    """Tasks that can count further relations, asked for none, against the kernel without them."""
+    """Tasks that support more relations but count only amod, against the kernel without them."""
     megabytes = settings.relations_mb
     (path,) = make_parts(folder, megabytes, 1)
     file_units = list(enumerate(units_of(str(path))))
@@ -234,7 +234,7 @@ def measure_relations(settings: Settings, folder: Path) -> Figures:
 
 
 def many_commits(root: str, commits: int) -> None:
-    """Write a table of so many commits of a file each."""
+    """Write a table with this number of commits, each of one file."""
     declared = TABLES["amod_pairs"]
     rows = pa.Table.from_pylist([ROW] * 20, declared.schema)
     arrow.append(root, "amod_pairs", rows, job="bench")
@@ -253,7 +253,7 @@ def many_commits(root: str, commits: int) -> None:
 
 
 def opening_ms(root: str) -> float:
-    """The median time of opening the table."""
+    """The median time to open the table."""
     times = []
     for _ in range(9):
         with timed() as timing:
@@ -263,7 +263,7 @@ def opening_ms(root: str) -> float:
 
 
 def measure_upkeep(settings: Settings, folder: Path) -> Figures:
-    """A table of many commits: opening, compaction, vacuum."""
+    """A table with many commits: opening, compaction, vacuum."""
     root, declared = str(folder / "many"), TABLES["amod_pairs"]
     many_commits(root, settings.commits)
     at_first = opening_ms(root)
@@ -273,7 +273,7 @@ def measure_upkeep(settings: Settings, folder: Path) -> Figures:
     compacted = opening_ms(root)
     with timed() as vacuum:
         upkeep.vacuum(root, declared, timedelta(0))
-    # Data as a table of a month has it: a file of this size would hide the log.
+    # Only data files are compared with the live data; the log is reported separately.
     live = sum(file.size for file in arrow.files(root, "amod_pairs"))
     assert arrow.read(root, "amod_pairs").num_rows == rows
     return {
@@ -289,7 +289,7 @@ def measure_upkeep(settings: Settings, folder: Path) -> Figures:
 
 
 def measure_interleavings(settings: Settings, folder: Path) -> Figures:
-    """Random orders of writers, compaction and vacuum; `AssertionError` where a row is lost."""
+    """Random orders of writers, compaction and vacuum; `AssertionError` if a row is lost."""
     for seed in range(settings.runs):
         with tempfile.TemporaryDirectory(dir=folder) as lake:
             interleaved(lake, random.Random(seed), turns=3)
@@ -297,7 +297,7 @@ def measure_interleavings(settings: Settings, folder: Path) -> Figures:
 
 
 def measure_kills(settings: Settings, folder: Path) -> Figures:
-    """Each command killed after a random share of its time, then run again, some times."""
+    """Kill each command after a random share of its time and run it again, several times."""
     texts, listing, root = folder / "kill.parquet", folder / "kill.tsv", str(folder / "kill")
     write_texts(texts, 60)
     write_list(listing)
@@ -333,7 +333,7 @@ def measure_kills(settings: Settings, folder: Path) -> Figures:
 
 
 def in_folder(part: Callable[[Settings, Path], Figures]) -> Callable[[Settings], Figures]:
-    """The part in a temporary folder."""
+    """Run the part in a temporary folder."""
 
     def measure(settings: Settings) -> Figures:
         parent = settings.folder or os.environ.get("TMPDIR")

@@ -1,7 +1,7 @@
 """SyGNS: generation, provers, clause matching, equivalence of the forms, splits.
 
 generation   sentences with all meanings in two processes, by depth and for all depths evenly
-provers      one-way problems a second and core, and whether formulas are equivalent to themselves
+provers      one-way problems per second and core, and whether formulas are self-equivalent
 matching     exact matching of DRS clauses against hill climbing
 equivalence  FOL, DRS and VF of the same sentences, by translation and prover
 splits       training and test sizes of systematicity
@@ -49,8 +49,8 @@ class Settings(harness.Settings):
     """Settings of the case sygns."""
 
     sentences: int = setting(50_000, help="sentences of the parts generation and splits")
-    problems: int = setting(600, help="problems a depth of the part provers")
-    formulas: int = setting(200, help="formulas a depth that are compared with themselves")
+    problems: int = setting(600, help="problems per depth in the part provers")
+    formulas: int = setting(200, help="formulas per depth that are compared with themselves")
     pairs: int = setting(10_000, help="pairs of the part matching")
     translated: int = setting(1000, help="sentences of the part equivalence")
     seeds: int = setting(3, help="seeds of the part splits")
@@ -90,7 +90,7 @@ def generation(settings: Settings) -> Figures:
 
 
 def scrambled(formula: fol.Formula, rng: random.Random) -> fol.Formula:
-    """The formula with conjuncts and disjuncts shuffled and other variable names."""
+    """The formula with shuffled conjuncts and disjuncts and renamed variables."""
 
     def walk(part: fol.Formula) -> fol.Formula:
         match part:
@@ -112,10 +112,10 @@ def scrambled(formula: fol.Formula, rng: random.Random) -> fol.Formula:
 
 
 def proofs(settings: Settings) -> Figures:
-    """One-way problems a second and core, and whether each formula is equivalent to itself.
+    """One-way problems per second and core, and whether each formula is equivalent to itself.
 
-    Half of the problems ask whether a formula entails itself scrambled, half whether it entails
-    another sentence's; no cache, no short cut.
+    Half of the problems ask whether a formula entails its scrambled version, half whether it
+    entails another sentence's formula, without caches or shortcuts.
     """
     rng, size = random.Random(0), settings.problems
     figures: Figures = {"size": size, "seconds_limit": 5, "provers": {}}
@@ -152,7 +152,7 @@ def _proved(prover: Prover, problems: list[Problem]) -> Figures:
 
 
 def _perturbed(clauses: list[Clause], rng: random.Random) -> list[Clause]:
-    """A prediction as models make them: one to six clauses lost, or with a wrong name in them."""
+    """A model-like prediction: one to six clauses are missing or have a wrong name."""
     result = list(clauses)
     for _ in range(rng.randint(1, 6)):
         at = rng.randrange(len(result))
@@ -171,7 +171,7 @@ def _perturbed(clauses: list[Clause], rng: random.Random) -> list[Clause]:
 
 
 def matched(settings: Settings) -> Figures:
-    """Exact matching against hill climbing, half of the pairs of unrelated sentences."""
+    """Exact matching against hill climbing; half of the pairs are from unrelated sentences."""
     by_depth: Figures = {}
     totals: Counter[str] = Counter()
     rng = random.Random(0)
@@ -207,7 +207,7 @@ def _matches(
     *,
     subject: bool = False,
 ) -> tuple[list[Any], float]:
-    """The matches of all pairs, and pairs a second."""
+    """The matches of all pairs, and pairs per second."""
     with timed(subject=subject) as timing:
         matches = [match(predicted, gold) for predicted, gold in pairs]
     return matches, len(pairs) / timing.cpu
@@ -224,7 +224,7 @@ def equivalence(settings: Settings) -> Figures:
             texts = (("fol", row.fol), ("drs", row.drs), ("vf", row.vf))
             of_fol, of_drs, of_vf = (formula_of(form, text) for form, text in texts)
             same += of_fol == of_vf
-            # Scrambled, so that no short cut answers for the prover.
+            # Scrambled, so that no shortcut answers instead of the prover.
             for other in (of_drs, of_vf):
                 problems.append(Problem(of_fol, scrambled(other, rng)))
                 problems.append(Problem(other, scrambled(of_fol, rng)))
@@ -238,7 +238,7 @@ def equivalence(settings: Settings) -> Figures:
 
 
 def split_sizes(settings: Settings) -> Figures:
-    """Training and test sizes of systematicity, 5+5 and 10+10 words, for some seeds."""
+    """Training and test sizes of systematicity, 5+5 and 10+10 words, for several seeds."""
     sizes: Figures = {}
     for words in (5, 10):
         for seed in range(settings.seeds):
@@ -255,7 +255,7 @@ def split_sizes(settings: Settings) -> Figures:
 
 
 def dated(part: Callable[[Settings], Figures]) -> Callable[[Settings], Figures]:
-    """The part, its figures with their date and the load of the machine when it began."""
+    """The part, with the date and the machine's load at its start added to its figures."""
 
     def measure(settings: Settings) -> Figures:
         load = os.getloadavg()[0]

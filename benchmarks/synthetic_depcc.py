@@ -2,9 +2,9 @@
 
     python benchmarks/synthetic_depcc.py OUT.gz [MEGABYTES [SEED]]
 
-What the kernel's speed hangs on is made like the published samples: rows of some 38 bytes
+Everything that affects the kernel's speed follows the published samples: rows of about 38 bytes
 (50 with their share of `# sent_id` and `# text` lines), documents, gaps in the ids, 6 % amod
-relations, of which some make no pair, Zipf-distributed words, 1 % of them not ASCII. The file is
+relations, some of which make no pair, Zipf-distributed words, 1 % of them not ASCII. The file is
 compressed by zlib at its default level. The same seed gives the same bytes.
 """
 
@@ -24,7 +24,7 @@ NEWDOC = (
     "CC-MAIN-2016-07/segments/1454701164289.84/warc/{number:08d}.ec2.internal.warc.gz\n"
 )
 
-# Words of closed classes; all else is drawn from made-up vocabularies of these sizes.
+# Words of closed classes; all others are drawn from made-up vocabularies of these sizes.
 CLOSED = {
     "DT": "the a this that an these some any no each all those every another",
     "IN": "of in to for with on at by from about as into after over under between",
@@ -45,8 +45,8 @@ OPEN = {
     "CD": 3_000,
 }
 
-# Phrases and their shares. A token is its tag, its relation and the place of its head in the
-# phrase; H is the phrase's head, which depends on the verb of the sentence.
+# Phrases and their shares. A token is its tag, its relation and the position of its head in the
+# phrase; H is the phrase's head, which depends on the sentence's verb.
 PHRASES = (
     ("DT det 1 | NN H 0", 14),
     ("NN H 0", 6),
@@ -72,7 +72,7 @@ FOREIGN = np.array(list("éüñöçßøλ日"))
 
 
 def made_up_words(rng: np.random.Generator, size: int, *, foreign: float = 0.0) -> list[str]:
-    """Made-up words, the frequent ones shorter; a share of them has a `foreign` letter."""
+    """Made-up words, with shorter frequent ones; the share `foreign` has a non-ASCII letter."""
     lengths = np.clip(rng.poisson(3 + 0.55 * np.log1p(np.arange(size))), 2, 18)
     letters = rng.choice(LETTERS, p=WEIGHTS / WEIGHTS.sum(), size=(size, 18))
     if foreign:
@@ -82,7 +82,7 @@ def made_up_words(rng: np.random.Generator, size: int, *, foreign: float = 0.0) 
 
 
 def _vocabulary(rng: np.random.Generator, size: int, tag: str) -> list[tuple[str, str]]:
-    """(form, row columns FORM to XPOS) of made-up words."""
+    """(form, columns FORM to XPOS of the row) of made-up words."""
     rows = []
     for number, word in enumerate(made_up_words(rng, size, foreign=0.02)):
         form, lemma = word, word
@@ -99,7 +99,7 @@ def _vocabulary(rng: np.random.Generator, size: int, tag: str) -> list[tuple[str
 
 
 class _Words:
-    """The vocabulary of a tag, drawn from by Zipf's law."""
+    """The vocabulary of a tag, from which words are drawn by Zipf's law."""
 
     def __init__(self, rng: np.random.Generator, tag: str) -> None:
         words = (
@@ -118,7 +118,7 @@ class _Words:
 
 
 class _Skeleton(NamedTuple):
-    """A parsed sentence without its words; a token with nothing before and after has no row."""
+    """A parsed sentence without its words; a token with no text before and after has no row."""
 
     tags: list[int]
     before: list[str]
@@ -166,7 +166,7 @@ def _skeleton(rng: np.random.Generator, tags: list[str]) -> _Skeleton:
 def _documents(
     rng: np.random.Generator, vocabularies: list[_Words], skeletons: list[_Skeleton], first: int
 ) -> str:
-    """A hundred documents, the first numbered `first`."""
+    """A hundred documents, numbered from `first`."""
     sizes = 1 + rng.poisson(25, 100)
     drawn_skeletons = [
         skeletons[i] for i in rng.integers(len(skeletons), size=int(sizes.sum())).tolist()
@@ -214,7 +214,7 @@ def write(path: Path, megabytes: float = 250, seed: int = 1) -> int:
     written = documents = 0
     with (
         open(path, "wb") as raw,
-        # without name and time in its header, so that the bytes hang on the seed alone
+        # no name and time in the header, so that the bytes depend only on the seed
         gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file,
     ):
         written += file.write(PARSER.encode())

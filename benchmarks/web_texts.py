@@ -1,4 +1,4 @@
-"""Made-up texts in files as web corpora have them, and the demo's English at any length."""
+"""Made-up texts in the file format of web corpora, and the demo's English at any length."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from conf import ROOT
 
 
 def vocabulary(rng: np.random.Generator, size: int) -> list[str]:
-    """Made-up words, frequent ones shorter, each once."""
+    """Distinct made-up words, with shorter frequent ones."""
     return list(dict.fromkeys(made_up_words(rng, size)))
 
 
 def documents(megabytes: float, seed: int = 0) -> Iterator[str]:
-    """Texts of some four kilobytes: Zipf's words, sentences with commas, a paragraph a line."""
+    """Texts of about 4 kB: Zipf's words, sentences with commas, one paragraph per line."""
     rng = np.random.default_rng(seed)
     words = np.array(vocabulary(rng, 60_000), dtype=object)
     weights = 1 / np.arange(2, len(words) + 2)
@@ -41,7 +41,7 @@ def documents(megabytes: float, seed: int = 0) -> Iterator[str]:
 
 
 def write_texts(path: Path, megabytes: float) -> None:
-    """A Parquet file as web corpora have them: text, id, URL, and columns that nobody asks for."""
+    """Write a Parquet file like those of web corpora: text, id, URL, and unused columns."""
     rows = list(documents(megabytes))
     count = len(rows)
     columns = {
@@ -54,7 +54,7 @@ def write_texts(path: Path, megabytes: float) -> None:
 
 
 def write_copies(source: Path, target: Path, copies: int) -> None:
-    """The row groups of a Parquet file several times over."""
+    """Write the row groups of a Parquet file several times."""
     file = pq.ParquetFile(source)
     with pq.ParquetWriter(target, file.schema_arrow, compression="zstd") as writer:
         for group in (*range(file.num_row_groups),) * copies:
@@ -62,7 +62,7 @@ def write_copies(source: Path, target: Path, copies: int) -> None:
 
 
 def write_english(path: Path, megabytes: float) -> None:
-    """The demo's articles over and over, for a parser, with a number in each."""
+    """Write the demo's articles repeatedly, for a parser, with a number in each."""
     text = (ROOT / "conf" / "demo" / "depcc_sentences.txt").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     rows, chance = [], random.Random(0)

@@ -1,10 +1,10 @@
-"""The artefact audit: how well a part of the input alone predicts the label.
+"""The artefact audit: how well one part of the input alone predicts the label.
 
 A model that answers from half of the input has learnt the dataset, not the task (Poliak et al.
-2018; Gururangan et al. 2018). `audit` trains a linear classifier of n-grams on one part of the
-input, on the rows that models are trained on, and scores it on held-out rows beside the majority
-label. `token_table` finds the words that give a label away, after Gardner et al. (2021): if no word
-alone said anything of the label, its rows would have the label as often as all rows have.
+2018; Gururangan et al. 2018). `audit` trains a linear n-gram classifier on one part of the input,
+using the models' training rows, and compares its accuracy on held-out rows with the majority
+label. `token_table` finds the words that give a label away, after Gardner et al. (2021): if a
+word carried no information about the label, its rows would have the same label shares as all rows.
 `analysis.across.audits` reads the rows of each dataset.
 """
 
@@ -34,9 +34,9 @@ from etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
 RESAMPLES = 2_000
-# L2 regularisation that is tried.
+# Strengths of L2 regularisation to try.
 _STRENGTHS = (1e-4, 1e-3, 1e-2)
-# Words in fewer rows than this are not tested one by one: what they say is chance.
+# Words in fewer rows than this are not tested: their label shares are mostly chance.
 LEAST = 20
 
 _AUDIT = schema(
@@ -50,8 +50,8 @@ _TOKENS = schema("token label rows:int share:float expected:float z:float p:floa
 class Rows:
     """The rows of one split, as columns of the same length.
 
-    `train` are the numbers of the rows to learn from, `test` of those to be scored on, of the part
-    called `part`; `inputs` has a text a row for each part of the input that is looked at alone.
+    `train` and `test` hold the numbers of the training rows and of the scored rows, which belong to
+    the part of the split named `part`. `inputs` maps each audited part of the input to its texts.
     """
 
     dataset: str
@@ -66,7 +66,7 @@ class Rows:
 
 
 def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int]:
-    """At most `cap` rows: those whose draw by (seed, id) is least, whatever order they came in."""
+    """At most `cap` rows, those with the lowest draw by (seed, id), independent of row order."""
     ranked = sorted(
         numbers, key=lambda place: (draw(seed, rows.item_ids[place]), rows.labels[place])
     )
@@ -74,24 +74,24 @@ def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int
 
 
 def _words(text: str) -> list[str]:
-    """The words and marks of a text and, as one more, how many they are."""
+    """The words and punctuation marks of a text, plus a token that holds their number."""
     words = tokens(text)
     return [*words, f"(tokens: {len(words)})"]
 
 
 @lru_cache(maxsize=1 << 17)
 def _letters_of(word: str) -> tuple[str, ...]:
-    """Runs of two to four letters within a word and the spaces around it, each after a tab."""
+    """Character n-grams (2 to 4) of a word and the spaces around it, each preceded by a tab."""
     padded = f" {word} "
     return tuple(f"\t{padded[i : i + n]}" for n in (2, 3, 4) for i in range(len(padded) - n + 1))
 
 
 @lru_cache(maxsize=1 << 14)
 def _features(text: str) -> frozenset[str]:
-    """Words, pairs of words, the number of words, and the runs of letters of each word.
+    """Words, word bigrams, the number of words, and the character n-grams of each word.
 
-    Runs of letters have something to say of words that were not seen (*un-*, *-al*); they begin
-    with a mark that no word has.
+    Character n-grams generalise to unseen words (*un-*, *-al*); they begin with a tab, which no
+    word contains.
     """
     features = {*_words(text), *map(" ".join, pairwise(tokens(text)))}
     for word in text.lower().split():
@@ -102,9 +102,8 @@ def _features(text: str) -> frozenset[str]:
 class _Classifier:
     """A logistic regression on the features of texts.
 
-    How strongly it is regularised is chosen on a tenth of the texts (all rows of a text on one
-    side, as unseen words are); of equally good strengths the greatest. Nothing is drawn but by the
-    hash of a text.
+    The strength of the regularisation is tuned on a tenth of the texts (all rows with the same
+    text are on the same side); ties go to the strongest. Texts are drawn by their hash alone.
     """
 
     def __init__(self, texts: Sequence[str], labels: Sequence[str]) -> None:
@@ -113,7 +112,7 @@ class _Classifier:
         self._vectorizer = CountVectorizer(analyzer=_features, binary=True, min_df=2)
         known_texts = self._vectorizer.fit_transform(texts).tocsr()
         gold = np.array(labels, dtype=object)
-        # Of the highest byte of a draw, 26 values of 256 are a tenth.
+        # 26 of the 256 values of a draw's highest byte are about a tenth.
         held_out = np.array([draw("tuning", text) >> 56 < 26 for text in texts])
         strength = _STRENGTHS[1]
         if held_out.any() and len(set(gold[~held_out])) > 1:
@@ -129,7 +128,7 @@ class _Classifier:
     def _fit(self, known_texts: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
         from sklearn.linear_model import SGDClassifier
 
-        # Averaged stochastic descent: as good here as a full solver and many times faster.
+        # Averaged SGD is as good here as a full solver and many times faster.
         model = SGDClassifier(
             loss="log_loss", alpha=strength, average=True, max_iter=8, tol=None, random_state=0
         )
@@ -142,20 +141,20 @@ class _Classifier:
 def audit(
     splits: Iterable[Rows], *, train_size: int = TRAINED, test_size: int = TESTED, seed: int = 0
 ) -> pa.Table:
-    """How well each part of the input alone predicts the label; one row a split and input.
+    """How well each part of the input alone predicts the label; one row per split and input.
 
-    Columns: dataset, edition, split, input; trained (rows learnt from, at most `train_size`); part
-    and rows (scored on, at most `test_size`); majority, the accuracy of the training rows' most
-    frequent label; accuracy with its interval low to high, by `clustered_interval`: rows with the
-    same text get the same answer; gain over the majority; p that there is none, one-sided, by
-    permutation with the majority's answers, texts exchanged as a whole; p_holm, corrected for all
-    rows of the table. An input of which all training rows are alike says the majority.
+    Columns: dataset, edition, split, input; trained (training rows, at most `train_size`); part
+    and rows (scored, at most `test_size`); majority, the accuracy of the most frequent training
+    label; accuracy with its `clustered_interval` low to high, clustered by text because rows with
+    the same text get the same answer; gain over the majority; p of no gain, one-sided, from a
+    permutation test that exchanges whole texts; p_holm, corrected for all rows of the table. An
+    input that is the same in all training rows predicts the majority.
 
     Raises:
-        ValueError: no split; a split without rows to train or to score on.
+        ValueError: no split, or a split without rows to train or score on.
     """
     audited: list[dict[str, Any]] = []
-    # Several tests of one split learn from the same rows: each input is learnt once.
+    # Several tests of one split share their training rows: each input is fitted once.
     classifier = lru_cache(maxsize=4)(_Classifier)
     for rows in splits:
         learnt_rows = _sample(rows, rows.train, train_size, seed)
@@ -202,7 +201,7 @@ def _gain(
     texts: Sequence[str],
     seed: int,
 ) -> dict[str, float]:
-    """Accuracy, that of always answering `majority_label`, and p that the first is no better."""
+    """The accuracy, that of always answering `majority_label`, and p of no gain over it."""
     correct = [float(a == b) for a, b in zip(gold, guesses, strict=True)]
     share = clustered_interval(correct, texts)
     base = gold.count(majority_label) / len(gold)
@@ -216,19 +215,19 @@ def _gain(
         "majority": base,
         **share.columns("accuracy"),
         "gain": gain,
-        # Exchanging answers turns the sign: both sides have as much of it.
+        # Exchanging answers flips the sign, so the null distribution is symmetric.
         "p": either / 2 if gain > 0 else 1 - either / 2,
     }
 
 
 def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
-    """The words of an input that most give a label away in the training rows.
+    """The words of an input that give a label away most clearly in the training rows.
 
-    For each word in `least` rows or more and each label: the share of its rows that have the label,
-    the share `expected` (that of all rows), z of the difference (Gardner et al. 2021, section 3,
-    with the labels' own shares in the place of even ones), and p, two-sided, times the number of
-    words and labels tested (Bonferroni). The ten with the greatest z, and p below .01. A word
-    counts once a row; how many a text has counts as a word of it: ``(tokens: 3)``.
+    For each word in at least `least` rows and each label: the share of its rows with the label, the
+    `expected` share (that of all rows), the z-statistic of the difference (Gardner et al. 2021,
+    section 3, with the labels' actual shares instead of equal ones), and p, two-sided, times the
+    number of tests (Bonferroni). Returns the ten with the greatest z and p below .01. A word counts
+    once per row; the number of words of a text counts as one of its words: ``(tokens: 3)``.
     """
     texts = rows.inputs[name]
     totals = Counter(rows.labels[place] for place in rows.train)
@@ -258,7 +257,7 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
 
 
 def audit_figure(data: pa.Table) -> Plot:
-    """`audit` as points with their intervals, the majority as a stroke on each line."""
+    """Plot `audit` as points with intervals, and the majority as a stroke on each line."""
     names = [f"{row['split']}: {row['input']}" for row in data.to_pylist()]
     channels = Channels(
         "accuracy",

@@ -22,19 +22,19 @@ from etl.registry import DATASETS
 _COMMAND = "python etl/import_published.py adept=DIR plane=DIR asp=DIR lake=LAKE"
 _METHOD = (
     "A logistic regression on n-grams of words and letters is trained on one part of the input of "
-    f"the training rows (at most {TRAINED:,}, drawn by id) and scored on the part held out (at "
-    f"most {TESTED:,}); the majority is that of the training rows. Intervals take rows of the same "
-    "text together; p is that of no gain over the majority (permutation, one-sided, by Holm for "
+    f"the training rows (at most {TRAINED:,}, drawn by id) and scored on the held-out part (at "
+    f"most {TESTED:,}); the majority is that of the training rows. Intervals are clustered by "
+    "text; p tests for no gain over the majority (permutation test, one-sided, Holm-corrected for "
     "all rows of a table). Where it finds nothing, a larger model may still find something."
 )
 _TOKENS = (
-    "Words whose training rows have a label more often than all rows do (z-statistic of Gardner "
-    "et al. 2021, with the labels' own shares as what is expected; p by Bonferroni below .01)"
+    "Words whose training rows have a label more often than all rows do (z-statistic of Gardner et "
+    "al. 2021, with the labels' overall shares as expectation; Bonferroni-corrected p below .01)"
 )
 
 
 def _held_out_part(parts: Sequence[str | None]) -> str | None:
-    """The part to score on: the test part where there is one (ADEPT's release keeps its own)."""
+    """The part to score on: the test part if there is one (ADEPT's release withholds its own)."""
     return next((part for part in ("test", "val") if part in parts), None)
 
 
@@ -58,8 +58,8 @@ def _rows(
     table: pa.Table,
     parts: Sequence[tuple[int, str | None]],
 ) -> Rows:
-    """The rows of a split: `names` are its edition, its own and that of the part to score on,
-    `parts` numbers of rows with the part of each."""
+    """The rows of a split: `names` are the edition, the split and the part to score on, `parts`
+    the row numbers with the part of each."""
     train, test = (
         [place for place, part in parts if part == name] for name in ("train", names[-1])
     )
@@ -69,10 +69,10 @@ def _rows(
 
 
 def adept(lake: str, edition: str) -> Iterator[Rows]:
-    """ADEPT by each of its splits: the modifier, the noun and either sentence alone.
+    """ADEPT's rows in each of its splits: the modifier, the noun and either sentence alone.
 
     Raises:
-        UserError: no rows of the edition.
+        UserError: the edition has no rows.
     """
     dataset = DATASETS["adept"]
     table = read_edition(lake, "adept", edition)
@@ -84,7 +84,7 @@ def adept(lake: str, edition: str) -> Iterator[Rows]:
 
 
 def _listed_values(lake: str, table: str, **where: str) -> tuple[list[str], list[str]]:
-    """Ids of a split, and the part of each."""
+    """The item ids of a split, and the part of each."""
     conditions = [(column, "=", value) for column, value in where.items()]
     rows = arrow.read(lake, table, where=conditions, columns=["item_id", "part"])
     ids, parts = lists(rows, "item_id", "part")
@@ -94,7 +94,7 @@ def _listed_values(lake: str, table: str, **where: str) -> tuple[list[str], list
 def _looked_up(
     lake: str, table: str, edition: str, ids: Sequence[str], columns: Sequence[str]
 ) -> pa.Table:
-    """The rows of `ids`, in their order; ids that are not in the table are left out."""
+    """The rows of `ids`, in the order of the ids; ids that the table lacks are dropped."""
     keys = pa.array(ids, pa.string())
     rows = arrow.read_items(lake, table, pc.unique(keys), ["item_id", *columns], edition)
     places = pc.index_in(keys, value_set=rows.column("item_id").combine_chunks())
@@ -102,7 +102,7 @@ def _looked_up(
 
 
 def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
-    """PLANE by each scheme that is trained on: the adjective, phrase or conclusion alone."""
+    """PLANE's rows in each training scheme: the adjective, phrase or conclusion alone."""
     dataset = DATASETS["plane"]
     assert dataset.report is not None
     inputs = dataset.report.audited
@@ -118,12 +118,12 @@ def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
 
 
 def asp(lake: str, edition: str) -> Iterator[Rows]:
-    """ASP by each round of fine-tuning: the premise or the hypothesis alone.
+    """ASP's rows in each round of fine-tuning: the premise or the hypothesis alone.
 
-    The labels are entailment and not entailment. The held-out part is scored on the tests that are
-    trained on (ordering, dimension, argument) and, as ``all tests``, on all eight; ``ordering
-    alone`` is the only one of the trained tests with both labels. The release has no test rows of
-    degree estimation by round, so its validation rows are used.
+    The labels are entailment and not entailment. The held-out part is scored on the training tests
+    (ordering, dimension, argument) and, as ``all tests``, on all eight; ``ordering alone`` is the
+    only training test with both labels. The release has no test rows of degree estimation by round,
+    so its validation rows are used.
     """
     for scheme in DATASETS["asp"].splits.schemes:
         trained = _tuning(lake, edition)
@@ -134,8 +134,8 @@ def asp(lake: str, edition: str) -> Iterator[Rows]:
 
 
 def _tuning(lake: str, edition: str) -> str:
-    """Where the training rows of an edition are: published_tuning of the release, NAME_tuning of a
-    build whose rounds are drawn, else the edition itself."""
+    """The edition with the training rows: published_tuning for the release, NAME_tuning for a
+    build whose rounds are drawn, otherwise the edition itself."""
     known = rows_by_edition(lake, "asp_splits")
     return f"{edition}_tuning" if f"{edition}_tuning" in known else edition
 
@@ -173,7 +173,7 @@ def _scored_rows(
     labels: Sequence[str],
     held_out: str,
 ) -> Iterator[tuple[str, list[int], list[int]]]:
-    """(suffix, rows to learn from, rows to score on) of a round; each pair of sizes once."""
+    """(suffix, training rows, scored rows) of a round; each pair of sizes once."""
     assert dataset.labels is not None
     answerable = [
         place for place, label in enumerate(labels) if label not in dataset.labels.unanswerable
@@ -195,7 +195,7 @@ def _scored_rows(
 
 
 def _exhibit(name: str, read: Callable[[str, str], Iterator[Rows]]) -> Exhibit[Across]:
-    """The audit of a dataset."""
+    """The exhibit that audits a dataset."""
     dataset = DATASETS[name]
     tables = tuple(table.name for table in dataset.tables)
     tables += (dataset.splits.table,) if dataset.splits.table else ()
@@ -211,7 +211,7 @@ def _exhibit(name: str, read: Callable[[str, str], Iterator[Rows]]) -> Exhibit[A
         assert dataset.report is not None
         listed_input = list(dataset.report.audited)[-1]
         title = dataset.title
-        caption = f"{title}: accuracy of a part of the input alone, beside the majority"
+        caption = f"{title}: accuracy of a part of the input alone, compared with the majority"
         return [
             Text(_METHOD),
             Table(f"{title}, edition {rows[0].edition}", _percent(data)),
@@ -224,7 +224,7 @@ def _exhibit(name: str, read: Callable[[str, str], Iterator[Rows]]) -> Exhibit[A
 
 def _words(title: str, splits: list[Rows], name: str) -> Iterator[Block]:
     """The words of the first split, and of ASP's first round of degree estimation."""
-    # Rounds and folds differ by what they hold out; the words of one say it.
+    # Rounds and folds differ only in what they hold out, so the words of one are enough.
     degree = [rows for rows in splits[1:] if rows.split.startswith("degree")]
     for rows in (splits[0], *degree[:1]):
         words = token_table(rows, name)
@@ -235,7 +235,7 @@ def _words(title: str, splits: list[Rows], name: str) -> Iterator[Block]:
 
 
 def _percent(data: pa.Table) -> pa.Table:
-    """The audit as it is read, in percent."""
+    """The audit formatted for the report, in percent."""
     rows = [
         {
             "split": row["split"],

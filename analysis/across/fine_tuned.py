@@ -22,8 +22,8 @@ from training.finished_runs import Run, groups
 
 @dataclass(frozen=True)
 class Experiment:
-    """Runs of one dataset that differ by seed and fold alone, and their answers, one run after the
-    other, with the columns of predictions and the words of the items."""
+    """Runs of one dataset that differ only by seed and fold, with their concatenated answers: the
+    columns of predictions and the words of the items."""
 
     dataset: Dataset
     runs: Sequence[Run]
@@ -31,7 +31,7 @@ class Experiment:
 
     @property
     def title(self) -> str:
-        """The dataset with the split that it was trained on."""
+        """The dataset and the split that the runs were trained on."""
         return f"{self.dataset.title} {self.rows.column('scheme')[0].as_py()}"
 
     @property
@@ -41,8 +41,8 @@ class Experiment:
 
     @property
     def strata(self) -> list[str]:
-        """What each item is like, so that items are compared within it: gold label (ADEPT), class
-        and type (PLANE), test (ASP)."""
+        """The stratum of each item, within which items are compared: gold label (ADEPT), class and
+        type (PLANE), test (ASP)."""
         assert self.dataset.report is not None
         return [
             " ".join(map(str, values)) for values in tuples(self.rows, *self.dataset.report.strata)
@@ -54,15 +54,15 @@ class Across(Sources):
     """What the exhibits of the page across datasets share."""
 
     def fine_tuned(self, **settings: str | tuple[str, ...]) -> list[Run]:
-        """The fine-tuned runs with these settings of their task that the lake has answers of."""
+        """The fine-tuned runs with these task settings whose answers are in the lake."""
         return self.runs_of("finetune", {f"task.{name}": settings[name] for name in settings})
 
     def answers(self, dataset: Dataset, runs: Sequence[Run]) -> pa.Table:
-        """The answers of runs of one edition with the words of their items, one run after the
-        other; of several tables of items those of the first alone.
+        """The concatenated answers of runs on one edition, with the words of their items. If the
+        dataset has several item tables, only the first is used.
 
         Raises:
-            UserError: items that the lake has no longer; no rows.
+            UserError: items that are no longer in the lake, or no rows.
         """
         root, table = self.lake.root, dataset.tables[0].name
         answers = labelled_runs(root, runs)
@@ -83,10 +83,10 @@ class Across(Sources):
 
     @cached_property
     def experiments(self) -> list[Experiment]:
-        """Of each dataset the newest runs in the paper's own setting, else the newest of any.
+        """The newest runs of each dataset with the paper's settings, or the newest of any settings.
 
         Raises:
-            UserError: no dataset has any.
+            UserError: no dataset has runs.
         """
         experiments = list(self._experiments())
         if not experiments:
@@ -110,7 +110,7 @@ class Across(Sources):
                 try:
                     rows = self.answers(dataset, members)
                 except UserError:
-                    # Of ASP, runs on degree estimation alone; of any, items of earlier tables.
+                    # ASP runs on degree estimation alone, or items no longer in the lake.
                     continue
                 yield Experiment(dataset, members, rows)
                 break

@@ -1,9 +1,9 @@
-"""Accuracy against how often a corpus has the item's pair, and how closely its words go together.
+"""Accuracy against the frequency of the item's pair in a corpus and the association of its words.
 
-None of the four papers asks whether a model answers rightly because it has met the phrase. The
-tables amod_pairs and amod_association say how often a corpus has an adjective with its noun and
-their pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A corpus stands in
-for what the model was pretrained on, which is not known.
+None of the four papers asks whether a model answers correctly because it has seen the phrase. The
+tables amod_pairs and amod_association hold the count of each adjective-noun pair in a corpus and
+its pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A corpus serves as a
+proxy for the model's pretraining data, which is not known.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from etl.knowledge.english import singular
 from etl.lake import arrow
 
 _EXTRACT = "python etl/extract_amod.py source=wikipedia input=DUMP lake=LAKE"
-# What an item's answers are compared within: adjectives of a class are more frequent, and easier.
+# The strata within which answers are compared: some adjective classes are more frequent and easier.
 _STRATA = {
     ("gold",): "gold label",
     ("class", "inference_type"): "class and inference type",
     ("test",): "test",
 }
-# Answers to items whose pair a corpus has, below which tenths and slopes say nothing.
+# Tenths and slopes need at least this many answers to items whose pair is in the corpus.
 _LEAST = 30
 _ITEM_TABLES = ("adept", "plane_items", "asp_entailment")
 _TENTHS = schema(
@@ -50,13 +50,13 @@ _TENTHS = schema(
 def by_tenth(
     values: Sequence[float | None], right: Sequence[float], groups: Sequence[object] | None = None
 ) -> pa.Table:
-    """Accuracy by tenth of `values`, those without a value first (tenth 0).
+    """Accuracy by tenth of `values`; items without a value come first (tenth 0).
 
-    Columns tenth; least, median and greatest value; items; accuracy with its interval low to high
-    (`clustered` by `groups`: name the pair, whose items share their value).
+    Columns: tenth; least, median and greatest value; items; accuracy with its interval low to high,
+    `clustered` by `groups` (usually the pair, because its items share their value).
 
     Raises:
-        ValueError: no items; lengths that differ.
+        ValueError: no items, or lengths that differ.
     """
     if not len(values) == len(right) or not len(values):
         raise ValueError(f"{len(values)} values for {len(right)} items")
@@ -82,9 +82,9 @@ def by_tenth(
 
 
 def tenths_figure(data: pa.Table, series: str, xlabel: str) -> Plot:
-    """`by_tenth` as points with whiskers, one for each value of the column `series`.
+    """Plot `by_tenth` as points with whiskers, one line for each value of the column `series`.
 
-    `xlabel` says what the tenths are of, with its unit.
+    `xlabel` names the quantity that is divided into tenths, with its unit.
     """
     rows = sorted(data.to_pylist(), key=lambda row: row["tenth"])
     places = ["none" if row["tenth"] == ABSENT else str(row["tenth"]) for row in rows]
@@ -96,7 +96,7 @@ def tenths_figure(data: pa.Table, series: str, xlabel: str) -> Plot:
 
 @dataclass(frozen=True)
 class _Items:
-    """An experiment's answers with what a corpus has of their pairs, one value a row."""
+    """An experiment's answers with the corpus statistics of their pairs, one value per row."""
 
     name: str
     stratified_by: str
@@ -108,7 +108,7 @@ class _Items:
 
     @property
     def present(self) -> int:
-        """How many answers are to items whose pair the corpus has."""
+        """The number of answers to items whose pair is in the corpus."""
         return sum(count is not None for count in self.counts)
 
 
@@ -119,19 +119,19 @@ class _Items:
     tables=("amod_pairs", "amod_association", "predictions", *_ITEM_TABLES),
 )
 def against_corpora(page: Across) -> list[Block]:
-    """Tenths and slopes by count and by PMI, for each corpus of the lake."""
+    """Tenths and slopes by count and by PMI, for each corpus in the lake."""
     lake = page.lake
     if not lake.has("amod_pairs") or not lake.has("amod_association"):
         raise UserError(f"no tables amod_pairs and amod_association in {lake.root}")
     experiments = page.experiments
     blocks: list[Block] = [
         Text(
-            "Is a phrase answered rightly because models have met it? The corpus stands in for "
-            "what they were pretrained on. Tenths are of the items whose pair the corpus has; "
-            "nouns are looked up as they stand, else in the singular. "
-            "A slope is the change in the odds of a right answer when the count doubles, or with a "
-            "bit of PMI (logistic regression, robust to clusters by pair), over all items and "
-            "within what they are like; at an odds ratio of 1 frequency makes no difference."
+            "Do models answer items correctly because they have seen the phrase? The corpus is a "
+            "proxy for their pretraining data. Tenths cover the items whose pair is in the corpus; "
+            "nouns are looked up as they are, then in the singular. "
+            "A slope is the change in the odds of a correct answer when the count doubles, or per "
+            "bit of PMI (logistic regression, standard errors clustered by pair), over all items "
+            "and within strata; at an odds ratio of 1 frequency makes no difference."
         )
     ]
     for corpus in distinct_values(
@@ -154,7 +154,7 @@ def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
     adjectives, nouns = lists(experiment.rows, "adjective", "noun")
     singulars = [None if noun is None else singular(noun) for noun in nouns]
     counts, pmi = (
-        # Corpora have lemmas; the published nouns of PLANE are as their text had them.
+        # Corpora hold lemmas; PLANE's published nouns are inflected as in their text.
         [one or other for one, other in zip(find(nouns), find(singulars), strict=True)]
         for find in (
             partial(slices.pair_counts, page.lake.root, corpus, adjectives),
@@ -185,7 +185,7 @@ def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> list[Block]:
             tables.append(table.add_column(0, "run", runs))
         xlabel = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
         plot = tenths_figure(pa.concat_tables(tables), "run", xlabel)
-        caption = f"Accuracy by {name} of the pair in {corpus}, whiskers 95 % ({'; '.join(names)})"
+        caption = f"Accuracy by {name} of the pair in {corpus}, 95 % whiskers ({'; '.join(names)})"
         blocks.append(FigureBlock(caption, *plot))
     blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(experiments)))
     return blocks

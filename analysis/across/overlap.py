@@ -1,9 +1,9 @@
 """How many of SyGNS's test forms occur in training, as duplicates or as patterns.
 
-A form is generated, not chosen, so a classifier has nothing to say of it. What can be asked is how
-far test sentences and forms are training's with other words in them. A pattern has each content
-word by its category (``one noun iv``, ``exists x1.(noun(x1) & iv(x1))``) and keeps quantifiers,
-negation and connectives, which are what the splits hold out.
+A form is generated, not chosen from labels, so the classifier audit does not apply. Instead, this
+measures how far test sentences and forms are training sentences and forms with other words. A
+pattern replaces each content word by its category (``one noun iv``, ``exists x1.(noun(x1) &
+iv(x1))``) and keeps quantifiers, negation and connectives, which the splits hold out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from etl.lake import arrow
 from etl.sygns.grammar import grammar
 from etl.sygns.splits import SCHEMES
 
-# Test sentences looked at of each split, drawn by id.
+# Test sentences of each split that are examined, drawn by id.
 SAMPLED = 20_000
 _WORD = re.compile(r"[A-Za-z]+")
 _FUNCTION_WORDS = ("detSing", "detPlur", "conn")
@@ -47,7 +47,7 @@ _OVERLAP = schema(
 
 
 def _categories() -> dict[str, str]:
-    """The category of each content word, inflected or not, without its inflection: noun, iv, …"""
+    """The category (noun, iv, …) of each content word in all its inflected forms."""
     categories: dict[str, str] = {}
     for name, words in grammar("paper", 10, 10).lexicon.items():
         if name not in _FUNCTION_WORDS:
@@ -59,21 +59,21 @@ def _categories() -> dict[str, str]:
 
 
 def pattern(text: str, categories: Mapping[str, str]) -> str:
-    """A sentence or form (FOL, VF or DRS) with each content word by its category."""
+    """Replace each content word of a sentence or form (FOL, VF or DRS) by its category."""
     return _WORD.sub(lambda match: categories.get(match[0].lower(), match[0]), text)
 
 
 def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
-    """What of each split's test rows training has; one row a scheme and primitive quantifier.
+    """The overlap of each split's test rows with training; one row per scheme and primitive.
 
-    Columns: trained, tested (sentences; of the test part at most 20,000 drawn by id); same_form,
-    the share of test forms that are the form of a training sentence, letter by letter;
-    known_sentence_pattern and known_form_pattern, the shares whose pattern training has; by_length
-    (with its interval), how often the most frequent form pattern of training sentences with as many
-    words is right; most_frequent, the same by the most frequent pattern of all.
+    Columns: trained, tested (numbers of sentences; at most 20,000 of the test part, drawn by id);
+    same_form, the share of test forms that are identical to the form of a training sentence;
+    known_sentence_pattern and known_form_pattern, the shares whose pattern occurs in training;
+    by_length (with its interval), the accuracy of guessing the most frequent form pattern among
+    training sentences of the same length; most_frequent, that of the most frequent pattern of all.
 
     Raises:
-        UserError: no splits of the edition.
+        UserError: the edition has no splits.
     """
     splits = read_edition(lake, "sygns_splits", edition)
     parts: dict[tuple[str, str], dict[str, list[str]]] = {}
@@ -128,7 +128,7 @@ def _shares(
 
 
 def _most_frequent(counts: Counter[str]) -> str:
-    """Of equally many the first by the alphabet."""
+    """The most frequent key; ties go to the first in alphabetical order."""
     return min(counts, key=lambda name: (-counts[name], name))
 
 
@@ -139,7 +139,7 @@ def _most_frequent(counts: Counter[str]) -> str:
     tables=("sygns", "sygns_splits"),
 )
 def of_forms(page: Across) -> list[Block]:
-    """How far the test forms of each split are training's."""
+    """How far the test forms of each split occur in training."""
     lake = page.lake
     edition = lake.edition("sygns", "sygns_splits")
     data = overlap(lake.root, edition, seed=lake.seed)
@@ -148,12 +148,12 @@ def of_forms(page: Across) -> list[Block]:
     columns = {name: data.column(name) for name in ("scheme", "primitive", "trained", "tested")}
     columns |= {title: pc.multiply(data.column(name), 100.0) for name, title in _SHARES.items()}
     text = (
-        "Forms follow from sentences by rule, so nothing less than the sentence decides one. "
-        "Asked is how far test forms (first-order) are training's: the same form of another "
-        "sentence (a and one, every and all mean the same); a pattern, of a sentence or form, "
-        "that is one of training's but for its content words; and how often the pattern of a "
-        "form is guessed rightly from the number of words alone (by length), or always as the "
-        "most frequent one."
+        "Forms follow from sentences by rule, so only the whole sentence determines one. The "
+        "table shows how far test forms (first-order) occur in training: as the same form of "
+        "another sentence (a and one, every and all mean the same); as a sentence or form pattern "
+        "that differs from one in training only by content words; and how often the pattern of a "
+        "form is guessed correctly from the number of words alone (by length), or by always "
+        "guessing the most frequent one."
     )
     caption = f"SyGNS, edition {edition}: shares of test sentences, in percent"
     return [Text(text), Table(caption, pa.table(columns), 1)]

@@ -1,8 +1,8 @@
-"""What changes in pairs, associations and built datasets when another parser reads the same text.
+"""How pairs, associations and built datasets change when another parser reads the same text.
 
-Two lakes hold the tables that the same jobs built from the same text, each read by another parser.
-Pairs are compared as multisets, so that a pair that one parser finds three times and the other
-twice agrees twice.
+Two lakes hold the tables that the same jobs built from the same text with different parsers. Pairs
+are compared as multisets: a pair found three times by one parser and twice by the other agrees
+twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from conf import UserError
 from etl.lake import arrow
 
 TOP = 300
-# Associations are compared for pairs that both parsers find at least this often.
+# Associations are compared for pairs that both parsers find at least this many times.
 MIN_COUNT = 3
 Pair = tuple[str, str]
 Pairs = Counter[Pair]
@@ -31,14 +31,14 @@ Pairs = Counter[Pair]
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two countings of the same text agree.
+    """How far two pair counts of the same text agree.
 
     Attributes:
-        pairs, other_pairs: the pairs of each counting.
+        pairs, other_pairs: the number of pairs on each side.
         f: F1 of one multiset of pairs against the other.
-        top: share of the `TOP` most frequent pairs that both have.
+        top: share of the `TOP` most frequent pairs that are in both.
         adjectives, nouns: correlation of the logarithms of the marginal counts, over the words
-            that both have.
+            in both.
     """
 
     pairs: int
@@ -50,7 +50,7 @@ class Agreement:
 
 
 def agreement(pairs: Pairs, other: Pairs) -> Agreement:
-    """The agreement of two countings."""
+    """Measure the agreement of two pair counts."""
     adjectives, nouns = (
         _correlation(_marginal(pairs, place), _marginal(other, place), np.log) for place in (0, 1)
     )
@@ -66,8 +66,8 @@ def agreement(pairs: Pairs, other: Pairs) -> Agreement:
 
 
 def _share_of_best(values: Mapping[Pair, float], other: Mapping[Pair, float]) -> float:
-    """Share of the `TOP` pairs with the highest values that both sides have; equal values in
-    alphabetical order."""
+    """The share of the `TOP` pairs with the highest values that are in both; ties are broken
+    alphabetically."""
     best, other_best = (
         set(sorted(side, key=lambda pair: (-side[pair], pair))[:TOP]) for side in (values, other)
     )
@@ -84,7 +84,7 @@ def _marginal(pairs: Pairs, place: int) -> Counter[str]:
 def _correlation(
     values: Mapping[Any, float], other: Mapping[Any, float], scale: Callable[[Any], Any]
 ) -> float:
-    """Pearson's correlation over the keys that both have; NaN for fewer than two."""
+    """Pearson's correlation over the keys in both; NaN for fewer than two."""
     keys = sorted(values.keys() & other.keys())
     if len(keys) < 2:
         return float("nan")
@@ -93,7 +93,7 @@ def _correlation(
 
 
 def corpora(root: str) -> list[str]:
-    """The corpora whose pairs a lake holds."""
+    """The corpora with pairs in a lake."""
     return list(distinct_values(arrow.read(root, "amod_pairs", columns=["corpus"]), "corpus"))
 
 
@@ -105,7 +105,7 @@ def pairs_of(root: str, corpus: str) -> Pairs:
 
 
 def association_of(root: str, corpus: str) -> dict[Pair, float]:
-    """logDice of the pairs of a corpus that occur at least `MIN_COUNT` times."""
+    """The logDice of each pair of a corpus that occurs at least `MIN_COUNT` times."""
     where = [("corpus", "=", corpus), ("count", ">=", MIN_COUNT)]
     names = ["adjective", "noun", "log_dice"]
     rows = arrow.read(root, "amod_association", where=where, columns=names)
@@ -113,7 +113,7 @@ def association_of(root: str, corpus: str) -> dict[Pair, float]:
 
 
 def pair_table(root: str, other_root: str, corpus: str) -> pa.Table:
-    """One row per figure of the pairs and associations of a corpus."""
+    """The figures that compare the pairs and associations of a corpus, one per row."""
     figures = agreement(pairs_of(root, corpus), pairs_of(other_root, corpus))
     dice = association_of(root, corpus), association_of(other_root, corpus)
     texts = {
@@ -147,7 +147,7 @@ def difference_table(root: str, other_root: str, corpus: str) -> pa.Table:
     )
 
 
-# The rows of each built dataset that are compared, as the columns that identify one.
+# The rows of the built datasets that are compared, as table and identifying columns.
 DATASETS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ADEPT entries: nouns": ("adept_entries", ("noun",)),
     "ADEPT items: noun, predicate, adjective": (
@@ -164,7 +164,7 @@ DATASETS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 
 def dataset_table(root: str, other_root: str) -> pa.Table:
-    """How many rows of the built datasets both lakes have; a table that one lacks is left out."""
+    """The numbers of rows of the built datasets in either lake and in both, for common tables."""
     rows = []
     common = set(arrow.tables(root)) & set(arrow.tables(other_root))
     for name, (table, columns) in DATASETS.items():
@@ -201,7 +201,7 @@ def parser_comparison(page: Across) -> list[Block]:
         raise UserError(f"no corpus has pairs in both {root} and {other}")
     blocks: list[Block] = [
         Text(
-            f"The first lake is this report's; the second is {other}. Pairs are compared as "
+            f"The first lake is that of this report; the second is {other}. Pairs are compared as "
             "multisets; rows of a dataset are the same if they have the same words."
         )
     ]

@@ -1,10 +1,10 @@
-"""What a split that shares words between training and test is worth: leak-free against published.
+"""How much accuracy owes to words shared between training and test: leak-free against published.
 
 ADEPT's published split is random over instances and shares 890 of its 1,002 test nouns with
-training; PLANE's shares hypernyms, against the paper's text; most adjectives of ASP's published
-entailment rows are trained on. Either the rows of one test set are parted by what training had
-seen of them (`seen_rows`), or one model's accuracies on two splits are compared (`split_rows`).
-These are other items, so the difference is an unpaired one (`inference.intervals.difference`).
+training; PLANE's shares hypernyms, contrary to the paper's text; most adjectives of ASP's published
+entailment rows occur in training. `seen_rows` divides one test set by the words that training has;
+`split_rows` compares one model's accuracies on two splits. The splits have different items, so
+their difference is unpaired (`inference.intervals.difference`).
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ Row = Mapping[str, Any]
 def split_rows(
     dataset: str, model: str, leaking: tuple[str, pa.Table], leak_free: tuple[str, pa.Table]
 ) -> Row:
-    """One model's accuracy on the test rows of two splits, each by its name.
+    """One model's accuracy on the test rows of two splits; one row per name.
 
-    Answers have the columns gold, predicted and group: what was drawn as a whole (a noun, an
-    adjective, a premise), whose rows are not independent. The rows of several runs follow one
-    another; those that several runs give an item belong to one group as well.
+    Answers have the columns gold, predicted and group: the unit that was drawn as a whole (a noun,
+    an adjective, a premise), whose rows are not independent. The rows of several runs are
+    concatenated; the answers of several runs to one item belong to one group too.
 
     A row has the name, rows, majority and accuracy of the leaking and of the leak-free side, and
-    the difference, leaking less leak-free, with its interval (95 %). The majority is there because
-    splits differ in their labels too.
+    the difference, leaking minus leak-free, with its 95 % interval. The majority is included
+    because splits differ in their labels too.
 
     Raises:
         ValueError: a split without answers.
@@ -80,10 +80,10 @@ def split_rows(
 def seen_rows(
     dataset: str, model: str, answers: pa.Table, parts: Mapping[str, Sequence[str | None]]
 ) -> list[Row]:
-    """One model's answers to a test set, parted by what training had seen: a row for each name.
+    """One model's answers to a test set, divided by what training had seen; one row per name.
 
-    `parts` says of each row ``seen`` or ``unseen`` (`analysis.slices.by_training_word`), by the
-    name of what is seen. Names of which one side has no rows are left out.
+    `parts` maps each name to ``seen`` or ``unseen`` for each row
+    (`analysis.slices.by_training_word`). Names with no rows on one side are dropped.
     """
     rows = []
     for name, sides in parts.items():
@@ -101,7 +101,7 @@ def seen_rows(
 def trained_words(
     lake: str, name: str, edition: str, scheme: str, fold: str = ""
 ) -> dict[str, set[str]]:
-    """The words of a split's training rows: adjective, noun, pair (both), and PLANE's hypernym.
+    """The words of a split's training rows: adjective, noun, pair (both), and hypernym for PLANE.
 
     `name` is ``adept`` (scheme: random, noun_disjoint, adjective_disjoint) or ``plane_items``
     (scheme and fold of plane_splits).
@@ -119,7 +119,7 @@ def trained_words(
 
 
 def word_columns(items: pa.Table) -> dict[str, list[str]]:
-    """The words of items, lower-cased, as those of `trained_words` are."""
+    """The words of items, lower-cased as in `trained_words`."""
     columns = {
         column: [str(word).lower() for word in items.column(column).to_pylist()]
         for column in ("adjective", "noun", "hypernym")
@@ -130,7 +130,7 @@ def word_columns(items: pa.Table) -> dict[str, list[str]]:
 
 
 def _table(rows: Sequence[Row], names: tuple[str, str]) -> pa.Table:
-    """The rows as they are read, their two sides under these names."""
+    """The rows formatted for the report, with their two sides under these names."""
     cells = []
     for row in rows:
         cell = {"dataset": row["dataset"], "model": row["model"]}
@@ -146,13 +146,13 @@ def _table(rows: Sequence[Row], names: tuple[str, str]) -> pa.Table:
 
 
 def _answers(rows: pa.Table, group: str) -> pa.Table:
-    """The answers, as `split_rows` takes them, with the column that has the groups."""
+    """The answers in the form that `split_rows` expects; `group` is the column with the groups."""
     return rows.select(["gold", "predicted", group]).rename_columns(["gold", "predicted", "group"])
 
 
 def _leaking() -> Iterator[tuple[Dataset, dict[str, str]]]:
     """The datasets whose published split shares words, with their leak-free schemes by the word
-    that is drawn for testing there."""
+    that each holds out for testing."""
     for dataset in DATASETS.values():
         disjoint = {
             scheme.name: scheme.disjoint for scheme in dataset.splits.schemes if scheme.disjoint
@@ -168,7 +168,7 @@ def _leaking() -> Iterator[tuple[Dataset, dict[str, str]]]:
     tables=_TABLES,
 )
 def between(page: Across) -> list[Block]:
-    """One model on two splits."""
+    """Compare one model's accuracy on two splits."""
     rows: list[Row] = []
     for dataset, disjoint in _leaking():
         setting, published = f"task.{dataset.splits.setting}", dataset.splits.published
@@ -193,15 +193,15 @@ def between(page: Across) -> list[Block]:
                 rows.append(split_rows(dataset.title, model, *sides))
     if not rows:
         raise UserError(
-            "no finished fine-tuning runs with the same settings on a published and a leak-free "
-            "split"
+            "no finished fine-tuning runs with the same settings on both a published and a "
+            "leak-free split"
         )
     text = (
-        "The same model and settings, trained and tested on either split. Test rows differ, so "
-        "the difference is unpaired (Newcombe's interval, rows of one noun or adjective taken "
-        "together); splits differ in their labels too, hence the majority beside each."
+        "The same model and settings, trained and tested on each split. Test rows differ, so the "
+        "difference is unpaired (Newcombe's interval, clustered by noun or adjective); splits "
+        "differ in their labels too, so the majority is shown for each."
     )
-    caption = "Accuracy in percent, published less leak-free"
+    caption = "Accuracy in percent, published minus leak-free"
     return [Text(text), Table(caption, _table(rows, ("published", "leak-free")))]
 
 
@@ -212,18 +212,18 @@ def between(page: Across) -> list[Block]:
     tables=(*_TABLES, "plane_splits", "asp_entailment", "asp_degree", "asp_splits"),
 )
 def within(page: Across) -> list[Block]:
-    """One test set, parted by what training had seen."""
+    """Compare the seen and the unseen part of one test set."""
     rows = [*_by_word(page), *_by_adjective(page), *_by_dimension(page)]
     if not rows:
         raise UserError("no finished fine-tuning run on a published split with answers here")
     text = (
-        "Answers to one test set, parted by whether training had the word of the item, or both "
-        "together. The parts differ in more than that: words that training has are frequent "
-        "ones. ASP's adjectives: the release's test rows whose adjective is trained on; its "
-        "dimensions: validation rows of the dimensions trained on against the one held out, on "
-        "the three tests that are trained on."
+        "Answers to one test set, divided by whether training contains the item's word, or both "
+        "words together. The parts differ in other ways too: words in training tend to be "
+        "frequent. ASP's adjectives: the release's test rows whose adjective is in training; its "
+        "dimensions: validation rows of the training dimensions against the held-out one, on the "
+        "three training tests."
     )
-    caption = "Accuracy in percent, seen less unseen"
+    caption = "Accuracy in percent, seen minus unseen"
     return [Text(text), Table(caption, _table(rows, ("seen", "unseen")))]
 
 
@@ -251,14 +251,14 @@ def _by_word(page: Across) -> Iterator[Row]:
 
 
 def _by_adjective(page: Across) -> Iterator[Row]:
-    """ASP's published test rows, by whether their adjective is trained on."""
+    """ASP's published test rows, by whether their adjective occurs in training."""
     for members in _newest_group_by_model(page, name="asp", scheme=("adjectives", "both")):
         params = members[0].params
         edition = params.get("task.edition", "")
         parts = _parts(page, edition, "adjectives", params.get("task.round", ""))
         if "leaking" not in set(parts.values()):
             continue
-        # Validation rows are of the edition trained on, and may be rows of this one as well.
+        # Validation rows belong to the training edition, and may be rows of this one as well.
         rows = where_equal(page.answers(DATASETS["asp"], members), "edition", edition)
         kinds = {"leaking": "seen", "test": "unseen"}
         sides = [kinds.get(parts.get(item, "")) for item in rows.column("item_id").to_pylist()]
@@ -277,7 +277,7 @@ def _by_dimension(page: Across) -> Iterator[Row]:
         parts = _parts(page, edition, "dimension", fold)
         tests = _tests(page, rows)
         ids = rows.column("item_id").to_pylist()
-        # Rows outside the validation part are of the held-out dimension.
+        # Rows outside the validation part belong to the held-out dimension.
         known = {tests[item][0] for item in ids if parts.get(item) == "val" and item in tests}
         sides = [
             None

@@ -1,4 +1,4 @@
-"""Transfer between the four tasks: by scoring a model, and by continuing its training."""
+"""Transfer between the four tasks: scoring a model on other tasks, and continuing its training."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ def matrix(page: Across) -> list[Block]:
     """The scores of each model on each task, without further training."""
     newest: dict[tuple[str, str], Run] = {}
     for run in page.runs_of("score"):
-        # A run is a cell: a model on a task.
+        # Each run is a cell: one model on one task.
         key = (run.params.get("model_name", run.id), run.params.get("task.name", ""))
         newest.setdefault(key, run)
     tasks = Counter(model for model, _ in newest)
     several = {model: run for (model, _), run in newest.items() if tasks[model] > 1}
     runs = [run for (model, _), run in newest.items() if tasks[model] > 1]
     if not several:
-        raise UserError("no finished run of training/score.py that asks a model several tasks")
+        raise UserError("no finished run of training/score.py that scores a model on several tasks")
     rows = read_scored(page.lake.root, [run.id for run in runs])
     names = _names({model: run.params.get("trained_on", "") for model, run in several.items()})
     cells = scored.matrix(rows)
     blocks: list[Block] = [
         Text(
-            "Rows are models by what they were trained on, columns the items that they were asked; "
-            "an answer in one task's labels is read in another's as conf/transfer.yaml says, line "
-            "by line with its reason. Where a task has more than two labels the same answers are "
-            "scored once more as holds against does not hold (two-way)."
+            "Rows are models, named by their training task; columns are the tasks they were scored "
+            "on. conf/transfer.yaml maps the labels of one task to those of another and gives the "
+            "reason for each mapping. Where a task has more than two labels, the same answers are "
+            "also scored as holds against does not hold (two-way)."
         ),
         Table("Accuracy in percent with Wilson's interval", scored.grid(cells, names=names)),
         Table("Macro-F1 in percent", scored.grid(cells, "macro_f1", names)),
@@ -72,13 +72,13 @@ def matrix(page: Across) -> list[Block]:
         high="high",
     )
     plot = figures.forest(line_table, channels, "majority", ("model", "majority label"))
-    blocks.append(FigureBlock("Accuracy beside the majority's", *plot))
+    blocks.append(FigureBlock("Accuracy compared with the majority's", *plot))
     return blocks
 
 
 def _names(training_settings: Mapping[str, str]) -> dict[str, str]:
-    """Models by what they were trained on; by their own names where nothing says it, or two say
-    the same."""
+    """Names of the models: the task they were trained on, or their own name where the task is
+    unknown or not unique."""
     tasks = list(training_settings.values())
     return {
         model: task if task and tasks.count(task) == 1 else f"{task} {model_name(model)}".strip()
@@ -87,7 +87,7 @@ def _names(training_settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _lines(cells: pa.Table, names: Mapping[str, str]) -> pa.Table:
-    """The cells with a line's name each, those of one model together."""
+    """The cells as named lines of the figure, grouped by model."""
     lines = []
     for cell in cells.to_pylist():
         task = cell["task"]
@@ -101,8 +101,8 @@ def _lines(cells: pa.Table, names: Mapping[str, str]) -> pa.Table:
 
 @exhibit("", "training on from another task", command=_AGAIN, tables=("predictions",))
 def continued_training(page: Across) -> list[Block]:
-    """Runs that differ in the weights that they start from alone: those of another task's run
-    against those that this one had started from."""
+    """Compare runs that differ only in their initial weights: those of another task's run against
+    those that this other run itself started from."""
     runs = page.runs_of("finetune")
     by_id = {run.id: run for run in page.runs.runs}
     rows = []
@@ -113,22 +113,22 @@ def continued_training(page: Across) -> list[Block]:
             rows.append(_comparison(page, run, source, base))
     if not rows:
         raise UserError(
-            "no finished fine-tuning run that starts from another task's run (model= its folder), "
-            "with one of the same settings that starts where that had started"
+            "no finished fine-tuning run that starts from another task's run (model= its folder) "
+            "together with a run of the same settings that starts from the same base model"
         )
     rows.sort(key=lambda row: (row["task"], row["first trained on"], row["seed"]))
     text = (
-        "Both runs have the same settings, seed and items and differ in the weights that "
-        "they start from; differences are paired, p is a permutation test."
+        "Both runs have the same settings, seed and items and differ only in their initial "
+        "weights; differences are paired, p is from a permutation test."
     )
     caption = "Accuracy in percent, started from another task and from the base"
     return [Text(text), Table(caption, pa.Table.from_pylist(rows))]
 
 
 def _source(run: Run, by_id: Mapping[str, Run]) -> Run | None:
-    """The run whose weights this one starts from, if it starts from a run's.
+    """The run whose weights this one starts from, if any.
 
-    The folder of a run names it in mlflow.json; a model of the tracker has the run in its address.
+    A run's folder names the run in mlflow.json; a model from the tracker has the run in its URI.
     """
     model = run.params.get("model", "")
     if model.startswith("runs:/"):

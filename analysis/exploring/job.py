@@ -38,11 +38,11 @@ class Settings:
     port: int = setting(8000, help="port on 127.0.0.1; 0 for any that is free", example="port=8080")
     export: str | None = setting(
         None,
-        help="folder to write the page to, with its data, instead of serving it; it works from "
-        "disk and from any web server; must not be there",
+        help="write the page with its data to this folder instead of serving it; the copy works "
+        "from disk and from any web server; the folder must not exist",
         example="export=sketches",
     )
-    min_count: int = setting(5, help="least count of a pair in export=; what is below is left out")
+    min_count: int = setting(5, help="minimum count of a pair in export=")
     noun: str | None = setting(
         None,
         help="print this noun's adjectives as TSV instead of serving",
@@ -57,18 +57,16 @@ class Settings:
     )
     other: str | None = setting(
         None,
-        help="second word: print the difference of the two",
+        help="second word: print how the two differ",
         example="other=door",
         free_text=True,
     )
-    corpus: str | None = setting(
-        None, help="the one corpus that is looked at; all if not given", free_text=True
-    )
+    corpus: str | None = setting(None, help="corpus to look up; all if not given", free_text=True)
     other_corpus: str | None = setting(
-        None, help="second corpus: print the difference of the word in the two", free_text=True
+        None, help="second corpus: print how the word differs between the two", free_text=True
     )
-    measure: str = setting("log_dice", help="what rows are ordered by", choices=MEASURES)
-    floor: int = setting(1, help="least count of a pair that is printed")
+    measure: str = setting("log_dice", help="measure to sort rows by", choices=MEASURES)
+    floor: int = setting(1, help="minimum count of a printed pair")
     classes: list[str] = setting(
         [],
         help="classes of the adjectives: I intersective, S subsective, O intensional, none",
@@ -82,7 +80,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.noun is not None and self.adjective is not None:
-            raise UserError("noun= and adjective=: expected one of them; the other is listed")
+            raise UserError("noun= and adjective=: expected only one; the other role is listed")
         if self.min_count < 1:
             raise UserError(f"min_count={self.min_count}: expected 1 or more")
         if self.export is not None and Path(self.export).exists():
@@ -93,24 +91,24 @@ class Settings:
         self.query()
 
     def _check_together(self) -> None:
-        """Refuse what would have no effect, rather than leave it unsaid."""
+        """Raise an error for settings that would have no effect."""
         word = "noun=" if self.noun is not None else "adjective="
         has_word = self.noun is not None or self.adjective is not None
         if has_word and self.export is not None:
             raise UserError(
-                f"{word} prints the rows of one word and export= writes them all; leave out one"
+                f"{word} prints the rows of one word and export= writes all rows; give only one"
             )
         if not has_word:
             check_default(
-                self, _OF_ONE_WORD, "goes with noun= or adjective=; give one, or leave it out"
+                self, _OF_ONE_WORD, "needs noun= or adjective=; give one of them, or omit it"
             )
         if self.export is None:
             check_default(
-                self, ("min_count",), "goes with export=; the least count of rows is floor="
+                self, ("min_count",), "needs export=; the minimum count of printed rows is floor="
             )
         if has_word or self.export is not None:
             check_default(
-                self, ("port",), "is for the page; nothing is served here, so leave it out"
+                self, ("port",), "is for serving the page; nothing is served here, so omit it"
             )
 
     def query(self) -> Query | None:
@@ -134,12 +132,12 @@ class Settings:
 def explore(settings: Settings) -> None:
     """Word sketches in a browser: a noun's adjectives, an adjective's nouns, differences, pairs.
 
-    Serves a page on loopback until it is interrupted. With export= the page and its data are
-    written to a folder, with noun= or adjective= the rows of one view to standard output.
+    Serves a page on loopback until interrupted. With export= the page and its data are written to a
+    folder; with noun= or adjective= the rows of one view are printed to standard output.
     """
     query = settings.query()
     if query is None and settings.export is None:
-        # Before the words are read: a port that is taken is known at once.
+        # Check the port before the words are read, so that a port in use is reported at once.
         from analysis.exploring.server import bound, give_memory_back
 
         bound(settings.port).close()

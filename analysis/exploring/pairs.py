@@ -10,7 +10,7 @@ from etl.declaration import ItemTable
 from etl.lake import arrow
 from etl.registry import DATASETS
 
-_MOST_ITEMS = 50  # of a table that are shown
+_MOST_ITEMS = 50  # items shown per table
 _MOST_EXAMPLES = 20
 _MOST_PREDICTIONS = 500
 
@@ -19,18 +19,18 @@ Pair: TypeAlias = tuple[str, str]
 
 
 def pair(lake: str, adjective: str, noun: str) -> dict[str, Any]:
-    """Examples, items and predictions of a pair; each is empty where its table is not there.
+    """Examples, items and predictions of a pair; each is empty if its table does not exist.
 
-    Items are those of every edition, at most fifty a table.
+    Items are those of all editions, at most fifty per table.
     """
     by_pair = dict(pairs(lake, {(adjective, noun)}))
     return by_pair.get((adjective, noun), {"examples": [], "items": [], "predictions": []})
 
 
 def pairs(lake: str, wanted_pairs: Collection[Pair]) -> Iterator[tuple[Pair, dict[str, Any]]]:
-    """What `pair` gives, of each of the pairs (adjective, noun) that has anything.
+    """The results of `pair` for those of the (adjective, noun) pairs that have any.
 
-    Tables are streamed; one pair is looked up by the statistics of files and row groups.
+    Tables are streamed; a single pair is looked up through file and row-group statistics.
     """
     tables = arrow.tables(lake)
     examples: defaultdict[Pair, list[dict[str, Any]]] = defaultdict(list)

@@ -32,7 +32,7 @@ from conf.help import nearest
 PAGE = Path(__file__).parent / "page"
 HOSTS = ("127.0.0.1", "localhost")
 
-# The page runs nothing but its own files, whatever a sentence of a corpus holds.
+# The page runs only its own scripts, whatever a corpus sentence contains.
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -40,16 +40,16 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 
-_MOST_DIGITS = 18  # of a number that 64 bits hold
+_MOST_DIGITS = 18  # numbers with this many digits fit in 64 bits
 
 log = logging.getLogger("adnominal")
 
 
 def query_of(values: Mapping[str, str]) -> Query:
-    """The query that the parameters of an address ask for.
+    """The query encoded in the parameters of a URL.
 
     Raises:
-        UserError: a value that is not known or no number.
+        UserError: an unknown value, or a value that is not a number.
     """
     numbers = {}
     for name, default in (("floor", 1), ("limit", 100)):
@@ -72,7 +72,7 @@ def query_of(values: Mapping[str, str]) -> Query:
 
 
 class _Page:
-    """The answers to the page's requests; each runs in a thread of its own."""
+    """The answers to the page's requests; each runs in its own thread."""
 
     def __init__(self, sketches: Sketches) -> None:
         self._sketches = sketches
@@ -82,7 +82,7 @@ class _Page:
         return JSONResponse({**about, "measures": MEASURES, "classes": CLASSES})
 
     async def suggest(self, request: Request) -> Response:
-        # In the server's own thread: it takes less time than waiting for another one.
+        # Runs in the server's thread: it takes less time than waiting for another thread.
         role, word = request.query_params.get("role", "noun"), request.query_params.get("word", "")
         if role not in ROLES:
             raise UserError(
@@ -118,7 +118,7 @@ class _Page:
 
 @asynccontextmanager
 async def _few_at_once(_: Starlette) -> AsyncIterator[None]:
-    """Answers are computed a few at a time: more would wait for each other, each with its rows."""
+    """Limit the concurrent answers to the CPU count; more would only wait while holding rows."""
     current_default_thread_limiter().total_tokens = os.cpu_count() or 1
     yield
 
@@ -138,7 +138,7 @@ def application(sketches: Sketches) -> Starlette:
         lifespan=_few_at_once,
         exception_handlers={UserError: _refusal},
         middleware=[
-            # A page of another site must not read the corpus under a name of its own.
+            # Prevents DNS rebinding: a page of another site must not read the corpus.
             Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS)),
             Middleware(GZipMiddleware, minimum_size=2000, compresslevel=1),
         ],
@@ -146,7 +146,7 @@ def application(sketches: Sketches) -> Starlette:
 
 
 class _Files(StaticFiles):
-    """The page's files, with the headers that keep it to itself."""
+    """The page's files, with the headers that isolate it."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
         response = super().file_response(*args, **kwargs)
@@ -159,14 +159,14 @@ def _refusal(_: Request, error: Exception) -> Response:
 
 
 def bound(port: int) -> socket.socket:
-    """A socket of loopback at the port.
+    """A socket bound to the port on loopback.
 
     Raises:
         UserError: an invalid port, or one that another program uses.
     """
     if not 0 <= port <= 65535:
-        raise UserError(f"port={port}: expected 1 to 65535, or 0 for any that is free")
-    # The protocol is named, else answers wait for the client to acknowledge their headers.
+        raise UserError(f"port={port}: expected 1 to 65535, or 0 for any free port")
+    # With the protocol given, answers do not wait for the client to acknowledge their headers.
     listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -174,15 +174,15 @@ def bound(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise UserError(
-            f"port={port}: {error.strerror}; choose another one, or port=0 for any that is free"
+            f"port={port}: {error.strerror}; choose another one, or port=0 for any free port"
         ) from error
     return listener
 
 
 def give_memory_back() -> None:
-    """Have Arrow return memory to the system after each answer; to be called first.
+    """Make Arrow return memory to the system after each answer; must be called first.
 
-    What it would keep for the next one is as much again as all that the server holds.
+    The memory that it would keep for the next answer equals all that the server holds.
     """
     if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())
@@ -190,7 +190,7 @@ def give_memory_back() -> None:
 
 
 def serve(sketches: Sketches, port: int, on_start: Callable[[str], None]) -> None:
-    """Serve until interrupted; `on_start` gets the address once requests are taken.
+    """Serve until interrupted; `on_start` gets the address once requests are accepted.
 
     Raises:
         UserError: as `bound`.

@@ -1,7 +1,7 @@
-"""What the page shows, from the tables: a word's collocates, two words' difference, a pair.
+"""The page's views, computed from the tables: a word's collocates, differences of words, a pair.
 
-A sketch is a word's collocates with their measures (Kilgarriff et al. 2004); logDice is its usual
-order (Rychlý 2008). Rows are read for one word from one file of each corpus (`etl.lake.lookup`).
+A sketch lists a word's collocates with their measures (Kilgarriff et al. 2004), usually sorted by
+logDice (Rychlý 2008). The rows of a word are read from one file per corpus (`etl.lake.lookup`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from etl.lake.tables import table as declaration
 
 MEASURES = ("log_dice", "pmi", "npmi", "count")
 CLASSES = ("I", "S", "O", "none")
-"""Classes of adjectives: intersective, subsective, intensional; and those without one."""
+"""Classes of adjectives: intersective, subsective, intensional, and adjectives without a class."""
 
 _NAMES = declaration("amod_association").schema.names
-# Of a word's rows the word itself, its count and the corpus are known; the measures follow from
-# the counts, in less time than they would be read.
+# The word, its count and the corpus are known for all its rows, and computing the measures from the
+# counts is faster than reading them.
 _READ = {
     "noun": ("adjective", "count", "adjective_count"),
     "adjective": ("noun", "count", "noun_count"),
@@ -47,18 +47,18 @@ Numbers = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Query:
-    """What a view shows.
+    """The parameters of a view.
 
     Attributes:
-        role: of the word, noun or adjective.
-        word: whose collocates are wanted.
+        role: role of the word, noun or adjective.
+        word: the word whose collocates are shown.
         other: second word of the same role, for a difference; empty for none.
-        corpus: the one corpus that is looked at; empty for all.
+        corpus: the corpus to look up; empty for all.
         other_corpus: second corpus, for a difference of one word; empty for none.
-        measure: what rows are ordered by (`MEASURES`).
-        floor: least count of a pair; in a difference, of the pair of either side.
+        measure: measure to sort rows by (`MEASURES`).
+        floor: minimum count of a pair; in a difference, of the pair on either side.
         classes: `CLASSES` of the adjectives shown; empty for all.
-        limit: rows shown; 0 for all.
+        limit: maximum number of rows; 0 for all.
     """
 
     role: str
@@ -105,7 +105,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Classes of adjectives; one that several sources class differently has the first's."""
+    """Classes of adjectives; if sources disagree on an adjective, the first class is used."""
 
     classes: dict[str, str] = field(default_factory=dict)
 
@@ -114,7 +114,7 @@ class Lexicon:
         return self.classes.get(adjective, "none")
 
     def among(self, adjectives: pa.ChunkedArray, classes: Sequence[str]) -> Numbers:
-        """Which of the adjectives are of one of the classes."""
+        """A mask of the adjectives that belong to one of the classes."""
         members = [adjective for adjective, one in self.classes.items() if one in classes]
         adjectives = adjectives.cast(pa.string())
         selected = pc.is_in(adjectives, value_set=pa.array(members, pa.string())).to_numpy()
@@ -125,7 +125,7 @@ class Lexicon:
 
 
 class _Recent:
-    """Rows of the words that were looked up last, of so many bytes in all."""
+    """A cache of the rows of recently looked-up words, of at most `most_bytes` in total."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -156,10 +156,10 @@ class Sketches:
     """A lake's pairs by the words in them."""
 
     def __init__(self, lake: str, cache: Path) -> None:
-        """Reads the lists of words (`analysis.exploring.words`).
+        """Read the lists of words (`analysis.exploring.words`).
 
         Raises:
-            LakeError: no pairs in the lake, or no table sorted by adjective.
+            LakeError: the lake has no pairs, or no table sorted by adjective.
         """
         self.lake = lake
         self.words: dict[str, Words] = {role: words_of(lake, role, cache) for role in ROLES}
@@ -168,7 +168,7 @@ class Sketches:
         self.lexicon = Lexicon()
         if "adjective_classes" in self.tables:
             classes = arrow.read(lake, "adjective_classes", columns=["adjective", "class"])
-            # Of an adjective's classes the first stays.
+            # Only the first class of an adjective is kept.
             self.lexicon = Lexicon(dict(reversed(tuples(classes, "adjective", "class"))))
         self.corpora: dict[str, int] = {}
         for file in arrow.files(lake, "amod_association"):
@@ -177,10 +177,10 @@ class Sketches:
         self._recent = _Recent(_RECENT_BYTES)
 
     def check_query(self, query: Query) -> Query:
-        """The query, its corpora known to be there; words as the tables have them.
+        """The query with its corpora checked and its words normalised as in the tables.
 
         Raises:
-            UserError: a corpus that the lake does not have.
+            UserError: the lake does not have a corpus.
         """
         for name in ("corpus", "other_corpus"):
             value = getattr(query, name)
@@ -192,7 +192,7 @@ class Sketches:
         return replace(query, word=query.word.strip(), other=query.other.strip())
 
     def _rows(self, role: str, corpus: str, word: str) -> pa.Table:
-        """All rows of a word in a corpus: `_READ`, the corpus, its pairs and the word's count."""
+        """All rows of a word in a corpus: `_READ`, corpus, its total of pairs, the word's count."""
         recent = self._recent.get((role, corpus, word))
         if recent is not None:
             return recent
@@ -221,7 +221,7 @@ class Sketches:
         return rows
 
     def _of_word(self, query: Query, word: str, corpus: str) -> pa.Table:
-        """Rows of a word that the query's filters let through."""
+        """Rows of a word that pass the query's filters."""
         parts = []
         for name in [corpus] if corpus else sorted(self.corpora):
             rows = self._rows(query.role, name, word)
@@ -236,10 +236,11 @@ class Sketches:
         return pa.concat_tables(parts)
 
     def sketch(self, query: Query) -> dict[str, Any]:
-        """A word's collocates, the best by the measure first; equal ones by name.
+        """A word's collocates, sorted by the measure in descending order; ties by name.
 
-        `rows` has at most `limit` of the `total` that the filters let through; `words` the word's
-        count in each corpus. An unknown word has no rows, and `nearest` those spelt like it.
+        `rows` has at most `limit` of the `total` rows that pass the filters; `words` has the word's
+        count in each corpus. An unknown word has no rows; `nearest` has words with similar
+        spelling.
         """
         query = self.check_query(query)
         rows = self._of_word(query, query.word, query.corpus)
@@ -247,7 +248,7 @@ class Sketches:
         best = _best(_values(rows, query.measure), query.limit)
         best_rows = []
         for place in best.tolist():
-            # Row by row, because a take would merge the dictionaries of all row groups.
+            # Row by row, because `take` would merge the dictionaries of all row groups.
             row = {name: rows.column(name)[place].as_py() for name in rows.column_names}
             row[query.role] = query.word
             best_rows.append(row)
@@ -270,13 +271,13 @@ class Sketches:
         }
 
     def difference(self, query: Query) -> dict[str, Any]:
-        """The collocates of two words, or of a word in two corpora, by the measure's difference.
+        """The collocates of two words, or of a word in two corpora, by difference of the measure.
 
-        A collocate of one side alone has the measure 0 on the other; one that reaches `floor` on
-        either side is shown with what both sides have. Of several corpora a side has its greatest
-        measure (of those that reach `floor`, if any) and the count beside it. Rows stand from what
-        speaks most for the first side to what speaks most for the second; of more than `limit` the
-        ones with the greatest difference on either side stay.
+        A collocate that only one side has counts as 0 on the other. A collocate that reaches
+        `floor` on either side is shown with the values of both. Over several corpora, a side has
+        its maximum of the measure (among the counts that reach `floor`, if any), with the count
+        there. Rows are sorted from those most typical of the first side to those most typical of
+        the second; if there are more than `limit`, those with the largest differences are kept.
         """
         query = self.check_query(query)
         second_word = query.other or query.word
@@ -335,7 +336,7 @@ class Sketches:
 
 
 def _best(values: Numbers, limit: int) -> Numbers:
-    """Places of the `limit` greatest values, and of those equal to the last; of all for 0."""
+    """Positions of the `limit` greatest values, including ties with the last; all for 0."""
     if not limit or limit >= len(values):
         return np.arange(len(values))
     least = np.partition(values, len(values) - limit)[len(values) - limit]
@@ -343,7 +344,7 @@ def _best(values: Numbers, limit: int) -> Numbers:
 
 
 def _values(rows: pa.Table, measure: str, places: Numbers | slice = _ALL) -> Numbers:
-    """One of `MEASURES` of some of the rows."""
+    """The values of one of `MEASURES` for the selected rows."""
     names = ("count", "adjective_count", "noun_count", "total")
     c, a, n, total = (rows.column(name).to_numpy()[places] for name in names)
     values: Numbers = c if measure == "count" else FORMULAS[measure](c, a, n, total)
@@ -351,8 +352,8 @@ def _values(rows: pa.Table, measure: str, places: Numbers | slice = _ALL) -> Num
 
 
 def _by_word(rows: pa.Table, partner: str, query: Query) -> pa.Table:
-    """The other words, each with `value` (the measure) and count; of several corpora those of the
-    greatest measure, counts that reach the floor first."""
+    """The partner words with `value` (the measure) and count, from the corpus where the measure is
+    greatest; corpora whose counts reach the floor come first."""
     words = rows.column(partner).cast(pa.string()).combine_chunks()
     values = _values(rows, query.measure).astype(np.float64)
     counts = rows.column("count").to_numpy()
@@ -365,7 +366,7 @@ def _by_word(rows: pa.Table, partner: str, query: Query) -> pa.Table:
 
 
 def tsv(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows as tab-separated lines under a header; tabs and line ends in texts become spaces."""
+    """Rows as tab-separated lines with a header; tabs and line breaks in texts become spaces."""
     if not rows:
         return ""
     names = list(rows[0])

@@ -1,8 +1,8 @@
-"""The page with its data as a folder of files: opened from disk, or put on any web server.
+"""The page with its data as a folder of files that works from disk and on any web server.
 
-Data lie in scripts of at most 200 kB, since a page from disk may read nothing else: words in their
-order, so many to a file that it is full, and the first word of every file in ``about.js``. The page
-then reads the one file that a word must be in.
+The data are scripts of at most 200 kB, because a page opened from disk can read nothing else. Files
+are filled with the words in sorted order, and ``about.js`` has the first word of each, so that the
+page reads only the file that must contain a word.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from etl.lake import arrow
 from training.files import complete_folder
 
 MOST_BYTES = 200_000
-_FULL = 150_000  # bytes of a file after which the next one is begun
-_DIGITS = 8  # of measures: the page rounds them to two, as it does those of the server
+_FULL = 150_000  # bytes in a file after which the next one is started
+_DIGITS = 8  # of measures; the page rounds them to two, as it does those of the server
 _COLUMNS = (
     "corpus",
     "adjective",
@@ -45,18 +45,18 @@ log = logging.getLogger("adnominal")
 
 
 def _utf16(word: str) -> bytes:
-    """What scripts in a browser order words by."""
+    """The key by which JavaScript sorts strings."""
     return word.encode("utf-16-be", "surrogatepass")
 
 
 def write(sketches: Sketches, target: Path, min_count: int) -> None:
-    """Write the page and the pairs of at least `min_count`, which are held in memory.
+    """Write the page and the pairs with at least `min_count`, which are held in memory.
 
     The folder appears under its name when it is complete.
 
     Raises:
-        JobFailed: no pair is so frequent.
-        UserError: the folder cannot be made; more data than the page's table of contents takes.
+        JobFailed: no pair reaches the minimum count.
+        UserError: the folder cannot be created, or there are more data than the page's index holds.
     """
     with ExitStack() as stack:
         try:
@@ -95,8 +95,8 @@ def _write(sketches: Sketches, folder: Path, min_count: int) -> None:
     text = f"window.adnominalData({json.dumps('about')},{_json(about)});\n"
     if len(text) > MOST_BYTES:
         raise UserError(
-            f"min_count={min_count}: {rows.num_rows:,} pairs are more than a folder of files "
-            f"serves; expected a higher min_count="
+            f"min_count={min_count}: {rows.num_rows:,} pairs are too many for a folder of files; "
+            f"expected a higher min_count="
         )
     (folder / "data" / "about.js").write_text(text, encoding="ascii")
     for file in PAGE.iterdir():
@@ -108,12 +108,12 @@ def _write(sketches: Sketches, folder: Path, min_count: int) -> None:
 
 
 def _json(value: Any) -> str:
-    # Escaped to ASCII: two line ends of Unicode end a line of a script, too.
+    # Escaped to ASCII, because two Unicode line separators also end a line of a script.
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
 def _shards(folder: Path, name: str, entries: Iterable[tuple[str, Any]]) -> list[str]:
-    """Write entries, in the order of their words, into files; the first word of each file."""
+    """Write entries into files, sorted by word; return the first word of each file."""
     (folder / "data" / name).mkdir(parents=True)
     first: list[str] = []
     entries_of_file: list[str] = []
@@ -141,7 +141,7 @@ def _shards(folder: Path, name: str, entries: Iterable[tuple[str, Any]]) -> list
 
 
 def _fitting(value: Any) -> str:
-    """A value as JSON; where it is too large for a file its lists are cut, at worst to nothing."""
+    """A value as JSON; lists are shortened until it fits into a file, if need be to none."""
     text = _json(value)
     while len(text) > _FULL:
         value = {
@@ -155,7 +155,7 @@ def _fitting(value: Any) -> str:
 
 
 def _counts(rows: pa.Table, role: str) -> dict[str, int]:
-    """The count of each word of a role in all corpora."""
+    """The total count of each word of a role over all corpora."""
     by_corpus = rows.group_by([role, "corpus"]).aggregate([(f"{role}_count", "max")])
     total = by_corpus.group_by(role).aggregate([(f"{role}_count_max", "sum")])
     return dict(tuples(total, role, f"{role}_count_max_sum"))
@@ -164,7 +164,7 @@ def _counts(rows: pa.Table, role: str) -> dict[str, int]:
 def _entries(
     sketches: Sketches, rows: pa.Table, role: str, corpora: list[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each word with its rows: most frequent first, so that cut lists keep the frequent ones."""
+    """Each word with its rows, most frequent first, so that shortened lists keep frequent rows."""
     partner = ROLES[1 - ROLES.index(role)]
     ordered = rows.sort_by([(role, "ascending"), ("count", "descending"), (partner, "ascending")])
     words = ordered.column(role).to_pylist()
@@ -192,7 +192,7 @@ def _entries(
 
 
 def _pair_entries(sketches: Sketches, rows: pa.Table) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What pairs have besides their counts, those that have anything."""
+    """The details of the pairs that have more than their counts."""
     known_pairs = set(tuples(rows, "adjective", "noun"))
     details = {" ".join(pair): value for pair, value in pairs(sketches.lake, known_pairs)}
     for name in sorted(details, key=_utf16):

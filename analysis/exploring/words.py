@@ -1,7 +1,7 @@
-"""The words of the pairs: how frequent each is, which file has it, which words begin alike.
+"""The words of the pairs: their frequencies, files and completions.
 
-Made once for each version of the tables, from two of their columns, and kept in a cache folder;
-what a server holds in memory are the words, never the pairs.
+The lists are made once per version of the tables, from two columns, and stored in a cache folder. A
+server holds only the words in memory, never the pairs.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ ROLES = ("noun", "adjective")
 TABLES: Mapping[str, str] = {"noun": "amod_association", "adjective": "amod_by_adjective"}
 """The table that is sorted by the word of a role."""
 
-_MOST = 2_000_000  # words of a role and corpus that are kept: the most frequent
-_NEAR = 100_000  # words among which near spellings are looked for: the most frequent
+_MOST = 2_000_000  # the most frequent words that are kept, per role and corpus
+_NEAR = 100_000  # the most frequent words that are searched for similar spellings
 _PATHS = pa.dictionary(pa.int32(), pa.string())
 _SCHEMA = pa.schema(
     [("corpus", pa.string()), ("word", pa.string()), ("count", pa.int64()), ("file", _PATHS)]
 )
 _SUGGESTIONS = pa.schema([("word", pa.string()), ("count", pa.int64())])
-_TOTALS = b"adnominal.totals"  # in a list's metadata: the count of all words of each corpus
-_FORMAT = 2  # of stored lists; those of another one are made anew
+_TOTALS = b"adnominal.totals"  # metadata key: the total count of all words of each corpus
+_FORMAT = 2  # format of stored lists; lists in another format are rebuilt
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class _Corpus:
     def beginning(self, prefix: str) -> range:
         texts = _Texts(self.words)
         low = bisect.bisect_left(texts, prefix.encode())
-        # No text in UTF-8 has a byte of 255.
+        # UTF-8 text never contains the byte 255.
         return range(low, bisect.bisect_left(texts, prefix.encode() + b"\xff", lo=low))
 
 
 class _Texts(Sequence[bytes]):
-    """An Arrow array as a sequence of bytes, in whose order it is sorted."""
+    """An Arrow array as a sequence of bytes objects, which is the order it is sorted in."""
 
     def __init__(self, words: pa.StringArray) -> None:
         self._words = words
@@ -86,10 +86,10 @@ class _Texts(Sequence[bytes]):
 
 
 class Words:
-    """The words of one role (`ROLES`) in every corpus."""
+    """The words of one role (`ROLES`) in all corpora."""
 
     def __init__(self, table: pa.Table) -> None:
-        """Of a table of the words (`words_of`), a row a corpus and word, sorted by both."""
+        """`table` has one row per corpus and word, sorted by both (see `words_of`)."""
         self._totals: dict[str, int] = json.loads((table.schema.metadata or {})[_TOTALS])
         self.corpora: dict[str, _Corpus] = {}
         for corpus in table.column("corpus").unique().to_pylist():
@@ -103,16 +103,16 @@ class Words:
             )
 
     def count(self, corpus: str, word: str) -> int:
-        """How many pairs of the corpus have the word; 0 for none."""
+        """The number of pairs with the word in the corpus; 0 for none."""
         count, _ = self._entry(corpus, word)
         return count
 
     def total(self, corpus: str) -> int:
-        """How many pairs the corpus has in all; 0 for an unknown corpus."""
+        """The total number of pairs in the corpus; 0 for an unknown corpus."""
         return self._totals.get(corpus, 0)
 
     def file(self, corpus: str, word: str) -> str | None:
-        """The path of the file that has the word's rows; None where the word is not kept."""
+        """The path of the file with the word's rows; None if the word is not in the list."""
         _, path = self._entry(corpus, word)
         return path
 
@@ -124,7 +124,7 @@ class Words:
         return int(words.counts[place]), words.paths[words.files[place]]
 
     def complete(self, corpus: str) -> bool:
-        """Whether every word of the corpus is kept."""
+        """Whether the list has all words of the corpus."""
         return corpus not in self.corpora or len(self.corpora[corpus].words) < _MOST
 
     def beginning(self, prefix: str, most: int) -> list[Suggestion]:
@@ -146,7 +146,7 @@ class Words:
         return [Suggestion(**row) for row in rows.take(best).to_pylist()]
 
     def nearest(self, word: str) -> list[str]:
-        """The five known words that are spelt most like `word`, nearest first."""
+        """The five known words with the most similar spelling to `word`, nearest first."""
         similar_words = [
             one
             for one in self._near
@@ -156,7 +156,7 @@ class Words:
 
     @cached_property
     def _near(self) -> list[str]:
-        """The most frequent words of each corpus, without repetition."""
+        """The most frequent words of each corpus, without duplicates."""
         words: dict[str, None] = {}
         for corpus in self.corpora.values():
             best = np.argsort(-corpus.counts, kind="stable")[:_NEAR]
@@ -165,7 +165,7 @@ class Words:
 
 
 def _read(root: str, role: str) -> Iterator[pa.Table]:
-    """The words of each file, sorted, each once."""
+    """The distinct words of each file, sorted."""
     table = TABLES[role]
     files = SortedFiles(root, table, role, [])
     for file in arrow.files(root, table):
@@ -175,7 +175,7 @@ def _read(root: str, role: str) -> Iterator[pa.Table]:
             continue
         words = pa.concat_arrays([words for words, _ in parts])
         counts = pa.concat_arrays([counts for _, counts in parts])
-        # A word at the end of a row group goes on in the next one.
+        # A word at the end of a row group may continue in the next one.
         repeats = pc.equal(words.slice(1), words.slice(0, len(words) - 1))
         first = np.flatnonzero(np.concatenate([[True], ~repeats.to_numpy(zero_copy_only=False)]))
         take = pa.array(first)
@@ -186,10 +186,10 @@ def _read(root: str, role: str) -> Iterator[pa.Table]:
 
 
 def words_of(root: str, role: str, cache: Path) -> Words:
-    """The words of a role, from the cache folder where it has those of this version.
+    """The words of a role, from the cache folder if it has them for this version of the table.
 
     Raises:
-        LakeError: the table of the role is not there or not readable.
+        LakeError: the table of the role does not exist or cannot be read.
     """
     table = TABLES[role]
     files = [file.path for file in arrow.files(root, table)]
@@ -199,7 +199,7 @@ def words_of(root: str, role: str, cache: Path) -> Words:
     cached = _cached(stored)
     if cached is not None:
         return Words(cached)
-    log.info("reading the %ss of %s: once for each version of the table", role, table)
+    log.info("reading the %ss of %s, once per version of the table", role, table)
     parts = list(_read(root, role))
     words = pa.concat_tables(parts) if parts else _SCHEMA.empty_table()
     words = _most_frequent(words).sort_by([("corpus", "ascending"), ("word", "ascending")])

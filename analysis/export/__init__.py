@@ -1,7 +1,7 @@
-"""Datasets as others read them: Hugging Face folders, lm-evaluation-harness tasks, Croissant
-metadata, SyGNS's TSV.
+"""Export of datasets: Hugging Face folders, lm-evaluation-harness tasks, Croissant metadata, and
+SyGNS's TSV.
 
-`content` says which rows make up a dataset's configurations and writes them, `sources` under which
-licences and of what they come; `huggingface`, `croissant`, `harness` and `tsv` each add what their
-readers want. ``python -m analysis.export`` (`job`) puts these together.
+`content` selects the rows of a dataset's configurations and writes them, `sources` has licences and
+provenance; `huggingface`, `croissant`, `harness` and `tsv` each add the files of their format.
+``python -m analysis.export`` (`job`) combines these.
 """

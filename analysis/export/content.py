@@ -1,7 +1,7 @@
-"""Which rows of the lake make up a dataset: its configurations, parts and columns, and their files.
+"""The rows of the lake that make up a dataset: its configurations, parts and columns, and files.
 
-A whole edition is streamed. Configurations that follow splits hold, while they are made, the rows
-that the splits name, and give them sorted by id, so that the same tables give the same files.
+A whole edition is streamed. Configurations by split hold the rows of their splits in memory and
+write them sorted by id, so that the same tables give the same files.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from etl.lake import arrow
 from etl.lake.tables import table as declared_table
 from etl.registry import dataset
 
-# Names of parts as the libraries that read them call them.
+# Names of parts in the libraries that read them.
 _PARTS = {"val": "validation"}
 _ORDER = ("train", "val", "test", "leaking")
 
 WHOLE = "full"
-"""The name of the only part of a configuration that is not split."""
+"""The name of the only part of an unsplit configuration."""
 
 Batches = Callable[[], Iterator[pa.RecordBatch]]
 
@@ -43,7 +43,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration: what ``load_dataset(folder, name)`` gives."""
+    """A configuration, as loaded by ``load_dataset(folder, name)``."""
 
     name: str
     meaning: str
@@ -52,9 +52,9 @@ class Config:
 
 @dataclass(frozen=True)
 class Content:
-    """A dataset's edition: configurations (the first is the default) and the tables they are of.
+    """A dataset's edition: configurations (the first is the default) and their tables.
 
-    `classes` names the classes of columns that hold their numbers.
+    `classes` has the class names of columns that hold class numbers.
     """
 
     dataset: str
@@ -68,8 +68,8 @@ def content(lake: str, name: str, edition: str) -> Content:
     """The configurations of an edition of the dataset `name`.
 
     Raises:
-        UserError: the lake has no such edition (lists those that it has); splits that name rows
-            which their table does not have.
+        UserError: the lake has no such edition (the message lists its editions), or splits name
+            rows that their table does not have.
     """
     declaration = dataset(name)
     main = declaration.tables[0].name
@@ -131,7 +131,7 @@ def _part_name(part: str) -> str:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of an edition of a dataset, by the configurations that they are exported in."""
+    """The rows of an edition of a dataset, by export configuration."""
 
     lake: str
     dataset: Dataset
@@ -144,7 +144,7 @@ class _Rows:
         )
 
     def schema(self, table: str) -> pa.Schema:
-        """The exported columns with their comments: the folder's names say edition and split."""
+        """The exported columns with their comments, without edition and split, which are names."""
         dropped = ("edition", *self.dataset.splits.columns)
         texts = pa.list_(pa.string())
         return pa.schema(
@@ -167,7 +167,7 @@ class _Rows:
         return Config(config.name, config.meaning, (Part(WHOLE, schema, batches),))
 
     def by_columns(self) -> list[Config]:
-        """A configuration for each scheme, from the columns of the items' table."""
+        """A configuration for each scheme, from columns of the item table."""
         main = self.dataset.tables[0]
         rows = arrow.read(self.lake, main.name, where=[("edition", "=", self.edition)])
         labels = self.dataset.labels
@@ -189,7 +189,7 @@ class _Rows:
     def by_table(self) -> list[Config]:
         """A configuration for each scheme and fold, from the table of splits.
 
-        A row that a split names twice is there twice.
+        A row that a split lists twice is exported twice.
         """
         splits = self.dataset.splits
         if splits.table is None or not self.has(splits.table):
@@ -250,7 +250,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class File:
-    """A file: `path` within the export, rows, bytes, digest."""
+    """A file: `path` within the export, rows, size in bytes, digest."""
 
     config: str
     part: str
@@ -262,7 +262,7 @@ class File:
 
 
 def write(out: Path, configs: Iterable[Config]) -> list[File]:
-    """Write every part that has rows as ``data/CONFIG/PART.parquet``, a batch at a time."""
+    """Write every non-empty part as ``data/CONFIG/PART.parquet``, one batch at a time."""
     written = []
     for config in configs:
         for part in config.parts:
@@ -270,7 +270,7 @@ def write(out: Path, configs: Iterable[Config]) -> list[File]:
             target = out / path
             target.parent.mkdir(parents=True, exist_ok=True)
             rows = 0
-            # The schema keeps the comments of the columns, without metadata of pandas or Spark.
+            # This schema keeps the column comments and drops the metadata of pandas and Spark.
             with pq.ParquetWriter(target, part.schema, compression="zstd") as writer:
                 for batch in part.batches():
                     writer.write_batch(batch)

@@ -24,7 +24,7 @@ _TERMS = """
     jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate
     separator source subField transform
 """
-# The vocabulary as the specification fixes it, in alphabetical order.
+# The vocabulary fixed by the specification, in alphabetical order.
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -47,7 +47,7 @@ def write(
     about: About,
     provenance: Sequence[Origin],
 ) -> None:
-    """Write croissant.json beside ``data``."""
+    """Write croissant.json next to ``data``."""
     text = json.dumps(metadata(exported, files, about, provenance), ensure_ascii=False, indent=1)
     (out / "croissant.json").write_text(text + "\n", encoding="utf-8")
 
@@ -65,7 +65,7 @@ def metadata(
         "description": f"{about.summary} Made of: {' '.join(about.made_of)} From {versions}.",
         "license": about.licence_url or about.licence,
         "citeAs": about.citation,
-        # The newest version of any of its tables: it grows with every build.
+        # The newest version of any of its tables, which increases with every build.
         "version": f"{max(o.version or 0 for o in provenance)}.0.0",
         "datePublished": max(o.written for o in provenance).isoformat(),
         "distribution": [_file(file) for file in files],

@@ -1,9 +1,9 @@
-"""Tasks of lm-evaluation-harness: a YAML file a task, over Parquet files in the same folder.
+"""Tasks of lm-evaluation-harness: one YAML file per task, over Parquet files in the same folder.
 
 ``lm_eval --include_path FOLDER --tasks adept_clean`` runs a group of them. All are multiple choice:
-the model's likelihood of each label's words after the prompt decides. ``utils.py`` opens the files
-beside it, so that the folder can be moved. What is asked, and of which rows, is in the dataset's
-declaration (`etl.declaration.Question`); rows that nobody can answer are left out.
+the answer is the label whose words are most likely after the prompt. ``utils.py`` opens the files
+relative to itself, so that the folder can be moved. The dataset's declaration has the questions and
+the rows they apply to (`etl.declaration.Question`); unanswerable rows are dropped.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from conf import UserError
 from etl.declaration import Labels, Question
 from etl.registry import DATASETS
 
-# A task whose prompt or label words change is another: raise it with them.
+# Version of the tasks: increase it whenever a prompt or label word changes.
 VERSION = 1
 _METRICS = [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}]
 
-_UTILS = '''"""Opens the Parquet files beside this file, wherever the folder lies."""
+_UTILS = '''"""Opens the Parquet files next to this file, wherever the folder is."""
 
 from pathlib import Path
 
@@ -42,10 +42,10 @@ def load(file, **_):
 
 
 def write(out: Path, exported: Content, about: About) -> dict[str, int]:
-    """Write tasks, a group, ``utils.py`` and the rows; rows by file.
+    """Write tasks, a group, ``utils.py`` and the rows; return the number of rows by file.
 
     Raises:
-        UserError: no rows to test on.
+        UserError: there are no rows to test on.
     """
     (out / "data").mkdir()
     rows: dict[str, int] = {}
@@ -62,13 +62,13 @@ def write(out: Path, exported: Content, about: About) -> dict[str, int]:
     for name, task in tasks.items():
         document = {**task, "metric_list": _METRICS, "metadata": metadata}
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
-        # A tag that lm-evaluation-harness resolves beside the file, and PyYAML does not know.
+        # A tag that lm-evaluation-harness resolves next to the file; PyYAML does not know it.
         text += "custom_dataset: !function utils.load\n"
         (out / f"{name}.yaml").write_text(text, encoding="utf-8")
     group = {
         "group": f"{exported.dataset}_{exported.edition}",
         "task": list(tasks),
-        # Tasks differ in size and in what they ask: every one counts as much.
+        # Tasks differ in size and question, so each has the same weight.
         "aggregate_metric_list": [{"metric": "acc", "weight_by_size": False}],
         "metadata": {"version": VERSION},
     }
@@ -80,8 +80,8 @@ def write(out: Path, exported: Content, about: About) -> dict[str, int]:
 
 
 def _test_rows(config: Config, *, whole: bool) -> pa.Table | None:
-    """The rows to test on: all where a question asks about the whole edition, else the test part,
-    or the validation part of a release that keeps its test part back."""
+    """The rows to test on: all rows for a question on the whole edition, otherwise the test part,
+    or the validation part of a release that withholds its test part."""
     parts = {part.name: part for part in config.parts}
     for name in (WHOLE,) if whole else ("test", "validation"):
         if name in parts:
@@ -92,7 +92,7 @@ def _test_rows(config: Config, *, whole: bool) -> pa.Table | None:
 
 
 def _files(exported: Content) -> Iterator[tuple[str, pa.Table, dict[str, dict[str, Any]]]]:
-    """The files of rows by name, each with the tasks, by name, that ask about it."""
+    """The name of each file of rows, its rows, and its tasks by name."""
     declaration = DATASETS[exported.dataset]
     wholes = {table.whole.name for table in declaration.tables if table.whole is not None}
     for config in exported.configs:
@@ -107,7 +107,7 @@ def _files(exported: Content) -> Iterator[tuple[str, pa.Table, dict[str, dict[st
         if rows is None:
             continue
         name = f"{exported.dataset}_{exported.edition}_{config.name}"
-        # A dataset's questions differ in their words alone: they ask about the same rows.
+        # A dataset's questions differ only in wording: they are about the same rows.
         rows = _answerable_rows(rows, questions[0], declaration.labels)
         for suffix, members in _by_value(rows, questions[0]):
             file = f"{name}{suffix}"
@@ -128,7 +128,7 @@ def _by_value(rows: pa.Table, question: Question) -> Iterator[tuple[str, pa.Tabl
 
 
 def _answerable_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
-    """The rows that a question asks about."""
+    """The rows that a question applies to."""
     for column, value in question.where.items():
         if column in rows.column_names:
             rows = rows.filter(pc.equal(rows.column(column), value))
@@ -139,7 +139,7 @@ def _answerable_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.T
 
 
 def _written_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
-    """The columns that a question needs, with the number of the right choice as ``label``."""
+    """The columns that a question needs, with the number of the correct choice as ``label``."""
     prepared_rows = rows if question.prepare is None else question.prepare(rows)
     numbers = rows.column(labels.column)
     if not labels.numbered:
@@ -152,7 +152,7 @@ def _written_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.Tabl
 
 
 def _document(task: str, file: str, question: Question) -> dict[str, Any]:
-    """What differs between tasks, and how all are asked."""
+    """The YAML document of a task: its own settings and those that all tasks share."""
     choices = question.choices
     return {
         "task": task,

@@ -32,7 +32,7 @@ def write(
     about: About,
     provenance: Sequence[Origin],
 ) -> None:
-    """Write README.md: header, what it is, configurations, columns, rows, licence, provenance."""
+    """Write README.md: header, summary, configurations, columns, rows, licence, provenance."""
     header = _yaml(_header(exported, files, about), width=1000)
     meanings = {config.name: config.meaning for config in exported.configs}
     sample = pq.read_table(out / files[0].path).slice(0, 3).to_pylist()
@@ -63,14 +63,14 @@ def _yaml(value: Any, **options: int) -> str:
 
 
 def licence_text(about: About) -> str:
-    """What binds whoever passes the data on, for LICENSE.md."""
+    """The terms of redistribution, for LICENSE.md."""
     name = f"{about.licence} ({about.licence_url})" if about.licence_url else about.licence
     lines = [f"# {about.title}: licence", "", f"Licence: {name}", "", *about.terms, ""]
     return "\n".join([*lines, *_made_of(about)]) + "\n"
 
 
 def _made_of(about: About) -> list[str]:
-    """The sources of the rows, as a list of Markdown."""
+    """The sources of the rows, as a Markdown list."""
     return ["Made of:", "", *(f"- {source}" for source in about.made_of)]
 
 
@@ -84,7 +84,7 @@ def _feature(column: pa.Field, classes: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _size(rows: int) -> str:
-    """The hub's category of so many rows."""
+    """The hub's size category for this number of rows."""
     names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
     return names[bisect.bisect([10**digits for digits in range(3, 8)], rows)]
 
@@ -127,7 +127,7 @@ def _header(exported: Content, files: Sequence[File], about: About) -> dict[str,
 
 
 def _column_lines(exported: Content, files: Sequence[File]) -> list[str]:
-    """A table of columns for each schema that the files have."""
+    """A table of columns for each distinct schema of the files."""
     lines: list[str] = []
     schemas: set[pa.Schema] = set()
     for file in files:

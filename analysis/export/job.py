@@ -1,4 +1,4 @@
-"""``python -m analysis.export``: an edition of a dataset in a format that others read."""
+"""``python -m analysis.export``: export an edition of a dataset in a common format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Settings:
         choices=FORMATS,
         example="format=huggingface",
     )
-    out: str = setting(help="folder to make; it must not be there", example="out=exports/adept")
+    out: str = setting(help="folder to create; it must not exist", example="out=exports/adept")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
@@ -43,7 +43,7 @@ class Settings:
         if self.format == "lm_eval" and not declaration.questions:
             *names, last_name = [name for name, other in DATASETS.items() if other.questions]
             raise UserError(
-                f"dataset={self.dataset} format=lm_eval: its answers are formulas, no choices; "
+                f"dataset={self.dataset} format=lm_eval: its answers are formulas, not choices; "
                 f"expected dataset={', '.join(names)} or {last_name}"
             )
         if Path(self.out).exists():
@@ -53,14 +53,14 @@ class Settings:
 
 
 def export(settings: Settings) -> None:
-    """Writes an edition of a dataset as a Hugging Face folder, lm-evaluation-harness tasks, files
-    with Croissant metadata, or (SyGNS) TSV, with its licence and where it came from.
+    """Write an edition of a dataset as a Hugging Face folder, lm-evaluation-harness tasks, files
+    with Croissant metadata, or (SyGNS) TSV, with its licence and provenance.
 
     The folder appears under its name when it is complete.
     """
     table = DATASETS[settings.dataset].tables[0].name
     if table not in arrow.tables(settings.lake):
-        # As for every table that is not there, with the job that makes it.
+        # Raises the usual error for a missing table, which names the job that makes it.
         arrow.dataset(settings.lake, table)
     exported = content(settings.lake, settings.dataset, settings.edition)
     description, provenance = (

@@ -1,4 +1,4 @@
-"""Licences and provenance of the datasets: what an export must say of where it comes from."""
+"""Licences and provenance of the datasets, which every export must state."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from etl.registry import dataset
 class About:
     """The description of a dataset.
 
-    `licence` is an identifier of the Hugging Face hub, `licence_url` its text, where it has one;
-    `terms` says what binds whoever passes the data on.
+    `licence` is an identifier of the Hugging Face hub, `licence_url` the URL of its text, if any;
+    `terms` are the conditions of redistribution.
     """
 
     title: str
@@ -31,7 +31,7 @@ class About:
 
 
 def about(name: str, edition: str) -> About:
-    """The description of an edition, with the licence of the release or that of what is built."""
+    """The description of an edition, with the licence of the release or of the built data."""
     declaration = dataset(name)
     licence = declaration.published if edition in RELEASED else declaration.built
     return About(
@@ -48,7 +48,7 @@ def about(name: str, edition: str) -> About:
 
 @dataclass(frozen=True)
 class Origin:
-    """The commit that an exported table's edition was last written by."""
+    """The commit that last wrote the edition of an exported table."""
 
     table: str
     version: int | None
@@ -59,7 +59,7 @@ class Origin:
 
 
 def origins(lake: str, exported: Content) -> list[Origin]:
-    """Where the tables of an export come from, off their commits."""
+    """The provenance of the tables of an export, from their commits."""
     sources = []
     for table in exported.tables:
         commits = arrow.history(lake, table)

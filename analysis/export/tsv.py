@@ -1,9 +1,9 @@
-"""SyGNS as the release has it: one TSV file for each depth.
+"""SyGNS in the layout of the release: one TSV file for each depth.
 
 Columns id, depth, sentence, fol, folpol, vf, vfpol, tags, drs. Polarity of formulas is a list of
-pairs, ``[('two', 1), ('swim', 0)]`` (1 upward), that of variable-free formulas
-``[[lion,pos],[swim,neg]]``; tags name every phenomenon with yes or no. `etl.published.sygns` reads
-the files back. Ids are numbers within the export; the tables' own are in no column of the layout.
+pairs, ``[('two', 1), ('swim', 0)]`` (1 is upward), that of variable-free formulas
+``[[lion,pos],[swim,neg]]``; tags list every phenomenon with yes or no. `etl.published.sygns` reads
+the files back. Ids are numbers within the export; the layout has no column for the tables' ids.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def line(number: int, row: Mapping[str, Any]) -> str:
     """A row of the table sygns as a line.
 
     Raises:
-        ValueError: a value with a tab or a line's end, which the layout cannot hold.
+        ValueError: a value with a tab or line break, which the layout cannot represent.
     """
     pairs: Sequence[Mapping[str, str]] = row["polarity_fol"]
     words: Sequence[Mapping[str, str]] = row["polarity_vf"]
@@ -43,12 +43,12 @@ def line(number: int, row: Mapping[str, Any]) -> str:
         row["drs"],
     )
     if any("\t" in cell or "\n" in cell for cell in cells):
-        raise ValueError(f"{row['sentence']!r} has a tab or a line's end in it")
+        raise ValueError(f"{row['sentence']!r} has a tab or a line break in it")
     return "\t".join(cells) + "\n"
 
 
 def write(out: Path, lake: str, edition: str) -> dict[str, int]:
-    """Write ``depth_N.tsv`` for each depth; rows by file. Streamed, in the table's order."""
+    """Stream ``depth_N.tsv`` for each depth, in table order; return the number of rows by file."""
     files: dict[str, TextIO] = {}
     rows: Counter[str] = Counter()
     columns = ["depth", "sentence", "fol", "polarity_fol", "vf", "polarity_vf", "phenomena", "drs"]

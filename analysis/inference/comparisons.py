@@ -1,7 +1,7 @@
 """One model's scores by part of a test set, and two models on the same items.
 
-Items are paired, so tests are too: a permutation test, a paired bootstrap and McNemar's test; of
-several tests at once p is corrected by `holm`.
+Items are paired, so tests are too: a permutation test, a paired bootstrap and McNemar's test.
+`holm` corrects the p-values of several tests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Slices = Mapping[str, Sequence[str | None]]
 
 @dataclass(frozen=True)
 class Paired:
-    """What two models answered to the same items: sequences in one order."""
+    """The answers of two models to the same items, in the same order."""
 
     gold: Labels
     first: Labels
@@ -39,10 +39,11 @@ class Paired:
 
 @dataclass(frozen=True)
 class McNemar:
-    """`only_first` items that the first model alone has right, `only_second` the second alone.
+    """The result of McNemar's test.
 
-    `statistic` is chi squared with continuity correction, `asymptotic` its p; `exact` the binomial
-    p. All two-sided.
+    `only_first` and `only_second` count the items that only the first or second model answers
+    correctly. `statistic` is chi-squared with continuity correction, `asymptotic` its p-value and
+    `exact` the binomial p-value, both two-sided.
     """
 
     only_first: int
@@ -54,9 +55,9 @@ class McNemar:
 
 @dataclass(frozen=True)
 class Comparison:
-    """First less second model, in one slice.
+    """The difference between the first and the second model in one slice.
 
-    `p_holm` corrects `p` for the other slices compared with it.
+    `p_holm` is `p` corrected for all slices compared together.
     """
 
     slice: str
@@ -81,10 +82,10 @@ class Score:
 def mcnemar(gold: Labels, first: Labels, second: Labels) -> McNemar:
     """McNemar's test of two models' accuracies on the same items.
 
-    Use `exact` with few items that the models disagree about (below 25, as is usual).
+    Use `exact` when the models disagree on few items (fewer than 25 by convention).
 
     Raises:
-        ValueError: no items; lengths that differ.
+        ValueError: no items, or lengths that differ.
     """
     from statsmodels.stats import contingency_tables
 
@@ -103,10 +104,10 @@ def mcnemar(gold: Labels, first: Labels, second: Labels) -> McNemar:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """p-values corrected for being tested together (Holm 1979), in their own order.
+    """p-values corrected for multiple testing (Holm 1979), in the order of the input.
 
     Raises:
-        ValueError: a p outside [0, 1].
+        ValueError: a p-value outside [0, 1].
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -116,7 +117,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def _members(slices: Slices, n: int) -> list[tuple[str, str, _Ints]]:
-    """(slice, value, items): all items first; items of value None are in no part of a slice."""
+    """(slice, value, items), all items first; items with the value None are in no part."""
     parts: list[tuple[str, str, _Ints]] = [("all", "all", np.arange(n))]
     for name, values in slices.items():
         if len(values) != n:
@@ -143,7 +144,7 @@ def _pick(labels: Labels, items: _Ints) -> list[object]:
 
 
 def _several(groups: Labels | None, items: _Ints) -> list[object] | None:
-    """The groups of the items; None where there is but one, which nothing can be resampled of."""
+    """The groups of the items; None if there is only one, which cannot be resampled."""
     if groups is None:
         return None
     picked = _pick(groups, items)
@@ -157,14 +158,14 @@ def scores_by_slice(
     groups: Labels | None = None,
     resampling: Resampling = DEFAULT,
 ) -> list[Score]:
-    """Accuracy (Wilson; with `groups` bootstrap) and macro-F1 (bootstrap), over all and by slice.
+    """Accuracy (Wilson; bootstrap with `groups`) and macro-F1 (bootstrap), over all and by slice.
 
-    `slices` holds a value for each item, by name of the slice (`analysis.slices` makes them); items
-    of value None are in no part of it. A slice whose items are all of one group has the interval of
-    its items.
+    `slices` maps the name of a slice to a value for each item (see `analysis.slices`); items with
+    the value None are in no part of it. If all items of a part belong to one group, its interval
+    treats them as independent.
 
     Raises:
-        ValueError: as `bootstrap`; a slice with another number of values than items.
+        ValueError: as `bootstrap`, or a slice whose number of values is not that of the items.
     """
     scores = []
     for name, value, items in _members(slices, len(gold)):
@@ -183,7 +184,7 @@ def scores_by_slice(
 def compare(
     statistic: str, pair: Paired, groups: Labels | None = None, resampling: Resampling = DEFAULT
 ) -> Comparison:
-    """Two models over all items: difference with interval, permutation p, McNemar's test."""
+    """Compare two models over all items: difference, interval, permutation p, McNemar's test."""
     (comparison,) = compare_by_slice(statistic, pair, {}, groups, resampling)
     return comparison
 
@@ -195,9 +196,9 @@ def compare_by_slice(
     groups: Labels | None = None,
     resampling: Resampling = DEFAULT,
 ) -> list[Comparison]:
-    """Two models over all items and by slice; all p-values are one family for Holm's correction.
+    """Compare two models over all items and by slice, with Holm's correction over all p-values.
 
-    p is the permutation test's; the interval is the paired bootstrap's.
+    p comes from the permutation test, the interval from the paired bootstrap.
 
     Raises:
         ValueError: as `scores_by_slice`.

@@ -14,7 +14,7 @@ from training.metrics import wilson_bounds
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its confidence interval, as shares from 0 to 1; `n` items."""
+    """An estimate over `n` items with its confidence interval, as shares from 0 to 1."""
 
     estimate: float
     low: float
@@ -23,15 +23,15 @@ class Interval:
     level: float = 0.95
 
     def columns(self, name: str) -> dict[str, float]:
-        """The estimate under this name, and the ends as low and high: cells of a row."""
+        """Row cells: the estimate under this name, and the bounds as low and high."""
         return {name: self.estimate, "low": self.low, "high": self.high}
 
 
 def wilson(right: int, n: int, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a share; for accuracies (never leaves [0, 1]).
+    """Wilson's score interval of a share such as an accuracy; it never leaves [0, 1].
 
     Raises:
-        ValueError: no items, or more right than there are.
+        ValueError: no items, or more right answers than items.
     """
     if not 0 <= right <= n or n == 0:
         raise ValueError(f"{right} right of {n}")
@@ -41,15 +41,15 @@ def wilson(right: int, n: int, level: float = 0.95) -> Interval:
 def clustered_interval(
     shares: Sequence[float], groups: Sequence[object] | None = None, level: float = 0.95
 ) -> Interval:
-    """The mean of `shares` (from 0 to 1, one an item), with Wilson's interval.
+    """The mean of `shares` (from 0 to 1, one per item), with Wilson's interval.
 
-    Items of one group (one premise, one adjective) are not independent: the interval is that of as
-    many independent items as have the variance between groups (the effective number; Franco et
-    al. 2019), which is never more than there are items. Where all items are right, or none, it is
-    the number of groups. Several runs' answers to an item go in as their mean.
+    Items of one group (one premise, one adjective) are not independent. The interval therefore uses
+    the effective sample size (Franco et al. 2019), the number of independent items with the same
+    variance, at most the number of items. Where all items or none are right, it is the number of
+    groups. Answers of several runs to an item enter as their mean.
 
     Raises:
-        ValueError: no items; another number of groups than items.
+        ValueError: no items, or numbers of groups and items that differ.
     """
     values = np.asarray(shares, dtype=np.float64)
     size = len(values)
@@ -73,13 +73,13 @@ def clustered_interval(
 
 
 def difference(first: Interval, second: Interval) -> Interval:
-    """First less second, of independent items; Newcombe's interval (1998, method 10).
+    """First minus second, for independent items, with Newcombe's interval (1998, method 10).
 
-    Two splits have two test sets, so that nothing can be paired. The interval is made of the two
-    intervals alone, which may be of any kind; `n` is of both together.
+    Two splits have different test sets, so items cannot be paired. The interval is computed from
+    the two intervals alone, which may be of any kind; `n` is the sum of both.
 
     Raises:
-        ValueError: intervals of two levels.
+        ValueError: intervals with different levels.
     """
     if first.level != second.level:
         raise ValueError(f"intervals of the levels {first.level} and {second.level}")
@@ -90,7 +90,7 @@ def difference(first: Interval, second: Interval) -> Interval:
 
 
 def student(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """The mean of two values or more, and how far Student's interval reaches to either side."""
+    """The mean of at least two values, and the half-width of its Student interval."""
     from scipy.stats import t
 
     mean = math.fsum(values) / len(values)
@@ -100,11 +100,11 @@ def student(values: Sequence[float], level: float = 0.95) -> tuple[float, float]
 
 
 def mean_over_runs(scores: Sequence[Interval]) -> Interval:
-    """The mean of runs that differ in their seed (or round) alone, with Student's interval over
-    the runs; of one run its own interval. `n` is the least number of items of a run.
+    """The mean of runs that differ only in their seed (or round), with Student's interval over the
+    runs; a single run keeps its own interval. `n` is the smallest number of items of a run.
 
     Raises:
-        ValueError: no run.
+        ValueError: no runs.
     """
     if not scores:
         raise ValueError("no runs")
@@ -119,8 +119,8 @@ def mean_over_runs(scores: Sequence[Interval]) -> Interval:
 def kappa(first: Sequence[int], second: Sequence[int]) -> Interval:
     """Cohen's kappa of two raters with its asymptotic 95 % interval (Fleiss et al. 1969).
 
-    Both ends are the estimate where they agree on everything; all are NaN where one label was ever
-    used.
+    Both bounds equal the estimate if the raters agree on everything; all values are NaN if only one
+    label is used.
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 

@@ -1,4 +1,4 @@
-"""Logistic regression of right answers on a value of their items, robust to clusters."""
+"""Logistic regression of correct answers on a value of their items, with clustered errors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Slope:
-    """How the log odds of a right answer change with a value: by `estimate` for each unit of it.
+    """The change in the log odds of a correct answer per unit of a value (`estimate`).
 
-    `low` to `high` is the 95 % interval, `p` two-sided (Wald), `items` those with a value.
+    `low` to `high` is the 95 % interval, `p` is two-sided (Wald), `items` have a value.
     """
 
     estimate: float
@@ -26,7 +26,7 @@ class Slope:
     items: int
 
     def text(self) -> str:
-        """What a unit multiplies the odds by, with its interval: ``1.31 [1.10, 1.56]``."""
+        """The odds ratio per unit with its interval: ``1.31 [1.10, 1.56]``."""
         ends = (math.exp(value) for value in (self.estimate, self.low, self.high))
         return "{:.2f} [{:.2f}, {:.2f}]".format(*ends)
 
@@ -37,16 +37,16 @@ def slope(
     groups: Sequence[object],
     strata: Sequence[object] | None = None,
 ) -> Slope | None:
-    """The logistic regression of right answers on `values`; items without a value are left out.
+    """Regress correct answers on `values`; items without a value are dropped.
 
-    Standard errors are robust to clusters: `groups` names what is drawn together (the pair: its
-    items have one value and like answers). With `strata` each of their values has an intercept of
-    its own, so that the slope is one within strata: adjectives of a class are both more frequent
-    and easier than those of another. Strata whose items are all right, or all wrong, say nothing
-    of the slope and are left out.
+    Standard errors are clustered by `groups` (usually the pair, whose items share their value and
+    have similar answers). With `strata`, each stratum has its own intercept, so the slope is
+    estimated within strata: adjectives of one class can be both more frequent and easier than those
+    of another. Strata whose items are all right or all wrong do not affect the slope and are
+    dropped.
 
-    None where nothing can be estimated: values or answers that are all alike, fewer than three
-    groups, or answers that the value parts completely.
+    Returns None if nothing can be estimated: values or answers are all the same, there are fewer
+    than three groups, or the value separates the answers completely.
 
     Raises:
         ValueError: lengths that differ.
@@ -66,7 +66,7 @@ def slope(
     if len(names) < 3 or np.ptp(x) == 0:
         return None
     intercepts = pd.get_dummies(items["stratum"], dtype=np.float64)
-    # Centred and scaled for the solver's sake; the estimate is scaled back.
+    # Centre and scale for the solver; the estimate is scaled back.
     scale = float(x.std())
     design = np.column_stack([(x - x.mean()) / scale, intercepts])
     estimate, error = _fit_logit(design, y, codes)
@@ -85,13 +85,13 @@ def slope(
 def _fit_logit(
     design_matrix: np.ndarray, y: np.ndarray, codes: np.ndarray
 ) -> tuple[float, float] | tuple[None, None]:
-    """Coefficient of the first column with its cluster-robust standard error."""
+    """The coefficient of the first column with its cluster-robust standard error."""
     from statsmodels.discrete.discrete_model import Logit
     from statsmodels.tools.sm_exceptions import PerfectSeparationError
 
     try:
         with warnings.catch_warnings():
-            # Convergence is checked below; separation is a warning or an error.
+            # Convergence is checked below; separation raises a warning or an error.
             warnings.simplefilter("ignore")
             fit = Logit(y, design_matrix).fit(
                 disp=0, maxiter=100, cov_type="cluster", cov_kwds={"groups": codes}
@@ -99,6 +99,6 @@ def _fit_logit(
     except (PerfectSeparationError, np.linalg.LinAlgError):
         return None, None
     estimate, error = float(fit.params[0]), float(fit.bse[0])
-    # Where the value parts right from wrong, the estimate runs away.
+    # Where the value separates right from wrong, the estimate diverges.
     estimable = fit.mle_retvals["converged"] and math.isfinite(error) and abs(estimate) < 15
     return (estimate, error) if estimable and error > 0 else (None, None)

@@ -2,12 +2,12 @@
 
 Resampling works on counts of (gold, prediction) cells, not on items: drawing n items with
 replacement is a multinomial draw over the cells, so the cost does not grow with the items, and
-neither their order nor the number of workers changes a result. Each block of resamples has a
-generator of its own, seeded by (seed, block).
+neither their order nor the number of workers changes a result. Each block of resamples has its own
+generator, seeded by (seed, block).
 
 Rows that share a premise (ASP's forty numbers, PLANE's three inferences) are not independent.
-`groups` names what is resampled, or exchanged, as a whole; without it intervals come out too
-narrow there.
+`groups` names the units that are resampled or exchanged as a whole; without it, intervals for such
+rows are too narrow.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _Floats = npt.NDArray[np.float64]
 Labels = Sequence[object]
 
 STATISTICS = ("accuracy", "macro_f1")
-# Resamples that share a generator: few enough for memory, and never a setting, since it is part
-# of what a seed means.
+# Resamples that share a generator: few enough for memory. Not a setting, because a change would
+# change the results of every seed.
 BLOCK = 250
-# Differences that are equal but for rounding count as equal.
+# Differences within this rounding error count as equal.
 _TIE = 1e-12
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """How often, from which seed, on how many threads and to which level resampling is done."""
+    """The number of resamples, seed, threads and confidence level."""
 
     resamples: int = 10_000
     seed: int = 0
@@ -48,7 +48,7 @@ DEFAULT = Resampling()
 
 
 def encode(*labels: Labels) -> tuple[list[_Ints], int]:
-    """Each sequence as ids of the sorted union of their values.
+    """Encode each sequence as ids into the sorted union of all values.
 
     Raises:
         ValueError: no items, sequences of different lengths, or a missing label.
@@ -67,9 +67,9 @@ def encode(*labels: Labels) -> tuple[list[_Ints], int]:
 
 @dataclass(frozen=True)
 class _Cells:
-    """How many items of each group have gold[k] and predicted[m][k]: counts [groups, cells].
+    """Counts [groups, cells] of the items of each group with gold[k] and predicted[m][k].
 
-    One row of counts where items are independent (`grouped` false).
+    There is one row of counts if items are independent (`grouped` is false).
     """
 
     gold: _Ints
@@ -90,10 +90,10 @@ def _cells(
         raise ValueError(f"statistic {statistic!r}; expected one of {', '.join(STATISTICS)}")
     (golds, *guesses), classes = encode(gold, *predictions)
     if statistic == "accuracy":
-        # Right or wrong is all that counts: at most 2 cells a model, however many labels.
+        # Only right or wrong matters: at most 2 cells per model for any number of labels.
         guesses = [(guess == golds).astype(np.int64) for guess in guesses]
         golds, classes = np.ones_like(golds), 2
-    # One number for each combination, made dense at every step so that none grows past 64 bits.
+    # One number per combination, made dense at every step so that it fits in 64 bits.
     cell = golds
     for guess in guesses:
         cell = np.unique(cell * classes + guess, return_inverse=True)[1]
@@ -109,7 +109,7 @@ def _cells(
             raise ValueError("one group; expected at least two to resample")
         flat = np.bincount(group * number_of_cells + cell, minlength=number * number_of_cells)
         counts = flat.reshape(number, number_of_cells)
-        # Groups are exchangeable: sorted by content, their names do not matter either.
+        # Groups are exchangeable: sorting them by content makes their names irrelevant.
         counts = counts[np.lexsort(counts.T[::-1])]
     guessed = tuple(guess[firsts] for guess in guesses)
     return _Cells(golds[firsts], guessed, counts.astype(np.int64), classes, groups is not None)
@@ -138,9 +138,9 @@ def _measure(
 def _resampled_statistics(
     draw: Callable[[np.random.Generator, int], _Floats], resampling: Resampling
 ) -> _Floats:
-    """A value for each resample: block after block, each of its own generator, on some threads.
+    """The statistic of each resample, computed in blocks on `workers` threads.
 
-    (numpy draws and multiplies without the interpreter's lock.)
+    Each block has its own generator. (numpy draws and multiplies without holding the GIL.)
     """
     resamples, workers = resampling.resamples, resampling.workers
     if resamples < 1 or workers < 1:
@@ -158,14 +158,14 @@ def _resampled_statistics(
 
 
 def _resampled_counts(cells: _Cells, generator: np.random.Generator, size: int) -> _Ints:
-    """Counts [size, cells] of as many items, or groups, drawn with replacement."""
+    """Counts [size, cells] of resamples of all items, or groups, drawn with replacement."""
     if cells.grouped:
         number = len(cells.counts)
-        # How often each group is drawn; counting draws is faster than a multinomial of so many.
+        # Counting the draws of each group is faster than a multinomial over many groups.
         numbers = generator.integers(0, number, size=(size, number))
         numbers += np.arange(size)[:, None] * number
         weights = np.bincount(numbers.reshape(-1), minlength=size * number).reshape(size, number)
-        # As floats the product runs in BLAS; counts stay far below 2**53.
+        # As floats, the product uses BLAS; counts stay far below 2**53.
         product = weights.astype(np.float64) @ cells.counts.astype(np.float64)
         return product.astype(np.int64)
     return generator.multinomial(cells.n, cells.counts[0] / cells.n, size=size)
@@ -183,11 +183,11 @@ def bootstrap(
     groups: Labels | None = None,
     resampling: Resampling = DEFAULT,
 ) -> Interval:
-    """Percentile bootstrap of ``accuracy`` or ``macro_f1``, the mean F1 over the classes that occur
-    among gold or predicted labels, as scikit-learn's.
+    """Percentile bootstrap of ``accuracy`` or ``macro_f1``, which as in scikit-learn is the mean F1
+    over the classes among gold or predicted labels.
 
     Raises:
-        ValueError: another statistic; no items; lengths that differ; fewer than two groups.
+        ValueError: unknown statistic, no items, lengths that differ, or fewer than two groups.
     """
     cells = _cells(statistic, gold, [predicted], groups)
     measure = _measure(statistic, cells.gold, cells.predicted[0], cells.classes)
@@ -206,7 +206,7 @@ def paired_bootstrap(
     groups: Labels | None = None,
     resampling: Resampling = DEFAULT,
 ) -> Interval:
-    """First less second, with the percentile interval of the difference.
+    """First minus second, with the percentile interval of the difference.
 
     Both models are scored on the same resampled items.
 
@@ -234,16 +234,16 @@ def permutation(
     groups: Labels | None = None,
     resampling: Resampling = DEFAULT,
 ) -> float:
-    """Two-sided p that the models are exchangeable: approximate randomisation.
+    """Two-sided p of the hypothesis that the models are exchangeable (approximate randomisation).
 
-    Each resample exchanges the two predictions of an item (of a group, all its items) or not, with
-    even odds, and asks whether the difference is as great as the one seen.
+    Each resample exchanges the two predictions of each item (or of all items of a group) with
+    probability 1/2 and counts whether the difference is at least as large as the observed one.
 
     Raises:
         ValueError: as `bootstrap`.
     """
     cells = _cells(statistic, gold, [first, second], groups)
-    # Twice the cells: the first model's prediction in the first half, the second's in the other.
+    # The first half of the cells holds the first model's prediction, the second half the second's.
     measure = _measure(
         statistic, np.tile(cells.gold, 2), np.concatenate(cells.predicted), cells.classes
     )

@@ -1,2 +1,2 @@
-"""A page a paper: each printed table and figure is one function, declared with what it reads and
-the published numbers that it is compared with (`analysis.papers.page`)."""
+"""One page per paper: each printed table and figure is one function, declared with the tables it
+reads and the published numbers it is compared with (`analysis.papers.page`)."""

@@ -15,15 +15,15 @@ from analysis.rendering.blocks import Block, NotRun, Table, Text
 from analysis.rendering.numbers import number, round_half_up
 
 Ours = Mapping[tuple[str, str], float | Interval]
-# Columns from which a table is turned, its rows becoming the columns.
+# Tables with at least this many columns are transposed.
 _TURNED = 9
-# Columns from which cells are kept narrow.
+# Tables with at least this many columns get narrow cells.
 _NARROW = 6
 
 
 @dataclass(frozen=True)
 class Missing:
-    """The command that makes what cells without ours lack, and, where it is not plain, why."""
+    """The command that fills the cells without our numbers and, where not obvious, the reason."""
 
     command: str
     reason: str = ""
@@ -37,12 +37,12 @@ def comparison(
     edition: str = "",
     missing: Missing | None = None,
 ) -> list[Block]:
-    """A paper's table with ours in its cells, what deviates, and what was not run.
+    """A paper's table with our numbers in its cells, its deviations, and what was not run.
 
-    `ours` is by (row, column), as `published.beside` takes it: shares where the paper has
-    percentages. A cell has the printed number; ours with its interval; and ours less printed, with
-    the interval of the difference (the printed number has none of its own) and a star where the
-    printed number lies outside of it. `edition` is that of ours.
+    `ours` maps (row, column) to a number as in `published.beside`: shares where the paper has
+    percentages. A cell shows the printed number; ours with its interval; and ours minus printed,
+    with the interval of ours shifted by the printed number, which has none, and a star where the
+    printed number is outside our interval. `edition` is the edition of our numbers.
     """
     numbers = published.beside(paper, name, ours)
     statuses = Counter(cell.status for cell in numbers.values())
@@ -83,12 +83,12 @@ def _cell(cell: Beside, any_ours: bool, gap: str) -> str:
     if ours is None:
         plain = cell.status == "not run" and not any_ours
         return printed.printed if plain else f"{printed.printed}\n{cell.status}"
-    # What is exact must not be rounded to equality.
+    # An exact number must not be rounded to equality.
     digits = printed.decimals if cell.agrees or not printed.exact else printed.decimals + 3
     lines = [printed.printed, f"ours {number(ours, digits)}"]
     if low is not None and high is not None:
         lines[1] += f"{gap}[{number(low, digits)}, {number(high, digits)}]"
-        # What rounds to the printed number is never outside of our interval.
+        # A number that rounds to the printed one counts as inside our interval.
         inside = low <= printed.value <= high or printed.approximate or cell.agrees
         difference, *ends = (_signed(value - printed.value, digits) for value in (ours, low, high))
         lines.append(f"{difference}{gap}[{', '.join(ends)}]{'' if inside else ' *'}")
@@ -98,13 +98,13 @@ def _cell(cell: Beside, any_ours: bool, gap: str) -> str:
 
 
 def _signed(value: float, digits: int) -> str:
-    # What rounds to nothing has no sign.
+    # A number that rounds to zero has no sign.
     decimal = round_half_up(value, digits)
     return f"{decimal:+,f}".replace("-", "−") if decimal else f"{abs(decimal):f}"
 
 
 def _remarks(numbers: Mapping[tuple[str, str], Beside]) -> str:
-    """The remarks of the file on single cells, then on the table."""
+    """The published file's remarks on single cells, then on the table."""
     deviations: dict[str, list[str]] = {}
     for (row, column), cell in numbers.items():
         if cell.printed.deviation:

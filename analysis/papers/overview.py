@@ -1,5 +1,5 @@
-"""The first page of a report: what was run, what came of it, what is missing and how to get it;
-and what each table and figure that the papers print is here."""
+"""The first page of a report: what was run, the results, what is missing and how to get it, and
+the state of each table and figure that the papers print."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from analysis.rendering.blocks import (
 )
 
 _NAMED = re.compile(r"(Table|Figure|Section|section) ")
-# What the papers print and no section of a page shows, since it is no result.
+# Tables and figures of the papers that no section shows because they are not results.
 _ELSEWHERE = {
     "plane": (
         ("Table 2: templates of two-shot prompts", "conf/prompts/plane.yaml"),
@@ -45,9 +45,9 @@ _SCHEMA = pa.schema(
 
 def overview(parts: Sequence[Part]) -> list[Block]:
     """A row for each printed table and figure of the papers: how many numbers it prints, how many
-    of them stand beside one of ours, whose runs these are of, and the command of what is missing.
+    of them are compared with ours, the runs these come from, and the commands for the rest.
 
-    A run counts where the section of its experiment names it; a baseline is none.
+    Only runs named in the section count; baselines do not.
     """
     rows = []
     for part in parts:
@@ -66,9 +66,9 @@ def overview(parts: Sequence[Part]) -> list[Block]:
         Table("Every printed table and figure", pa.Table.from_pylist(rows, _SCHEMA), folded=True),
         Text(
             f"Of {len(rows)} printed tables and figures: {states_text}. Recomputed: from the rows "
-            "of the lake, without a model. Run: from answers of the runs named, whose models are "
-            "not all the paper's; in part: something of it is missing, with its command in the "
-            "last column."
+            "of the lake, without a model. Run: from answers of the named runs, whose models are "
+            "not all the paper's. In part: something is missing; the last column has the command "
+            "for it."
         ),
     ]
 
@@ -112,12 +112,12 @@ def _row(section: Section) -> dict[str, str | int | None]:
     }
 
 
-# Cells of a paper on the first page: those of its first table that has ours with intervals.
+# Maximum number of cells of a paper on the first page, from its first table with our intervals.
 _MOST = 4
 
 
 def summary(parts: Sequence[Part]) -> list[Block]:
-    """The opening blocks that follow from the pages of the papers."""
+    """The opening blocks, derived from the pages of the papers."""
     results = [row for part in parts for row in _headlines(part)]
     missing = [
         {"paper": _paper(part), "section": section.title, "command": block.command}
@@ -132,7 +132,7 @@ def summary(parts: Sequence[Part]) -> list[Block]:
         rows = pa.Table.from_pylist(results)
         blocks.append(Table("Results: published, and ours with its 95 % interval", rows))
     else:
-        blocks.append(Text("No number of a paper has one of ours beside it yet."))
+        blocks.append(Text("No published number has been compared with one of ours yet."))
     if missing:
         commands = pa.Table.from_pylist(missing)
         blocks.append(Table("What is missing, and the command for each", commands, folded=True))
@@ -163,7 +163,7 @@ class _Cell(NamedTuple):
 
 
 def _cells(block: Block) -> Iterator[_Cell]:
-    """The cells of a table; of other blocks none."""
+    """The cells of a table; none for other blocks."""
     if isinstance(block, Table):
         names, _, rows = cells(block)
         for first, *others in rows:
@@ -172,7 +172,7 @@ def _cells(block: Block) -> Iterator[_Cell]:
 
 
 def _headlines(part: Part) -> Iterator[dict[str, str]]:
-    """The first cells of the first table that has ours with intervals."""
+    """The first cells of the first table that has our numbers with intervals."""
     for section in part.sections:
         for block in section.blocks:
             with_ours = [cell for cell in _cells(block) if "[" in cell.ours]
@@ -183,7 +183,7 @@ def _headlines(part: Part) -> Iterator[dict[str, str]]:
 
 
 def _ours(cell: str) -> str:
-    """``70.6 [68.4, 72.8]`` of a cell that has ours; intervals may have a separate line."""
+    """Our number in a cell, as ``70.6 [68.4, 72.8]``; the interval may have a separate line."""
     lines = cell.split("\n")[1:]
     if not lines or not lines[0].startswith("ours "):
         return ""

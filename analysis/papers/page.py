@@ -5,8 +5,8 @@
 
     PAGE = Page("adept", "ADEPT: adjectives and plausibility", Adept, (examples, agreement, …))
 
-The tests hold a declaration against what its function reads and compares: `tables` are the tables
-of the lake, ``predictions`` among them, and `beside` the tables of ``conf/published``.
+The tests check each declaration against what its function reads and compares: `tables` are the
+tables of the lake, including ``predictions``, and `beside` the tables of ``conf/published``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from training.finished_runs import Run, Runs
 
 @dataclass(frozen=True)
 class Sources:
-    """The lake and the runs of a report, from which a subclass reads once what a page shares."""
+    """The lake and the runs of a report; subclasses read the data that a page's exhibits share."""
 
     lake: Lake
     runs: Runs
 
     @property
     def remarks(self) -> Mapping[str, str]:
-        """What the titles of the sections say that read a table, by table; mostly nothing."""
+        """Remarks by table, added to the titles of the sections that read it; usually none."""
         return {}
 
     def runs_of(
@@ -41,8 +41,10 @@ class Sources:
         settings: Mapping[str, str | Collection[str]] | None = None,
         edition: str | None = None,
     ) -> list[Run]:
-        """The runs of jobs with these parameters that the lake has answers of (to items of an
-        edition, if one is given), newest first."""
+        """The runs of jobs with these parameters and with answers in the lake, newest first.
+
+        With `edition`, only runs with answers to its items.
+        """
         return runs_with_answers(self.lake.root, self.runs.of(jobs, settings), edition)
 
 
@@ -51,15 +53,15 @@ Context = TypeVar("Context", bound=Sources)
 
 @dataclass(frozen=True)
 class Exhibit(Generic[Context]):
-    """A printed table, figure or section of a paper, or one of our own between them.
+    """A printed table, figure or section of a paper, or an additional one of our own.
 
     Attributes:
-        number: ``Table 4``, as printed; empty where it is ours alone.
+        number: ``Table 4``, as printed; empty for one of our own.
         title: what it shows.
-        command: what makes the data that it needs.
+        command: the command that makes the data it needs.
         tables: the tables of the lake that it reads.
-        beside: the published tables that ours are compared with.
-        build: makes its blocks of the page's context.
+        beside: the published tables that our numbers are compared with.
+        build: makes its blocks from the page's context.
     """
 
     number: str
@@ -70,7 +72,7 @@ class Exhibit(Generic[Context]):
     build: Callable[[Context], Sequence[Block]]
 
     def section(self, page: str, context: Context) -> Section:
-        """Its section; what its tables or runs are not there for is `NotRun`."""
+        """Build its section; if tables or runs are missing, the section has a `NotRun` block."""
         named = f"{self.number}: {self.title}"
         name = named if self.number else self.title[0].upper() + self.title[1:]
         words = re.sub(r"[^a-z0-9]+", "-", (self.number or self.title).lower()).strip("-")
@@ -86,7 +88,7 @@ def exhibit(
     tables: tuple[str, ...] = (),
     beside: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Context], Sequence[Block]]], Exhibit[Context]]:
-    """Declares the function below it as an `Exhibit`."""
+    """Declare the decorated function as an `Exhibit`."""
 
     def declare(build: Callable[[Context], Sequence[Block]]) -> Exhibit[Context]:
         return Exhibit(number, title, command, tables, beside, build)
@@ -98,7 +100,7 @@ def exhibit(
 class Page(Generic[Context]):
     """A page: its exhibits in the order of the paper.
 
-    `context` makes, of the lake, the runs and options, what the exhibits share.
+    `context` makes the sources that the exhibits share, from the lake, the runs and options.
     """
 
     name: str
@@ -119,7 +121,7 @@ class Page(Generic[Context]):
 
 
 def runs_text(runs: Iterable[Run]) -> list[Block]:
-    """The runs that our numbers come from; no block without runs."""
+    """A block with the runs that our numbers come from; no block without runs."""
     names = tuple(dict.fromkeys((run.model, run.id) for run in runs))
     if not names:
         return []

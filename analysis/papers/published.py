@@ -2,15 +2,15 @@
 
 A file has ``paper``, ``citation`` and ``tables``. A table has
 
-table             the paper's own name for it (``table 5``, with what parts it: ``table 4, two``)
-title, unit       what the numbers are; unit is percent, share, Cohen's kappa, or left out: counts
+table             the paper's name for it (``table 5``; parts of a table as ``table 4, two``)
+title, unit       what the numbers are; unit is percent, share, Cohen's kappa, or absent for counts
 columns           names of the columns
-rows              a name and its numbers, one a column, as printed: 66.4, 69.9 ± 38, ~7800, >50000,
-                  null where there is none
-not_recomputable  rows that only data which nobody published would give
-exact             true: a whole number is meant, nothing is rounded (0.9 is no 1)
-deviations        ROW/COLUMN: why the printed number is not what its rule gives
-note              anything else to know
+rows              a name and its numbers, one per column, as printed: 66.4, 69.9 ± 38, ~7800,
+                  >50000, or null for an empty cell
+not_recomputable  rows that depend on unpublished data
+exact             true if the numbers are exact and nothing is rounded (0.9 does not equal 1)
+deviations        ROW/COLUMN: why the printed number differs from what its rule gives
+note              any other remark
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Published:
     """A printed number.
 
     Attributes:
-        printed: as the paper has it, ``69.9 ± 38``; its digits say how far it can be compared.
+        printed: as in the paper, ``69.9 ± 38``; its digits set the precision of comparisons.
         value: 69.9.
         approximate: whether the paper says about (~) or more than (>).
-        recomputable: whether data that can be had give the number.
-        deviation: why the printed number is not what its rule gives; empty where it is.
+        recomputable: whether the number can be computed from available data.
+        deviation: why the printed number differs from what its rule gives; empty if it does not.
         exact: whether the printed number is exact, not rounded.
     """
 
@@ -63,7 +63,7 @@ class Published:
 
     @property
     def decimals(self) -> int:
-        """Digits after the point, as printed."""
+        """Digits after the decimal point, as printed."""
         return len(_parts(self.printed)["value"].partition(".")[2])
 
 
@@ -79,7 +79,7 @@ def load(paper: str) -> tuple[Published, ...]:
     """Every number of a paper, in the order of its tables.
 
     Raises:
-        UserError: no such paper, or a file that breaks the rules above (all faults are listed).
+        UserError: no such paper, or its file breaks the rules above (all faults are listed).
     """
     return parse(paper, _text(paper))
 
@@ -97,7 +97,7 @@ def _text(paper: str) -> str:
 
 
 def _document(paper: str, text: str) -> Mapping[str, Any]:
-    # Scalars stay text: a printed 85.0 must not become 85.
+    # Scalars remain text: a printed 85.0 must not become 85.
     document = yaml.load(text, Loader=yaml.BaseLoader)
     if not isinstance(document, dict) or set(document) != {"paper", "citation", "tables"}:
         raise UserError(f"published/{paper}.yaml: expected the keys paper, citation and tables")
@@ -105,7 +105,7 @@ def _document(paper: str, text: str) -> Mapping[str, Any]:
 
 
 def parse(paper: str, text: str) -> tuple[Published, ...]:
-    """The numbers of a file's text; `load` reads the files that come with the product.
+    """Parse the text of a file into its numbers; `load` reads the files of the package.
 
     Raises:
         UserError: the text breaks the rules; all faults are listed.
@@ -201,11 +201,11 @@ def value(paper: str, name: str, row: str, column: str) -> Published:
 
 
 def agrees(published: Published, ours: float) -> bool:
-    """Whether ours, in the paper's unit, rounds to the printed digits (a half either way); where
-    the printed number is exact, whether ours is the same."""
+    """Whether our number, in the paper's unit, rounds to the printed digits (halves may round
+    either way); if the printed number is exact, whether ours is equal."""
     if published.exact:
         return abs(ours - published.value) < 1e-9
-    # Twelve digits: 56.25 must not become 56.2499999 on its way through a share.
+    # Twelve digits: 56.25 must not become 56.2499999 when computed from a share.
     exact = Decimal(f"{ours:.12g}")
     digit = Decimal(1).scaleb(-published.decimals)
     printed = Decimal(_parts(published.printed)["value"])
@@ -217,7 +217,7 @@ def agrees(published: Published, ours: float) -> bool:
 
 @dataclass(frozen=True)
 class Beside:
-    """A printed number, and ours with the ends of its interval in the paper's unit, where known."""
+    """A printed number, and ours with the bounds of its interval in the paper's unit, if known."""
 
     printed: Published
     ours: float | None = None
@@ -232,7 +232,7 @@ class Beside:
 
     @property
     def agrees(self) -> bool:
-        """Whether ours is the printed digits; never for numbers that the paper gives roughly."""
+        """Whether ours has the printed digits; always false for approximate printed numbers."""
         if self.ours is None or self.printed.approximate:
             return False
         return agrees(self.printed, self.ours)
@@ -243,12 +243,12 @@ def beside(
 ) -> dict[tuple[str, str], Beside]:
     """A table's numbers and ours by (row, column), in the order and unit of the paper.
 
-    `ours` has a number, or one with its interval, by (row, column): counts where the paper has
-    counts, else shares, kappas and so on as they are; for percentages shares from 0 to 1.
+    `ours` maps (row, column) to a number, with or without interval. Units are those of the paper,
+    except that percentages are given as shares from 0 to 1.
 
     Raises:
         UserError: no such table.
-        ValueError: a row and column that the table does not have.
+        ValueError: a cell that the table does not have.
     """
     cells = table(paper, name)
     unknown = [key for key in ours if key not in cells]

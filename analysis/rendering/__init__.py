@@ -1,1 +1,1 @@
-"""Blocks of a report, and how they are written as HTML, Markdown, SVG and TSV; knows no paper."""
+"""Blocks of a report and their output as HTML, Markdown, SVG and TSV, independent of any paper."""

@@ -1,4 +1,4 @@
-"""What a report is made of: sections of text, tables and figures, and what has not been run."""
+"""The parts of a report: sections of text, tables and figures, and what has not been run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Text:
 
 @dataclass(frozen=True)
 class RunsText(Text):
-    """The runs that a table or figure is of, as (model, id) and in words."""
+    """The runs that a table or figure is based on, as (model, id) and in words."""
 
     runs: tuple[tuple[str, str], ...] = ()
 
@@ -31,9 +31,9 @@ class Table:
     """A table as readers see it.
 
     Attributes:
-        data: its rows. Text is printed as it is and may have several lines; floating-point numbers
-            are rounded to `digits`; underscores in the names of columns become spaces.
-        folded: whether only the caption shows until the reader opens it.
+        data: its rows. Text is printed unchanged and may have several lines; floating-point numbers
+            are rounded to `digits`; underscores in column names become spaces.
+        folded: whether only the caption is shown until the reader opens it.
         printed: how many cells of a paper's table have each status (`published.beside`); empty for
             a table of our own.
     """
@@ -56,8 +56,8 @@ class FigureBlock:
 
 @dataclass(frozen=True)
 class NotRun:
-    """A table or figure without data of ours yet: what it is, the command that makes them (with
-    ``lake=LAKE`` for the lake of the report), and, where it is not obvious, what is missing."""
+    """A table or figure for which we have no data yet: its caption, the command that makes the data
+    (with ``lake=LAKE`` for the report's lake) and, where it is not obvious, what is missing."""
 
     caption: str
     command: str
@@ -66,7 +66,7 @@ class NotRun:
 
 @dataclass(frozen=True)
 class Unavailable:
-    """A table or figure that nothing published would give: what it is, and why."""
+    """A table or figure that cannot be made from published data: its caption and the reason."""
 
     caption: str
     reason: str
@@ -77,7 +77,7 @@ Block: TypeAlias = Text | Table | FigureBlock | NotRun | Unavailable
 
 @dataclass(frozen=True)
 class Section:
-    """A table, figure or section of a paper, or a page of our own, with its anchor."""
+    """A table, figure or section of a paper, or one of our own, with its anchor."""
 
     anchor: str
     title: str
@@ -103,8 +103,8 @@ class Report:
 
 
 def build_blocks(caption: str, command: str, build: Callable[[], Sequence[Block]]) -> list[Block]:
-    """The blocks; where `build` raises a UserError (a table or an edition is missing), the reason
-    and the command that makes the data, so that one section without data never stops the others."""
+    """Build the blocks; on a UserError (a table or edition is missing) return the reason and the
+    command that makes the data, so that a section without data does not stop the others."""
     try:
         return list(build())
     except UserError as error:
@@ -112,7 +112,7 @@ def build_blocks(caption: str, command: str, build: Callable[[], Sequence[Block]
 
 
 def blocks_by_anchor(report: Report) -> Iterator[tuple[str, Block]]:
-    """Every block with the anchor that its picture and the file of its data are named after."""
+    """Every block with its anchor, which names its picture and its data file."""
     for number, block in enumerate(report.opening, 1):
         yield f"opening-{number}", block
     for part in report.parts:
@@ -122,10 +122,10 @@ def blocks_by_anchor(report: Report) -> Iterator[tuple[str, Block]]:
 
 
 def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
-    """A table as text: names of columns, which of them are numbers, and the cells row by row.
+    """A table as text: column names, whether each column is numeric, and the cells row by row.
 
-    Floating point is rounded to the table's digits, whole numbers get thousands separators, truth
-    values are yes and no, and what is null is a dash.
+    Floating-point numbers are rounded to the table's digits, integers get thousands separators,
+    Booleans become yes and no, and nulls become a dash.
     """
     data = table.data
     numeric = [pa.types.is_integer(f.type) or pa.types.is_floating(f.type) for f in data.schema]

@@ -1,10 +1,10 @@
-"""How figures are drawn: one style, and the few kinds of chart that the reports need.
+"""Figures in one style: the few kinds of chart that the reports need.
 
-Every chart takes its numbers as a table, one row a mark, and the `Channels` that say which columns
-are drawn how, and returns (figure, plotted table): what is drawn can be printed beside it. A column
-that the table lacks, or a table without rows, is a ValueError. Colours are those of Okabe and Ito,
-which the colour-blind tell apart; series differ by marker, dash or hatching as well, so that print
-in grey reads too. Figures are made without pyplot: nothing is global, and nothing has to be closed.
+Every chart takes a table with one row per mark and the `Channels` that map columns to the drawing,
+and returns (figure, plotted table), so that the report can print the plotted numbers. A missing
+column or an empty table raises a ValueError. Colours are the colour-blind-safe palette of Okabe and
+Ito; series also differ by marker, dash or hatching, so that they can be told apart in greyscale
+print. Figures are made without pyplot: there is no global state, and nothing has to be closed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 
 Plot: TypeAlias = tuple[Figure, pa.Table]
 
-# Okabe and Ito 2008, without the yellow, which does not show on paper.
+# Okabe and Ito 2008, without yellow, which is too light on paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES: tuple[Any, ...] = (
@@ -40,7 +40,7 @@ _DASHES: tuple[Any, ...] = (
 )
 _HATCHES = ("", "///", "...", "\\\\\\", "xx", "---", "oo")
 _WHISKER: Mapping[str, Any] = {"linestyle": "", "elinewidth": 1.0, "capsize": 2}
-# From one end of a scale to the other, light in the middle.
+# A diverging scale, light in the middle.
 _DIVERGING = ("#D55E00", "#E9A36A", "#DDDDDD", "#7FB2D6", "#0072B2")
 
 _STYLE: Mapping[str, Any] = {
@@ -61,18 +61,18 @@ _STYLE: Mapping[str, Any] = {
     "hatch.linewidth": 0.6,
     "savefig.bbox": "tight",
     "svg.fonttype": "path",
-    "svg.hashsalt": "adnominal",  # ids within the file: the same bytes every time
+    "svg.hashsalt": "adnominal",  # deterministic ids in the file
 }
-_INCH = 6.3  # width of a page's text
+_INCH = 6.3  # text width of a page
 
 
 def _style_context() -> AbstractContextManager[None]:
-    # matplotlib types the keys one by one.
+    # matplotlib's stubs type each key separately.
     return mpl.rc_context(cast(Any, dict(_STYLE)))
 
 
 def svg(figure: Figure) -> str:
-    """The figure as SVG; equal figures give equal text."""
+    """The figure as SVG; equal figures give the same text."""
     out = io.StringIO()
     with _style_context():
         figure.savefig(out, format="svg", metadata={"Date": None})
@@ -89,10 +89,10 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
 
 @dataclass(frozen=True)
 class Channels:
-    """Which columns of a table a chart draws: `y` over `x`, a colour and marker for each value of
-    `series`, a panel for each value of `panel`, and an interval from `low` to `high`.
+    """The columns of a table that a chart draws: `y` over `x`, a colour and marker for each value
+    of `series`, a panel for each value of `panel`, and an interval from `low` to `high`.
 
-    The order of series and panels is that of the rows. `xlabel` and `ylabel` name the axes.
+    Series and panels are in row order. `xlabel` and `ylabel` name the axes.
     """
 
     x: str
@@ -114,14 +114,14 @@ def _values(data: pa.Table, column: str) -> list[Any]:
 
 
 def _distinct(data: pa.Table, column: str | None) -> list[Any]:
-    """The values of a column in order of appearance; None alone without a column."""
+    """The values of a column in order of appearance; [None] without a column."""
     return list(dict.fromkeys(_values(data, column))) if column else [None]
 
 
 def _series(
     data: pa.Table, channels: Channels, panel: Any
 ) -> Iterator[tuple[int, Any, pd.DataFrame]]:
-    """(number, name, rows) of each series in a panel; rows without a value to draw are left out."""
+    """(number, name, rows) of each series in a panel; rows without a value are dropped."""
     rows = data.filter(
         pc.field(channels.x).is_valid() & pc.field(channels.y).is_valid()
     ).to_pandas()
@@ -164,13 +164,13 @@ def _single(height: float = 2.8) -> tuple[Figure, Axes]:
 
 
 def _label(figure: Figure, axes: Axes, channels: Channels) -> None:
-    """Names the axes of a chart without panels, and its series above it."""
+    """Label the axes of a chart without panels, and put the legend above it."""
     axes.set(xlabel=channels.xlabel, ylabel=channels.ylabel)
     _legend(figure, axes)
 
 
 def _legend(figure: Figure, axes: Axes, most: int = 4, least: int = 2) -> None:
-    """The names of the series, so many side by side at most; of fewer than `least` no names."""
+    """Add a legend with at most `most` columns; no legend for fewer than `least` series."""
     handles, names = axes.get_legend_handles_labels()
     if len(names) >= least:
         # Above the panels: below them it would cover their common label.
@@ -179,7 +179,7 @@ def _legend(figure: Figure, axes: Axes, most: int = 4, least: int = 2) -> None:
 
 
 def _categories(axes: Axes, names: Sequence[Any], margin: float, room: int, degrees: int) -> None:
-    """Names along the horizontal axis, turned by `degrees` where they have more than `room`
+    """Put names along the horizontal axis, rotated by `degrees` if they need more room than `room`
     letters."""
     axes.set_xticks(range(len(names)), [str(name) for name in names])
     axes.set_xlim(-margin, len(names) - 1 + margin)
@@ -200,7 +200,7 @@ def curves(
     smooth: Sequence[str] = (),
     columns: int = 3,
 ) -> Plot:
-    """Lines of y over x; an interval is a band, series named in `smooth` have no markers."""
+    """Lines of y over x; intervals are bands, and series named in `smooth` have no markers."""
     panels = _distinct(data, channels.panel)
     x, y, low, high = channels.x, channels.y, channels.low, channels.high
     with _style_context():
@@ -227,7 +227,7 @@ def curves(
 
 
 def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
-    """Columns of y over the values of x, those of the series side by side, with whiskers."""
+    """Columns of y over the values of x, with the series side by side and whiskers."""
     places = _distinct(data, channels.x)
     _values(data, channels.y)
     width = 0.8 / len(_distinct(data, channels.series))
@@ -255,7 +255,7 @@ def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
 def shares(
     data: pa.Table, *, row: str, part: str, share: str, xlabel: str, ylabel: str = ""
 ) -> Plot:
-    """A bar a `row`, cut into the `share` (0 to 1) of each `part`, as on a scale."""
+    """One stacked bar per `row`, divided into the `share` (0 to 1) of each `part` of a scale."""
     names, parts = _distinct(data, row), _distinct(data, part)
     _values(data, share)
     share_of = {(record[row], record[part]): record[share] for record in data.to_pylist()}
@@ -286,8 +286,8 @@ def shares(
 
 
 def matrix(data: pa.Table, *, row: str, column: str, count: str, xlabel: str, ylabel: str) -> Plot:
-    """A confusion matrix: counts with their percentage of all, shaded by share of the row."""
-    # Both sides have the labels of either, in order of appearance.
+    """A confusion matrix: counts with their percentage of the total, shaded by share of the row."""
+    # Both axes have the labels of either side, in order of appearance.
     names = list(dict.fromkeys([*_values(data, row), *_values(data, column)]))
     counts = np.zeros((len(names), len(names)))
     for record in data.to_pylist():
@@ -322,7 +322,7 @@ def matrix(data: pa.Table, *, row: str, column: str, count: str, xlabel: str, yl
 
 
 def boxes(data: pa.Table, *, row: str, ylabel: str, xlabel: str) -> Plot:
-    """Boxes from quantiles: the columns p05, p25, p50, p75 and p95, whiskers at the outer two."""
+    """Boxes from the quantile columns p05, p25, p50, p75 and p95; whiskers at p05 and p95."""
     columns = (_values(data, name) for name in (row, "p05", "p25", "p50", "p75", "p95"))
     stats = [
         {"label": str(name), "whislo": a, "q1": b, "med": c, "q3": d, "whishi": e, "fliers": []}
@@ -361,7 +361,7 @@ def scatter(
 
 
 def intervals(data: pa.Table, channels: Channels) -> Plot:
-    """Points with whiskers over the values of x, those of the series side by side."""
+    """Points with whiskers over the values of x, with the series side by side."""
     places, panels = _distinct(data, channels.x), _distinct(data, channels.panel)
     step = 0.7 / len(_distinct(data, channels.series))
     with _style_context():
@@ -377,7 +377,7 @@ def intervals(data: pa.Table, channels: Channels) -> Plot:
                 )
             if panel is not None:
                 axes.set_title(str(panel))
-            # Of panels each has a third of the page.
+            # Each panel has a third of the page width.
             _categories(axes, places, 0.6, 70 if len(panels) < 2 else 22, 40)
             axes.set_ylim(-0.03, 1.03)
         _shared_labels(figure, drawings, channels)
@@ -385,8 +385,8 @@ def intervals(data: pa.Table, channels: Channels) -> Plot:
 
 
 def forest(data: pa.Table, channels: Channels, reference: str, names: tuple[str, str]) -> Plot:
-    """A line for each y: x as a point with a whisker, and a stroke at `reference`; `names` are what
-    the legend calls the two.
+    """One line for each y: x as a point with a whisker, and a stroke at `reference`; `names` are
+    the legend's names for the two.
     """
     labels = [str(label) for label in _values(data, channels.y)]
     columns = (channels.x, channels.low or "", channels.high or "", reference)

@@ -1,8 +1,8 @@
-"""A report as one HTML file that needs nothing else: no font, no script, no picture from outside.
+"""A report as one self-contained HTML file, without external fonts, scripts or pictures.
 
-It prints, and nothing is wider than its page: a table that would be is set smaller, and scrolls in
-a box of its own where even that is too wide. Colours follow the reader's system. The script that is
-within it searches the sections and saves figures; without it all else is there.
+The page can be printed and does not overflow: wide tables are set smaller, and scroll in a box if
+they are still too wide. Colours follow the reader's system. The embedded script searches the
+sections and saves figures; everything else works without it.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from analysis.rendering.blocks import (
     cells,
 )
 
-# Rows of a figure's table that are shown with it; the file of its data has them all.
+# Rows of a figure's table that are shown with it; its data file has all of them.
 FIRST_ROWS = 200
-# Columns, or letters of a row, from which a table is set smaller.
+# Tables with at least this many columns, or letters in a row, are set smaller.
 _MANY, _LONG = 7, 110
-# Letters of a cell that is kept in one line.
+# Cells of up to this many letters are kept on one line.
 _SHORT = 24
 
 _PAGE = files("analysis.rendering") / "page"
-# Nothing is loaded, whatever a text of the lake holds.
+# Nothing is loaded, whatever the texts in the lake contain.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
 def html(report: Report, pictures: Mapping[str, str]) -> str:
-    """The report as the text of an HTML file, its figures' SVG (by anchor) within."""
+    """The report as the text of an HTML file that embeds its figures' SVG (by anchor)."""
     body = "\n".join(_body(report, pictures))
     style, script = ((_PAGE / f"report.{kind}").read_text("utf-8") for kind in ("css", "js"))
     return (
@@ -115,7 +115,7 @@ def _table(table: Table) -> str:
         (sum(max(map(len, cell.split("\n"))) for cell in row) for row in [names, *rows]), default=0
     )
     small = " small" if len(names) > _MANY or longest > _LONG else ""
-    # Above the box, not in it: a caption of the table is as narrow as the table.
+    # Above the box, not in it: a table's caption element is only as wide as the table.
     lines = [f'<p class="caption">{escape(table.caption)}</p>'] if table.caption else []
     lines.append(f'<div class="box{small}"><table>')
     kinds = [' class="number"' if columns else "" for columns in numeric]
@@ -134,14 +134,14 @@ def _table(table: Table) -> str:
 
 
 def _kind(cell: str) -> str:
-    """How a cell of text breaks: a short one never, one long word (an id) anywhere."""
+    """How a text cell wraps: a short one never, a single long word (an id) anywhere."""
     if len(cell) <= _SHORT:
         return ' class="short"'
     return ' class="id"' if " " not in cell else ""
 
 
 def _lines(cell: str) -> str:
-    """A cell's lines; those after the first (ours, under the published) are set off."""
+    """A cell's lines; those after the first (ours, below the published) have their own style."""
     first, *rest = cell.split("\n")
     lines = [escape(first)]
     for line in rest:
@@ -151,7 +151,7 @@ def _lines(cell: str) -> str:
 
 
 def _inline(svg: str, anchor: str, caption: str) -> str:
-    """The picture without what only a file needs, its ids made unique in the page."""
+    """The picture without the parts that only a file needs, with ids made unique in the page."""
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\bid="', f'id="{anchor}-', svg)

@@ -24,12 +24,12 @@ from conf.markdown import table_text
 
 
 def markdown(report: Report) -> str:
-    """The report as GitHub's Markdown; pictures are at ``figures/ANCHOR.svg``."""
+    """The report as GitHub-flavoured Markdown; pictures are at ``figures/ANCHOR.svg``."""
     return "\n\n".join(_paragraphs(report)) + "\n"
 
 
 def files(report: Report, pictures: Mapping[str, str]) -> Mapping[str, str]:
-    """Every picture (SVG by anchor), and every table and figure's data as TSV: text by path."""
+    """Every picture (SVG by anchor) and the data of every table and figure (TSV): text by path."""
     texts = {f"figures/{anchor}.svg": svg for anchor, svg in pictures.items()}
     for anchor, block in blocks_by_anchor(report):
         if isinstance(block, FigureBlock | Table):

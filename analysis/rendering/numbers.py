@@ -9,19 +9,19 @@ from conf import numbers
 
 
 def round_half_up(value: float, digits: int) -> Decimal:
-    """The value to so many digits; halves go up, as papers round them."""
-    # Twelve digits hide what binary fractions add.
+    """Round the value to `digits`; halves are rounded up, as in papers."""
+    # Rounding to twelve digits first hides binary representation errors.
     return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
 
 
 def number(value: float, digits: int) -> str:
-    """``1,234.5``, with a minus sign where it is negative."""
+    """Format a number as ``1,234.5``, with a typographic minus sign if it is negative."""
     return f"{round_half_up(value, digits):,f}".replace("-", "−")
 
 
 def percent(share: Interval | float | None) -> str:
-    """A share in percent, without the sign: ``70.6``, of an interval ``70.6 [68.4, 72.8]``, of
-    None ``–``."""
+    """Format a share in percent, without the % sign: ``70.6``, ``70.6 [68.4, 72.8]`` for an
+    interval, or ``–`` for None."""
     if not isinstance(share, Interval):
         return numbers.percent(share)
     ends = (number(100 * end, 1) for end in (share.estimate, share.low, share.high))
@@ -40,6 +40,6 @@ def p_value(p: float) -> str:
 
 
 def signed_number(value: float, digits: int = 1) -> str:
-    """A difference: ``+1.4``, ``−0.2``; what rounds to nothing has no sign."""
+    """Format a difference as ``+1.4`` or ``−0.2``; one that rounds to zero has no sign."""
     text = f"{value:+.{digits}f}"
     return text.replace("-", "−") if float(text) else text[1:]

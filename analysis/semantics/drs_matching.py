@@ -36,8 +36,8 @@ STEPS = 200_000
 class Score:
     """Clauses matched, predicted and gold; sums of scores are micro-averages.
 
-    `ill_formed` counts predictions that were no clause form, `unproven` those whose search was cut
-    off, so that more clauses might match.
+    `ill_formed` counts predictions that are not in clause form, `unproven` those whose search was
+    cut off, so that more clauses might match.
     """
 
     matched: int = 0
@@ -99,7 +99,7 @@ class _Problem:
     """The pairs of two clause lists, and which of them exclude each other."""
 
     def __init__(self, predicted: Sequence[Clause], gold: Sequence[Clause]) -> None:
-        # The n-th copy of a clause may match the n-th copy of another only: equal clauses match as
+        # The n-th copy of a clause may only match the n-th copy of another: equal clauses match as
         # often as both sides have them.
         gold_of: dict[tuple[str, int, int], list[tuple[int, Clause]]] = {}
         copies: Counter[Clause] = Counter()
@@ -295,8 +295,8 @@ def _best_step(
 def match(gold: str, predicted: str, *, search: str = "exact", variant: str = "exact") -> Score:
     """The score of one prediction against its gold clauses, both as text.
 
-    A prediction that is no clause form counts as one clause that matches nothing (`ill_formed`), as
-    COUNTER puts a dummy in its place. `search` is ``exact`` or ``hill_climbing``; `variant` is
+    A prediction that is not in clause form counts as one clause that matches nothing
+    (`ill_formed`), like COUNTER's dummy. `search` is ``exact`` or ``hill_climbing``; `variant` is
     ``exact`` (every variable is mapped) or ``sygns`` (`as_sygns`).
 
     Raises:

@@ -22,7 +22,7 @@ FORMS = ("fol", "drs", "vf")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A gold meaning and a predicted one, with what is known of the sentence."""
+    """A gold meaning and a predicted one, with the known properties of the sentence."""
 
     gold: str
     predicted: str

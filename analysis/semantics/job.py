@@ -33,18 +33,18 @@ _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 class Settings:
     form: str | None = setting(
         None,
-        help="form of the meanings in files; of a run it is known",
+        help="form of the meanings in files; a run's form is known",
         choices=FORMS,
         example="form=fol",
     )
     gold: str | None = setting(
         None,
-        help="gold meanings: one a line, or a .tsv with a header and a column named like the form "
+        help="gold meanings: one per line, or a .tsv with header and a column named like the form "
         "(sentence, depth and phenomena or tags give scores by class)",
         example="gold=test.tsv",
     )
     predicted: str | None = setting(
-        None, help="predicted meanings, one a line", example="predicted=out.txt"
+        None, help="predicted meanings, one per line", example="predicted=out.txt"
     )
     run: str | None = setting(
         None, help="instead of files: a run of the table predictions", example="run=3f2a…"
@@ -60,8 +60,8 @@ class Settings:
         help="provers to call in order (eprover, vampire, cvc5); none; auto: eprover for fol, vf",
         example="prover=eprover,cvc5",
     )
-    seconds: float = setting(5.0, help="time limit of a problem")
-    workers: int | None = setting(None, help="problems at a time; by default the number of cores")
+    seconds: float = setting(5.0, help="time limit per problem")
+    workers: int | None = setting(None, help="concurrent problems; default: the number of cores")
     cache: str | None = setting(None, help="SQLite file that stores the answers of the provers")
     search: str = setting(
         "exact",
@@ -94,7 +94,7 @@ class Settings:
 
 
 def score(settings: Settings) -> None:
-    """Scores predicted meanings (SyGNS): exact match, entailment, DRS clauses, polarity.
+    """Score predicted meanings (SyGNS): exact match, entailment, DRS clauses, polarity.
 
     Reads a gold and a predicted file, or the rows of a run in the table predictions, prints scores
     over all sentences and by quantifier, modifier and depth, and with out= writes scores.json and
@@ -136,7 +136,7 @@ def score(settings: Settings) -> None:
 
 
 def _folder(out: str | None) -> Path | None:
-    """The folder for the scores, which is made before any work starts."""
+    """The folder for the scores, which is created before any work starts."""
     if out is None:
         return None
     try:
@@ -147,12 +147,12 @@ def _folder(out: str | None) -> Path | None:
 
 
 def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
-    """The items of a gold and a predicted file; a line ends at a line feed alone.
+    """The items of a gold and a predicted file; only a line feed ends a line.
 
     Raises:
-        UserError: a file or a column is missing; a file is not UTF-8; a line of a .tsv has another
-            number of cells than its header, a depth that is no number or unknown phenomena; or the
-            numbers of lines differ.
+        UserError: a file or a column is missing; a file is not UTF-8; a line of a .tsv has a
+            different number of cells than its header, a depth that is not a number, or unknown
+            phenomena; or the numbers of lines differ.
     """
     for path in (gold, predicted):
         if not path.is_file():
@@ -179,7 +179,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _tsv_items(path: Path, form: str) -> list[Item]:
-    """The gold items, without predictions. Cells may be in quotes, blank lines are no items."""
+    """The gold items, without predictions. Cells may be quoted; blank lines are skipped."""
     names, *rows = [
         [
             match[1].replace('""', '"') if (match := _QUOTED.fullmatch(cell)) else cell
@@ -235,10 +235,10 @@ def _phenomena(row: Mapping[str, str]) -> tuple[str, ...] | None:
 
 
 def run_form(lake: str, run: str) -> str:
-    """The form of the meanings that a run predicted, as its task in the predictions names it.
+    """The form of the meanings that a run predicted, according to its task in the predictions.
 
     Raises:
-        UserError: the run has no rows, or none of a form of meanings.
+        UserError: the run has no rows, or none with a form of meanings.
     """
     tasks = {str(task) for (task,) in tuples(_predictions(lake, run, "task"))}
     forms = [form for form in FORMS if f"sygns_{form}" in tasks]

@@ -1,8 +1,8 @@
 """How well a predicted meaning gives its words their direction (paper, section 4.3, table 15).
 
 For each direction, the words of the gold meaning with that direction are compared with the same
-words of the prediction, whatever their direction there. Precision, recall and F are computed for
-each sentence and averaged; a sentence without a gold word of the direction has no score.
+words of the prediction, regardless of their direction there. Precision, recall and F are computed
+for each sentence and averaged; a sentence without a gold word of the direction has no score.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from etl.sygns.polarity import Direction
 
 
 class PolarityScore(NamedTuple):
-    """Of one sentence, or averaged over sentences; shares from 0 to 1."""
+    """Scores of one sentence, or averaged over sentences; shares from 0 to 1."""
 
     precision: float
     recall: float
@@ -31,16 +31,16 @@ def polarities(form: str, text: str) -> tuple[tuple[str, Direction], ...]:
         return tuple(polarity.from_fol(fol.parse(text)))
     if form == "vf":
         return tuple(polarity.from_vf(vf.parse(text)))
-    raise ValueError(f"form {form!r}; polarity is read off fol or vf")
+    raise ValueError(f"form {form!r}; polarity is defined for fol or vf")
 
 
 def score(
     form: str, gold: str, predicted: str, direction: Direction, rounding: int | None = None
 ) -> PolarityScore | None:
-    """The score of one sentence for one direction; None where the gold meaning has no such word.
+    """The score of one sentence for one direction; None if the gold meaning has no such word.
 
-    `rounding` rounds each share to that many decimals, as the published evaluation does with 2. A
-    prediction that is no meaning has no words and scores 0.
+    `rounding` rounds each share to that many decimals, as the published evaluation does with 2. An
+    ill-formed prediction has no words and scores 0.
     """
     gold_words = {item for item in polarities(form, gold) if item[1] == direction}
     if not gold_words:

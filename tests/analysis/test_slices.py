@@ -76,9 +76,9 @@ def test_counts_of_pairs(lake):
 def test_words_of_items_in_the_order_asked(lake):
     items = slices.words(lake, "adept", "mine", ["2", "1", "2"])
     assert items.to_pydict() == {"adjective": ["red"] * 3, "noun": ["gun", "car", "gun"]}
-    with pytest.raises(UserError, match="1 of 2 items, as 3, are not in the table adept"):
+    with pytest.raises(UserError, match="1 of 2 items, such as 3, are not in the table adept"):
         slices.words(lake, "adept", "mine", ["1", "3"])
-    with pytest.raises(UserError, match="1 of 1 items, as 1"):
+    with pytest.raises(UserError, match="1 of 1 items, such as 1"):
         slices.words(lake, "adept", "nowhere", ["1"])
     with pytest.raises(UserError, match="table=nli: expected one of adept"):
         slices.words(lake, "nli", "mine", ["1"])

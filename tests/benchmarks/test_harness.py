@@ -96,7 +96,7 @@ def test_a_planted_slow_down_of_a_fifth_fails(folder, store):
 
 def test_a_planted_lost_pair_fails(folder, store):
     recorded = store.read_bytes()
-    with pytest.raises(JobFailed, match=r"pairs: \d+ where \d+ is exact"):
+    with pytest.raises(JobFailed, match=r"pairs: \d+, expected exactly \d+"):
         run(CASE, Small(folder=folder, plant="lost"), store=store)
     assert store.read_bytes() == recorded
 
@@ -115,7 +115,7 @@ def fixed(figures, **declared):
 
 
 def test_a_plant_that_nothing_finds_fails(tmp_path):
-    with pytest.raises(JobFailed, match="plant=slow was not found"):
+    with pytest.raises(JobFailed, match="plant=slow was not detected"):
         run(fixed({"rows": 1}), Settings(plant="slow"), store=tmp_path / "results.json")
 
 

@@ -95,5 +95,5 @@ def test_the_page_tells_growth_by_row() -> None:
 def test_mistakes_are_reported() -> None:
     with pytest.raises(UserError, match=r"parts=\['trees'\]: expected some of extraction"):
         load(scale.Settings, ["parts=[trees]"])
-    with pytest.raises(UserError, match=r"shares=\[0\]: expected per cents"):
+    with pytest.raises(UserError, match=r"shares=\[0\]: expected percentages"):
         load(scale.Settings, ["shares=[0]"])

@@ -148,7 +148,7 @@ def test_a_page_without_address_or_sentence_is_refused(lines):
 
 
 def test_a_line_of_two_sentences_is_refused(model):
-    with pytest.raises(UserError, match="put it in other words"):
+    with pytest.raises(UserError, match="rephrase it"):
         demo_depcc.build(["http://a", "The coat is red. My house burned down yesterday."])
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// Charts as SVG, which is also what is downloaded; a picture is drawn from it.
+// Charts as SVG, which can also be downloaded; PNG pictures are drawn from it.
 
 const svgName = "http://www.w3.org/2000/svg";
 
@@ -10,7 +10,7 @@ function shape(name, attributes, text) {
   return element;
 }
 
-// Colours are written into the chart, so that a file of it looks as the page does.
+// Colours are written into the chart, so that a saved file looks like the page.
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
@@ -35,7 +35,7 @@ function ticks(low, high, count) {
   return found;
 }
 
-// Frequency (logarithmic) against PMI; the points best by the measure have their names.
+// Frequency (logarithmic) against PMI; the points with the highest measure are labelled.
 function scatter(rows, partner, measure, label) {
   const [width, height, left, bottom] = [640, 400, 48, 44];
   const svg = canvasOf(width, height, label);
@@ -77,7 +77,7 @@ function scatter(rows, partner, measure, label) {
   return svg;
 }
 
-// Bars from a common line, to the right for what is above 0, to the left for what is below.
+// Bars from a common line: to the right for positive values, to the left for negative ones.
 function bars(lines, label) {
   const [width, height] = [640, 24 + 18 * lines.length];
   const svg = canvasOf(width, height, label);

@@ -1,5 +1,5 @@
 "use strict";
-// The page: a view is what its address says after the #, so that every view can be linked to.
+// The page: the part of the address after the # defines the view, so that every view has a link.
 
 const form = document.getElementById("query");
 const result = document.getElementById("result");
@@ -12,7 +12,7 @@ const defaults = {
 let source;
 let newest = 0;
 
-// Texts of the corpora become text nodes alone: nothing in them is read as HTML.
+// Texts of the corpora only become text nodes: nothing in them is read as HTML.
 function node(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -96,7 +96,7 @@ function tools(name, rows, svg, tsvAddress) {
 }
 
 function command(text) {
-  return node("p", { class: "note" }, "The same rows on a command line: ", node("code", {}, text));
+  return node("p", { class: "note" }, "The same rows on the command line: ", node("code", {}, text));
 }
 
 function unknown(query, words, nearest) {
@@ -106,7 +106,7 @@ function unknown(query, words, nearest) {
     place ? ", " : "", node("a", { href: addressOf({ ...query, [replaced]: word }) }, word)]);
   return node("div", { class: "error" }, node("p", {},
     `No pairs with the ${query.role} “${words.join("” or “")}”.`,
-    ...(links.length ? [" Spelt alike: ", ...links, "."] : [])));
+    ...(links.length ? [" Similar words: ", ...links, "."] : [])));
 }
 
 function sketch(query, answer) {
@@ -119,7 +119,7 @@ function sketch(query, answer) {
   }
   if (!answer.rows.length) {
     return [node("h2", {}, title),
-      node("p", { class: "error" }, "No rows with these filters; a lower least count or other classes may help.")];
+      node("p", { class: "error" }, "No rows with these filters; a lower minimum count or other classes may help.")];
   }
   // Measures may be negative: a bar is as long as its value is above 0.
   const most = Math.max(0, ...answer.rows.map((row) => row[query.measure])) || 1;
@@ -152,7 +152,7 @@ function difference(query, answer) {
     sides[0] += ` (${query.corpus})`;
     sides[1] += ` (${query.other_corpus})`;
   }
-  const title = `“${sides[0]}” beside “${sides[1]}”`;
+  const title = `“${sides[0]}” compared with “${sides[1]}”`;
   if (answer.unknown.length) return [node("h2", {}, title), unknown(query, answer.unknown, answer.nearest)];
   if (!answer.rows.length) {
     return [node("h2", {}, title), node("p", { class: "error" }, "No rows with these filters.")];
@@ -170,7 +170,7 @@ function difference(query, answer) {
     node("td", { class: "number" }, number(row.second)),
     node("td", { class: "number" }, number(row.difference)),
     node("td", { class: "number wide" }, `${number(row.first_count)} / ${number(row.second_count)}`)));
-  const heads = [[partner], ["share of the greatest difference", "wide"], [sides[0], "number"],
+  const heads = [[partner], ["share of the largest difference", "wide"], [sides[0], "number"],
     [sides[1], "number"], ["difference", "number"], ["counts", "number wide"]];
   const lines = answer.rows.slice(0, 20).concat(answer.rows.slice(-20));
   const chart = bars([...new Set(lines)].map((row) => ({
@@ -178,10 +178,10 @@ function difference(query, answer) {
   })), `${title}: differences of ${measures[query.measure]}; the table has the same values`);
   const address = source.address && source.address("rows.tsv", query);
   return [node("h2", {}, title),
-    node("p", { class: "note" }, `Difference of ${measures[query.measure]}; what one side alone has counts as 0 on the other.`),
+    node("p", { class: "note" }, `Difference of ${measures[query.measure]}; a word that only one side has counts as 0 on the other.`),
     tools(`${query.word}-${query.other || query.other_corpus}`, answer.rows, chart, address),
     table(`${number(answer.rows.length)} of ${number(answer.total)} ${partner}s`, heads, rows),
-    node("h3", {}, "The greatest differences"), chart, command(answer.command)];
+    node("h3", {}, "The largest differences"), chart, command(answer.command)];
 }
 
 function pairView(adjective, noun, answer) {
@@ -204,7 +204,7 @@ function pairView(adjective, noun, answer) {
   parts.push(...answer.examples.map((row) => node("blockquote", {}, row.sentence,
     node("cite", {}, `${row.document} (${row.corpus})`))));
   if (!answer.examples.length) {
-    parts.push(node("p", { class: "note" }, "None is kept; adnominal extract … examples=3 keeps some."));
+    parts.push(node("p", { class: "note" }, "None are stored; adnominal extract … examples=3 stores some."));
   }
   parts.push(node("h3", {}, "Items in the datasets"), ...itemParts(answer));
   if (source.about.lake !== undefined) {
@@ -285,7 +285,7 @@ async function start() {
     if (address === location.hash) show(true); else location.hash = address;
   });
   document.querySelector(".skip").addEventListener("click", (event) => {
-    event.preventDefault(); // the address is the view's
+    event.preventDefault(); // the address belongs to the view
     result.focus();
   });
   window.addEventListener("hashchange", () => show(true));

@@ -1,5 +1,5 @@
 "use strict";
-// Where rows come from: the server's addresses, or the files of a static copy. Both answer alike.
+// The source of rows: the server's API or the files of a static copy, with the same answers.
 
 const roles = ["noun", "adjective"];
 
@@ -56,7 +56,7 @@ class StaticSource {
     return this.files.get(name);
   }
 
-  // The number of the file that a word must be in: the last that does not begin after it.
+  // The number of the file that must contain a word: the last that does not start after it.
   place(kind, word) {
     const first = this.first[kind];
     let low = 0, high = first.length;
@@ -204,7 +204,7 @@ function differences(first, second, partner, measure, floor) {
     || (a.word < b.word ? -1 : 1));
 }
 
-// Edits that make one word of the other (Levenshtein).
+// Number of edits that turn one word into the other (Levenshtein).
 function distance(one, other) {
   let row = Array.from({ length: other.length + 1 }, (_, place) => place);
   for (let i = 1; i <= one.length; i += 1) {

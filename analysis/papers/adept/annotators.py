@@ -1,9 +1,9 @@
-"""ADEPT from one's own annotations: what the paper prints of its annotators (table 4, section 4.2
-and the human rows of table 5), counted of the answers in ``adept_annotations``.
+"""The paper's figures on ADEPT's annotators (table 4, section 4.2 and the human rows of table 5),
+computed from the answers in ``adept_annotations``.
 
 Quality rules have their defaults, which are the paper's (`etl.annotation.quality.Rules`). Simulated
-annotators (`etl.annotation.simulate`) are known by their ids and counted apart, so that none of
-their figures can be taken for one of people.
+annotators (`etl.annotation.simulate`) are recognised by their ids and counted separately, so that
+their figures cannot be mistaken for those of people.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EXPORT = "python etl/annotate_adept.py export batch=expert.csv round=expert edi
 
 
 def editions(lake: str) -> list[str]:
-    """The editions whose items annotators of this lake have answered, by name."""
+    """The editions whose items were answered by annotators in this lake, sorted by name."""
     if not set(TABLES) <= set(arrow.tables(lake)):
         return []
     answered = set(arrow.read(lake, "adept_annotations", columns=["batch"])["batch"].to_pylist())
@@ -59,8 +59,8 @@ class Annotations:
 
     Attributes:
         lake: root of the lake.
-        edition: that of ``adept_items`` for the rounds pilot and main, of ``adept`` for expert,
-            human and audit.
+        edition: edition of ``adept_items`` for the rounds pilot and main, of ``adept`` for the
+            rounds expert, human and audit.
     """
 
     lake: str
@@ -68,7 +68,7 @@ class Annotations:
 
     @cached_property
     def answers(self) -> list[Answer]:
-        """Every answer to a page of the edition, checks included."""
+        """Every answer to a page of the edition, including checks."""
         names = {batch for (batch,) in self._read("adept_batches", "batch")}
         return [answer for answer in stored_answers(self.lake) if answer.batch in names]
 
@@ -77,7 +77,7 @@ class Annotations:
         return [answer for answer in self.answers if answer.round in rounds]
 
     def _read(self, table: str, *columns: str) -> list[tuple[object, ...]]:
-        """Rows of the edition; none where the table is not in the lake."""
+        """Rows of the edition; none if the table is not in the lake."""
         if table not in arrow.tables(self.lake):
             return []
         where = [("edition", "=", self.edition)]
@@ -92,13 +92,13 @@ class Annotations:
 
     @cached_property
     def by_rules(self) -> Filtered:
-        """What the quality rules leave of the answers that make the dataset."""
+        """The answers for the dataset, filtered by the quality rules."""
         rows = self._read("adept_items", "item_id", "chosen")
         items = {str(item) for item, chosen in rows if chosen}
         return answers_of_edition(stored_answers(self.lake), items, ()).filtered(Rules())
 
     def annotators(self, *rounds: str) -> str:
-        """Who answered: ``3 annotators``, ``25 simulated annotators``, or both."""
+        """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
         names = {answer.annotator for answer in self.answers_of(*rounds)}
         simulated = sum(name.startswith(SIMULATED) for name in names)
         counts = ((len(names) - simulated, ""), (simulated, "simulated "))
@@ -107,7 +107,7 @@ class Annotations:
         )
 
     def agreement(self) -> tuple[Cells, Cells]:
-        """Cells of table 4 and of its sizes; both empty where no item has enough answers."""
+        """Cells of table 4 and of its sizes; both empty if no item has enough answers."""
         result = self.by_rules
         if not result.items:
             return {}, {}
@@ -127,8 +127,8 @@ class Annotations:
     def kappas(self) -> Cells:
         """Cells of section 4.2.
 
-        The experts are the two annotators of the round expert who share most items; `one expert`
-        is the one who agrees better with the labels, as in the paper.
+        The experts are the two annotators of the round expert who share the most items; `one
+        expert` is the one who agrees better with the labels, as in the paper.
         """
         raters = ratings(self.answers_of("expert"))
         if len(raters) < 2:
@@ -163,7 +163,7 @@ class Annotations:
         return cells
 
     def human(self) -> Cells:
-        """The human rows of table 5: accuracy of the round human, in three and five classes."""
+        """The human rows of table 5: accuracy in the round human, with three and five classes."""
         figures = human_figures(self.answers_of("human"), self.labels)
         cells: Cells = {}
         for condition, row in _HUMAN.items():
@@ -175,8 +175,8 @@ class Annotations:
         return cells
 
     def audit(self) -> pa.Table | None:
-        """What is behind the labels impossible and necessarily true (section 4.2): columns label,
-        finding, count, share; None without answers of the round audit."""
+        """The audit of the labels impossible and necessarily true (section 4.2): columns label,
+        finding, count, share; None without answers from the round audit."""
         figures = audit_figures(self.answers_of("audit"))
         rows = [
             {"label": label, "finding": finding, "count": row["count"], "share": row["share"]}
@@ -192,8 +192,8 @@ def _kappa_of(one: Mapping[str, int], two: Mapping[str, int]) -> Interval:
 
 
 def annotated(lake: Lake, *rounds: str) -> Annotations | None:
-    """The answers of these rounds to the edition that the report shows, else to the first edition
-    that has some; None where there are none."""
+    """The answers of these rounds to the edition that the report shows, or to the first edition
+    with answers; None if there are none."""
     names = editions(lake.root)
     preferred = lake.editions.get("adept", ())[:1]
     if lake.requested_edition is not None:
@@ -206,9 +206,9 @@ def annotated(lake: Lake, *rounds: str) -> Annotations | None:
 
 
 def labelling(lake: Lake) -> list[Block]:
-    """Table 4 counted of the answers of the rounds pilot and main; nothing without answers.
+    """Table 4 from the answers of the rounds pilot and main; no blocks without answers.
 
-    Its cells are counted with those of the labels, which the paper's table stands beside first.
+    Its cells are not counted as printed again: the table of the labels already counts them.
     """
     annotations = annotated(lake, *LABELLING)
     cells, sizes = annotations.agreement() if annotations else ({}, {})
@@ -225,7 +225,7 @@ def labelling(lake: Lake) -> list[Block]:
     ]
     return [
         *(replace(block, printed={}) if isinstance(block, Table) else block for block in blocks),
-        Text("Counted of the answers in adept_annotations by the paper's quality rules."),
+        Text("Computed from the answers in adept_annotations with the paper's quality rules."),
     ]
 
 
@@ -237,7 +237,8 @@ def labelling(lake: Lake) -> list[Block]:
     beside=("section 4.2",),
 )
 def experts(page: Adept) -> list[Block]:
-    """Experts with each other and with the labels, and the audit of the labels at both ends."""
+    """Agreement of experts with each other and with the labels, and the audit of the two extreme
+    labels."""
     annotations = annotated(page.lake, "expert", "audit")
     cells = annotations.kappas() if annotations else {}
     caption = "Agreement of experts and crowd"
@@ -246,16 +247,16 @@ def experts(page: Adept) -> list[Block]:
     edition = annotations.edition if annotations else ""
     blocks = comparison("adept", "section 4.2", cells, caption, edition)
     if not cells:
-        blocks.append(Text(f"Two experts of one's own fill it: {_EXPORT}"))
+        blocks.append(Text(f"It needs the answers of two experts: {_EXPORT}"))
     audit = annotations.audit() if annotations else None
     if annotations is not None and audit is not None:
-        caption = f"What {annotations.annotators('audit')} found behind the labels at both ends"
+        caption = f"Findings of {annotations.annotators('audit')} on the two extreme labels"
         blocks.append(Table(f"{caption}, edition {edition}", audit))
     return blocks
 
 
 def human(lake: Lake) -> tuple[Cells, str]:
-    """The human rows of table 5, and who gave them; both empty without answers."""
+    """The human rows of table 5 and a sentence on their source; both empty without answers."""
     annotations = annotated(lake, "human")
     cells: Cells = annotations.human() if annotations else {}
     if annotations is None or not cells:

@@ -1,4 +1,4 @@
-"""What ADEPT prints of its dataset: tables 1 to 4 and figures 1 and 4, from the lake."""
+"""The tables and figures on ADEPT's dataset: tables 1 to 4 and figures 1 and 4, from the lake."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from etl.knowledge import lexicons
 from etl.lake import arrow
 
 BUILD = "python etl/build_adept.py preset=clean lake=LAKE"
-# How many adjectives table 1 has, and how many labels of each.
+# The number of adjectives in table 1, and of labels of each.
 _ADJECTIVES, _EACH = 4, 3
 
 
@@ -73,10 +73,11 @@ def examples(page: Adept) -> list[Block]:
 
 
 def stages(lake: str, edition: str) -> pa.Table:
-    """How many entries each stage of the construction has left (figure 1): columns stage, entries.
+    """The number of entries left after each stage of the construction (figure 1): columns stage,
+    entries.
 
-    Pairs are those of all corpora, distinct within a corpus. A stage whose table is not in the
-    lake, or has no rows of the edition, has null.
+    Pairs are summed over all corpora, distinct within each. A stage whose table is not in the lake,
+    or has no rows of the edition, is null.
     """
     tables = arrow.tables(lake)
 
@@ -90,7 +91,7 @@ def stages(lake: str, edition: str) -> pa.Table:
         "pairs": count("amod_pairs"),
         "nouns": count("adept_entries", of_edition),
         "variants": count("adept_items", of_edition),
-        # Not `== True`: the log keeps no bounds of truth values, and a comparison finds nothing.
+        # Not `== True`: the log has no min/max of Booleans, so a comparison finds nothing.
         "sentences": count("adept_items", of_edition & pc.field("chosen")),
         "labelled": count("adept", of_edition),
     }
@@ -98,7 +99,7 @@ def stages(lake: str, edition: str) -> pa.Table:
 
 
 def stages_figure(data: pa.Table) -> Plot:
-    """`stages` as columns on a logarithmic scale (figure 1)."""
+    """Plot `stages` as columns on a logarithmic scale (figure 1)."""
     channels = Channels("stage", "entries", "stage of the construction", "entries")
     return figures.bars(data, channels, log=True)
 
@@ -111,7 +112,7 @@ def stages_figure(data: pa.Table) -> Plot:
     beside=("figure 1", "section 4.1"),
 )
 def construction(page: Adept) -> list[Block]:
-    """Entries that each stage has left."""
+    """Entries left after each stage."""
     edition = page.lake.edition("adept_items")
     data = stages(page.lake.root, edition)
     filled_stages = data.filter(data.column("entries").is_valid())
@@ -121,7 +122,7 @@ def construction(page: Adept) -> list[Block]:
         for stage, entries in tuples(filled_stages)
         if (stage, "entries") in printed
     }
-    caption = f"Entries that each stage has left, edition {edition}; pairs of all corpora here"
+    caption = f"Entries left after each stage, edition {edition}; pairs of all corpora in this lake"
     return [
         FigureBlock(caption, *stages_figure(filled_stages)),
         *comparison("adept", "figure 1", ours, "Entries by stage", edition),
@@ -136,7 +137,7 @@ def construction(page: Adept) -> list[Block]:
     tables=("adept_items", "adept_entries", "adept"),
 )
 def pipeline(page: Adept) -> list[Block]:
-    """One sentence with as many variants as any, on its way through the pipeline."""
+    """The steps of the pipeline for one of the sentences with the most variants."""
     root, seed = page.lake.root, page.lake.seed
     edition = page.lake.edition("adept_items", "adept_entries")
     names = ["item_id", "noun", "relation", "predicate", "adjective", "sentence", "chosen"]
@@ -169,9 +170,9 @@ def pipeline(page: Adept) -> list[Block]:
     for row in variants:
         if row["chosen"]:
             label = _label(page, edition, row["item_id"])
-            steps.append(("chosen for labelling", f"{row['adjective']}: {label}"))
+            steps.append(("selected for labelling", f"{row['adjective']}: {label}"))
     data = pa.table(list(zip(*steps, strict=True)), names=["step", "result"])
-    return [Table(f"One entry on its way through the pipeline, edition {edition}", data)]
+    return [Table(f"One entry in each step of the pipeline, edition {edition}", data)]
 
 
 def _count(value: int | None) -> str:
@@ -204,16 +205,16 @@ def questions(page: Adept) -> list[Block]:
     ]
     text = (
         "Annotators see the original and the modified sentence and choose how the adjective "
-        "changes what is said; one item of each label."
+        "changes the plausibility of the sentence; one item of each label."
     )
-    return [Text(text), Table("Items as they are labelled", pa.Table.from_pylist(items))]
+    return [Text(text), Table("Items as presented to annotators", pa.Table.from_pylist(items))]
 
 
 def label_table(rows: pa.Table) -> pa.Table:
     """Label by part of the split (table 4): columns part, label, count, share, unanimous.
 
-    `part` ends with ``all``. `unanimous` is the share of unanimous items among those of the label
-    whose agreement is known; null where it is of none.
+    The last `part` is ``all``. `unanimous` is the share of unanimous items among the label's items
+    with known agreement; null if there are none.
     """
     records = tuples(rows, "split_random", "label", "agreement")
     cells = []
@@ -236,7 +237,7 @@ def label_table(rows: pa.Table) -> pa.Table:
     beside=("table 4", "table 4, sizes"),
 )
 def agreement(page: Adept) -> list[Block]:
-    """Labels and sizes of the rows, and agreement of one's own annotators."""
+    """Labels and sizes of the rows, and the agreement of the annotators in the lake."""
     lake = page.lake
     try:
         rows = page.rows
@@ -287,10 +288,10 @@ def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> pa.Table:
     """Label by kind of adjective (figure 4): columns kind, label, count, share, low, high.
 
     `kinds` names each row's kind: `analysis.slices.subsective` for the figure, `slices.identity`
-    for what the ethics section asks for. Rows of kind None are left out; intervals are Wilson's.
+    for the question of the ethics section. Rows of kind None are dropped; intervals are Wilson's.
 
     Raises:
-        ValueError: another number of kinds than rows.
+        ValueError: the numbers of kinds and rows differ.
     """
     labels = rows.column("label").to_pylist()
     counts = Counter(pair for pair in zip(kinds, labels, strict=True) if pair[0] is not None)
@@ -304,7 +305,7 @@ def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> pa.Table:
 
 
 def label_shares_figure(data: pa.Table) -> Plot:
-    """`label_shares` as bars cut by label (figure 4), each with the number of its items."""
+    """Plot `label_shares` as stacked bars (figure 4), each with its number of items."""
     totals: Counter[str] = Counter()
     for kind, count in tuples(data, "kind", "count"):
         totals[kind] += count
@@ -321,19 +322,19 @@ def label_shares_figure(data: pa.Table) -> Plot:
 
 @exhibit("Figure 4", "labels by class of modifier", command=IMPORT, tables=("adept",))
 def by_class(page: Adept) -> list[Block]:
-    """Labels of subsective and non-subsective modifiers; of the latter, those of *dead* apart."""
+    """Labels of subsective and non-subsective modifiers, then *dead* separately from the rest."""
     modifiers = page.rows.column("modifier").to_pylist()
     listed = lexicons.nonsubsective()
     data = label_shares(page.rows, slices.subsective(modifiers, listed))
     caption = f"Labels by class of modifier, edition {page.edition}"
     blocks: list[Block] = [FigureBlock(caption, *label_shares_figure(data))]
-    # What the sixty and dead have, of which the paper counts one class.
+    # The paper counts the sixty and dead as one class.
     kinds_apart = [
         "dead" if word.lower() == "dead" else "of the sixty" if word.lower() in listed else None
         for word in modifiers
     ]
     if any(kinds_apart):
         detail = label_shares(page.rows, kinds_apart)
-        blocks.append(Table("Non-subsective modifiers in two", detail, digits=3))
-    why = "It is drawn without numbers; ours are recomputed from the rows."
+        blocks.append(Table("Non-subsective modifiers, dead separately", detail, digits=3))
+    why = "The figure prints no numbers; ours are recomputed from the rows."
     return [*blocks, Unavailable("The numbers of the paper's figure 4", why)]

@@ -1,4 +1,4 @@
-"""What ADEPT prints of models: tables 5 and 6, figures 2 and 3, and errors by identity."""
+"""ADEPT's results of models: tables 5 and 6, figures 2 and 3, and errors by identity."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from etl.adept.baselines import CLASSES, label_of, majority, normative_rule
 from etl.knowledge import lexicons
 
 _TRAIN = "python training/finetune.py conf/training/adept.yaml lake=LAKE"
-# Labels of 3 classes have the names of the middle ones: docs/training_tasks.md.
+# The 3 classes are named after the three middle labels: docs/training_tasks.md.
 _OUTCOMES = {5: LABELS, 4: LABELS[1:], 3: LABELS[1:4]}
 _FAMILIES = {"bert": "BERT", "roberta": "RoBERTa", "deberta": "DeBERTa"}
-# How many right answers, and how many wrong ones, table 6 has.
+# The number of right and of wrong answers in table 6.
 _ANSWERS = 3
 
 
 def family(model: str) -> str | None:
-    """The paper's name of a model's kind: BERT, RoBERTa or DeBERTa; None of any other."""
+    """The paper's name of a model's family: BERT, RoBERTa or DeBERTa; None for any other."""
     match = re.match(r"(bert|roberta|deberta)(?:-|$)", model.lower())
     return _FAMILIES[match[1]] if match else None
 
@@ -49,7 +49,7 @@ def baselines(
     """Accuracy of the majority and of the normative rule, by (baseline, classes); table 5.
 
     The majority label is that of the training rows. The published figures count *dead* as
-    non-subsective beside Nayak et al.'s sixty.
+    non-subsective, in addition to Nayak et al.'s sixty.
 
     Raises:
         ValueError: no training rows, or none of `part`.
@@ -79,7 +79,7 @@ def baselines(
     beside=("table 5", "section 7"),
 )
 def accuracy(page: Adept) -> list[Block]:
-    """People, baselines and models; then every model trained here, compared with each other."""
+    """Accuracy of people, baselines and models; then all models trained here, compared pairwise."""
     people, who = annotators.human(page.lake)
     try:
         rows = page.rows
@@ -113,7 +113,7 @@ def accuracy(page: Adept) -> list[Block]:
     caption = "Without the label impossible"
     blocks += comparison("adept", "section 7", four, caption, missing=missing)
     if best:
-        caption = "Models trained here, each at the settings that are best on val"
+        caption = "Models trained here, each with its best settings on val"
         blocks.append(Table(caption, _trained_rows(best, by_rule)))
     else:
         blocks.append(NotRun("Models trained here", _TRAIN))
@@ -126,7 +126,7 @@ def _models(page: Adept) -> list[str]:
 
 
 def _of_families(best: Sequence[Scored]) -> dict[tuple[str, str], Interval]:
-    """Cells of table 5: of each of the paper's families the best model of ours."""
+    """Cells of table 5: our best model of each of the paper's families."""
     cells: dict[tuple[str, str], Interval] = {}
     for scored in best:
         kind = family(scored.model)
@@ -157,8 +157,8 @@ def _trained_rows(best: Sequence[Scored], by_rule: Mapping[tuple[str, int], Inte
 
 
 def _pairwise(page: Adept) -> list[Block]:
-    """Every two models of five classes on the same items of val; the paper finds no difference
-    between its own (section 6)."""
+    """Compare each pair of five-class models on the same items of val; the paper finds no
+    difference between its models (section 6)."""
     candidates = [
         (model if context else f"{model}, no context", best.answers)
         for model in _models(page)
@@ -184,15 +184,15 @@ def _pairwise(page: Adept) -> list[Block]:
         }
         for (one, two, result), p in zip(comparisons, corrected_p, strict=True)
     ]
-    caption = "Models of five classes compared, each by its best run on val, item by item"
+    caption = "Five-class models compared item by item, each with its best run on val"
     return [Table(caption, pa.Table.from_pylist(rows), digits=3)]
 
 
 def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> pa.Table:
-    """Counts by gold and predicted label, in the order of `labels`; zeros included.
+    """Counts by gold and predicted label, in the order of `labels`, including zeros.
 
     Raises:
-        ValueError: a label that is none of them, or lengths that differ.
+        ValueError: a label that is not in `labels`, or lengths that differ.
     """
     other = sorted({*gold, *predicted} - set(labels))
     if other:
@@ -207,7 +207,7 @@ def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[st
 
 
 def confusion_figure(data: pa.Table) -> Plot:
-    """`confusion` as a matrix (figures 2 and 3)."""
+    """Plot `confusion` as a matrix (figures 2 and 3)."""
     return figures.matrix(
         data,
         row="gold",
@@ -241,15 +241,15 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
         blocks: list[Block] = [FigureBlock(caption, *confusion_figure(counts))]
         best = page.best(classes)
         if best is None:
-            missing = f"The same of a model of ours, {classes} classes"
+            missing = f"The same for our own model, {classes} classes"
             return [*blocks, NotRun(missing, build.command)]
         gold, predicted = lists(best.answers, "gold", "predicted")
         ours = confusion(gold, [guess or "" for guess in predicted], _OUTCOMES[classes])
-        caption = f"{best.model}, the best of our models on val: {percent(best.accuracy)} % right"
+        caption = f"{best.model}, our best model on val: {percent(best.accuracy)} % correct"
         blocks.append(FigureBlock(caption, *confusion_figure(ours)))
         if sum(counts.column("count").to_pylist()) == len(gold):
             cells = {(row, column): float(count) for row, column, count in tuples(ours)}
-            caption = f"Items by true label (rows) and answer: {published_model} as published, "
+            caption = f"Items by gold label (rows) and answer: {published_model} as published, "
             blocks += comparison("adept", figure, cells, caption + best.model)
         return [*blocks, *runs_text(best.runs)]
 
@@ -264,7 +264,7 @@ three_classes = _confusion(3, "DeBERTa", 3, "three")
     "Table 6", "answers on the development set", command=_TRAIN, tables=("adept", "predictions")
 )
 def answers(page: Adept) -> list[Block]:
-    """Right and wrong answers of the best model, drawn."""
+    """A random sample of right and wrong answers of the best model."""
     rows = {row["item_id"]: row for row in page.rows.to_pylist()}
     best = page.best(5)
     if best is None:
@@ -274,7 +274,7 @@ def answers(page: Adept) -> list[Block]:
     examples: list[dict[str, Any]] = []
     for correct in (True, False):
         same_outcome = [row for row in order if (row["gold"] == row["predicted"]) == correct]
-        # Labels differ as far as they can: most items are equally likely.
+        # Labels are as varied as possible, because most items are labelled equally likely.
         first = {row["gold"]: row for row in reversed(same_outcome)}.values()
         remaining_answers = [row for row in same_outcome if row not in first]
         diverse = [*seeded_order(first, seed, lambda row: row["item_id"]), *remaining_answers]
@@ -289,7 +289,7 @@ def answers(page: Adept) -> list[Block]:
             }
             for row in diverse[:_ANSWERS]
         ]
-    caption = f"Drawn from the answers of {best.model} on val"
+    caption = f"Sample of the answers of {best.model} on val"
     return [Table(caption, pa.Table.from_pylist(examples)), *runs_text(best.runs)]
 
 
@@ -298,12 +298,12 @@ def identity(page: Adept) -> list[Block]:
     """Labels, and errors of the best model, by kind of identity adjective."""
     kinds = slices.identity(page.rows.column("modifier").to_pylist(), lexicons.identity())
     data = label_shares(page.rows, kinds)
-    by_kind = "by what the adjective speaks of"
+    by_kind = "by kind of identity adjective"
     blocks: list[Block] = [
         Text(
-            "The paper's ethics section asks for a look at adjectives that say who somebody is "
-            "(black, old, female): do they lower the plausibility of what a person does, in the "
-            "labels or in what a model answers?"
+            "The paper's ethics section raises the question of adjectives that describe a person's "
+            "identity (black, old, female): do they lower the plausibility of what the person "
+            "does, in the labels or in a model's answers?"
         ),
         FigureBlock(f"Labels {by_kind}", *label_shares_figure(data)),
         Table(f"Labels {by_kind}, with 95 % intervals", data, digits=3),
@@ -317,7 +317,7 @@ def identity(page: Adept) -> list[Block]:
 
 
 def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> pa.Table:
-    """Scores of all answers and of each kind, and how often they are below and above the label."""
+    """Scores of all answers and by kind, and how often answers are below or above the label."""
     ids, gold, guesses = lists(answers, "item_id", "gold", "predicted")
     predicted = [guess or "" for guess in guesses]
     kinds = [kind_of[item] for item in ids]

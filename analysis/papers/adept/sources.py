@@ -1,4 +1,4 @@
-"""What ADEPT's exhibits share: the labelled rows, and the answers of fine-tuned models."""
+"""Data shared by ADEPT's exhibits: the labelled rows and the answers of fine-tuned models."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def read(lake: str, edition: str) -> pa.Table:
 
 
 def with_brackets(sentence: str, modifier: str) -> str:
-    """The sentence with its first token that is the modifier in square brackets, as ADEPT shows
-    it; the sentence as it is where there is none."""
+    """Put the first occurrence of the modifier in square brackets, as ADEPT does; return the
+    sentence unchanged if it does not occur."""
     pattern = rf"(?<![\w-])({re.escape(modifier)})(?![\w-])"
     return re.sub(pattern, r"[\1]", sentence, count=1, flags=re.IGNORECASE)
 
 
 def has_simulated_labels(lake: Lake, edition: str) -> bool:
-    """Whether simulated annotators (`etl.annotation.simulate`) have labelled items of it."""
+    """Whether simulated annotators (`etl.annotation.simulate`) labelled items of the edition."""
     if not (lake.has("adept_batches") and lake.has("adept_annotations")):
         return False
     where = [("edition", "=", edition)]
@@ -58,7 +58,7 @@ def has_simulated_labels(lake: Lake, edition: str) -> bool:
 
 @dataclass(frozen=True)
 class Scored:
-    """Runs that differ by their seed alone; `answers` are those of the best on val."""
+    """Runs that differ only by seed; `answers` are those of the best run on val."""
 
     runs: Sequence[Run]
     classes: int
@@ -74,11 +74,11 @@ class Scored:
 
 @dataclass(frozen=True)
 class Adept(Sources):
-    """What the exhibits of ADEPT share."""
+    """Data shared by the exhibits of ADEPT."""
 
     @property
     def remarks(self) -> Mapping[str, str]:
-        """That the labels are those of simulated annotators, where they are."""
+        """A remark on labels from simulated annotators, if there are any."""
         edition = self.lake.requested_edition or next(iter(self.lake.editions.get("adept", ())), "")
         if not has_simulated_labels(self.lake, edition):
             return {}
@@ -86,7 +86,7 @@ class Adept(Sources):
 
     @cached_property
     def rows(self) -> pa.Table:
-        """The labelled rows of the edition shown.
+        """The labelled rows of the displayed edition.
 
         Raises:
             UserError: there are none.
@@ -95,13 +95,13 @@ class Adept(Sources):
 
     @property
     def edition(self) -> str:
-        """The edition shown."""
+        """The displayed edition."""
         return str(self.rows.column("edition")[0])
 
     @cached_property
     def scored_models(self) -> list[Scored]:
-        """Every group of fine-tuning runs on the random split, with its answers on val; none
-        without labelled rows."""
+        """Every group of fine-tuning runs on the random split, with its answers on val; empty if
+        there are no labelled rows."""
         try:
             rows = self.rows
         except UserError:
@@ -133,8 +133,8 @@ class Adept(Sources):
         return scored_models
 
     def best(self, classes: int, context: bool = True, model: str = "") -> Scored | None:
-        """The best on val (of a model, if named): the paper's figures are of the best of a grid
-        there (section 5.4)."""
+        """The best group on val (of `model`, if given); the paper, too, reports the best of a grid
+        on val (section 5.4)."""
         candidates = [
             scored
             for scored in self.scored_models

@@ -1,4 +1,4 @@
-"""ASP's page (Liu, Xiang and Ding 2023): tables 1 to 4, figures 2 to 4, and its text's figures."""
+"""ASP's page (Liu, Xiang and Ding 2023): tables 1 to 4, figures 2 to 4, and numbers in the text."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ from etl.asp import ENTAILMENT
 from etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, extremes, fit
 from etl.lake import arrow
 
-# Which tests a figure of the paper shows.
+# The tests that each figure of the paper shows.
 FIGURES = {2: ("ordering", "comparative", "superlative"), 3: ("booster", "diminisher", "negation")}
-# Models whose curves are drawn; further ones have their numbers in the tables.
+# The number of models whose curves are drawn; all others appear only in the tables.
 _DRAWN_MODELS = 4
 _PANELS = tuple((test, polarity) for test in HUMAN for polarity in POLARITIES)
 _THRESHOLD = schema("test polarity answer threshold:float standard_error:float")
@@ -43,12 +43,12 @@ _TRAINED = (*_TABLES, "asp_splits")
 def human_curves(lake: str, source: str) -> pa.Table:
     """People's answers and the fitted curve: columns test, polarity, answer, z, share, n.
 
-    `answer` is ``people`` or ``people, fitted``. Only the judged numbers, 60 to 138: beyond them
-    the shares are not monotone and the fit says nothing. The fit runs from the least to the
-    greatest share, as the shares were scaled for it (appendix B).
+    `answer` is ``people`` or ``people, fitted``. The rows are limited to the judged numbers, 60 to
+    138: beyond them the shares are not monotone and the fit is meaningless. The fitted curve runs
+    from the lowest to the highest share, because shares were scaled for the fit (appendix B).
 
     Raises:
-        UserError: no judgements of the source, or too few to be fitted.
+        UserError: no judgements from the source, or too few to fit.
     """
     panels = _panels(lake, source)
     rows = []
@@ -67,7 +67,7 @@ def human_thresholds(lake: str, source: str) -> pa.Table:
     """Thresholds of people: columns test, polarity, answer, threshold, standard_error.
 
     Raises:
-        UserError: no judgements of the source.
+        UserError: no judgements from the source.
     """
     panels = _panels(lake, source)
     rows = [{**panels[panel][-1], "answer": "people"} for panel in _PANELS if panel in panels]
@@ -79,7 +79,7 @@ def _panels(lake: str, source: str) -> dict[tuple[Any, ...], list[dict[str, Any]
     rows = arrow.read(lake, "asp_human", where=[("source", "=", source)])
     if not rows.num_rows:
         raise UserError(
-            f"source={source}: no judgements of it in the table asp_human of {lake}; "
+            f"source={source}: no judgements in the table asp_human of {lake}; "
             "etl/import_published.py asp=… or etl/judge_asp.py makes them"
         )
     rows = rows.sort_by("z")
@@ -89,7 +89,7 @@ def _panels(lake: str, source: str) -> dict[tuple[Any, ...], list[dict[str, Any]
 
 @dataclass(frozen=True)
 class Answers:
-    """A model's answers, one value for each item of table ``asp_degree``, in one order."""
+    """A model's answers: parallel sequences, one value for each item of table ``asp_degree``."""
 
     model: str
     tests: Sequence[str]
@@ -100,7 +100,7 @@ class Answers:
     def curves(self) -> dict[tuple[str, str], dict[float, tuple[float, int]]]:
         """Share of entailment and number of answers by test, polarity and z.
 
-        Numbers are pooled at the nearest even z, the grid that people were asked on.
+        Numbers are pooled at the nearest even z, the grid used for people.
         """
         answers: dict[tuple[str, str], dict[float, list[bool]]] = {}
         columns = (self.tests, self.polarities, self.z, self.predicted)
@@ -114,7 +114,7 @@ class Answers:
 
 
 def _fit(test: str, polarity: str, curve: Mapping[float, tuple[float, int]]) -> Fit | None:
-    """The curve's sigmoid; None where answers are all alike, or fall where people's rise."""
+    """The sigmoid fitted to a curve; None if answers are all equal or fall where people's rise."""
     try:
         return fit(test, polarity, {z: share for z, (share, _) in curve.items()})
     except UserError:
@@ -122,10 +122,10 @@ def _fit(test: str, polarity: str, curve: Mapping[float, tuple[float, int]]) -> 
 
 
 def model_curves(answers: Answers) -> pa.Table:
-    """A model's answers and the psychometric curve fitted to them: rows as of `human_curves`.
+    """A model's answers and the psychometric curve fitted to them: rows as in `human_curves`.
 
-    The fit is the one that people's judgements get. It is left out where none can be had: the
-    model says the same to every number, or its answers fall where they should rise.
+    The fit is the same as for people's judgements. It is missing if the model gives the same answer
+    to every number, or its answers fall where they should rise.
     """
     rows = []
     curves = answers.curves()
@@ -150,7 +150,7 @@ def model_curves(answers: Answers) -> pa.Table:
 
 
 def model_thresholds(answers: Answers) -> pa.Table:
-    """Thresholds of a model: rows as of `human_thresholds`, null where no curve fits."""
+    """Thresholds of a model: rows as in `human_thresholds`, null where no curve fits."""
     curves = answers.curves()
     rows = []
     for test, polarity in _PANELS:
@@ -162,10 +162,10 @@ def model_thresholds(answers: Answers) -> pa.Table:
 
 
 def curves_figure(data: pa.Table, number: int = 2) -> Plot:
-    """Shares over z, a panel for each test and polarity (figures 2, 3 and 4).
+    """Plot shares over z, with a panel for each test and polarity (figures 2, 3 and 4).
 
     Raises:
-        ValueError: none of the figure's tests is in `data`; a figure that is not in `FIGURES`.
+        ValueError: `data` has none of the figure's tests, or `FIGURES` does not have the figure.
     """
     if number not in FIGURES:
         raise ValueError(f"figure {number}; expected one of {', '.join(map(str, FIGURES))}")
@@ -176,7 +176,7 @@ def curves_figure(data: pa.Table, number: int = 2) -> Plot:
         for row in data.to_pylist()
         if (row["test"], row["polarity"]) == panel
     ]
-    xlabel = "number, with those of the premise at 120 and 80"
+    xlabel = "number, scaled so that the premises' numbers are 120 and 80"
     channels = Channels("z", "share", xlabel, "share of entailment", "answer", "panel")
     fits = [name for name in {row["answer"] for row in rows} if name.endswith(", fitted")]
     plotted = pa.Table.from_pylist(rows, _CURVE.append(pa.field("panel", pa.string())))
@@ -184,7 +184,7 @@ def curves_figure(data: pa.Table, number: int = 2) -> Plot:
 
 
 def _answers(models: Sequence[Answered]) -> list[tuple[Answered, Answers]]:
-    """The models with answers to tests with human gold, with these answers."""
+    """The models that answered tests with human gold, with these answers."""
     answers = []
     for model in models:
         rows = model.rows.filter((pc.field("kind") == "degree") & pc.field("test").isin(HUMAN))
@@ -208,7 +208,7 @@ def _model_curves(
         blocks.append(FigureBlock(f"{numbers.model}: {text}", *plot))
     if len(answers) > _DRAWN_MODELS:
         undrawn = len(answers) - _DRAWN_MODELS
-        blocks.append(Text(f"{undrawn} further models are in the tables alone."))
+        blocks.append(Text(f"{undrawn} more models are only in the tables."))
     return [*blocks, *runs_text(run for model, _ in answers for run in model.runs)]
 
 
@@ -220,10 +220,10 @@ def _of_untrained(number: int) -> Exhibit[Asp]:
     @exhibit(f"Figure {number}", title, command=SCORE, tables=_TABLES)
     def build(page: Asp) -> list[Block]:
         if not page.lake.has("asp_human"):
-            return [NotRun("What people said", IMPORT)]
+            return [NotRun("Answers of people", IMPORT)]
         source = page.sources()[0]
         people = human_curves(page.lake.root, source)
-        caption = f"What people said (source {source}) and the curve fitted to it"
+        caption = f"Answers of people (source {source}) and the curve fitted to them"
         return [
             FigureBlock(caption, *curves_figure(people, number)),
             *_model_curves(people, number, page.untrained_runs, f"{SCORE} && {PROMPT}"),
@@ -237,9 +237,9 @@ figure_2, figure_3 = map(_of_untrained, (2, 3))
 
 @exhibit("Figure 4", "people and trained models", command=TRAIN, tables=_TRAINED)
 def figure_4(page: Asp) -> list[Block]:
-    """Curves of trained models; the paper draws booster, diminisher and negation alone."""
+    """Curves of trained models; the paper draws only booster, diminisher and negation."""
     if not page.lake.has("asp_human"):
-        return [NotRun("What people said", IMPORT)]
+        return [NotRun("Answers of people", IMPORT)]
     people = human_curves(page.lake.root, page.sources()[0])
     return [
         block
@@ -261,7 +261,7 @@ def thresholds(page: Asp) -> list[Block]:
             text = "no curve fits"
         elif error < JUDGED[1] - JUDGED[0]:
             text = f"{threshold:.1f} ± {error:.1f}"
-        else:  # between two numbers anything fits as well
+        else:  # any value between two numbers fits equally well
             text = f"{threshold:.1f}, a step"
         cells[row["test"], row["polarity"]].setdefault(row["answer"], text)
     names = list(dict.fromkeys(name for texts in cells.values() for name in texts))
@@ -270,10 +270,10 @@ def thresholds(page: Asp) -> list[Block]:
         for (test, polarity), texts in cells.items()
     ]
     text = (
-        "Where half say yes, with the standard error of the fit; premises stand at 120 and 80. "
-        "The shares are scaled by their least and greatest, so that a threshold is that of the "
-        "curve's shape (the paper's appendix B); a step has no error, since every number between "
-        "two that were asked fits as well."
+        "The number at which half of the answers are yes, with the standard error of the fit; the "
+        "premises' numbers are 120 and 80. Shares are scaled by their minimum and maximum, so the "
+        "threshold depends only on the curve's shape (the paper's appendix B). A step has no "
+        "error, because every value between two tested numbers fits equally well."
     )
     blocks: list[Block] = [Table("Thresholds", pa.Table.from_pylist(rows)), Text(text)]
     return blocks if answers else [*blocks, NotRun("Thresholds of models", f"{SCORE} && {TRAIN}")]

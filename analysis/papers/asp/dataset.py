@@ -1,4 +1,4 @@
-"""What ASP prints of its dataset: tables 1 and 2, the baselines, and the appendix."""
+"""The tables on ASP's dataset: tables 1 and 2, the baselines, and the appendix."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _letter(label: str | None) -> str:
 
 @exhibit("Table 1", "entailment inference, examples", command=_BUILD, tables=("asp_entailment",))
 def entailment(page: Asp) -> list[Block]:
-    """A row of each test; of comparative and negation one of each type of adjective."""
+    """One row per test; for comparative and negation, one per type of adjective."""
     names = ("item_id", "test", "premise", "hypothesis", "label", "adjective_type")
     edition, table = _read(page.lake, "asp_entailment", *names)
     rows = table.to_pylist()
@@ -57,13 +57,13 @@ def entailment(page: Asp) -> list[Block]:
             }
             for kind in sorted(first, key=str)
         ]
-    text = "E: entailment; N: not entailment; –: the table does not have the pair turned round."
+    text = "E: entailment; N: not entailment; –: the table does not have the reversed pair."
     return [Table(f"Drawn from edition {edition}", pa.Table.from_pylist(examples)), Text(text)]
 
 
 @exhibit("Table 2", "degree estimation, examples", command=_BUILD, tables=("asp_degree",))
 def degree(page: Asp) -> list[Block]:
-    """The numbers of one group for each test and polarity, and from which on they are entailed."""
+    """The numbers of one group for each test and polarity, and the range that is entailed."""
     names = ("item_id", "test", "variant", "group", "polarity", "alpha", "unit")
     edition, table = _read(page.lake, "asp_degree", *names, "premise", "hypothesis", "label")
     groups: dict[tuple[str, str], dict[int, list[dict[str, Any]]]] = defaultdict(
@@ -89,12 +89,12 @@ def degree(page: Asp) -> list[Block]:
                 "numbers asked": f"{min(alphas):g} to {max(alphas):g}",
             }
         )
-    caption = f"A group of numbers of each test and polarity, drawn from edition {edition}"
+    caption = f"One group of numbers per test and polarity, drawn from edition {edition}"
     return [Table(caption, pa.Table.from_pylist(examples))]
 
 
 def _entailed_range(labels: Mapping[float, str], rises: bool) -> str:
-    """The entailed numbers, as "≥ 295" up to the last or "≤ 65" from the first, or else as runs."""
+    """The entailed numbers: "≥ 295" if they reach the last, "≤ 65" from the first, or ranges."""
     runs = [
         [alpha for alpha, _ in run]
         for label, run in groupby(sorted(labels.items()), key=lambda item: item[1])
@@ -112,9 +112,9 @@ def _entailed_range(labels: Mapping[float, str], rises: bool) -> str:
 def baseline_table(lake: str, table: str, edition: str, paper_table: str = "table 3") -> pa.Table:
     """Chance and majority of each test, and the numbers of the paper (tables 3 and 4).
 
-    Columns test, rows, baseline, percent, printed, agrees, deviation: why the paper's own number is
-    another, where that is known. Degree estimation is counted on its base variant, and rows of
-    `discard` not at all; its majority always says not_entailment, as the paper's does.
+    Columns test, rows, baseline, percent, printed, agrees, and deviation, the known reason why the
+    paper's number differs. Degree estimation is counted on its base variant without the rows of
+    `discard`; as in the paper, its majority is always not_entailment.
 
     Raises:
         UserError: no such rows.
@@ -149,8 +149,8 @@ def baseline_table(lake: str, table: str, edition: str, paper_table: str = "tabl
 
 @exhibit("", "appendix", command="")
 def appendix(page: Asp) -> list[Block]:
-    """What the appendix has and no release."""
-    why = "The appendix is not part of the published paper, and its numbers are in no release."
+    """The tables and figures of the appendix that no release contains."""
+    why = "The appendix is not part of the published paper, and no release has its numbers."
     return [
         Unavailable("Appendix figures 2 to 4, 6 and 7: further curves of the paper's models", why),
         Unavailable("Appendix figure 5: numerical reasoning of the paper's models", why),

@@ -29,12 +29,12 @@ from conf import UserError
 from etl.asp import TESTS
 from etl.asp.gold import HUMAN
 
-# Of trained models the part of their split counts that a row is in.
+# For trained models, the split is needed to find the part of each row.
 _TRAINED = (*ANSWER_TABLES, "asp_splits")
 
 
 def _accuracies(page: Asp, number: int, models: Sequence[Answered], command: str) -> list[Block]:
-    """A printed table of accuracies by task and test, then every model of ours."""
+    """A printed table of accuracies by task and test, then all our models."""
     blocks: list[Block] = []
     for kind, task in TASKS.items():
         name, table = f"table {number}, {task}", ITEM_TABLES[kind]
@@ -49,7 +49,7 @@ def _accuracies(page: Asp, number: int, models: Sequence[Answered], command: str
         except UserError as error:
             edition, reason = "", str(error)
         printed = {row for row, _ in published.table("asp", name)}
-        for model in reversed(models):  # the newest last: the row shows it
+        for model in reversed(models):  # the newest comes last and is shown
             if model.row in printed:
                 scores = {test: model.accuracy(kind, test) for test in TESTS}
                 ours |= {(model.row, test): score for test, score in scores.items() if score}
@@ -91,7 +91,7 @@ def _beside(number: int) -> tuple[str, ...]:
     beside=_beside(3),
 )
 def untrained_models(page: Asp) -> list[Block]:
-    """Accuracy of models that were scored or prompted."""
+    """Accuracy of models that were scored or prompted without training on ASP."""
     try:
         models = page.untrained_runs
     except UserError:
@@ -161,23 +161,23 @@ def numerical_reasoning(page: Asp) -> list[Block]:
     blocks = [
         *comparison("asp", "section Result", {}, "Correlation over models and tests"),
         Text(
-            "The comparative rows state the threshold itself, so that they ask for the comparison "
-            "of two numbers and nothing else. Below, a model's accuracy there stands for its "
-            "numerical reasoning, and is correlated (Pearson) with its accuracy on each other test "
-            "with human gold, over models and tests; the interval is Fisher's. Points of "
-            "one model are not independent, so that interval and p are optimistic."
+            "The comparative rows state the threshold itself, so they only require comparing two "
+            "numbers. Below, a model's accuracy on them measures its numerical reasoning and is "
+            "correlated (Pearson) with its accuracy on each other test with human gold, over "
+            "models and tests; the interval is Fisher's. Points of one model are not independent, "
+            "so the interval and p are optimistic."
         ),
         Table("Comparing numbers against the other tests", pa.Table.from_pylist(rows)),
     ]
     if len(rows) < 2:
-        missing = "The same of our models: three or more with answers to degree estimation"
+        missing = "The same for our models: needs at least three with answers to degree estimation"
         blocks.append(NotRun(missing, f"{SCORE} && {TRAIN}"))
     return blocks
 
 
 @exhibit("", "what training rows give away", command=TRAIN, tables=_TRAINED)
 def leaks(page: Asp) -> list[Block]:
-    """Accuracy on rows with and without an adjective that was trained on."""
+    """Accuracy on rows with and without an adjective that occurs in training."""
     rows = []
     for model in page.trained_runs:
         for test in TESTS:
@@ -189,19 +189,20 @@ def leaks(page: Asp) -> list[Block]:
                         "model": model.model,
                         "full stops": model.settings.get("task.full_stops", "kept"),
                         "test": test,
-                        "no adjective trained on (%)": percent(leak_free),
-                        "with one that was (%)": percent(leaking),
+                        "no adjective in training (%)": percent(leak_free),
+                        "adjective in training (%)": percent(leaking),
                     }
                 )
     text = Text(
-        "Of the published rows of entailment inference more than half hold an adjective that is "
-        "trained on, and in ordering a missing full stop gives the label away. Tables above count "
-        "rows without such an adjective; full stops normalised are runs that wrote every one."
+        "More than half of the published rows of entailment inference contain an adjective that "
+        "occurs in training, and in ordering a missing full stop gives the label away. The tables "
+        "above count rows without such an adjective; runs with full stops normalised add the "
+        "missing ones."
     )
     if not rows:
         command = (
             "python training/finetune.py conf/training/asp_published.yaml lake=LAKE "
             "grid.task.full_stops=[kept,normalised]"
         )
-        return [text, NotRun("Accuracy with and without adjectives trained on", command)]
+        return [text, NotRun("Accuracy with and without adjectives from training", command)]
     return [text, Table("Accuracy by whether an adjective leaks", pa.Table.from_pylist(rows))]

@@ -1,4 +1,4 @@
-"""What ASP's exhibits share: the answers of models that were scored, prompted or trained."""
+"""Data shared by ASP's exhibits: the answers of models that were scored, prompted or trained."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ PROMPT = "python training/prompt.py conf/training/asp_prompt.yaml lake=LAKE"
 TASKS = {"entailment": "entailment inference", "degree": "degree estimation"}
 ITEM_TABLES = {"entailment": "asp_entailment", "degree": "asp_degree"}
 ANSWER_TABLES = ("predictions", "asp_entailment", "asp_degree")
-# What training/finetune.py calls natural-language inference.
+# The task name of natural-language inference in training/finetune.py.
 _NLI = "pairs_nli"
-# Runs that these part are the rounds of one training.
+# Runs that differ only in these are the rounds of one training.
 _AXES = ("task.round", "task.dimension")
 _ITEMS = schema("item_id kind test group:int polarity z:float")
 
 
 def row_name(model: str) -> str | None:
-    """The paper's name of a model (rows of tables 3 and 4); None of any other."""
+    """The paper's name of a model (rows of tables 3 and 4); None for any other model."""
     name = model.lower().replace("_", "-")
     if match := re.match(r"(bert|deberta)(?:-v3)?-(base|large)\b", name):
         return f"{'BERT' if match[1] == 'bert' else 'DeBERTa'}-{match[2]}"
@@ -53,9 +53,9 @@ def row_name(model: str) -> str | None:
 @dataclass(frozen=True)
 class Answered:
     """A model's answers in test parts: columns item_id, kind, test, gold, predicted, group, part,
-    polarity, z, and `run`, the number of its run.
+    polarity, z, and `run`, the number of the run.
 
-    Prompted models answer an item once for each prompt, by restricted choice."""
+    Prompted models answer an item once per prompt, by restricted choice."""
 
     model: str
     job: str
@@ -65,8 +65,8 @@ class Answered:
 
     @property
     def row(self) -> str | None:
-        """The paper's row that shows the model: that of what was trained on MNLI for a model
-        that was scored, and none for one that was taught another task."""
+        """The paper's row for the model. A scored model that was fine-tuned on NLI has the row of
+        its base model; one fine-tuned on another task has none."""
         if self.job != "score" or "trained_on" not in self.settings:
             return row_name(self.model)
         if self.settings["trained_on"] != _NLI:
@@ -74,7 +74,7 @@ class Answered:
         return row_name(short_name(self.settings.get("trained_from", "")))
 
     def accuracy(self, kind: str, test: str, part: str = "test") -> Interval | None:
-        """Mean accuracy over the runs; None where no run has such rows."""
+        """Mean accuracy over the runs; None if no run has such rows."""
         of_test = (pc.field("kind") == kind) & (pc.field("test") == test)
         rows = self.rows.filter(of_test & (pc.field("part") == part))
         scores = [
@@ -85,7 +85,7 @@ class Answered:
 
 def _accuracy(rows: pa.Table) -> Interval:
     right = is_right(rows)
-    # An item's answers to several prompts are one observation, the numbers of a premise one group.
+    # Answers to several prompts are one observation of an item; items of one premise are a group.
     items = places(rows, "item_id", "group")
     shares = [fmean(right[at] for at in rows_of_item) for rows_of_item in items.values()]
     premises = [item if group is None else group for item, group in items]
@@ -96,7 +96,7 @@ def _accuracy(rows: pa.Table) -> Interval:
 
 @dataclass(frozen=True)
 class Asp(Sources):
-    """What the exhibits of ASP share."""
+    """Data shared by the exhibits of ASP."""
 
     @cached_property
     def untrained_runs(self) -> list[Answered]:
@@ -110,7 +110,7 @@ class Asp(Sources):
 
     @property
     def models(self) -> list[Answered]:
-        """All of them."""
+        """All models."""
         return [*self.untrained_runs, *self.trained_runs]
 
     def sources(self) -> list[str]:
@@ -128,7 +128,7 @@ class Asp(Sources):
 
     @cached_property
     def editions(self) -> dict[str, str]:
-        """The edition shown of each kind of items that the lake has."""
+        """The displayed edition of each kind of items in the lake."""
         return {
             kind: self.lake.edition(table)
             for kind, table in ITEM_TABLES.items()
@@ -136,8 +136,8 @@ class Asp(Sources):
         }
 
     def _runs_with_answers(self, *jobs: str) -> list[Answered]:
-        """Models with answers to the editions shown, newest first; runs of several rounds are
-        one."""
+        """Models with answers to the displayed editions, newest first; the runs of several rounds
+        are one model."""
         if not self.editions:
             return []
         runs = self.runs_of(jobs, {"task.name": "asp"})
@@ -161,7 +161,7 @@ class Asp(Sources):
 
     @cached_property
     def _items(self) -> pa.Table:
-        """Every row that models answer; of degree estimation only the base variant."""
+        """All rows that models answer; for degree estimation, only the base variant."""
         pieces = [_ITEMS.empty_table()]
         for kind, edition in self.editions.items():
             where, names = [("edition", "=", edition)], ["item_id", "test"]
@@ -173,13 +173,13 @@ class Asp(Sources):
         return pa.concat_tables(pieces, promote_options="permissive")
 
     def _test_rows(self, run: Run) -> pa.Table:
-        """A run's answers to rows of the editions shown, with the part of its split each was in."""
+        """A run's answers to rows of the displayed editions, with the part of each in its split."""
         editions = sorted(set(self.editions.values()))
         rows = labelled(self.lake.root, run.id, (*ANSWERS, "scores"))
         rows = rows.filter(pc.field("edition").isin(editions))
         if run.job == "prompt":
-            # As `training.prompting.scores.asp_table`: `predicted` has first tokens, most of which
-            # are no label.
+            # As in `training.prompting.scores.asp_table`: `predicted` has first tokens, most of
+            # which are not labels.
             predicted = scores.answers(rows, "restricted")
             rows = with_column(rows.drop_columns("predicted"), "predicted", predicted)
         known = self._items.column("item_id").combine_chunks()
@@ -194,12 +194,12 @@ class Asp(Sources):
         return items.filter(pc.field("part").isin(["test", "leaking"]))
 
     def _parts(self, run: Run, editions: Sequence[str]) -> dict[str, str]:
-        """The part of each item in the rounds that the run was trained on; rows of no round (all of
-        them, for a model that was not trained on ASP) are tested on."""
+        """The part of each item in the run's training rounds; rows outside these rounds (all rows,
+        for a model that was not trained on ASP) are test rows."""
         if run.job != "finetune" or not self.lake.has("asp_splits"):
             return {}
         folds = read(self.lake.root, [run.id], ["fold"]).column("fold").to_pylist()
-        # ``0+length`` is two rounds.
+        # ``0+length`` stands for two rounds.
         rounds = {name for fold in set(folds) for name in (fold or "").split("+")}
         rounds |= {run.params.get(axis) or "" for axis in _AXES}
         where = [("edition", "in", list(editions)), ("round", "in", sorted(rounds - {""}))]

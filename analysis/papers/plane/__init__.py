@@ -1,4 +1,4 @@
-"""PLANE's page (Bertolini et al. 2022): tables 1, 4 to 6 and 8, figures 1 to 9, in its order."""
+"""PLANE's page (Bertolini et al. 2022): tables 1, 4 to 6 and 8, figures 1 to 9, in paper order."""
 
 from __future__ import annotations
 

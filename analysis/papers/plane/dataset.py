@@ -1,4 +1,4 @@
-"""What PLANE prints of its dataset: table 1, its size, and figure 4."""
+"""The figures on PLANE's dataset: table 1, its size, and figure 4."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 
 def rule_check(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Labels by class and inference type against table 1, over batches of ``plane_items``.
+    """Labels by class and inference type compared with table 1, over batches of ``plane_items``.
 
-    Columns class, inference_type, rows, entailed, expected (the paper's 1 or 0) and agrees: whether
-    every row has the expected label. Needs the columns class, inference_type and label; batches
-    may come of a table of any size.
+    Columns class, inference_type, rows, entailed, expected (the paper's 1 or 0) and agrees (whether
+    every row has the expected label). The batches need the columns class, inference_type and label,
+    and may come from a table of any size.
     """
     counts = row_counts(batches, "class", "inference_type", "label")
     if not counts:
@@ -76,13 +76,13 @@ def rules(page: Plane) -> list[Block]:
     caption = "Share of rows that are entailed"
     return [
         *comparison("plane", "table 1", ours, caption, edition, Missing(_BUILD)),
-        Table(f"Rows behind it, edition {edition}", checks),
+        Table(f"Underlying rows, edition {edition}", checks),
     ]
 
 
 @exhibit("Section 3.2", "size", command=_BUILD, tables=("plane_items",), beside=("section 3.2",))
 def size(page: Plane) -> list[Block]:
-    """Adjectives, nouns and items."""
+    """The numbers of adjectives, nouns and items."""
     edition = page.lake.edition("plane_items")
     words: dict[str, set[str]] = {"adjective": set(), "noun": set()}
     items = 0
@@ -93,9 +93,9 @@ def size(page: Plane) -> list[Block]:
         items += batch.num_rows
     counts = {"adjectives": len(words["adjective"]), "nouns": len(words["noun"]), "items": items}
     ours = {(name, "count"): float(count) for name, count in counts.items()}
-    caption = "Size, counted of the items"
-    if edition == "published":  # which has the splits alone
-        caption = "Size; the release has the items of its splits, not all"
+    caption = "Size, counted from the items"
+    if edition == "published":  # has only the splits
+        caption = "Size; the release has only the items of its splits, not all"
     return comparison("plane", "section 3.2", ours, caption, edition)
 
 
@@ -103,7 +103,7 @@ def pmi_by_class(lake: str, edition: str, corpus: str) -> dict[str, np.ndarray[A
     """PMI in bits of the edition's phrases, by class of their adjective (appendix A).
 
     Raises:
-        UserError: no phrases of the edition and corpus in plane_association.
+        UserError: plane_association has no phrases of the edition and corpus.
     """
     rows = read_edition(lake, "plane_association", edition, ["class", "pmi"], corpus=corpus)
     columns = {kind: where_equal(rows, "class", kind).column("pmi").drop_null() for kind in CLASSES}
@@ -111,10 +111,10 @@ def pmi_by_class(lake: str, edition: str, corpus: str) -> dict[str, np.ndarray[A
 
 
 def pmi_quantiles(values: dict[str, np.ndarray[Any, Any]]) -> pa.Table:
-    """Quantiles, skewness and outer shares of PMI by class.
+    """Quantiles, skewness and tail shares of PMI by class.
 
-    Columns class, phrases, p05 … p95, skewness, and what the paper names: the shares at or below 0
-    and at or above 15 bits.
+    Columns class, phrases, p05 … p95, skewness, and the shares that the paper mentions: at or below
+    0 and at or above 15 bits.
     """
     return pa.Table.from_pylist(
         [
@@ -122,7 +122,7 @@ def pmi_quantiles(values: dict[str, np.ndarray[Any, Any]]) -> pa.Table:
                 "class": kind,
                 "phrases": len(pmi),
                 **{name: float(np.quantile(pmi, place)) for name, place in QUANTILES.items()},
-                # Of equal values no skewness is defined.
+                # The skewness of equal values is undefined.
                 "skewness": float(stats.skew(pmi)) if pmi[0] < pmi[-1] else None,
                 "at_most_0": float((pmi <= 0).mean()),
                 "at_least_15": float((pmi >= 15).mean()),
@@ -133,7 +133,7 @@ def pmi_quantiles(values: dict[str, np.ndarray[Any, Any]]) -> pa.Table:
 
 
 def pmi_figure(data: pa.Table) -> Plot:
-    """`pmi_quantiles` as boxes (figure 4); whiskers at the 5th and 95th percentile."""
+    """Plot `pmi_quantiles` as boxes (figure 4); whiskers at the 5th and 95th percentile."""
     return figures.boxes(
         data, row="class", xlabel="class of the adjective", ylabel="PMI of the phrase (bits)"
     )
@@ -141,15 +141,15 @@ def pmi_figure(data: pa.Table) -> Plot:
 
 @exhibit("Figure 4", "PMI by class", command=_BUILD, tables=("plane_association",))
 def association(page: Plane) -> list[Block]:
-    """PMI of the phrases by class, a figure for each corpus."""
+    """PMI of the phrases by class, one figure per corpus."""
     lake = page.lake
     edition = lake.edition("plane_association")
     corpora = read_edition(lake.root, "plane_association", edition, ["corpus"])
     blocks: list[Block] = [
         Text(
             "The paper finds medians far from 0, I and S alike, O slightly lower and more even, "
-            "and few phrases at or below 0 (about 0.1 %). The log base is not stated there; ours "
-            "is 2, and marginals are taken before any floor of counts."
+            "and few phrases at or below 0 (about 0.1 %). It does not state the log base; ours "
+            "is 2, and marginals are computed before any minimum count is applied."
         )
     ]
     for corpus in distinct_values(corpora, "corpus"):

@@ -1,4 +1,4 @@
-"""What PLANE prints of fine-tuned models: table 6, and the sweep of lengths in figure 8."""
+"""PLANE's results of fine-tuned models: table 6, and the sweep of input lengths in figure 8."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TABLES = ("predictions", "plane_items")
     beside=("table 6",),
 )
 def accuracy(page: Plane) -> list[Block]:
-    """Accuracy of each scheme; the paper's cells are of BERT over five splits."""
+    """Accuracy of each scheme; the paper's cells are for BERT over five splits."""
     ours = {}
     blocks: list[Block] = []
     reasons = []
@@ -66,7 +66,7 @@ def accuracy(page: Plane) -> list[Block]:
 def _mean(answers: FineTuned) -> Interval:
     """Accuracy over the runs of a group.
 
-    Adjectives are what is drawn for testing, so that the rows of one are not independent.
+    The test split is a sample of adjectives, so the rows of one adjective are not independent.
     """
     return mean_over_runs(
         [
@@ -77,7 +77,7 @@ def _mean(answers: FineTuned) -> Interval:
 
 
 def _by_class_and_type(rows: pa.Table) -> pa.Table:
-    """Accuracy by class and inference type, with intervals by adjective."""
+    """Accuracy by class and inference type, with intervals clustered by adjective."""
     correct, (adjectives,) = is_right(rows), lists(rows, "adjective")
     shares = {
         key: percent(
@@ -87,17 +87,17 @@ def _by_class_and_type(rows: pa.Table) -> pa.Table:
         )
         for key, members in places(rows, "class", "inference_type").items()
     }
-    # One-IT has one type.
+    # One-IT has a single inference type.
     types = [kind for kind in TYPES if any(inference == kind for _, inference in shares)]
     cells = {TYPES[kind]: [shares.get((name, kind)) for name in CLASSES] for kind in types}
     return pa.table({"class": list(CLASSES), **cells})
 
 
 def lengths(runs: Sequence[tuple[int, Sequence[float], Sequence[str]]]) -> pa.Table:
-    """Accuracy by the greatest number of tokens of an input (figure 8).
+    """Accuracy by the maximum number of tokens of an input (figure 8).
 
     `runs` has the maximum length of each run, whether its answers are right, and the group of each
-    item; runs of one length are taken together. Columns max_length, rows, accuracy, low, high.
+    item; runs of the same length are pooled. Columns max_length, rows, accuracy, low, high.
     """
     by_length: dict[int, tuple[list[float], list[str]]] = {}
     for length, correct, groups in runs:
@@ -117,7 +117,7 @@ def lengths(runs: Sequence[tuple[int, Sequence[float], Sequence[str]]]) -> pa.Ta
 
 
 def length_figure(data: pa.Table) -> Plot:
-    """`lengths` as a line (figure 8)."""
+    """Plot `lengths` as a line (figure 8)."""
     channels = Channels(
         "max_length",
         "accuracy",
@@ -137,7 +137,7 @@ def length_figure(data: pa.Table) -> Plot:
     tables=_TABLES,
 )
 def by_length(page: Plane) -> list[Block]:
-    """Accuracy by the longest input of a run."""
+    """Accuracy by the maximum input length of a run."""
     axes = ("max_length", "task.fold", "train_examples")
     answers = FineTuned(page.lake, page.runs, "in_distribution", axes)
     points = []
@@ -145,5 +145,5 @@ def by_length(page: Plane) -> list[Block]:
         rows = answers.of_run(run)
         (groups,) = lists(rows, "group")
         points.append((int(run.params["max_length"]), is_right(rows), groups))
-    caption = f"Accuracy by the longest input, band 95 %. {answers.description()}"
+    caption = f"Accuracy by maximum input length, 95 % band. {answers.description()}"
     return [FigureBlock(caption, *length_figure(lengths(points))), *runs_text(answers.runs)]

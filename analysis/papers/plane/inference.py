@@ -1,4 +1,4 @@
-"""What PLANE prints of models for natural-language inference: table 5, figures 1 and 9."""
+"""PLANE's results of models for natural-language inference: table 5, figures 1 and 9."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from etl.plane import CLASSES
 from training.finished_runs import model_name, short_name
 from training.scoring import matrix
 
-# The paper's models by the last part of their names on the hub.
+# The paper's models by the last part of their hub names.
 _PAPERS_MODELS = {
     "roberta-large-mnli": "Liu et al. 2019",
     "roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli": "Nie et al. 2020",
@@ -35,14 +35,14 @@ _TABLES = ("predictions", "plane_items")
 
 
 def _column(model: str) -> str | None:
-    """The column of table 5 that has the model."""
+    """The column of table 5 for the model."""
     name = model_name(model)
     return _PAPERS_MODELS.get(name) or ("AddOne" if "addone" in model.lower() else None)
 
 
 @exhibit("Table 5", "models for NLI", command=_SCORE, tables=_TABLES, beside=("table 5",))
 def accuracy(page: Plane) -> list[Block]:
-    """F1 by class of adjective, of the paper's models and of every other."""
+    """F1 by class of adjective, for the paper's models and all others."""
     caption, lake = "F1 of models for NLI", page.lake
     try:
         rows, runs = page.nli
@@ -68,7 +68,7 @@ def accuracy(page: Plane) -> list[Block]:
     )
     return [
         *comparison("plane", "table 5", ours, caption, edition_of(rows), Missing(_SCORE)),
-        Table(f"Ours, asked {', '.join(splits)}; shares", pa.Table.from_pylist(scores), digits=3),
+        Table(f"Ours, on {', '.join(splits)}; shares", pa.Table.from_pylist(scores), digits=3),
         *runs_text(runs),
     ]
 
@@ -78,9 +78,9 @@ def transfer_variance(
 ) -> pa.Table:
     """F1 of models for NLI by class of adjective and inference type (figure 1).
 
-    `predictions` are rows of `read_scored`, `classes` and `types` say what each item is
-    (`groups_of`). Columns model, class, inference_type, rows, f1 (a third label is
-    always wrong, as in table 5).
+    `predictions` are rows of `read_scored`; `classes` and `types` map each item to its class and
+    type (`groups_of`). Columns model, class, inference_type, rows, f1 (a third label is always
+    wrong, as in table 5).
     """
     cells = {item: f"{kind} {types[item]}" for item, kind in classes.items() if item in types}
     rows = []
@@ -103,7 +103,7 @@ def transfer_variance(
 
 
 def transfer_figure(data: pa.Table) -> Plot:
-    """`transfer_variance` as points, a panel a model (figure 1)."""
+    """Plot `transfer_variance` as points, one panel per model (figure 1)."""
     kinds = [CLASS_NAMES[kind] for kind in data.column("class").to_pylist()]
     channels = Channels("inference_type", "f1", "inference type", "F1", "kind", "model", "f1", "f1")
     return figures.intervals(with_column(data, "kind", kinds), channels)
@@ -120,8 +120,8 @@ def by_type(page: Plane) -> list[Block]:
 
 
 def errors_figure(data: pa.Table) -> Plot:
-    """`matrix.answers_by_group` of one model, by class: a bar a class and gold label, cut by what
-    the model said (figure 9, whose confusion matrices hold the same counts)."""
+    """Plot one model's `matrix.answers_by_group` by class: one bar per class and gold label,
+    divided by answer (figure 9, whose confusion matrices have the same counts)."""
     rows = [
         {**row, "bar": f"{CLASS_NAMES[row['group']]}, {row['gold']}"}
         for row in data.to_pylist()
@@ -145,12 +145,12 @@ def errors_figure(data: pa.Table) -> Plot:
 
 @exhibit("Figure 9", "errors of models for NLI", command=_SCORE, tables=_TABLES)
 def errors(page: Plane) -> list[Block]:
-    """What each model answered, by class and gold label."""
+    """The answers of each model, by class and gold label."""
     rows, runs = page.nli
     classes = groups_of(page.lake.root, rows, "class")
     blocks: list[Block] = []
     for model in distinct_values(rows, "model"):
         answers = matrix.answers_by_group(where_equal(rows, "model", model), classes)
-        caption = f"What {model_name(model)} answered, edition {edition_of(rows)}"
+        caption = f"Answers of {model_name(model)}, edition {edition_of(rows)}"
         blocks.append(FigureBlock(caption, *errors_figure(answers)))
     return [*blocks, *runs_text(runs)]

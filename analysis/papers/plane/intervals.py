@@ -1,7 +1,7 @@
-"""Intervals of PLANE's F1 scores, which are means over cells or classes and no shares of items.
+"""Intervals of PLANE's F1 scores, which are means over cells or classes, not shares of items.
 
-The three items of an adjective, noun and hypernym stand and fall together, and are asked in many
-ways: whole groups are resampled (percentile bootstrap), those of each class among themselves.
+The three items of an adjective, noun and hypernym are dependent, and each has several prompts:
+whole groups are resampled within each class (percentile bootstrap).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from training.scoring import label_map
 RESAMPLES = 2_000
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
-# From counts [..., cells] to F1 [...].
+# Maps counts [..., cells] to F1 [...].
 _Statistic: TypeAlias = Callable[[_Floats], _Floats]
 
 
@@ -33,7 +33,7 @@ def prompt_interval(
     """The means of `scores.class_table` with their intervals, by (class or average, model).
 
     `rows` are those of `read_prompted`, `groups` the group of each row's item; `choice` is as in
-    `scores.answers`. Of no rows there are none.
+    `scores.answers`. The result is empty if there are no rows.
     """
     if not rows.num_rows:
         return {}
@@ -54,7 +54,7 @@ def prompt_interval(
             items = members.get((model, kind), [])
             if not items:
                 continue
-            # Right ones and all of each cell, side by side: of a cell all have one gold label.
+            # Right answers and all answers per cell; all items of a cell have one gold label.
             cells, cell_number = _codes([keys[place] for place in items])
             codes, group_number = _codes([groups[place] for place in items])
             counts = np.zeros((group_number, 2 * cell_number))
@@ -70,7 +70,7 @@ def prompt_interval(
 
 
 def _mean_f1(counts: _Floats) -> _Floats:
-    """The mean of 2r / (1 + r) over cells: F1 where a cell has one gold label."""
+    """The mean over cells of 2r / (1 + r), which is F1 if a cell has a single gold label."""
     correct, totals = np.split(counts, 2, axis=-1)
     share = np.divide(correct, totals, out=np.zeros_like(correct), where=totals > 0)
     return np.asarray((2 * share / (1 + share)).mean(axis=-1), dtype=np.float64)
@@ -81,8 +81,8 @@ def nli(
 ) -> dict[str, Interval]:
     """The scores of `matrix.f1_by_group` and their average with intervals, by class or average.
 
-    `predictions` are one model's, `classes` and `groups` say of each item which it is of. A third
-    label is always wrong, as there.
+    `predictions` are one model's; `classes` and `groups` map each item to its class and group. A
+    third label is always wrong, as in `f1_by_group`.
     """
     cells: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for item, gold, text, predicted in zip(
@@ -113,7 +113,7 @@ def _weighted_f1(counts: _Floats) -> _Floats:
 
 
 def _codes(values: Sequence[Any]) -> tuple[npt.NDArray[np.int64], int]:
-    """Each value as a number, by order of appearance, and how many there are."""
+    """Each value as a code in order of appearance, and the number of codes."""
     codes: dict[Any, int] = {}
     return np.array([codes.setdefault(value, len(codes)) for value in values]), len(codes)
 
@@ -121,13 +121,13 @@ def _codes(values: Sequence[Any]) -> tuple[npt.NDArray[np.int64], int]:
 def _bootstrap_interval(
     parts: Sequence[tuple[str, _Floats, _Statistic]], seed: int
 ) -> dict[str, Interval]:
-    """The statistic of each part over its groups, and the mean over parts as ``average``."""
+    """The statistic of each part with its interval over groups, and their mean as ``average``."""
     intervals: dict[str, Interval] = {}
     draws, estimates, items = [], [], 0
     for kind, unordered, statistic in parts:
         number = len(unordered)
         generator = np.random.default_rng([seed, CLASSES.index(kind)])
-        # Groups are exchangeable: sorted by content, the order of the rows does not matter.
+        # Groups are exchangeable: sorting them by content makes the order of rows irrelevant.
         counts = unordered[np.lexsort(unordered.T[::-1])]
         weights = generator.multinomial(number, np.full(number, 1 / number), size=RESAMPLES)
         draws.append(statistic(weights @ counts))

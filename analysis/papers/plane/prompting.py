@@ -1,4 +1,4 @@
-"""What PLANE prints of prompted models: tables 4 and 8, figures 5 to 7."""
+"""PLANE's results of prompted models: tables 4 and 8, figures 5 to 7."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from etl.plane.rules import HOLDS
 from training.finished_runs import model_name
 from training.prompting import scores
 
-# The paper's models by the last part of their names on the hub.
+# The paper's models by the last part of their hub names.
 _PAPERS_MODELS = {
     "bert-base-cased": "BERT-base",
     "bert-large-cased": "BERT-large",
@@ -39,7 +39,7 @@ _PROMPT = "python training/prompt.py conf/training/{}.yaml model=bert-base-cased
 _TWO_SHOT, _ZERO_SHOT = _PROMPT.format("plane_prompt"), _PROMPT.format("plane_zero_shot")
 _SPREAD = schema("mean:float deviation:float cells:int")
 _TABLES = ("predictions", "plane_items")
-# How answers are read (`training.prompting.scores.answers`).
+# The ways to read answers (`training.prompting.scores.answers`).
 _READ = {
     "first": "by the first predicted token, as in the paper",
     "restricted": "by the more probable of the verbaliser's words",
@@ -47,13 +47,13 @@ _READ = {
 
 
 def _choices(rows: pa.Table) -> list[tuple[str, pa.Table]]:
-    """The ways to read answers that some rows have, with these rows."""
+    """The ways to read answers that apply to some rows, with these rows."""
     firsts = rows.filter(pc.is_valid(rows.column("text")))
     return [*([("first", firsts)] if firsts.num_rows else []), ("restricted", rows)]
 
 
 def _layout(data: pa.Table) -> pa.Table:
-    """`scores.class_table` with a row a class and a column a model: 69.9 ± 38.0."""
+    """`scores.class_table` with one row per class and one column per model: 69.9 ± 38.0."""
     rows: dict[str, dict[str, str]] = {}
     for cell in data.to_pylist():
         text = percent_with_deviation(cell["mean"], cell["deviation"])
@@ -62,7 +62,7 @@ def _layout(data: pa.Table) -> pa.Table:
 
 
 def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval]:
-    """The numbers of the paper's own models by (row, column), with intervals by group of items."""
+    """Our numbers for the paper's models by (row, column), with intervals by group of items."""
     of_paper = [model_name(name) in _PAPERS_MODELS for name in rows.column("model").to_pylist()]
     rows = rows.filter(pa.array(of_paper))
     groups = groups_of(page.lake.root, rows, "group_id") if rows.num_rows else {}
@@ -74,7 +74,7 @@ def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval
 
 
 def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[Plane]:
-    """The paper's table of F1 by class and model, then every model by either way to read its
+    """The paper's table of F1 by class and model, then all models with each way to read their
     answers."""
     name, caption = f"table {number}", f"F1 of {kind} prompts"
 
@@ -83,7 +83,7 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
         try:
             rows = page.two_shot if shots == "2" else page.zero_shot
         except UserError as error:
-            # What the paper prints is shown in any case.
+            # The printed numbers are shown in any case.
             missing = Missing(command, str(error))
             blocks = comparison("plane", name, {}, caption, missing=missing)
             return [*blocks, *runs_text(page.prompted_runs(shots))]
@@ -96,7 +96,7 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
             title = f"Ours, F1 in percent, edition {edition}, {_READ[choice]}"
             blocks.append(Table(title, _layout(data)))
         always = scores.class_table(scores.always(rows, "entailed"))
-        title = f"Always answering that it is entailed, edition {edition}"
+        title = f"Baseline that always answers entailed, edition {edition}"
         blocks.append(Table(title, _layout(always)))
         return [*blocks, *runs_text(page.prompted_runs(shots))]
 
@@ -108,28 +108,27 @@ zero_shot = _prompt_table(8, "0", "zero-shot", _ZERO_SHOT)
 
 
 def _spread(row: Mapping[str, Any]) -> dict[str, float]:
-    """Ends of a whisker: a standard deviation about the mean, within 0 and 1."""
+    """Bounds of a whisker: the mean ± one standard deviation, clipped to 0 and 1."""
     reach = row["deviation"] or 0.0
     return {"low": max(0.0, row["mean"] - reach), "high": min(1.0, row["mean"] + reach)}
 
 
 def _template_names(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Names of prompts by their template alone (``plane/internal@1``), where that is enough."""
+    """Names of prompts, reduced to the template (``plane/internal@1``) if that is unique."""
     names = sorted({row["prompt"] for row in rows})
     short = [name.rsplit("/", 1)[-1].split("@")[0] for name in names]
     return dict(zip(names, short if len(set(short)) == len(names) else names, strict=True))
 
 
 def _points(rows: list[dict[str, Any]], x: str, series: str, xlabel: str) -> Plot:
-    """Points with a deviation to either side, in the panels that rows name."""
+    """Points with whiskers of one standard deviation, in the panels named by the rows."""
     rows.sort(key=lambda row: (row["prompt"], CLASSES.index(row["class"]), row[x]))
     channels = Channels(x, "mean", xlabel, "mean F1", series, "panel", "low", "high")
     return figures.intervals(pa.Table.from_pylist(rows), channels)
 
 
 def template_variance(data: pa.Table) -> pa.Table:
-    """F1 of `scores.cells` by class, template, verbaliser and inference type
-    (figures 5 and 6).
+    """F1 of `scores.cells` by class, template, verbaliser and inference type (figures 5 and 6).
 
     Columns class, prompt, verbaliser, inference_type, mean, deviation, cells; mean and deviation
     are over models and orders of the examples.
@@ -140,9 +139,9 @@ def template_variance(data: pa.Table) -> pa.Table:
 def recency(data: pa.Table) -> pa.Table:
     """F1 by the order of the examples (figure 7).
 
-    Columns class, prompt, verbaliser, sequence (inference types of both examples and of what is
-    asked, ``1,2,3``), last_agrees (whether the last example has the label that is asked for: where
-    a recency effect would help), mean, deviation and cells, over models.
+    Columns class, prompt, verbaliser, sequence (inference types of both examples and of the item,
+    ``1,2,3``), last_agrees (whether the last example has the gold label of the item, so that a
+    recency effect would help), mean, deviation and cells, over models.
     """
     rows = []
     for row in data.to_pylist():
@@ -154,7 +153,7 @@ def recency(data: pa.Table) -> pa.Table:
         row["last_agrees"] = holds[last - 1] == holds[inference - 1]
         rows.append(row)
     if not rows:
-        raise ValueError("no order of examples: these prompts have none")
+        raise ValueError("no order of examples: these prompts have no examples")
     fields = [*data.schema, *schema("sequence last_agrees:bool")]
     names = ("class", "prompt", "verbaliser", "sequence", "last_agrees")
     return _in_groups(pa.Table.from_pylist(rows, pa.schema(fields)), names)
@@ -173,10 +172,10 @@ def _in_groups(data: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def variance_figure(data: pa.Table) -> Plot:
-    """`template_variance` as points, a deviation to either side (figures 5 and 6).
+    """Plot `template_variance` as points with whiskers of one deviation (figures 5 and 6).
 
-    Of prompts with several verbalisers a panel is a class and template and a series a verbaliser
-    (figure 6), else a panel is a template and a series a class (figure 5).
+    For prompts with several verbalisers, panels are classes and templates and series are
+    verbalisers (figure 6); otherwise, panels are templates and series are classes (figure 5).
     """
     rows = data.to_pylist()
     several = len({row["verbaliser"] for row in rows}) > 1
@@ -186,21 +185,21 @@ def variance_figure(data: pa.Table) -> Plot:
         row |= _spread(row)
         row["panel"] = f"{template}, {kind}" if several else template
         row["series"] = row["verbaliser"] if several else kind
-    return _points(rows, "inference_type", "series", "inference type of the item asked about")
+    return _points(rows, "inference_type", "series", "inference type of the test item")
 
 
 def recency_figure(data: pa.Table) -> Plot:
-    """`recency` as points, a deviation to either side (figure 7).
+    """Plot `recency` as points with whiskers of one deviation (figure 7).
 
-    A panel is a class and template, a series a verbaliser; the last type of a sequence is that of
-    the item asked about.
+    Panels are classes and templates, series are verbalisers; the last type of a sequence is that of
+    the test item.
     """
     rows = data.to_pylist()
     names = _template_names(rows)
     for row in rows:
         row |= _spread(row)
         row["panel"] = f"{names[row['prompt']]}, {CLASS_NAMES[row['class']]}"
-    xlabel = "inference types of the two examples and of the item asked about"
+    xlabel = "inference types of the two examples and of the test item"
     return _points(rows, "sequence", "verbaliser", xlabel)
 
 
@@ -214,8 +213,8 @@ def _variance(rows: pa.Table) -> list[Block]:
     for choice, answers in _choices(rows):
         data = template_variance(scores.cells(answers, choice))
         caption = (
-            f"F1 by inference type, {_READ[choice]}; whiskers are a standard deviation over models "
-            f"and orders ({_models(answers)})"
+            f"F1 by inference type, {_READ[choice]}; whiskers are one standard deviation over "
+            f"models and orders ({_models(answers)})"
         )
         blocks.append(FigureBlock(caption, *variance_figure(data)))
     return blocks
@@ -239,16 +238,16 @@ def verbalisers(page: Plane) -> list[Block]:
     "Figure 7", "two-shot prompts, by order of the examples", command=_TWO_SHOT, tables=_TABLES
 )
 def order_of_examples(page: Plane) -> list[Block]:
-    """Whether the last example's label is taken over."""
+    """Whether models repeat the label of the last example."""
     blocks: list[Block] = []
     for choice, answers in _choices(page.two_shot):
         data = recency(scores.cells(answers, choice))
         caption = (
-            f"F1 by order of the examples, {_READ[choice]}; whiskers are a standard deviation over "
-            f"models ({_models(answers)})"
+            f"F1 by order of the examples, {_READ[choice]}; whiskers are one standard deviation "
+            f"over models ({_models(answers)})"
         )
         blocks.append(FigureBlock(caption, *recency_figure(data)))
-        title = "Mean F1 in percent where the last example has the label asked for, and where not"
+        title = "Mean F1 in percent by whether the last example has the item's label"
         title = f"{title}, {_READ[choice]}, edition {edition_of(answers)}"
         blocks.append(Table(title, _by_agreement(data), digits=1))
     return [*blocks, *runs_text(page.prompted_runs("2"))]

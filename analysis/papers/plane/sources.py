@@ -1,4 +1,4 @@
-"""What PLANE's exhibits share: what prompted, NLI and fine-tuned models answered."""
+"""Data shared by PLANE's exhibits: the answers of prompted, NLI and fine-tuned models."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ TRAIN = {
     "one_it": f"deepspeed training/finetune.py conf/training/plane_one_it.yaml {_FOLDS}",
     "in_distribution": "deepspeed training/finetune.py conf/training/plane_lengths.yaml lake=LAKE",
 }
-# The schemes of table 6 by the paper's names.
+# The paper's names of the schemes in table 6.
 SCHEMES = {"published": "GOoD", "one_it": "One-IT"}
 Tokenize = Callable[[str], Sequence[str]]
 
 
 @cache
 def splitter(model: str) -> Callable[[str], list[str]]:
-    """The function from a word within a sentence to its subwords.
+    """A function that splits a word within a sentence into its subwords.
 
-    `model` is a folder, the name of a model that a Python package carries, or a hub name that was
-    downloaded before: nothing is fetched for a report.
+    `model` is a folder, the name of a model in an installed Python package, or a hub name that has
+    been downloaded before: a report does not download anything.
 
     Raises:
-        UserError: no tokenizer of that name at hand.
+        UserError: no local tokenizer of that name.
     """
     from transformers import AutoTokenizer
 
@@ -52,10 +52,10 @@ def splitter(model: str) -> Callable[[str], list[str]]:
         )
     except (OSError, ValueError) as error:
         raise UserError(
-            f"the tokenizer of {model} is not at hand; expected a folder, or a model of the hub "
+            f"the tokenizer of {model} is not available locally; expected a folder, or a hub model "
             "that has been downloaded on this machine"
         ) from error
-    # Byte-level tokenizers write the space before a word into its first subword.
+    # Byte-level tokenizers include the space before a word in its first subword.
     return lambda word: list(tokenizer.tokenize(f" {word}"))
 
 
@@ -73,9 +73,9 @@ def _folder(model: str) -> str:
 class FineTuned:
     """A group of runs of a scheme, and their answers, read on demand.
 
-    Runs of a group differ by their seeds and `axes` alone. Of several groups in `stored_runs` it is
-    the one that is compared with the paper's: of the paper's model, else on the release, else the
-    newest. If an edition was asked for, it has runs on this edition alone.
+    Runs of a group differ only by seed and `axes`. If `stored_runs` has several groups, this is the
+    one to compare with the paper: one with the paper's model if possible, then one on the release,
+    then the newest. If an edition was requested, only runs on it count.
     """
 
     lake: Lake
@@ -88,7 +88,7 @@ class FineTuned:
         """The runs of the group.
 
         Raises:
-            UserError: there are none of the scheme.
+            UserError: the scheme has no runs.
         """
         return self._groups[0]
 
@@ -117,7 +117,7 @@ class FineTuned:
 
     @cached_property
     def rows(self) -> pa.Table:
-        """Their answers, one run after the other, with the words of the items."""
+        """The concatenated answers of the runs, with the words of the items."""
         rows = labelled_runs(self.lake.root, self.runs)
         ids = rows.column("item_id").to_pylist()
         words = slices.words(self.lake.root, "plane_items", edition_of(rows), ids)
@@ -133,11 +133,11 @@ class FineTuned:
         return where_equal(self.rows, "run", run.id)
 
     def tokenize(self) -> Tokenize:
-        """The model's own splitting of words."""
+        """The model's tokenizer for words."""
         return splitter(self.runs[0].params.get("model", self.model))
 
     def description(self) -> str:
-        """Which runs a number comes from."""
+        """A description of the runs that a number comes from."""
         folds, editions = distinct_values(self.rows, "fold"), distinct_values(self.rows, "edition")
         number = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
         return (
@@ -148,7 +148,7 @@ class FineTuned:
 
 @dataclass(frozen=True)
 class Plane(Sources):
-    """What the exhibits of PLANE share."""
+    """Data shared by the exhibits of PLANE."""
 
     @cached_property
     def two_shot(self) -> pa.Table:
@@ -181,8 +181,10 @@ class Plane(Sources):
         return where_equal(pa.concat_tables(tables), "edition", edition)
 
     def prompted_runs(self, shots: str) -> list[Run]:
-        """The newest run of each model with answers to prompts with so many examples, on the first
-        edition that any answered: the release has no items with two examples."""
+        """The newest run of each model with answers to prompts with this number of examples.
+
+        All are on the first edition with answers: the release has no items with two examples.
+        """
         return self._prompted(shots)[1]
 
     def _prompted(self, shots: str) -> tuple[str, list[Run]]:
@@ -198,12 +200,12 @@ class Plane(Sources):
 
     @cached_property
     def nli(self) -> tuple[pa.Table, list[Run]]:
-        """What models for NLI answered to PLANE, and their runs: of each model the newest on the
-        paper's test, the two-shot items, else the newest. They are on the first edition whose
-        two-shot items were answered, else on the first with answers.
+        """The answers of NLI models to PLANE, and their runs: for each model, the newest run on the
+        paper's test (the two-shot items), or else the newest run. All are on the first edition with
+        answers to its two-shot items, or else on the first with answers.
 
         Raises:
-            UserError: no run of such a model with answers in the lake.
+            UserError: the lake has no answers from an NLI model.
         """
         by_edition = [found for edition in self._editions if (found := self._nli(edition))]
         if not by_edition:

@@ -1,4 +1,4 @@
-"""PLANE's subword analyses of fine-tuned models: figures 2 and 3 and the overlaps of section 6."""
+"""PLANE's subword analyses of fine-tuned models: figures 2 and 3, and overlaps from section 6."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def subword_accuracy(
 ) -> pa.Table:
     """Share of items with a split word, and accuracy, by class and fold (figures 2 and 3).
 
-    `items` has the columns adjective, noun, hypernym and class (`analysis.slices.words`), `correct`
-    says whether each was answered rightly, `folds` which test split it is of. Columns class, fold,
+    `items` has the columns adjective, noun, hypernym and class (`analysis.slices.words`); `correct`
+    tells whether each was answered correctly, `folds` gives its test split. Columns class, fold,
     rows, split (any word of the item), split_adjective, split_noun (noun or hypernym), accuracy,
     low, high.
 
@@ -78,9 +78,9 @@ def subword_accuracy(
 
 
 def subword_lines(data: pa.Table) -> dict[str, tuple[float, float]]:
-    """(intercept, slope) of accuracy over the share of split items, by class, by least squares.
+    """(intercept, slope) of accuracy over the share of split items, by class (least squares).
 
-    Classes with fewer than two different shares have none.
+    Classes with fewer than two distinct shares have none.
     """
     lines = {}
     for kind in CLASSES:
@@ -92,14 +92,14 @@ def subword_lines(data: pa.Table) -> dict[str, tuple[float, float]]:
 
 
 def subword_figure(data: pa.Table) -> Plot:
-    """`subword_accuracy` as points with a regression line a class (figures 2 and 3)."""
+    """Plot `subword_accuracy` as points with a regression line per class (figures 2 and 3)."""
     xlabel = "share of items with a word of several subwords"
     channels = Channels("split", "accuracy", xlabel, "accuracy", series="class")
     return figures.scatter(data, channels, lines=subword_lines(data))
 
 
 def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:
-    """What splitting a word does to the odds of a right answer, item by item, in each class."""
+    """The effect of splitting a word on the odds of a right answer, over items, in each class."""
     split = {
         name: [float(flag) for flag in flags] for name, flags in _is_split(rows, tokenize).items()
     }
@@ -133,12 +133,12 @@ def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:
 def _figure(answers: FineTuned) -> list[Block]:
     rows, tokenize = answers.rows, answers.tokenize()
     data = subword_accuracy(rows, is_right(rows), rows.column("fold").to_pylist(), tokenize)
-    points = "A point is a class and a test split; lines by least squares."
+    points = "Each point is a class and a test split; lines are least-squares fits."
     return [
         FigureBlock(f"{points} {answers.description()}", *subword_figure(data)),
         Table(
-            "Odds of a right answer where a word of the item is split, over those where it is not "
-            "(logistic regression, robust to clusters by adjective)",
+            "Odds ratio of a correct answer when a word of the item is split "
+            "(logistic regression, standard errors clustered by adjective)",
             _effects(rows, tokenize),
         ),
         *runs_text(answers.runs),
@@ -147,24 +147,24 @@ def _figure(answers: FineTuned) -> list[Block]:
 
 @exhibit("Figure 2", "subwords, out of distribution", command=TRAIN["published"], tables=_TABLES)
 def out_of_distribution(page: Plane) -> list[Block]:
-    """Accuracy over the share of split items, adjectives and nouns unseen in training."""
+    """Accuracy over the share of split items, with adjectives and nouns unseen in training."""
     return _figure(page.fine_tuned["published"])
 
 
 @exhibit("Figure 3", "subwords, One-IT", command=TRAIN["one_it"], tables=_TABLES)
 def one_inference_type(page: Plane) -> list[Block]:
-    """Accuracy over the share of split items, of one inference type."""
+    """Accuracy over the share of split items, for one inference type."""
     return _figure(page.fine_tuned["one_it"])
 
 
 def subword_overlap(items: pa.Table, tokenize: Tokenize) -> pa.Table:
-    """How the subwords of a class's adjectives overlap with others (section 6.1).
+    """Overlap of the subwords of a class's adjectives with those of other words (section 6.1).
 
-    Counts only subwords of words that are split. Columns class, adjective_subwords,
-    noun_subwords (of nouns and hypernyms standing with the class), with_nouns: share of the
-    adjectives' subwords that are among these; nouns_with_other_adjectives: share of these that are
-    among the subwords of the other classes' adjectives; and with_I, with_S, with_O: share of the
-    adjectives' subwords among those of another class's adjectives. Shares of nothing are null.
+    Only subwords of split words count. Columns class, adjective_subwords, noun_subwords (of nouns
+    and hypernyms in items of the class), with_nouns (share of the adjectives' subwords that are
+    among noun_subwords), nouns_with_other_adjectives (share of noun_subwords that are among the
+    subwords of other classes' adjectives), and with_I, with_S, with_O (share of the adjectives'
+    subwords that are among those of another class's adjectives). Shares of empty sets are null.
     """
 
     def subwords(words: Iterable[str]) -> set[str]:
@@ -205,7 +205,7 @@ def subword_overlap(items: pa.Table, tokenize: Tokenize) -> pa.Table:
     beside=("section 6",),
 )
 def overlap(page: Plane) -> list[Block]:
-    """Shares of subwords that classes have in common, in the test rows of each fold."""
+    """Shares of subwords that classes have in common in the test rows of each fold."""
     ours: dict[tuple[str, str], float] = {}
     blocks: list[Block] = []
     reason, model = "", ""
@@ -220,12 +220,12 @@ def overlap(page: Plane) -> list[Block]:
         for fold in distinct_values(rows, "fold"):
             table = subword_overlap(where_equal(rows, "fold", fold), tokenize)
             tables.append({row["class"]: row for row in table.to_pylist()})
-            caption = f"Shares of subwords shared, test rows of {SCHEMES[scheme]}, fold {fold}"
+            caption = f"Shares of common subwords, test rows of {SCHEMES[scheme]}, fold {fold}"
             blocks.append(Table(caption, table))
         ours |= _extremes(scheme, tables)
     if not blocks:
         raise UserError(reason)
-    caption = f"Overlap of subwords: the paper's of BERT, ours of {model}"
+    caption = f"Overlap of subwords: the paper's for BERT, ours for {model}"
     missing = Missing(TRAIN["published"], reason)
     return [*comparison("plane", "section 6", ours, caption, missing=missing), *blocks]
 
@@ -233,7 +233,7 @@ def overlap(page: Plane) -> list[Block]:
 def _extremes(
     scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]
 ) -> dict[tuple[str, str], float]:
-    """The least and greatest share over folds, where the paper gives them."""
+    """The smallest and largest share over folds, for those that the paper gives."""
     printed = {
         "published": {
             "I": ("I", "with_nouns"),

@@ -1,4 +1,4 @@
-"""What SyGNS prints of its dataset: tables 1 to 3, 12 and 13, and sizes (Yanaka et al. 2021)."""
+"""The figures on SyGNS's dataset: tables 1 to 3, 12 and 13, and sizes (Yanaka et al. 2021)."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ _BY_DEPTH = schema("depth:int32 sentences:int")
 
 
 def split_sizes(lake: str, edition: str) -> pa.Table:
-    """Sentences by scheme, primitive quantifier and part (section 3.4): those and `sentences`.
+    """Sentences by scheme, primitive quantifier and part (section 3.4).
+
+    Columns scheme, primitive, part, sentences.
 
     Raises:
-        UserError: no splits of the edition.
+        UserError: the edition has no splits.
     """
     where = [("edition", "=", edition)]
     counts = row_counts(arrow.batches(lake, "sygns_splits", where=where, columns=_KEYS), *_KEYS)
     if not counts:
-        raise UserError(f"edition={edition}: no rows of it in the table sygns_splits of {lake}")
+        raise UserError(f"edition={edition}: no rows in the table sygns_splits of {lake}")
     orders = splits.SCHEMES, ("", *splits.PRIMITIVES), ("train", "val", "test")
 
     def place(key: tuple[str, ...]) -> list[int]:
@@ -55,8 +57,8 @@ def split_sizes(lake: str, edition: str) -> pa.Table:
 def _patterns(
     lake: str, where: Sequence[tuple[str, str, Any]], pattern: Callable[[str, list[str], int], Any]
 ) -> tuple[Counter[Any], dict[Any, str], int]:
-    """How many sentences have each pattern that is not None, of each an example: the first of the
-    shortest sentences by the alphabet; and the number of sentences."""
+    """The number of sentences of each pattern that is not None, with an example of each (the
+    alphabetically first of its shortest sentences), and the number of all sentences."""
     counts: Counter[Any] = Counter()
     examples: dict[Any, tuple[int, str]] = {}
     rows = 0
@@ -73,21 +75,21 @@ def _patterns(
 
 
 def pattern_table(lake: str, edition: str) -> pa.Table:
-    """What systematicity trains and tests on with the primitive *one* (table 1): columns set,
+    """Training and test patterns of systematicity with the primitive *one* (table 1): columns set,
     pattern, sentences, example.
 
-    Of training are the sets ``primitive quantifier``, ``basic 1`` (the other quantifiers without
-    modifier) and ``basic 2`` (the primitive with a modifier); ``test`` has the others with one.
-    Patterns are of the quantifier's class and the modifier's, with +NEG under negation. Sentences
-    without quantifier or with quantifiers of two classes are no part of the table. The example is
-    the first of the shortest sentences by the alphabet.
+    The training sets are ``primitive quantifier``, ``basic 1`` (the other quantifiers without
+    modifier) and ``basic 2`` (the primitive with a modifier); ``test`` has the other quantifiers
+    with a modifier. A pattern consists of the classes of quantifier and modifier, with +NEG under
+    negation. Sentences without quantifier or with quantifiers of two classes are excluded. The
+    example is the alphabetically first of the shortest sentences.
 
     Raises:
-        UserError: no sentences of depth 0 in the edition.
+        UserError: the edition has no sentences of depth 0.
     """
 
     def pattern(sentence: str, phenomena: list[str], depth: int) -> tuple[str, str] | None:
-        # The part is `splits.part`'s own.
+        # The part comes from `splits.part`.
         quantifier = splits.quantifier_class(sentence)
         modifier = splits.modifier_class(phenomena)
         if quantifier in ("NON", "MIX"):
@@ -104,9 +106,7 @@ def pattern_table(lake: str, edition: str) -> pa.Table:
     where = [("edition", "=", edition), ("depth", "=", 0)]
     counts, examples, rows = _patterns(lake, where, pattern)
     if not rows:
-        raise UserError(
-            f"edition={edition}: no sentences of depth 0 of it in the table sygns of {lake}"
-        )
+        raise UserError(f"edition={edition}: no sentences of depth 0 in the table sygns of {lake}")
     sets = ("primitive quantifier", "basic 1", "basic 2", "test")
     return pa.Table.from_pylist(
         [
@@ -117,13 +117,13 @@ def pattern_table(lake: str, edition: str) -> pa.Table:
 
 
 def embedding_table(lake: str, edition: str) -> pa.Table:
-    """What productivity trains on (depths 0 and 1) and tests on (2 and deeper): table 2.
+    """Training patterns (depths 0 and 1) and test patterns (2 and deeper) of productivity: table 2.
 
     Columns set, depth, pattern (NON, PER for peripheral, CEN for centre-embedded clauses, PER+CEN
-    for both), sentences and an example: the first of the shortest sentences by the alphabet.
+    for both), sentences and example (the alphabetically first of the shortest sentences).
 
     Raises:
-        UserError: no sentences of these depths in the edition.
+        UserError: the edition has no sentences of these depths.
     """
 
     def pattern(sentence: str, phenomena: list[str], depth: int) -> tuple[int, str]:
@@ -134,7 +134,7 @@ def embedding_table(lake: str, edition: str) -> pa.Table:
     counts, examples, _ = _patterns(lake, where, pattern)
     if not counts:
         raise UserError(
-            f"edition={edition}: no sentences of depths 0, 1, 2 of it in the table sygns of {lake}"
+            f"edition={edition}: no sentences of depths 0, 1, 2 in the table sygns of {lake}"
         )
     return pa.Table.from_pylist(
         [
@@ -152,7 +152,7 @@ def embedding_table(lake: str, edition: str) -> pa.Table:
 
 @exhibit("Table 1", "what systematicity trains and tests on", command=_BUILD, tables=("sygns",))
 def systematicity(page: Sygns) -> list[Block]:
-    """Patterns of quantifiers and modifiers, with the primitive *one*."""
+    """Patterns of quantifiers and modifiers with the primitive *one*."""
     edition = page.lake.edition("sygns")
     data = pattern_table(page.lake.root, edition)
     return [Table(f"Patterns with the primitive one, edition {edition}", data)]
@@ -183,7 +183,7 @@ def sizes(page: Sygns) -> list[Block]:
         counts.get(("systematicity", "one", part), 0) for part in ("train", "val", "test")
     )
     ours: dict[tuple[str, str], float] = {}
-    # The release is a sample of fifty sentences, and the demo is small by intention.
+    # The release is a sample of fifty sentences, and the demo is intentionally small.
     is_comparable = edition not in ("published", "demo")
     if is_comparable and train + val + test:
         ours["systematicity", "sentences"] = float(train + val + test)
@@ -193,7 +193,7 @@ def sizes(page: Sygns) -> list[Block]:
     deeper = [count for depth, count in tuples(by_depth) if depth > 0]
     if is_comparable and deeper:
         ours["productivity, each depth", "sentences"] = float(min(deeper))
-    caption = "Sizes, training with its validation part"
+    caption = "Sizes; training includes its validation part"
     return [
         *comparison("sygns", "section 3.4", ours, caption, edition, Missing(_BUILD)),
         Table("Sentences of productivity by depth", by_depth),
@@ -202,7 +202,7 @@ def sizes(page: Sygns) -> list[Block]:
 
 
 def _by_depth(lake: Lake, edition: str) -> pa.Table:
-    """Sentences of the scheme productivity: columns depth, sentences."""
+    """Numbers of sentences of the scheme productivity: columns depth, sentences."""
     where = [("edition", "=", edition), ("scheme", "=", "productivity")]
     ids = arrow.read(lake.root, "sygns_splits", where=where, columns=["sentence_id"])
     sentences = classes(lake.root, edition)
@@ -213,7 +213,7 @@ def _by_depth(lake: Lake, edition: str) -> pa.Table:
 
 
 def polarity_marked(formula: str, directions: Sequence[Mapping[str, str]]) -> str:
-    """The formula with an arrow after each of the words, which are in its order."""
+    """The formula with an arrow after each of the words, which are in formula order."""
     remaining = list(directions)
 
     def arrow_after(word: re.Match[str]) -> str:
@@ -225,7 +225,7 @@ def polarity_marked(formula: str, directions: Sequence[Mapping[str, str]]) -> st
 
 
 def _polarities(page: Sygns, *forms: str) -> list[Block]:
-    """Sentences of depth 0 with one quantifier each, one of each class, one of them negated."""
+    """Sentences of depth 0 with one quantifier each: one per class, one of them negated."""
     lake = page.lake
     edition = lake.edition("sygns")
     names = ["sentence_id", "sentence", "phenomena", "fol", "vf", "polarity_fol", "polarity_vf"]
@@ -246,7 +246,7 @@ def _polarities(page: Sygns, *forms: str) -> list[Block]:
         ]
     if not examples:
         raise UserError(f"edition={edition}: no sentences of depth 0 with a quantifier")
-    caption = f"Content words that stand upward (↑) or downward (↓), edition {edition}"
+    caption = f"Content words in upward (↑) or downward (↓) positions, edition {edition}"
     return [Table(caption, pa.Table.from_pylist(examples))]
 
 
@@ -258,13 +258,13 @@ def polarity(page: Sygns) -> list[Block]:
 
 @exhibit("Table 13", "FOL and VF with polarity", command=_BUILD, tables=("sygns",))
 def polarity_of_forms(page: Sygns) -> list[Block]:
-    """The same in two forms."""
+    """Formulas in two forms with the direction of each content word."""
     return _polarities(page, "fol", "vf")
 
 
 @exhibit("Table 12", "grammar and composition", command=_BUILD)
 def grammar(page: Sygns) -> list[Block]:
-    """The rules of the grammar with their meanings."""
+    """The rules of the grammar with their semantics."""
     try:
         edition = page.lake.edition("sygns")
     except UserError:
@@ -281,5 +281,5 @@ def grammar(page: Sygns) -> list[Block]:
         for rule in yaml.safe_load(text)["rules"]
         if rule.get("only") in (None, kind)
     ]
-    text = "A rule without composition passes its only child on; the words are in conf/sygns."
+    text = "A rule without composition passes on its only child; the words are in conf/sygns."
     return [Table(f"Rules of the {kind} grammar", pa.Table.from_pylist(rows)), Text(text)]

@@ -1,4 +1,4 @@
-"""Errors of SyGNS's models, drawn: tables 7 and 18."""
+"""Sample errors of SyGNS's models: tables 7 and 18."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from training.finished_runs import Run
 
 
 def _newest(meanings: Meanings | None, **task: str) -> dict[str, Run]:
-    """The newest run of each architecture with these settings, of whatever size and length."""
+    """The newest run of each architecture with these settings, of any size and length."""
     newest: dict[str, Run] = {}
     for run in meanings.runs if meanings else ():
         if all(run.params.get(f"task.{name}") == value for name, value in task.items()):
@@ -33,8 +33,8 @@ def _newest(meanings: Meanings | None, **task: str) -> dict[str, Run]:
 def _wrong(
     page: Sygns, runs: Mapping[str, Run], by: str, value: str
 ) -> tuple[str, str, dict[str, str]] | None:
-    """(sentence, gold, answers by model) of a drawn test sentence that as many models as possible
-    have wrong."""
+    """(sentence, gold, answers by model) of a test sentence drawn from those that the most models
+    got wrong."""
     meanings = page.meanings
     if meanings is None:
         return None
@@ -57,7 +57,7 @@ def _wrong(
 
 
 def _polarity_marked(formula: str) -> str:
-    """The formula with the direction of its words, where it is one."""
+    """The formula with the direction of its words, or the text unchanged if it is not a formula."""
     try:
         words = polarity.polarities("fol", formula)
     except ParseError:
@@ -69,32 +69,32 @@ def _polarity_marked(formula: str) -> str:
 
 @exhibit("Table 7", "typical errors", command=TRAIN, tables=TABLES)
 def universal(page: Sygns) -> list[Block]:
-    """A universal sentence that models have wrong."""
+    """A universal sentence that models got wrong."""
     runs = _newest(page.meanings, scheme="systematicity", form="fol", primitive="one")
     error = _wrong(page, runs, "quantifier", "UNI")
     if error is None:
-        return [NotRun("A universal sentence that models have wrong, FOL", command())]
+        return [NotRun("A universal sentence that models got wrong, FOL", command())]
     sentence, gold, answers = error
     rows = [("Input", sentence), ("Gold", _polarity_marked(gold))]
     rows += [
         (f"{model} ({runs[model].id})", _polarity_marked(text)) for model, text in answers.items()
     ]
     data = pa.table({"": [name for name, _ in rows], "formula": [text for _, text in rows]})
-    caption = "A universal sentence that models have wrong, drawn"
+    caption = "A randomly drawn universal sentence that models got wrong"
     return [Table(caption, data), *runs_text(runs.values())]
 
 
 @exhibit("Table 18", "clauses of a wrong DRS", command=TRAIN, tables=TABLES, beside=("table 18",))
 def clauses(page: Sygns) -> list[Block]:
-    """The DRS of a sentence of depth 2, and those of models that predict it wrongly."""
+    """The DRS of a sentence of depth 2, and the wrong predictions of models."""
     caption = "F over matching clauses of the paper's sentence"
     blocks = comparison("sygns", "table 18", {}, caption)
-    blocks.append(Text("That F is of the paper's own models; what follows is of ours."))
+    blocks.append(Text("The F above is that of the paper's models; the following is from ours."))
     runs = _newest(page.meanings, scheme="productivity", form="drs")
     error = _wrong(page, runs, "depth", "2")
     if error is None:
         missing = f"{TRAIN} task.scheme=productivity task.primitive= task.form=drs {BOTH}"
-        return [*blocks, NotRun("The DRS of a sentence of depth 2 that models have wrong", missing)]
+        return [*blocks, NotRun("The DRS of a sentence of depth 2 that models got wrong", missing)]
     sentence, gold, answers = error
     columns = {"gold": gold.replace(" [SEP] ", "\n")}
     for model, text in answers.items():

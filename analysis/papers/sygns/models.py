@@ -1,4 +1,4 @@
-"""What SyGNS prints of models: tables 4 to 6, 8 to 11 and 14 to 17, and figure 2."""
+"""SyGNS's results of models: tables 4 to 6, 8 to 11 and 14 to 17, and figure 2."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(settings: str = BOTH, scheme: str = "systematicity", primitive: str 
 
 
 def _of_runs(build: Build) -> Build:
-    """The blocks of `build`, and which runs it used."""
+    """Add a block with the runs used to the blocks of `build`."""
 
     @wraps(build)
     def blocks(page: Sygns) -> list[Block]:
@@ -56,7 +56,7 @@ def _of_runs(build: Build) -> Build:
 def _runs(
     page: Sygns, model: str, form: str, size: str = "10M", train_size: str = "[]"
 ) -> tuple[Meanings, list[Run]] | None:
-    """The runs of a model on systematicity with the primitive *one*; None where there are none."""
+    """The runs of a model on systematicity with the primitive *one*; None if there are none."""
     if page.meanings is None:
         return None
     runs = page.meanings.group(ARCHITECTURES[model], form, size=size, train_size=train_size)
@@ -64,7 +64,7 @@ def _runs(
 
 
 def _models(page: Sygns, form: str) -> Iterator[tuple[str, Meanings, list[Run]]]:
-    """The models that have such runs, with these."""
+    """The models with runs on systematicity with the primitive *one*, and these runs."""
     for model in ARCHITECTURES:
         if scored := _runs(page, model, form):
             yield model, *scored
@@ -99,7 +99,7 @@ def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) ->
 def _exact(
     meanings: Meanings, runs: Sequence[Run], by: str, values: dict[str, str], column: str
 ) -> Ours:
-    """Cells of exact matches by class; ``valid`` is the validation part."""
+    """Cells of exact-match accuracy by class; ``valid`` is the validation part."""
     cells: Ours = {}
     for value, row in values.items():
         valid = value == "valid"
@@ -112,7 +112,7 @@ def _exact(
 def _accuracy_exhibit(
     number: str, title: str, scheme: str, by: str, primitives: Sequence[str] = ()
 ) -> Exhibit[Sygns]:
-    """A printed table of accuracies; with several primitives a part for each."""
+    """A printed table of accuracies; with several primitives, one part for each."""
     name = number.lower()
     parts = {f"{name}, {primitive.replace(',', ' ')}": primitive for primitive in primitives}
     if len(parts) < 2:
@@ -158,14 +158,14 @@ table_17 = _accuracy_exhibit(
 @exhibit("Table 6", "entailment by provers", command=TRAIN, tables=TABLES, beside=("table 6",))
 @_of_runs
 def entailment(page: Sygns) -> list[Block]:
-    """Entailments between gold and predicted formulas; provers are called on request."""
+    """Entailments between gold and predicted formulas; provers are only called on request."""
     ours: Ours = {}
     missing = Missing(command())
     for model, meanings, runs in _models(page, "fol"):
         if meanings.prover == "none":
             missing = Missing(
                 "python -m analysis.report lake=LAKE prover=eprover cache=proofs.db",
-                "There are runs; provers are asked on request, since they take minutes.",
+                "There are runs; provers only run on request, because they take minutes.",
             )
             continue
         for row, shares in meanings.entailment(runs).items():
@@ -178,7 +178,7 @@ def entailment(page: Sygns) -> list[Block]:
 @exhibit("Table 8", "polarity of FOL", command=TRAIN, tables=TABLES, beside=("table 8",))
 @_of_runs
 def polarity_of_fol(page: Sygns) -> list[Block]:
-    """F of upward and downward words by quantifier."""
+    """F of upward and downward polarity by quantifier."""
     ours: Ours = {
         (row, f"{model} {direction}"): f
         for model, meanings, runs in _models(page, "fol")
@@ -226,7 +226,7 @@ def polarity_of_forms(page: Sygns) -> list[Block]:
 )
 @_of_runs
 def by_size(page: Sygns) -> list[Block]:
-    """Accuracy by quantifier, for each size of a model."""
+    """Accuracy by quantifier for each model size."""
     printed = published.table("sygns", "table 11")
     ours: Ours = {}
     for column in dict.fromkeys(column for _, column in printed):
@@ -240,13 +240,13 @@ def by_size(page: Sygns) -> list[Block]:
 
 
 def learning_figure(points: pa.Table) -> Plot:
-    """Accuracy over the number of training sentences (figure 2).
+    """Plot accuracy over the number of training sentences, one panel per model (figure 2).
 
-    `points` has the columns model, test (EXI, NUM, UNI or ADJ, ADV, CON), sentences, accuracy and,
-    for the band of several runs, low and high: one panel a model.
+    `points` has the columns model, test (EXI, NUM, UNI or ADJ, ADV, CON), sentences, accuracy, and
+    low and high for the band over several runs.
 
     Raises:
-        ValueError: a column that is missing, or no rows.
+        ValueError: a column is missing, or there are no rows.
     """
     low, high = (name if name in points.column_names else None for name in ("low", "high"))
     channels = Channels(
@@ -289,7 +289,7 @@ def learning_curves(page: Sygns) -> list[Block]:
 
 @exhibit("", "models trained here", command=TRAIN, tables=TABLES)
 def every_group(page: Sygns) -> list[Block]:
-    """Every group of runs, of whatever size and length."""
+    """All groups of runs, of any size and length."""
     meanings = page.meanings
     if meanings is None or not meanings.runs:
         return [NotRun("Models trained here", TRAIN)]
@@ -317,7 +317,7 @@ def every_group(page: Sygns) -> list[Block]:
             }
         )
     text = (
-        f"Runs of {EPOCHS} epochs at most and 10M parameters stand in the papers' tables above; "
-        "runs of another length or size are listed here alone."
+        f"Runs of at most {EPOCHS} epochs and 10M parameters are in the paper's tables above; "
+        "runs of another length or size are only listed here."
     )
     return [Table("Every group of runs, newest first", pa.Table.from_pylist(rows)), Text(text)]

@@ -1,4 +1,4 @@
-"""What SyGNS's exhibits share: sequence-to-sequence runs, scored by class of sentence."""
+"""Data shared by SyGNS's exhibits: sequence-to-sequence runs, scored by class of sentence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from training.finished_runs import Run, Runs, groups
 
 log = logging.getLogger("adnominal")
 
-# The paper's own training (section 4.1); longer or shorter runs are only listed.
+# The paper's training length (section 4.1); longer or shorter runs are only listed.
 EPOCHS = "25"
 _RESAMPLES = 2000
 _T = TypeVar("_T")
@@ -43,8 +43,8 @@ _CLASSES = schema("sentence_id quantifier modifier depth:int32")
 
 
 def classes(lake: str, edition: str) -> pa.Table:
-    """The classes that scores are broken down by: columns sentence_id, quantifier, modifier (+NEG
-    under negation), depth, of every sentence of the edition."""
+    """The classes by which scores are broken down: columns sentence_id, quantifier, modifier (+NEG
+    under negation) and depth, for all sentences of the edition."""
     pieces = []
     columns = ["sentence_id", "sentence", "phenomena", "depth"]
     for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=columns):
@@ -56,10 +56,10 @@ def classes(lake: str, edition: str) -> pa.Table:
 
 
 class Meanings:
-    """The runs on one edition of SyGNS that the lake has answers of.
+    """The runs on one edition of SyGNS with answers in the lake.
 
-    `prover` and `cache` are those of ``python -m analysis.semantics``. `used_runs` keeps the runs
-    that were asked for.
+    `prover` and `cache` are those of ``python -m analysis.semantics``. `used_runs` records the runs
+    that were requested.
     """
 
     def __init__(
@@ -84,9 +84,9 @@ class Meanings:
         size: str = "10M",
         train_size: str = "[]",
     ) -> list[Run]:
-        """The newest runs of a model on a form, which differ in their seeds alone.
+        """The newest runs of a model on a form; they differ only by seed.
 
-        `split` is the scheme with its primitive quantifier, empty where it has none.
+        `split` is the scheme with its primitive quantifier, which is empty if it has none.
         """
         scheme, primitive = split
         parameters = {
@@ -132,8 +132,8 @@ class Meanings:
     def accuracy(
         self, runs: Sequence[Run], by: str, value: str, part: str = "test"
     ) -> Interval | None:
-        """Share of exact matches among the sentences whose class `by` is `value` (of all, with an
-        empty `by`), over the runs; None where there are no such sentences."""
+        """Share of exact matches among the sentences whose class `by` is `value` (among all if `by`
+        is empty), over the runs; None if there are no such sentences."""
         shares = [share for run in runs if (share := self._share(run, by, value, part))]
         return mean_over_runs(shares) if shares else None
 
@@ -147,8 +147,8 @@ class Meanings:
         return wilson(pc.sum(rows.column("exact")).as_py() or 0, rows.num_rows)
 
     def clauses(self, runs: Sequence[Run], by: str, values: Iterable[str]) -> dict[str, Interval]:
-        """F over matching clauses, as SyGNS's copy of COUNTER reads them, by class; ``valid`` is
-        the validation part."""
+        """F over matching clauses by class, with clauses read as in SyGNS's copy of COUNTER;
+        ``valid`` is the validation part."""
         scores: dict[str, list[Interval]] = defaultdict(list)
         for run in runs:
             rows = self.rows(run)
@@ -164,9 +164,9 @@ class Meanings:
         return {value: mean_over_runs(intervals) for value, intervals in scores.items()}
 
     def polarity(self, runs: Sequence[Run], form: str, direction: Direction) -> dict[str, Triple]:
-        """Precision, recall and F of polarity by quantifier, a mean over sentences (table 15).
+        """Precision, recall and F of polarity by quantifier, averaged over sentences (table 15).
 
-        Shares of a sentence are rounded to two digits, as the published evaluation does.
+        Shares of a sentence are rounded to two digits, as in the published evaluation.
         """
         scores: dict[str, list[Triple]] = defaultdict(list)
 
@@ -182,10 +182,10 @@ class Meanings:
         return {value: _means(triples) for value, triples in scores.items()}
 
     def entailment(self, runs: Sequence[Run]) -> dict[str, Triple]:
-        """Shares of G⇒P, P⇒G and both by quantifier (table 6); what is not proved counts as no.
+        """Shares of G⇒P, P⇒G and both by quantifier (table 6); unproved counts as not entailed.
 
         Raises:
-            UserError: a prover that is not installed.
+            UserError: the prover is not installed.
         """
         scores: dict[str, list[Triple]] = defaultdict(list)
         cache = Path(self.cache) if self.cache else None
@@ -222,7 +222,7 @@ def _of(rows: pa.Table, by: str, value: str, part: str) -> pa.Table:
 
 
 def _places(rows: pa.Table, by: str, value: str) -> list[int]:
-    """Numbers of the rows of a class of the test part; ``valid`` is all of the validation part."""
+    """Row numbers of a class in the test part; ``valid`` selects the whole validation part."""
     numbered = rows.select(["part", by]).append_column("row", pa.array(range(rows.num_rows)))
     valid = value == "valid"
     members = _of(numbered, "", "", "val") if valid else _of(numbered, by, value, "test")
@@ -230,7 +230,7 @@ def _places(rows: pa.Table, by: str, value: str) -> list[int]:
 
 
 def _of_pairs(rows: pa.Table, title: str, score: Callable[[str, str], _T]) -> list[_T]:
-    """A score of every row, each different pair of meanings scored once."""
+    """The score of every row; each distinct pair of meanings is scored only once."""
     golds = rows.column("gold").to_pylist()
     texts = pc.fill_null(rows.column("text"), "").to_pylist()
     cached = cache(score)
@@ -243,8 +243,8 @@ def _of_pairs(rows: pa.Table, title: str, score: Callable[[str, str], _T]) -> li
 
 
 def clause_f(clauses: Sequence[tuple[int, int, int]]) -> Interval:
-    """F over all clauses of (matched, predicted, gold) numbers, an item each (COUNTER's micro F),
-    with the percentile interval of a bootstrap over items.
+    """F over all clauses from the (matched, predicted, gold) counts of each item (COUNTER's
+    micro-F), with the percentile interval of a bootstrap over items.
 
     Raises:
         ValueError: no items.
@@ -267,7 +267,7 @@ def mean(values: Sequence[float]) -> Interval:
 
 
 def _over_items(rows: _Floats, statistic: Callable[[_Floats], _Floats]) -> Interval:
-    """A statistic of the sums of rows. Few rows differ: their numbers are drawn, not the rows."""
+    """A statistic of the sums of rows. There are few distinct rows, so their counts are drawn."""
     if not len(rows):
         raise ValueError("no items")
     unique, counts = np.unique(rows, axis=0, return_counts=True)
@@ -279,14 +279,15 @@ def _over_items(rows: _Floats, statistic: Callable[[_Floats], _Floats]) -> Inter
 
 @dataclass(frozen=True)
 class Sygns(Sources):
-    """What the exhibits of SyGNS share; only table 6 needs `prover` and `cache`."""
+    """Data shared by the exhibits of SyGNS; only table 6 needs `prover` and `cache`."""
 
     prover: str = "none"
     cache: str | None = None
 
     @cached_property
     def meanings(self) -> Meanings | None:
-        """The runs on the first edition that has any; None where there is none with splits."""
+        """The runs on the first edition that has any, or else on the first edition; None if no
+        edition has splits."""
         try:
             editions = self.lake.shown_editions("sygns", "sygns_splits")
         except UserError:

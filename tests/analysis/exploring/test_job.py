@@ -15,12 +15,12 @@ from conf import UserError, load
     [
         (["noun=key", "export=new"], "noun= prints the rows of one word and export= writes"),
         (["adjective=old", "export=new"], "adjective= prints the rows of one word"),
-        (["other=door"], "^other= goes with noun= or adjective="),
-        (["corpus=news"], "^corpus= goes with noun="),
-        (["export=new", "classes=I"], "^classes= goes with noun="),
-        (["limit=7"], "^limit= goes with noun="),
-        (["noun=key", "min_count=9"], "^min_count= goes with export="),
-        (["noun=key", "port=80"], "^port= is for the page"),
+        (["other=door"], "^other= needs noun= or adjective="),
+        (["corpus=news"], "^corpus= needs noun="),
+        (["export=new", "classes=I"], "^classes= needs noun="),
+        (["limit=7"], "^limit= needs noun="),
+        (["noun=key", "min_count=9"], "^min_count= needs export="),
+        (["noun=key", "port=80"], "^port= is for serving the page"),
     ],
 )
 def test_settings_without_an_effect_are_refused(

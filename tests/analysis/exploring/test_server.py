@@ -69,7 +69,7 @@ def test_a_taken_port_is_refused() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        with pytest.raises(UserError, match="port=0 for any that is free"):
+        with pytest.raises(UserError, match="port=0 for any free port"):
             bound(listener.getsockname()[1])
     with pytest.raises(UserError, match="expected 1 to 65535"):
         bound(70000)

@@ -187,7 +187,7 @@ def test_a_lake_with_next_to_nothing_gives_a_complete_report(tmp_path):
     ("arguments", "message"),
     [
         (["lake=nowhere"], "lake=nowhere: no table of a lake there"),
-        (["out=taken"], "out=taken is there and is no report"),
+        (["out=taken"], "out=taken exists and is not a report"),
         (["out=no/such/folder"], "no folder"),
         (["edition=other"], "edition=other: no table of .* has it; there is demo"),
         (["pages=[asp,asp]"], "pages=.*: the same value twice"),

@@ -49,19 +49,19 @@ def test_adept_cells(pages):
     assert [b.command for b in pages["adept-table-5"] if isinstance(b, NotRun)]
     mine = rows(pages["adept-table-5"], "Models trained here")
     assert mine["MiniLM"]["accuracy (%)"].startswith("88.0") and mine["MiniLM"]["runs"] == 1
-    (pair,) = rows(pages["adept-table-5"], "Models of five classes compared").values()
+    (pair,) = rows(pages["adept-table-5"], "Five-class models compared").values()
     # 2 of 25 wrong against 13: eleven that only the second has right to none.
     assert (pair["first"], pair["second"]) == ("MiniLM", "roberta-base")
     assert pair["first less second (%)"].startswith("−44.0 [−64.0, −24.0")
     assert pair["p (McNemar, exact)"] == pytest.approx(2 * 0.5**11)
-    answers = rows(pages["adept-table-6"], "Drawn from the answers of roberta-base")
+    answers = rows(pages["adept-table-6"], "Sample of the answers of roberta-base")
     assert [row["correct"] for row in answers.values()].count(False) == 2
     assert all("[" in instance for instance in answers)
     errors = rows(pages["adept-adjectives-of-identity"], "Errors of roberta-base")
     assert errors["all"]["items"] == 25 and "gender" in errors
     pipeline = rows(pages["adept-table-2"], "One entry")
     assert pipeline["sentence"]["result"] == "A dog barks."
-    assert pipeline["chosen for labelling"]["result"] == "old: not labelled yet"
+    assert pipeline["selected for labelling"]["result"] == "old: not labelled yet"
 
 
 def test_cells_of_ones_own_annotators(pages):
@@ -93,12 +93,13 @@ def test_asp_cells(pages):
     # Two of three rows are entailed when the one that leaks is left out.
     assert tuned["BERT-base"]["ordering"].startswith("96.4\nours 66.7\n[")
     leaks = rows(pages["asp-what-training-rows-give-away"], "Accuracy by whether")
-    assert leaks["bert-base-cased"]["with one that was (%)"].startswith("0.0")
+    assert leaks["bert-base-cased"]["adjective in training (%)"].startswith("0.0")
     thresholds = rows(pages["asp-thresholds-of-people-and-models"], "Thresholds")
     assert thresholds["ordering"]["people"] == "83.2 ± 0.5"
     assert thresholds["ordering"]["nli"].startswith("101.")
     assert (
-        rows(pages["asp-table-2"], "A group of numbers")["ordering"]["entailed for"] == "α ≤ 82 cm"
+        rows(pages["asp-table-2"], "One group of numbers")["ordering"]["entailed for"]
+        == "α ≤ 82 cm"
     )
 
 
@@ -123,7 +124,7 @@ def test_sygns_cells(pages, report_inputs):
     assert (
         rows(pages["sygns-table-9"], "Accuracy by depth")["depth 2"]["GRU FOL"] == "0.36\nnot run"
     )
-    errors = rows(pages["sygns-table-7"], "A universal sentence")
+    errors = rows(pages["sygns-table-7"], "A randomly drawn universal sentence")
     assert "↓" in errors["Gold"]["formula"]
 
 

@@ -140,7 +140,7 @@ def test_answers_are_kept_timeouts_are_not(tmp_path):
 def test_a_cache_that_is_none(tmp_path):
     (tmp_path / "notes.txt").write_text("not a database, but long enough to be taken for one" * 20)
     for path in (tmp_path / "notes.txt", tmp_path / "nowhere" / "answers.sqlite"):
-        with pytest.raises(UserError, match="expected an SQLite file of ours"):
+        with pytest.raises(UserError, match="expected a cache file of this job"):
             Proving([Slow()], cache=path)
 
 
