@@ -125,7 +125,7 @@ def report(settings: Settings) -> None:
         "Adnominal: the papers' tables and figures, and ours", _opening(lake, runs, parts), parts
     )
     number = _write(Path(settings.out), document)
-    log.info("%s/report.html written, with %d files beside it", settings.out, number)
+    log.info("%s/report.html and %d other files written", settings.out, number)
 
 
 def page_of(name: str) -> Page[Any]:
@@ -170,9 +170,8 @@ def _opening(lake: Lake, runs: Runs, parts: Sequence[Part]) -> list[Block]:
             "lake and these runs. In tables of numbers, the first line of a cell is the published "
             "number, the second ours with its 95 % interval, the third ours minus published, with "
             "the same interval (equal: to the printed digit); a star marks a published number "
-            "outside our interval. For one run, the interval is Wilson's (or a bootstrap over "
-            "groups of rows that share a premise); over runs that differ only by seed or round, it "
-            "is Student's t."
+            "outside our interval. The interval is Wilson's (or a bootstrap over rows grouped by "
+            "premise) for one run, and Student's t over runs that differ only by seed or round."
         ),
         Table("Contents of the lake", lake.contents(), folded=True),
     ]

@@ -196,7 +196,7 @@ def judged(settings: Settings) -> Figures:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs beside the figures."""
+    """What the template needs besides the figures."""
     edges = figures.get("real", {}).get("edges", {})
     return {"related_edges": sum(edges.get(relation, 0) for relation in RELATIONS)}
 

@@ -61,8 +61,7 @@ def pairs(rows: Any) -> Any:
 def edges(rows: Any) -> Any:
     """Edges of ``conceptnet_edges`` from rows with a noun, a verb and its object.
 
-    A fifth of them has one of the five relations, as in ConceptNet; half of these have a surface
-    text.
+    As in ConceptNet, a fifth has one of the five relations; half of these have a surface text.
     """
     from pyspark.sql import functions as F
 

@@ -235,7 +235,7 @@ def judged(settings: Settings) -> Figures:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs beside the figures."""
+    """What the template needs besides the figures."""
     digests = figures.get("spark", {}).get("digests", {})
     same_bytes = len(set(digests.values())) == 1
     return {"PRINTED_OTHERWISE": PRINTED_OTHERWISE, "same_bytes": same_bytes}

@@ -266,7 +266,7 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs beside the figures: rows of the table of agreement."""
+    """What the template needs besides the figures: rows of the table of agreement."""
     rows = []
     for name, title in (
         ("agreement", "text nobody trained on"),

@@ -2,10 +2,9 @@
 
 On the embedded corpus: the four builds, the import of annotators' answers, a training run with one
 process and with two, predictions and the report. Each job runs once uninterrupted on a copy of a
-lake with its inputs. Then it is killed (kill -9, the whole process tree) within each of several
-equal spans of that run's time, and the same command is repeated until it succeeds.
-`engines=[sail,spark]` runs the data jobs on both. Finished cases are stored in `folder`, so that
-the benchmark can be stopped and continued.
+lake with its inputs. Then it is killed (kill -9, the whole process tree) in each of several equal
+spans of that run's time, and the command is repeated until it succeeds. `engines=[sail,spark]` runs
+the data jobs on both. Finished cases are stored in `folder`; a stopped benchmark continues.
 """
 
 from __future__ import annotations

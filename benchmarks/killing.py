@@ -58,8 +58,7 @@ class Command:
         return RuntimeError(f"{text}:\n{self.output.read_text()[-2000:]}")
 
     def run(self, watch: Callable[[float], object] = lambda seconds: None) -> float:
-        """Run it to its end; return the seconds. `watch` is called regularly with the seconds so
-        far.
+        """Run it to its end and time it. `watch` is called regularly with the seconds so far.
 
         Raises:
             RuntimeError: it failed, or did not end in time.
@@ -76,8 +75,7 @@ class Command:
         return time.monotonic() - began
 
     def killed_when(self, ready: Callable[[], bool], *, driver_alone: bool = False) -> int:
-        """Run it and kill it when `ready` is true; return the number of killed processes, 0 if it
-        had ended."""
+        """Run it, kill it when `ready` is true, and return how many processes died (0 if ended)."""
         process = self.start()
         while process.poll() is None:
             if not ready():

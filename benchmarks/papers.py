@@ -290,7 +290,7 @@ def progress_text(experiment: Figures) -> tuple[str, str]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs beside the figures."""
+    """What the template needs besides the figures."""
     by_hours = sorted(figures.get("experiments", ()), key=lambda e: (-e["estimate"], e["name"]))
     values: dict[str, Any] = {name: figures.get(name, []) for name in _KEYS}
     cells = pa.Table.from_pylist(values["transferred"]) if values["transferred"] else None

@@ -305,7 +305,7 @@ def scale(settings: Settings) -> Figures:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs beside the figures."""
+    """What the template needs besides the figures."""
     shared: dict[str, Counter[str]] = {}
     balanced = True
     schemes = figures.get("splits", {}).get("generated", {}).get("schemes", {})

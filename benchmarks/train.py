@@ -348,7 +348,7 @@ def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
     name = device_name()
     names = settings.parts or (["speed"] if name == "cpu" else list(PARTS))
     if "device" in names and name == "cpu":
-        raise UserError("device: there is no GPU here")
+        raise UserError("device: this machine has no GPU")
     return {f"{name}/{part}": partial(PARTS[part], settings) for part in names}
 
 

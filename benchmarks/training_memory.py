@@ -4,8 +4,7 @@ Two processes on the CPU train a Llama-shaped model with random weights in bf16:
 with full training, 1.1 B with LoRA; with evaluation, prediction and saving, through
 ``training/finetune.py``. The peak of a process is the kernel's (VmHWM, reset at the start of each
 phase), including mapped files; the sum counts shared pages once (proportional set sizes, polled ten
-times a second). Measured parts are not run again unless again=true. Other load on the machine does
-not matter.
+times a second). Measured parts are only repeated with again=true. A busy machine does not matter.
 """
 
 from __future__ import annotations

@@ -239,8 +239,7 @@ class Sketches:
         """A word's collocates, sorted by the measure in descending order; ties by name.
 
         `rows` has at most `limit` of the `total` rows that pass the filters; `words` has the word's
-        count in each corpus. An unknown word has no rows; `nearest` has words with similar
-        spelling.
+        count in each corpus. An unknown word has no rows, and `nearest` has similar words.
         """
         query = self.check_query(query)
         rows = self._of_word(query, query.word, query.corpus)

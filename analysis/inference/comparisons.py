@@ -41,9 +41,9 @@ class Paired:
 class McNemar:
     """The result of McNemar's test.
 
-    `only_first` and `only_second` count the items that only the first or second model answers
-    correctly. `statistic` is chi-squared with continuity correction, `asymptotic` its p-value and
-    `exact` the binomial p-value, both two-sided.
+    `only_first` and `only_second` count items that only one model answers correctly. `statistic` is
+    chi-squared with continuity correction; `asymptotic` is its p, `exact` the binomial p, both
+    two-sided.
     """
 
     only_first: int

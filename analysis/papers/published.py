@@ -70,7 +70,7 @@ class Published:
 def _parts(printed: str) -> dict[str, str]:
     match = _NUMBER.fullmatch(printed)
     if match is None:
-        raise ValueError(f"{printed!r} is no number as 66.4, 69.9 ± 38, ~7800 or >50000")
+        raise ValueError(f"{printed!r} is not a number like 66.4, 69.9 ± 38, ~7800 or >50000")
     return match.groupdict(default="")
 
 

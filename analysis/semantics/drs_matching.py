@@ -7,7 +7,7 @@ definition, with its restarts, and finds a lower bound.
 
 SyGNS used a copy of COUNTER that interprets the first argument of a transitive verb
 (``b2 lick x1 x2``) as the sense of a concept, so that its name has to be equal and is not mapped.
-`match` with ``variant="sygns"`` does the same, for figures beside the "(cnt)" columns of the paper.
+`match` with ``variant="sygns"`` does the same, for comparison with the paper's "(cnt)" columns.
 
 Both searches work on *pairs*: a predicted and a gold clause that some mapping makes equal. Sets of
 pairs are the bits of Python integers.

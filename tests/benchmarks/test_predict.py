@@ -30,7 +30,7 @@ def test_rates_are_taken_from_first_to_last():
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         side = predict.Side(process)
     side.note(100, 10.0, 12.0)
-    with pytest.raises(UserError, match="too few to measure"):
+    with pytest.raises(UserError, match="too short to measure"):
         side.rates()
     for rows, active, cpu in ((100, 11.0, 13.0), (200, 12.0, 14.0), (400, 14.0, 18.0)):
         side.note(rows, active, cpu)

@@ -237,8 +237,7 @@ def labelling(lake: Lake) -> list[Block]:
     beside=("section 4.2",),
 )
 def experts(page: Adept) -> list[Block]:
-    """Agreement of experts with each other and with the labels, and the audit of the two extreme
-    labels."""
+    """Agreement of experts with each other and the labels, and the audit of extreme labels."""
     annotations = annotated(page.lake, "expert", "audit")
     cells = annotations.kappas() if annotations else {}
     caption = "Agreement of experts and crowd"

@@ -73,8 +73,7 @@ def examples(page: Adept) -> list[Block]:
 
 
 def stages(lake: str, edition: str) -> pa.Table:
-    """The number of entries left after each stage of the construction (figure 1): columns stage,
-    entries.
+    """The entries left after each stage of the construction (figure 1): columns stage, entries.
 
     Pairs are summed over all corpora, distinct within each. A stage whose table is not in the lake,
     or has no rows of the edition, is null.

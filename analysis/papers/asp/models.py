@@ -194,10 +194,9 @@ def leaks(page: Asp) -> list[Block]:
                     }
                 )
     text = Text(
-        "More than half of the published rows of entailment inference contain an adjective that "
-        "occurs in training, and in ordering a missing full stop gives the label away. The tables "
-        "above count rows without such an adjective; runs with full stops normalised add the "
-        "missing ones."
+        "More than half of the published rows of entailment inference contain an adjective from "
+        "training, and in ordering a missing full stop gives the label away. The tables above only "
+        "count rows without such an adjective; runs with full stops normalised add missing ones."
     )
     if not rows:
         command = (

@@ -286,8 +286,7 @@ class Sygns(Sources):
 
     @cached_property
     def meanings(self) -> Meanings | None:
-        """The runs on the first edition that has any, or else on the first edition; None if no
-        edition has splits."""
+        """The runs on the first edition with runs, else on the first; None if none has splits."""
         try:
             editions = self.lake.shown_editions("sygns", "sygns_splits")
         except UserError:

@@ -50,7 +50,7 @@ def test_numbers_as_printed():
         ("title:", "titel:", r"unknown keys \['titel'\], missing keys \['title'\]"),
         ("unit: percent", "unit: per cent", "unit 'per cent'; expected one of percent"),
         ("[66.4, 85.0]", "[66.4]", "table 5, majority: 1 numbers for 2 columns"),
-        ("[66.4, 85.0]", "[66.4, ca. 85]", "'ca. 85' is no number as"),
+        ("[66.4, 85.0]", "[66.4, ca. 85]", "'ca. 85' is not a number like"),
         ("[human]", "[humans]", "not_recomputable names 'humans', no row"),
         ("majority/5-class", "majority/4-class", "deviations names 'majority/4-class', no cell"),
         ("[3-class, 5-class]", "[3-class, 3-class]", "table 5/majority/3-class is there twice"),

@@ -97,10 +97,8 @@ def test_asp_cells(pages):
     thresholds = rows(pages["asp-thresholds-of-people-and-models"], "Thresholds")
     assert thresholds["ordering"]["people"] == "83.2 ± 0.5"
     assert thresholds["ordering"]["nli"].startswith("101.")
-    assert (
-        rows(pages["asp-table-2"], "One group of numbers")["ordering"]["entailed for"]
-        == "α ≤ 82 cm"
-    )
+    degrees = rows(pages["asp-table-2"], "One group of numbers")
+    assert degrees["ordering"]["entailed for"] == "α ≤ 82 cm"
 
 
 def test_sygns_cells(pages, report_inputs):
