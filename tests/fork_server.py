@@ -265,12 +265,17 @@ def _run(request: dict[str, Any]) -> None:
     os.environ.update(request["environment"])
     os.getppid = lambda: int(request["parent"])
     sys.executable = request["program"]
-    words = [word for word in request["arguments"] if word != "-u"]
+    words = list(request["arguments"])
+    options = set()
+    while words[0] in ("-u", "-P"):
+        options.add(words.pop(0))
     option = words.pop(0) if words[0] in ("-c", "-m") else None
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[1:1] = [entry for entry in path if entry]
     if option == "-c":
         sys.path[0], sys.argv = "", ["-c", *words[1:]]
+        if "-P" in options:
+            del sys.path[0]
         exec(compile(words[0], "<string>", "exec"), {"__name__": "__main__"})
     elif option == "-m":
         sys.path[0], sys.argv = os.getcwd(), words

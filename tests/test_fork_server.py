@@ -58,6 +58,17 @@ def test_exit_codes_are_those_of_python(python: str, code: str, end: int) -> Non
         assert subprocess.run([program, "-c", code], capture_output=True).returncode == end
 
 
+@pytest.mark.parametrize(("options", "is_found"), [([], True), (["-P"], False)])
+def test_the_folder_is_searched_for_modules_as_python_does(
+    python: str, tmp_path: Path, options: list[str], is_found: bool
+) -> None:
+    (tmp_path / "of_the_folder.py").write_text("")
+    code = "from importlib.util import find_spec; print(find_spec('of_the_folder') is not None)"
+    for program in (python, sys.executable):
+        words = [program, *options, "-c", code]
+        assert subprocess.check_output(words, cwd=tmp_path, text=True) == f"{is_found}\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_the_process_ends_with_its_program(python: str, number: signal.Signals) -> None:
     code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"

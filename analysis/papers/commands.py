@@ -1,7 +1,8 @@
-"""The commands of what is not run, for the lake of a report and the editions that it has."""
+"""Complete the report's commands for results that are not run, with its lake and editions."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,9 +21,9 @@ from etl.registry import DATASETS
 class Commands:
     """Completes commands for a lake.
 
-    The settings file of a paper's experiment has the edition of the paper. Where the report shows
-    another, the command names that; where no edition has the rows, the command first makes those
-    of the file.
+    The settings file of a paper's experiment has the paper's edition. If the report shows another
+    one, the command names it; if no edition has the rows, the command first makes those of the
+    file.
     """
 
     lake: Lake
@@ -31,10 +32,10 @@ class Commands:
     def of_lake(self, text: str) -> str:
         """Commands joined by ``&&``, with the lake in the place of ``LAKE``."""
         commands = [step for command in text.split(" && ") for step in self._steps(command)]
-        return " && ".join(commands).replace("lake=LAKE", f"lake={self.lake.root}")
+        return " && ".join(commands).replace("lake=LAKE", f"lake={shlex.quote(self.lake.root)}")
 
     def _steps(self, command: str) -> list[str]:
-        """The command with the editions shown, after those that make the rows it lacks."""
+        """The command with the editions shown, after the commands that make missing rows."""
         words = command.split(" ")
         at = next((at for at, word in enumerate(words) if word.startswith("conf/training/")), None)
         if at is None:
@@ -56,7 +57,7 @@ class Commands:
         return [*steps, " ".join(words)]
 
     def _settings_file(self, path: str) -> str:
-        """The file for the release, which may have other splits, where the report shows that."""
+        """The settings file for the release (its splits may differ) if the report shows it."""
         released = f"{path.removesuffix('.yaml')}_published.yaml"
         if not (conf.ROOT / released).exists():
             return path
@@ -69,9 +70,9 @@ class Commands:
         return sorted(editions, key=lambda edition: edition != self.lake.requested_edition)
 
     def _edition(self, settings: Mapping[str, Any], fixed: bool) -> str | None:
-        """The first edition with the rows that are trained on or asked; None where there is none.
+        """The first edition with the rows to train on or to ask; None if there is none.
 
-        The file's own where the report is of an edition that the items do not have.
+        If the items lack the requested edition, it is the edition of the settings file.
         """
         editions, requested = self._editions(settings), self.lake.requested_edition
         if requested is not None and requested not in editions:
@@ -103,8 +104,10 @@ class Commands:
 
 
 def _tasks(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What a settings file trains on or asks of our datasets: where its settings stand on a command
-    line, and these, with the part that must have rows."""
+    """The tasks on our datasets in a settings file, with the part that must have rows.
+
+    Yields the prefix of each task's settings on a command line, and these settings.
+    """
     values = yaml.safe_load((conf.ROOT / path).read_text(encoding="utf-8"))
     if "tasks" in values:
         tasks = [(f"task.{key}.", {"name": key, **values["task"][key]}) for key in values["tasks"]]

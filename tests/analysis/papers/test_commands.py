@@ -90,6 +90,12 @@ def test_commands_without_a_settings_file_have_the_lake_alone(lake):
     assert Commands(open_lake(lake)).of_lake(command) == command.replace("LAKE", lake)
 
 
+def test_the_name_of_the_lake_is_quoted(tmp_path):
+    lake = str(tmp_path / "my lake")
+    write(lake, "adept", [{"item_id": "a", "edition": "published"}])
+    assert Commands(open_lake(lake)).of_lake("report lake=LAKE") == f"report lake='{lake}'"
+
+
 def test_a_lake_without_the_tables_makes_them_first(tmp_path):
     lake = str(tmp_path)
     write(lake, "amod_pairs", [{"corpus": "c", "adjective": "red", "noun": "cup", "count": 3}])

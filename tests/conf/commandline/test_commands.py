@@ -125,7 +125,7 @@ WRONG = [
     ("explore lake={folder}/lake port={port}", "choose another one, or port=0"),
     ("explore lake={folder}/lake measure=logdice", "did you mean 'log_dice'"),
     ("explore lake={folder}/lake noun=key corpus=newz", "did you mean 'news'"),
-    ("explore lake={folder}/lake noun=key adjective=old", "expected one of them"),
+    ("explore lake={folder}/lake noun=key adjective=old", "expected only one"),
     ("explore lake={folder}/lake export={folder}/lake", "is there already"),
     ("completion tcsh", "expected one of bash, zsh, fish"),
 ]
