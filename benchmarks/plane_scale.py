@@ -162,7 +162,7 @@ def scale(sizes: Sequence[int]) -> Figures:
         usage, at = build(root, folder, "schemes=published,strict,in_distribution,two_shot")
         figures["splits"] = {
             "choosing": at["groups of splits chosen"] - at["items to be built"],
-            "writing": at["plane_splits written"] - at["plane_items written"],
+            "writing": at["plane_splits: rows"] - at["plane_items: rows"],
             "wall": usage.wall,
             "same": same_items(root, nouns, met, known),
         }
