@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -138,9 +138,7 @@ class Extraction:
         if distinct:
             self._propose_novel()
         read = {entry.path for _, entries in waves for entry in entries}
-        input_files = plan.under_known_paths({entry.path: entry for entry in ledger}, files)
-        input_paths = {file.path for file in input_files}
-        self._report(ledger, input_paths, read, distinct, time.monotonic() - started)
+        self._report(ledger, read, distinct, time.monotonic() - started)
 
     # ------------------------------------------------------------------------------- one wave
 
@@ -393,12 +391,7 @@ class Extraction:
         log.info("%d pairs that never occur are in listed_counts, as list novel", len(pairs))
 
     def _report(
-        self,
-        ledger: Sequence[Entry],
-        input_paths: Container[str],
-        read_paths: set[str],
-        distinct_pairs: int,
-        seconds: float,
+        self, ledger: Sequence[Entry], read_paths: set[str], distinct_pairs: int, seconds: float
     ) -> None:
         """Print the summary of the corpus; raise if files failed or there are no pairs."""
         read_files = [entry for entry in ledger if entry.status == DONE]
@@ -424,7 +417,7 @@ class Extraction:
                 f"{tokens / seconds / cores:_.0f} tokens/s on each of {cores} cores"
             )
         print("\n".join(lines), flush=True)
-        plan.refuse_failed(ledger, "table amod_files", input_paths)
+        plan.refuse_failed(ledger, "table amod_files", read_paths)
         if not distinct_pairs:
             sentences = sum(entry.sentences for entry in read_files)
             raise JobFailed(

@@ -54,7 +54,7 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
         JobFailed: a planned file is not among `files`.
     """
     entries = {entry.path: entry for entry in ledger}
-    files = under_known_paths(entries, files)
+    files = _under_known_paths(entries, files)
     listed = {file.path: file for file in files}
     for entry in ledger:
         file = listed.get(entry.path)
@@ -90,7 +90,7 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
     return sorted(entries.values(), key=lambda entry: (entry.wave, entry.path))
 
 
-def under_known_paths(entries: Mapping[str, Entry], files: Sequence[InputFile]) -> list[InputFile]:
+def _under_known_paths(entries: Mapping[str, Entry], files: Sequence[InputFile]) -> list[InputFile]:
     """`files`, each under the path that the ledger has for it.
 
     An earlier run may have reached the same file by other symbolic links. Only files of equal size
@@ -131,13 +131,14 @@ def read_in(ledger: Iterable[Entry], wave: int) -> list[Entry]:
     return [] if any(entry.status == PLANNED for entry in entries) else entries
 
 
-def refuse_failed(ledger: Sequence[Entry], where: str, paths: Container[str]) -> None:
-    """Raise `JobFailed` if files among `paths` failed; `where` says where the rest are listed.
+def refuse_failed(ledger: Sequence[Entry], where: str, read_paths: Container[str]) -> None:
+    """Raise `JobFailed` if files that were read failed; `where` says where the rest are listed.
 
-    Files of earlier runs that failed are only logged: this run was not asked for them.
+    A run reads every file of its input that failed before, so other failed files are those of
+    earlier runs that are not in its input. They are only logged.
     """
-    failures = [entry for entry in ledger if entry.status == FAILED and entry.path in paths]
-    earlier = [entry for entry in ledger if entry.status == FAILED and entry.path not in paths]
+    failures = [e for e in ledger if e.status == FAILED and e.path in read_paths]
+    earlier = [e for e in ledger if e.status == FAILED and e.path not in read_paths]
     if earlier:
         log.warning(
             "%d files of earlier runs failed and are not counted, such as %s; give them in input= "
