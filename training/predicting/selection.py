@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from conf import UserError
 from etl.lake import arrow
 from training.files import check_folder, replace_text
+from training.scoring.label_map import plain
 
 MEASURES = ("entropy", "margin")
 _BY_ITEM = [("item_id", "ascending"), ("edition", "ascending")]
@@ -178,8 +179,10 @@ def _labels(scores: _Floats, predicted: pa.ChunkedArray) -> dict[int, str]:
 
 
 def _plain(labels: pa.ChunkedArray) -> pa.Array:
-    """Labels without differences of case, ``_``, ``-`` and spaces, as `label_map` reads them."""
-    return pc.utf8_lower(pc.replace_substring_regex(labels, "[_-]", " ")).combine_chunks()
+    """Labels as `label_map` compares them; each distinct one is converted once."""
+    encoded = labels.combine_chunks().dictionary_encode()
+    names = [plain(name) for name in encoded.dictionary.to_pylist()]
+    return pa.array(names, pa.string()).take(encoded.indices)
 
 
 def check(lake: str, runs: Sequence[str], path: Path) -> None:

@@ -58,11 +58,11 @@ def canonical(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         Undefined: a name is not one of our labels or occurs twice, or they are not those of a task.
     """
-    known = {_plain(label): label for label in _table()["holds"]}
-    unknown = [name for name in names if _plain(name) not in known]
+    known = {plain(label): label for label in _table()["holds"]}
+    unknown = [name for name in names if plain(name) not in known]
     if unknown:
         raise Undefined(f"no known label: {', '.join(map(repr, unknown))}")
-    labels = tuple(known[_plain(name)] for name in names)
+    labels = tuple(known[plain(name)] for name in names)
     if len(set(labels)) < len(labels) or in_order(labels) is None:
         raise Undefined(f"{', '.join(names)} are not the labels of a task")
     return labels
@@ -76,7 +76,8 @@ def in_order(labels: Collection[str]) -> tuple[str, ...] | None:
     return None
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Return a label without differences of case, ``_``, ``-`` and spaces."""
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
