@@ -60,3 +60,13 @@ def test_answers_to_prompts_are_paired_by_prompt(tmp_path, prompts):
         write(tmp_path, "predictions", rows(names, *reversed(cells), run_id=run, **constants))
     both = pair(read_run(str(tmp_path), "one"), read_run(str(tmp_path), "two"))
     assert (both.item_ids, both.first, both.second) == (["a", "a"], list("xy"), list("yx"))
+
+
+def test_items_asked_by_other_prompts_of_the_same_set_are_no_pairs(tmp_path):
+    constants = {"task": "plane", "edition": "mine", "verbaliser": "v"}
+    for run, wording in (("one", "pq"), ("two", "qp")):
+        cells = zip("ab", wording, "xx", "xx", strict=True)
+        records = rows("item_id prompt gold predicted", *cells, run_id=run, **constants)
+        write(tmp_path, "predictions", records)
+    with pytest.raises(UserError, match="have 2 and 2 items, 4 of which only one has"):
+        pair(read_run(str(tmp_path), "one"), read_run(str(tmp_path), "two"))
