@@ -182,6 +182,10 @@ class Settings(EngineSettings):
         elif self.source == "wikipedia":
             reason = "is for source=text; a dump has one layout, so leave it out"
             check_default(self, ("text_field", "id_field"), reason)
+        if self.source in RAW:
+            reason = f"is for parsed corpora; source={self.source} is plain text, so leave it out"
+            check_default(self, () if self.preset == "paper" else ("tag_column",), reason)
+            check_default(self, () if self.adjacent else ("kernel",), reason)
         self._check_relations()
         if self.pairs is None and (self.adjacent or self.where or self.list_name):
             raise UserError("adjacent=, where= and list_name= need pairs=, which is not given")

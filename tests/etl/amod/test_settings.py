@@ -31,12 +31,23 @@ def test_auto_is_spacy_elsewhere() -> None:
             for source in ("conllu", "wikipedia")
             for word in ("text_field=body", "id_field=key")
         ),
+        *(
+            (source, word)
+            for source in ("wikipedia", "text")
+            for word in ("tag_column=fourth", "kernel=reference")
+        ),
     ],
 )
 def test_settings_without_effect_on_a_source_are_refused(source: str, word: str) -> None:
     with pytest.raises(UserError, match=f"^{word.partition('=')[0]}= is for"):
         load(Settings, [f"source={source}", "input=x", word])
-    load(Settings, ["source=text", "input=x", word])
+    other = "conllu" if word in ("tag_column=fourth", "kernel=reference") else "text"
+    load(Settings, [f"source={other}", "input=x", word])
+
+
+def test_the_kernel_of_adjacent_counts_in_text_can_be_chosen() -> None:
+    words = ["source=text", "input=x", "pairs=x", "adjacent=true", "kernel=reference"]
+    assert load(Settings, words).kernel == "reference"
 
 
 @pytest.mark.parametrize("name", ["é" * 40, "x" * 200])
