@@ -19,7 +19,7 @@ from pathlib import Path
 
 from conf import JobFailed
 from training import launch
-from training.files import replace_json
+from training.files import replace_json, sync
 
 _POINTER = "latest.json"
 
@@ -120,6 +120,9 @@ class Checkpoints:
 
     def complete(self, tag: str, state: State) -> None:
         """Point to a checkpoint that every process has written, then delete the others."""
+        launch.barrier()
+        if launch.local_rank() == 0:
+            sync(self.folder / tag)  # on every machine, whose processes wrote parts of it
         launch.barrier()
         if launch.rank() == 0:
             pointer = {"tag": tag, "world": launch.world_size(), "state": asdict(state)}
