@@ -63,10 +63,8 @@ def export(settings: Settings) -> None:
         # Raises the usual error for a missing table, which names the job that makes it.
         arrow.dataset(settings.lake, table)
     exported = content(settings.lake, settings.dataset, settings.edition)
-    description, provenance = (
-        about(settings.dataset, settings.edition),
-        origins(settings.lake, exported),
-    )
+    provenance = origins(settings.lake, exported)
+    description = about(settings.dataset, settings.edition, provenance)
     with complete_folder(Path(settings.out)) as folder:
         if settings.format == "lm_eval":
             rows = harness.write(folder, exported, description)

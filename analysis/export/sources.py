@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -30,8 +31,11 @@ class About:
     citation: str
 
 
-def about(name: str, edition: str) -> About:
-    """The description of an edition, with the licence of the release or of the built data."""
+def about(name: str, edition: str, provenance: Sequence[Origin] = ()) -> About:
+    """The description of an edition, with the licence of the release or of the built data.
+
+    `provenance` adds sources of the rows that only the commits know, such as their annotators.
+    """
     declaration = dataset(name)
     licence = declaration.published if edition in RELEASED else declaration.built
     return About(
@@ -41,20 +45,24 @@ def about(name: str, edition: str) -> About:
         licence.name,
         licence.url,
         licence.terms,
-        licence.made_of,
+        (*licence.made_of, *(origin.made_of for origin in provenance if origin.made_of)),
         declaration.citation or citation(name),
     )
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The commit that last wrote the edition of an exported table."""
+    """The commit that last wrote the edition of an exported table.
+
+    `made_of` is a source of its rows that the dataset's declaration cannot know, if there is one.
+    """
 
     table: str
     version: int | None
     job: str | None
     code_version: str | None
     settings: str | None
+    made_of: str | None
     written: date
 
 
@@ -72,6 +80,7 @@ def origins(lake: str, exported: Content) -> list[Origin]:
                 last_commit.job,
                 last_commit.code_version,
                 last_commit.metadata.get("settings") or last_commit.metadata.get("settings_hash"),
+                last_commit.metadata.get("made_of"),
                 last_commit.when.date(),
             )
         )

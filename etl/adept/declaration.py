@@ -109,6 +109,6 @@ DATASET = Dataset(
     built=Licence(
         *BY_SA_4,
         ("Sentences are derived from ConceptNet's, so its CC BY-SA 4.0 applies to them.",),
-        (CONCEPTNET, PAIRS, WORDNET, "Labels of human or simulated annotators."),
+        (CONCEPTNET, PAIRS, WORDNET),
     ),
 )

@@ -17,7 +17,7 @@ import math
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,6 +133,16 @@ def hashed_annotator(secret: bytes, platform: str, annotator: str) -> str:
     text = f"{platform}:{annotator}".encode()
     digest = hmac.new(secret, text, hashlib.sha256).hexdigest()[:24]
     return SIMULATED + digest if annotator.startswith(SIMULATED) else digest
+
+
+def counted_annotators(answers: Iterable[Answer]) -> str:
+    """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
+    names = {answer.annotator for answer in answers}
+    simulated = sum(name.startswith(SIMULATED) for name in names)
+    counts = ((len(names) - simulated, ""), (simulated, "simulated "))
+    return " and ".join(
+        f"{number:,} {kind}annotator{'s' * (number != 1)}" for number, kind in counts if number
+    )
 
 
 def stored_answers(lake: str) -> list[Answer]:

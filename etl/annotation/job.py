@@ -23,7 +23,15 @@ from conf.delimited import rows_of, text_of
 from conf.help import nearest
 from etl.adept import LABELS
 from etl.annotation import aggregation, finishing, forms, simulate
-from etl.annotation.answers import Key, detect, fingerprint, match, read_sent, stored_answers
+from etl.annotation.answers import (
+    Key,
+    counted_annotators,
+    detect,
+    fingerprint,
+    match,
+    read_sent,
+    stored_answers,
+)
 from etl.annotation.batches import Question, ShownItem, compose, gold_labels, shown_item
 from etl.annotation.quality import RULES_VERSION, Rules
 from etl.annotation.settings import (
@@ -176,6 +184,8 @@ def finish(settings: FinishSettings) -> None:
         lost = "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
         raise JobFailed(f"edition={edition}: the rules leave no item ({lost}); nothing was changed")
     metadata = _metadata(settings, figures)
+    counting = (answer for of_item in result.items.values() for answer in of_item)
+    metadata["made_of"] = f"Labels of {counted_annotators(counting)}."
     data = pa.Table.from_pylist(labelled, table("adept").schema)
     arrow.replace(lake, "adept", data, {"edition": edition}, job=JOB, metadata=metadata)
     drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]

@@ -25,7 +25,7 @@ from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
 from analysis.rows import tuples
 from etl.adept import LABELS
-from etl.annotation.answers import SIMULATED, stored_answers
+from etl.annotation.answers import counted_annotators, stored_answers
 from etl.annotation.finishing import (
     answers_of_edition,
     audit_figures,
@@ -99,12 +99,7 @@ class Annotations:
 
     def annotators(self, *rounds: str) -> str:
         """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
-        names = {answer.annotator for answer in self.answers_of(*rounds)}
-        simulated = sum(name.startswith(SIMULATED) for name in names)
-        counts = ((len(names) - simulated, ""), (simulated, "simulated "))
-        return " and ".join(
-            f"{number:,} {kind}annotator{'s' * (number != 1)}" for number, kind in counts if number
-        )
+        return counted_annotators(self.answers_of(*rounds))
 
     def agreement(self) -> tuple[Cells, Cells]:
         """Cells of table 4 and of its sizes; both empty if no item has enough answers."""

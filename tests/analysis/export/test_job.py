@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import datasets
@@ -14,7 +15,7 @@ import yaml
 
 import conf
 from analysis.export.job import Settings, export
-from analysis.export.sources import about
+from analysis.export.sources import Origin, about
 from conf import UserError
 from etl.declaration import RELEASED
 from etl.published.asp import TUNING, WIDER
@@ -124,6 +125,11 @@ def test_only_the_releases_have_their_licence():
     licences = {name: about("asp", name).licence for name in (*RELEASED, "published2", "clean")}
     released, built = declaration.published.name, declaration.built.name
     assert licences == dict.fromkeys(RELEASED, released) | {"published2": built, "clean": built}
+
+
+def test_a_commit_can_name_a_source_of_its_rows():
+    commit = Origin("adept", 3, "annotate_adept", None, None, "Labels of 3 annotators.", date.min)
+    assert about("adept", "mine", [commit]).made_of[-1] == "Labels of 3 annotators."
 
 
 def test_published_rows_come_back_byte_for_byte(shared_data, tmp_path):

@@ -240,6 +240,7 @@ def test_the_answer_of_the_earlier_batch_counts(house, second_batch, compacted):
         assert len(arrow.files(house.lake, "adept_batches")) == 1
     report = house.finish()
     assert {row["label"] for row in house.rows("adept")} == {0}
+    assert arrow.history(house.lake, "adept")[0].metadata["made_of"] == "Labels of 3 annotators."
     assert report["dropped"]["answered_twice (answers)"] == 4
 
 
