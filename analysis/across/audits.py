@@ -34,7 +34,7 @@ _TOKENS = (
 
 
 def _held_out_part(parts: Sequence[str | None]) -> str | None:
-    """The part to score on: the test part if there is one (ADEPT's release withholds its own)."""
+    """The part to score on: the test part if there is one."""
     return next((part for part in ("test", "val") if part in parts), None)
 
 
