@@ -17,6 +17,7 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -120,6 +121,28 @@ def artifact_folder(uri: str) -> str | None:
     return (Path(uri.removeprefix("sqlite:///")).absolute().parent / "mlruns").as_uri()
 
 
+def create_store(uri: str) -> None:
+    """Create the database file of `uri`, if it is one and does not exist.
+
+    MLflow needs seconds to create one, and can never open one whose creation was interrupted or
+    that two processes created together. So it gets its name when it is complete.
+    """
+    from mlflow import MlflowClient
+
+    path = Path(uri.removeprefix("sqlite:///"))
+    if not uri.startswith("sqlite:///") or "?" in uri or path.exists():
+        return
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+        new_store = Path(folder) / path.name
+        MlflowClient(tracking_uri=f"sqlite:///{new_store.absolute()}").search_experiments()
+        try:
+            os.link(new_store, path)
+        except FileExistsError:
+            pass  # another process was faster
+        except OSError:  # no hard links here
+            os.replace(new_store, path)
+
+
 class Tracker:
     """MLflow's store `uri` (None: nothing is tracked) and one experiment in it.
 
@@ -162,6 +185,7 @@ class Tracker:
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
 
+        create_store(str(self.uri))
         client = MlflowClient(tracking_uri=self.uri)
         with contextlib.suppress(MlflowException):  # It exists already.
             client.create_experiment(self._name, artifact_location=artifact_folder(str(self.uri)))

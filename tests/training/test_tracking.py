@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -31,6 +32,22 @@ def test_names_are_what_mlflow_takes():
 def tracker(tmp_path_factory, empty_store):
     store = shutil.copy(empty_store, tmp_path_factory.mktemp("track"))
     return Tracker(f"sqlite:///{store}", "experiment")
+
+
+def test_a_store_gets_its_name_when_it_is_complete(tmp_path, empty_store, monkeypatch):
+    store = tmp_path / "mlflow.db"
+    link, linked = os.link, []
+
+    def link_second(source, target):
+        assert not store.exists()
+        shutil.copy(empty_store, store)  # by another process
+        linked.append(target)
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", link_second)
+    assert Tracker(f"sqlite:///{store}", "experiment").client is not None
+    assert linked == [store]
+    assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
 
 
 def test_a_run_goes_on_where_it_was(tracker, tmp_path):
