@@ -171,10 +171,10 @@ def naive(batch: pa.RecordBatch, rules: ReadingRules) -> list[tuple[Any, ...]]:
             continue
         head = by_id.get((row["document"], row["sentence"], row["head"]))
         no_token = Token("", "", "", "")
-        read = rules.read(token(row), no_token if head is None else token(rows[head]))
-        if isinstance(read, tuple) and (fragment(i) or fragment(head)):
-            read = HYPHEN_FRAGMENT
-        words, reason = (read, None) if isinstance(read, tuple) else ((), read)
+        pair = rules.read(token(row), no_token if head is None else token(rows[head]))
+        if isinstance(pair, tuple) and (fragment(i) or fragment(head)):
+            pair = HYPHEN_FRAGMENT
+        words, reason = (pair, None) if isinstance(pair, tuple) else ((), pair)
         result.append((row["document"], row["sentence"], *words, reason))
     return result
 

@@ -72,8 +72,8 @@ def test_a_changed_file_is_refused_with_advice(change: dict[str, Any], status: s
 
 def test_a_failed_file_is_read_again_even_if_it_has_changed() -> None:
     ledger = [Entry("a", 10, WHEN, 0, FAILED, reason="truncated"), Entry("b", 10, WHEN, 0, DONE)]
-    again = plan(ledger, [file("a", 12), file("b")], 100)
-    assert [(e.path, e.wave, e.status, e.reason) for e in again] == [
+    replanned = plan(ledger, [file("a", 12), file("b")], 100)
+    assert [(e.path, e.wave, e.status, e.reason) for e in replanned] == [
         ("b", 0, DONE, None),
         ("a", 1, PLANNED, None),
     ]
@@ -86,8 +86,8 @@ def test_a_file_keeps_the_path_by_which_it_was_read(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     by_link = [file(f"{tmp_path}/link/a")]
     ledger = all_done(plan([], by_link, 100))
-    again = plan(ledger, [file(f"{tmp_path}/real/a"), file(f"{tmp_path}/real/b")], 100)
-    assert [(e.path, e.status) for e in again] == [
+    replanned = plan(ledger, [file(f"{tmp_path}/real/a"), file(f"{tmp_path}/real/b")], 100)
+    assert [(e.path, e.status) for e in replanned] == [
         (f"{tmp_path}/link/a", DONE),
         (f"{tmp_path}/real/b", PLANNED),
     ]

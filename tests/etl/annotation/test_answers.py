@@ -46,9 +46,9 @@ def test_mturk_with_a_column_for_each_option(tmp_path):
         f"h1,W2,Rejected,30,b-1,q1,s,q2,{','.join(option_cells)}\n",
     )
     assert detect(path) == "mturk"
-    read = read_sent(path)
-    assert (read.unanswered, read.rejected) == (1, 1)
-    assert [(a.question_id, a.annotator, a.label, a.seconds, a.line) for a in read.answers] == [
+    sent = read_sent(path)
+    assert (sent.unanswered, sent.rejected) == (1, 1)
+    assert [(a.question_id, a.annotator, a.label, a.seconds, a.line) for a in sent.answers] == [
         ("q1", "W1", "3", 15.0, 2)
     ]
     (row,), _ = matched(path)
@@ -101,9 +101,9 @@ def test_answers_of_label_studio_are_read(tmp_path):
     }
     path = write(tmp_path, json.dumps([task], indent=1), "answers.json")
     assert detect(path) == "label_studio"
-    read = read_sent(path)
-    assert (len(read.answers), read.unanswered, read.rejected) == (3, 1, 1)
-    assert {(a.annotator, a.label, a.seconds) for a in read.answers} == {
+    sent = read_sent(path)
+    assert (len(sent.answers), sent.unanswered, sent.rejected) == (3, 1, 1)
+    assert {(a.annotator, a.label, a.seconds) for a in sent.answers} == {
         ("7", "2", 4.0),
         ("7", "impossible", 4.0),
         ("8", "4", 4.0),

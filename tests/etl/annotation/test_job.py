@@ -132,14 +132,14 @@ def test_all_rounds_use_the_same_export_and_import(study):
     dataset = {row["item_id"]: row for row in study.rows("adept")}
     val = {item for item, row in dataset.items() if row["split_random"] == "val"}
     ends = [row for row in dataset.values() if row["label"] in (0, 4)]
-    two = ["careful=2", "noisy=0", "answers=2"]
-    study.annotate("expert", "round=expert", "items=20", people=two, format="csv")
-    one = ["careful=1", "noisy=0", "answers=1"]
+    two_people = ["careful=2", "noisy=0", "answers=2"]
+    study.annotate("expert", "round=expert", "items=20", people=two_people, format="csv")
+    one_person = ["careful=1", "noisy=0", "answers=1"]
     with_context = max(1, len(val) // 2)
-    study.annotate("h1", "round=human", f"items={with_context}", people=one, format="csv")
+    study.annotate("h1", "round=human", f"items={with_context}", people=one_person, format="csv")
     no_context = ["round=human", "condition=no_context", f"items={len(val) - with_context}"]
-    study.annotate("h2", *no_context, people=one, format="csv")
-    study.annotate("audit", "round=audit", people=one, format="label_studio")
+    study.annotate("h2", *no_context, people=one_person, format="csv")
+    study.annotate("audit", "round=audit", people=one_person, format="label_studio")
     batch_rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in study.rows("adept_batches"):
         if row["kind"] == "item":
@@ -200,10 +200,10 @@ def test_items_that_lack_answers_are_exported_again(study):
     with pytest.raises(UserError, match="0 of 0 suitable items"):
         study.export("thrice", "gold=0", "lacking=1")
     report = study.finish("answers=3")
-    few = report["dropped"]["few_answers (items)"]
+    lacking_before = report["dropped"]["few_answers (items)"]
     fresh = ["careful=9", "answers=1", "seed=0"]
     study.import_answers(study.simulate(path, *fresh))
-    assert study.finish("answers=3")["dropped"].get("few_answers (items)", 0) < few
+    assert study.finish("answers=3")["dropped"].get("few_answers (items)", 0) < lacking_before
 
 
 def filled(study, batch, labels):
@@ -305,9 +305,9 @@ def test_only_chosen_variants_are_labelled(study):
     study.finish("edition=mine")
     mine = [row for row in study.rows("adept") if row["edition"] == "mine"]
     assert {row["modifier"] for row in mine} == {"old"}
-    chosen = pa.Table.from_pylist(rows, table("adept_items").schema)
-    clean = chosen.set_column(
-        chosen.column_names.index("edition"), "edition", [["clean"] * chosen.num_rows]
+    variants = pa.Table.from_pylist(rows, table("adept_items").schema)
+    clean = variants.set_column(
+        variants.column_names.index("edition"), "edition", [["clean"] * variants.num_rows]
     )
     arrow.replace(study.lake, "adept_items", clean, {"edition": "clean"}, job="test")
     assert study.finish()["dropped"]["item_gone (answers)"] == 150
@@ -477,9 +477,9 @@ def test_help_lists_verbs_and_settings(capsys):
     assert "simulate" in capsys.readouterr().out
     assert main(["finish", "--help"]) == 0
     assert "gold_of  (gold|all; default 'gold')" in capsys.readouterr().out
-    for words, got in (([], "got no verb"), (["drop"], "got 'drop'")):
+    for words, message in (([], "got no verb"), (["drop"], "got 'drop'")):
         assert main(words) == 2
-        assert got in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_the_script_runs_from_any_folder_without_spark(study, tmp_path):

@@ -70,10 +70,10 @@ def test_a_failed_attention_check_drops_the_answers():
 def test_items_left_without_answers_are_counted():
     answers = [answer(who, "one", 2) for who in "ab"]
     answers += [answer(who, "x", 0, "attention", 1) for who in "ab"]
-    few = {"few_answers (items)": (1, "item one: 0 of 3 answers")}
-    assert few.items() <= filtered(answers, Rules()).dropped.items()
+    dropped_items = {"few_answers (items)": (1, "item one: 0 of 3 answers")}
+    assert dropped_items.items() <= filtered(answers, Rules()).dropped.items()
     # Whole instances are counted under the rule that dropped them.
-    assert not few.keys() & filtered(answers, Rules(drop="instances")).dropped.keys()
+    assert not dropped_items.keys() & filtered(answers, Rules(drop="instances")).dropped.keys()
 
 
 def test_whole_instances_are_dropped_on_request():

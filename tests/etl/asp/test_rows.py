@@ -200,9 +200,9 @@ def test_grids_between_binary_fractions_give_clean_numbers(grid, has_own):
     for test in ("ordering", "argument", "superlative"):
         rows = [row for n in range(60) for row in source.rows(source.group(test, n))]
         assert not [row for row in rows if ". " in row.hypothesis or row.premise.count(". ") > 1]
-        own = {"positive": 120.0, "negative": 80.0}
+        value = {"positive": 120.0, "negative": 80.0}
         discarded = [row for row in rows if row.label == "discard"]
-        expected = [row for row in rows if test == "argument" and row.z == own[row.polarity]]
+        expected = [row for row in rows if test == "argument" and row.z == value[row.polarity]]
         assert discarded == expected and bool(expected) == (has_own and test == "argument")
         assert all(row.alpha == round(row.alpha, 6) for row in rows)
 

@@ -29,21 +29,21 @@ def rows(lines: str = ROWS) -> pa.Table:
 
 
 def test_a_check_counts_labels_repetitions_and_shared_words():
-    one, two = check(rows(), WORDS, label="label", identity=WORDS, same_kind=WORDS[1:])
-    train, test = one.part("train"), one.part("test")
-    assert (one.name, train.rows, train.repeated, train.labels) == ("1", 3, 1, {"0": 1, "1": 2})
+    fold, other = check(rows(), WORDS, label="label", identity=WORDS, same_kind=WORDS[1:])
+    train, test = fold.part("train"), fold.part("test")
+    assert (fold.name, train.rows, train.repeated, train.labels) == ("1", 3, 1, {"0": 1, "1": 2})
     assert train.distinct_values == {"adjective": 2, "noun": 2, "hypernym": 1}
     assert train.guess_accuracy == {"adjective": 1, "noun": 1, "hypernym": 2 / 3}
     assert test.guess_accuracy == {"adjective": 1, "noun": 0.5, "hypernym": 1}
-    assert one.shared == {
+    assert fold.shared == {
         ("train", "test", "adjective"): 1,
         ("train", "test", "noun"): 0,
         ("train", "test", "hypernym"): 0,
         ("train", "test", "rows"): 0,
         ("train", "test", "noun/hypernym"): 1,
     }
-    assert two.shared == {} and [part.name for part in two.parts] == ["test"]
-    lines = [line.split() for line in text([one, two]).splitlines()]
+    assert other.shared == {} and [part.name for part in other.parts] == ["test"]
+    lines = [line.split() for line in text([fold, other]).splitlines()]
     assert ["1", "train", "and", "test", "noun", "0", "disjoint"] in lines
     assert ["1", "train", "and", "test", "adjective", "1", "shared"] in lines
 

@@ -175,9 +175,9 @@ class TestUnitStream:
         covered = b""
         for start, end in itertools.pairwise(ends):
             with UnitStream(Unit(path, len(data), start, end)) as stream:
-                read = stream.read(10**6)
-                assert b"".join(STREAMS).endswith(read)
-                covered += read if stream.limit is None else read[: stream.limit]
+                data_of_range = stream.read(10**6)
+                assert b"".join(STREAMS).endswith(data_of_range)
+                covered += data_of_range if stream.limit is None else data_of_range[: stream.limit]
         assert covered == b"".join(STREAMS)
 
     def test_a_range_without_a_beginning_is_empty(self, tmp_path):

@@ -57,8 +57,8 @@ def test_the_article_follows_the_sound(expected, table):
 
 
 def test_the_article_may_follow_the_first_letter_as_in_adept():
-    got = {p: article(p, "letter") for p in ("useful idea", "hour", "8th", "MRI", "old", "")}
-    assert got == {
+    by_letter = {p: article(p, "letter") for p in ("useful idea", "hour", "8th", "MRI", "old", "")}
+    assert by_letter == {
         "useful idea": "an",
         "hour": "a",
         "8th": "a",

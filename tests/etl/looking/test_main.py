@@ -195,9 +195,9 @@ def test_export_quotes_csv(call, odd, tmp_path):
     out = tmp_path / "o.csv"
     assert call("export", "odd", "format=csv", f"out={out}")[0] == 0
     with out.open(newline="") as stream:
-        read = list(csv.reader(stream))
-    assert read[1][1] == 'tab\t "quote", \\ line\nnext\r'
-    assert read[1][3] == "[1.0, null]"
+        csv_rows = list(csv.reader(stream))
+    assert csv_rows[1][1] == 'tab\t "quote", \\ line\nnext\r'
+    assert csv_rows[1][3] == "[1.0, null]"
     assert out.read_text().splitlines()[-2:] == ['a,"",,[],,inf', "a,,,,,"]
 
 

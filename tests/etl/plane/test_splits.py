@@ -80,8 +80,8 @@ def test_parts_have_the_sizes_and_balance_of_the_release(full):
             for part, (low, high) in {"train": (1969, 2065), "test": (91, 102)}.items():
                 weights = Counter(row["noun"] for row in parts[part] if row["class"] == "I")
                 assert low <= len(weights) <= high
-                once = Counter(weights.values())[1] / len(weights)
-                assert 0.6 <= once <= 0.82 and max(weights.values()) <= 7
+                share_of_single_uses = Counter(weights.values())[1] / len(weights)
+                assert 0.6 <= share_of_single_uses <= 0.82 and max(weights.values()) <= 7
                 assert len({(row["noun"], row["hypernym"]) for row in parts[part]}) == len(weights)
 
 
