@@ -33,10 +33,8 @@ def rows(draw, dialect):
         relation = draw(st.sampled_from(RELATIONS))
         feats = "_" if dialect.ranges else ""
         if dialect.ranges and draw(st.integers(0, 9)) == 0:
-            special_id = draw(
-                st.sampled_from([f"{i}-{i + 1}", f"{i}.1", "0.1", "0-1", "1.0", "1-"])
-            )
-            lines.append(f"{special_id}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_")
+            token = draw(st.sampled_from([f"{i}-{i + 1}", f"{i}.1", "0.1", "0-1", "1.0", "1-"]))
+            lines.append(f"{token}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_")
         lines.append(f"{i}\t{form}\t{lemma}\t{upos}\t{xpos}\t{feats}\t{head}\t{relation}\t_\tO")
     return lines
 

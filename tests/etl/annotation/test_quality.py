@@ -120,10 +120,8 @@ def test_answers_beyond_the_limit_per_person_are_dropped():
 
 
 def test_a_second_answer_of_a_person_is_dropped():
-    second_answers = [
-        a._replace(batch="c", page="c-1", label=0) for a in ITEMS if a.annotator == "a"
-    ]
-    result = filtered([*second_answers, *ITEMS], Rules())
+    repeated = [a._replace(batch="c", page="c-1", label=0) for a in ITEMS if a.annotator == "a"]
+    result = filtered([*repeated, *ITEMS], Rules())
     assert result.dropped["answered_twice (answers)"] == (3, "annotator a: item one")
     assert result.labels == filtered(ITEMS, Rules()).labels
 
@@ -148,16 +146,13 @@ def test_order_does_not_matter_and_every_item_is_accounted_for(answers, gold_of,
     result = filtered(answers, rules)
     assert filtered(random.Random(0).sample(answers, len(answers)), rules) == result
     excluded = {who for group in result.excluded.values() for who in group}
-    assert (
-        not {a.annotator for item_answers in result.items.values() for a in item_answers} & excluded
-    )
+    counted = {a.annotator for item_answers in result.items.values() for a in item_answers}
+    assert not counted & excluded
     assert all(len(item_answers) >= 3 for item_answers in result.items.values())
     without_agreement = result.dropped.get("no_agreement (items)", (0, ""))[0]
     assert len(result.labels) + without_agreement == len(result.items)
     if drop == "instances":
         by_answers = filtered(answers, Rules(gold_of=gold_of, per_person=2))
         assert result.labels.items() <= by_answers.labels.items()
-        items_of_excluded = {
-            a.item_id for a in answers if a.kind == "item" and a.annotator in excluded
-        }
-        assert not items_of_excluded & set(result.labels)
+        lost = {a.item_id for a in answers if a.kind == "item" and a.annotator in excluded}
+        assert not lost & set(result.labels)

@@ -60,13 +60,8 @@ def test_a_fit_against_the_scale_is_refused(polarity, direction, cut):
 
 def test_entailment_changes_at_the_threshold_and_is_extrapolated_beyond_138():
     gold = published_gold()
-    numbers = {"ordering": (110, 112), "negation": (100, 104)}
-    assert {
-        test: [gold.entails(test, "positive", z) for z in zs] for test, zs in numbers.items()
-    } == {
-        "ordering": [False, True],
-        "negation": [True, False],
-    }
+    assert [gold.entails("ordering", "positive", z) for z in (110, 112)] == [False, True]
+    assert [gold.entails("negation", "positive", z) for z in (100, 104)] == [True, False]
     assert gold.is_extrapolated("ordering", "positive", 140)
     assert not gold.is_extrapolated("ordering", "positive", 138)
 
