@@ -1,4 +1,4 @@
-"""Draws depend on their parts alone and are even."""
+"""Draws depend only on seed and key, and are even."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def test_draws_depend_on_seed_and_key():
 
 
 @given(st.integers(0, 50), st.integers(0, 60), st.integers())
-def test_choices_are_different_numbers_below_the_size(size, count, seed):
+def test_choices_are_distinct_numbers_below_the_size(size, count, seed):
     choices = choose(seed, size, count, "key")
     assert len(choices) == min(size, count) == len(set(choices))
-    assert all(0 <= one < size for one in choices)
+    assert all(0 <= number < size for number in choices)
 
 
 def test_choices_are_even():
-    counts = Counter(one for seed in range(3000) for one in choose(seed, 6, 3, "key"))
-    assert all(1350 < counts[one] < 1650 for one in range(6))
+    counts = Counter(number for seed in range(3000) for number in choose(seed, 6, 3, "key"))
+    assert all(1350 < counts[number] < 1650 for number in range(6))
 
 
 @given(st.integers(), st.text())
-def test_ranks_and_shares_are_in_the_order_of_draws(seed, key):
+def test_ranks_and_fractions_are_in_the_order_of_draws(seed, key):
     assert rank(seed, key) == draw(seed, key) >> 1 < 2**63
     assert 0 <= fraction(seed, key) <= 1
     assert fraction(seed, key) == rank(seed, key) / 2**63

@@ -1,4 +1,4 @@
-"""The job as its users start it: exit codes, one line of error, damage of every kind, a kill."""
+"""The job as users start it: exit codes, errors of one line, damaged files, and a kill."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_pa
 
 SCRIPT = ROOT / "etl" / "extract_amod.py"
 ODD = depcc_sentence("odd", "key").encode()
-# What is done to a part that holds (old, key), (odd, key): the reason it is counted under, and
-# whether (odd, key) is still a pair. (old, key) always is.
+# Damage to a part with (old, key) and (odd, key), the reason that it is counted under, and whether
+# (odd, key) is still a pair. (old, key) always is.
 DAMAGE: dict[str, tuple[bytes, str | None, bool]] = {
     "crlf": (ODD.replace(b"\n", b"\r\n"), None, True),
     "utf8": (ODD.replace(b"\todd\todd", b"\todd\xff\todd"), "utf8", False),
@@ -44,11 +44,11 @@ DAMAGE: dict[str, tuple[bytes, str | None, bool]] = {
 
 
 def run(*words: str) -> int:
-    """The command in this process, on the session that is there."""
+    """Run the command in this process, on the running session."""
     return conf.run(Settings, extract, words)
 
 
-def test_damage_of_every_kind_has_its_count_and_makes_no_wrong_pair(
+def test_every_kind_of_damage_is_counted_and_gives_no_wrong_pair(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parts = tmp_path / "parts"
@@ -62,8 +62,8 @@ def test_damage_of_every_kind_has_its_count_and_makes_no_wrong_pair(
         (row["adjective"], row["noun"]): row["count"]
         for row in arrow.read(lake, "amod_pairs").to_pylist()
     }
-    sound_count = sum(sound for _, _, sound in DAMAGE.values())
-    assert pairs == {("old", "key"): len(DAMAGE), ("odd", "key"): sound_count}
+    undamaged = sum(is_pair for _, _, is_pair in DAMAGE.values())
+    assert pairs == {("old", "key"): len(DAMAGE), ("odd", "key"): undamaged}
     dropped = {row["reason"]: row for row in arrow.read(lake, "dropped").to_pylist()}
     for name, (_, reason, _) in DAMAGE.items():
         if reason:
@@ -71,7 +71,7 @@ def test_damage_of_every_kind_has_its_count_and_makes_no_wrong_pair(
             assert ".gz, line " in dropped[reason]["sample"]
     assert capsys.readouterr().err.count("error:") == 0
 
-    # At the default budget of 0.1 % each of these files fails, with its reason, and no other.
+    # With the default max_rejected= of 0.1 %, exactly the files with a reason fail.
     assert run(*words, "corpus=strict") == 1
     error = capsys.readouterr().err
     assert "Traceback" not in error
@@ -130,7 +130,7 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
         assert expected in errors[0]
 
 
-def test_the_next_step_after_the_counts_of_a_list_is_one_that_works() -> None:
+def test_the_next_step_shows_the_counts_of_a_list() -> None:
     words = ["source=depcc", "input=a"]
     assert next_step(conf.load(Settings, words)) == "adnominal explore lake={lake}"
     after_list = next_step(conf.load(Settings, [*words, "pairs=list.tsv"]))

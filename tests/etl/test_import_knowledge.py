@@ -41,17 +41,15 @@ def rows_of(lake, name):
     return arrow.read(lake, name).to_pylist()
 
 
-def test_the_tables(lake):
-    import_knowledge(Settings(wordnet="none", lake=lake))  # the same classes over themselves
+def test_an_import_writes_all_tables(lake):
+    import_knowledge(Settings(wordnet="none", lake=lake))  # replaces the classes by the same ones
     assert len(rows_of(lake, "adjective_classes")) == 312
     assert arrow.version(lake, "adjective_classes") == 1
     lemmas = {(row["lemma"], row["pos"]) for row in rows_of(lake, "wordnet_lemmas")}
     assert ("canis familiaris", "n") in lemmas and ("take", "v") in lemmas
     hypernyms = rows_of(lake, "wordnet_hypernyms")
-    assert {r["hypernym"] for r in hypernyms if r["noun"] == "poodle" and r["distance"] == 1} == {
-        "dog",
-        "canis familiaris",
-    }
+    direct = [r["hypernym"] for r in hypernyms if r["noun"] == "poodle" and r["distance"] == 1]
+    assert sorted(direct) == ["canis familiaris", "dog"]
     forms = rows_of(lake, "wordnet_exceptions")
     assert {"form": "teeth", "lemma": "tooth", "pos": "n", "place": 0} in forms
     edges = rows_of(lake, "conceptnet_edges")
@@ -102,19 +100,17 @@ def test_an_import_replaces_one_release_and_keeps_the_other(
     assert arrow.version(lake, "conceptnet_edges") == version
 
 
-def test_a_truncated_archive(spark, tmp_path):
+def test_a_truncated_archive_fails(spark, tmp_path):
     lines = [line("HasA", f"/c/en/cat{n}", "/c/en/fur", weight=n / 7) for n in range(3000)]
     packed = gzip.compress("\n".join(lines).encode())
-    (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(packed[: len(packed) // 2])
+    settings = Settings(conceptnet=[str(path)], wordnet="none", lake=str(tmp_path / "lake"))
     with pytest.raises(JobFailed, match=r"cut\.csv\.gz: an archive is cut off or damaged"):
-        import_knowledge(
-            Settings(
-                conceptnet=[str(tmp_path / "cut.csv.gz")], wordnet="none", lake=str(tmp_path / "l")
-            )
-        )
+        import_knowledge(settings)
 
 
-def test_mistakes_are_found_before_work_starts(tmp_path):
+def test_mistakes_are_reported_before_any_work_starts(tmp_path):
     root = str(tmp_path / "lake")
     with pytest.raises(UserError, match="expected a share from 0 to 1"):
         conf.load(Settings, ["max_rejected=2"])

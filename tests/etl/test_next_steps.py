@@ -1,4 +1,4 @@
-"""What builds name as the next step is a command that works with what they have built."""
+"""The next step that a build suggests is a command for the edition it has built."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ TRAIN = "adnominal train conf/training"
         (build_asp, ["splits=false"], "adnominal report pages=[asp] edition=clean"),
     ],
 )
-def test_the_next_step_after_a_build(script, words, command):
+def test_a_build_suggests_a_command_for_its_edition(script, words, command):
     settings = conf.load(script.Settings, words)
     assert script.next_step(settings) == f"{command} lake={{lake}}"

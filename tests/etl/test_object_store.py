@@ -1,4 +1,4 @@
-"""A lake in an object store (moto's S3 server on loopback), by the embedded engine."""
+"""A lake in an object store, moto's S3 server, with the embedded engine."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from tests.etl.amod.corpus import contents
 from tests.ports import LOOPBACK, free_port
 
 pytestmark = pytest.mark.slow
-DEMO = ROOT / "conf" / "demo"
+DEPCC = str(ROOT / "conf" / "demo" / "depcc-part.gz")
 LAKE = "s3://bucket/some/lake"
 
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[dict[str, str]]:
-    """The variables with which every library reaches the store; it has a bucket."""
+    """A store with a bucket; the environment variables that give libraries access to it."""
     pytest.importorskip("moto")
     import boto3
 
-    # A process of its own: delta-rs holds the interpreter's lock while it waits for an answer.
+    # In a separate process, as delta-rs holds the interpreter's lock while it waits for answers.
     host, port = LOOPBACK, free_port()
     command = [sys.executable, "-m", "moto.server", "-H", host, "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -65,21 +65,15 @@ def _wait_for(host: str, port: int) -> None:
             socket.create_connection((host, port), timeout=1).close()
             return
         except OSError:
-            assert time.monotonic() < deadline, "no server in time"
+            assert time.monotonic() < deadline, "the server did not start"
             time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
 def lake(store: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A lake with what an extraction and a build have made, in a process of their own."""
+    """A lake with the tables of an extraction and a build, written by another process."""
     steps = [
-        {
-            "extract_amod": {
-                "source": "depcc",
-                "input": [str(DEMO / "depcc-part.gz")],
-                "examples": 1,
-            }
-        },
+        {"extract_amod": {"source": "depcc", "input": [DEPCC], "examples": 1}},
         {"build_sygns": {"preset": "demo"}},
     ]
     file = tmp_path_factory.mktemp("pipeline") / "steps.yaml"
@@ -101,29 +95,27 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
-def test_jobs_write_and_commands_read(
+def test_jobs_write_to_the_store_and_commands_read_from_it(
     lake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert {"amod_pairs", "amod_association", "amod_examples", "sygns", "sygns_splits"} <= set(
-        arrow.tables(lake)
-    )
+    tables = ("amod_pairs", "amod_association", "amod_examples")
+    assert {*tables, "sygns", "sygns_splits"} <= set(arrow.tables(lake))
     assert "A false key and a real key" in call(capsys, "why", "false", "key")
     call(capsys, "export", "amod_pairs", "format=tsv", f"out={tmp_path / 'pairs.tsv'}")
     rows = arrow.read(lake, "amod_pairs").num_rows
     assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == rows + 1
     local = str(tmp_path / "lake")
-    settings = ["source=depcc", f"input={DEMO / 'depcc-part.gz'}", f"lake={local}", "examples=1"]
+    settings = ["source=depcc", f"input={DEPCC}", f"lake={local}", "examples=1"]
     subprocess.run(
         [sys.executable, str(ROOT / "etl" / "extract_amod.py"), *settings],
         capture_output=True,
         check=True,
         timeout=200,
     )
-    tables = ("amod_pairs", "amod_association", "amod_examples")
     assert contents(lake, tables) == contents(local, tables)
 
 
-def test_upkeep_and_two_writers_at_once(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concurrent_writers_and_upkeep(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
     schema = TABLES["graded_pairs"].schema
 
     def write(writer: int) -> None:
@@ -137,15 +129,14 @@ def test_upkeep_and_two_writers_at_once(lake: str, capsys: pytest.CaptureFixture
     assert arrow.read(lake, "graded_pairs").num_rows == 8
     assert call(capsys, "compact", "graded_pairs").split()[-2:] == ["8", "1"]
     assert arrow.read(lake, "graded_pairs").num_rows == 8
-    assert (
-        call(capsys, "vacuum", "graded_pairs", "older_than=0s").splitlines()[-1].split()[1] == "8"
-    )
+    vacuumed = call(capsys, "vacuum", "graded_pairs", "older_than=0s").splitlines()[-1]
+    assert vacuumed.split()[1] == "8"
     assert arrow.read(lake, "graded_pairs").num_rows == 8
     call(capsys, "verify")
 
 
 @pytest.mark.usefixtures("store")
-def test_a_bucket_that_is_not_there_is_named_in_one_line(
+def test_a_missing_bucket_is_reported_in_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["list", "lake=s3://absent/lake"]) == 1

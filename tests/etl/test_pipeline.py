@@ -1,4 +1,4 @@
-"""Several jobs in one session: what is refused before the first, and what a run leaves."""
+"""Several jobs in one session: what is refused before the first, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pipeline(*steps: dict[str, Any], **more: Any) -> Settings:
     return Settings(steps=list(steps), **more)
 
 
-def test_every_job_has_a_script_of_its_name():
+def test_every_job_has_a_script_with_its_name():
     scripts = {path.stem for path in (conf.ROOT / "etl").glob("*.py")}
     assert JOBS.keys() <= scripts
     spark = {name for name in scripts if name.startswith(("build_", "import_", "extract_"))}
@@ -47,7 +47,7 @@ def test_the_demo_is_a_pipeline():
 
 
 @pytest.mark.parametrize(
-    ("steps", "says"),
+    ("steps", "message"),
     [
         ([], "the list is empty"),
         ([{"build_asp": {}}, {"build_aps": {}}], r"step 2 of 2, build_aps: no such job; expected"),
@@ -58,8 +58,8 @@ def test_the_demo_is_a_pipeline():
         ([{"extract_amod": {"input": ["a"]}}], "missing setting 'source'"),
     ],
 )
-def test_invalid_steps_are_rejected_before_the_first_runs(steps, says):
-    with pytest.raises(UserError, match=says):
+def test_invalid_steps_are_rejected_before_the_first_runs(steps, message):
+    with pytest.raises(UserError, match=message):
         run_steps(pipeline(*steps))
 
 
@@ -84,7 +84,7 @@ def test_a_step_with_another_session_is_refused_before_the_first_runs(
 
 
 @pytest.mark.parametrize("first", [0, 2])
-def test_an_unknown_first_step(first):
+def test_an_unknown_first_step_is_refused(first):
     with pytest.raises(UserError, match="expected 1 to 1"):
         pipeline({"build_asp": {}}, first=first)
 
@@ -102,18 +102,18 @@ def test_steps_run_in_order_until_one_fails(spark, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("raised", "becomes"), [(JobFailed("half of it"), JobFailed), (OSError("full"), OSError)]
+    ("error", "expected_type"), [(JobFailed("half of it"), JobFailed), (OSError("full"), OSError)]
 )
-def test_unexpected_failures_name_their_step(spark, monkeypatch, caplog, raised, becomes):
+def test_unexpected_failures_name_their_step(spark, monkeypatch, caplog, error, expected_type):
     @dataclasses.dataclass(frozen=True)
     class Nothing:
         lake: str
 
     def fail(settings):
-        raise raised
+        raise error
 
     monkeypatch.setattr(jobs, "JOBS", {"fails": Job(Nothing, fail)})
-    with pytest.raises(becomes) as caught:
+    with pytest.raises(expected_type) as raised:
         run_steps(pipeline({"fails": None}))
-    messages = str(caught.value) + caplog.text
+    messages = str(raised.value) + caplog.text
     assert "step 1 of 1, fails" in messages and "first=1" in messages

@@ -1,4 +1,4 @@
-"""The declarations say what the tables, the builds' rules and the files of ``conf`` hold."""
+"""The declarations agree with the tables, the rules of the builds and the files of ``conf``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from etl.lake.tables import TABLES
 from etl.registry import DATASET_OF, DATASETS, ITEM_TABLES, dataset, of_task
 from etl.sygns import splits as sygns_splits
 
-EVERY = [pytest.param(dataset, id=name) for name, dataset in DATASETS.items()]
+DATASET_PARAMETERS = [pytest.param(dataset, id=name) for name, dataset in DATASETS.items()]
 
 
 def columns_of(table: ItemTable, dataset: Dataset) -> Iterator[str]:
@@ -37,16 +37,16 @@ def columns_of(table: ItemTable, dataset: Dataset) -> Iterator[str]:
                 yield labels.column
 
 
-@pytest.mark.parametrize("declared", EVERY)
-def test_columns_are_those_of_the_tables(declared: Dataset) -> None:
+@pytest.mark.parametrize("declared", DATASET_PARAMETERS)
+def test_declared_columns_are_in_the_tables(declared: Dataset) -> None:
     for table in (*declared.tables, *declared.unlabelled):
         schema = TABLES[table.name].schema
         assert set(columns_of(table, declared)) <= set(schema.names)
         assert "edition" in TABLES[table.name].partition_by
 
 
-@pytest.mark.parametrize("declared", EVERY)
-def test_split_tables_have_scheme_fold_part_and_the_items(declared: Dataset) -> None:
+@pytest.mark.parametrize("declared", DATASET_PARAMETERS)
+def test_split_tables_have_the_declared_keys_and_the_items(declared: Dataset) -> None:
     splits = declared.splits
     if splits.table is not None:
         keys = {*splits.keys, declared.tables[0].item, "edition"}
@@ -55,7 +55,7 @@ def test_split_tables_have_scheme_fold_part_and_the_items(declared: Dataset) -> 
         assert scheme.table is None or declared.table_of(scheme).name == scheme.table
 
 
-def test_schemes_are_those_of_the_rules() -> None:
+def test_declared_schemes_are_those_of_the_rules() -> None:
     rules = {
         "adept": adept_splits.SCHEMES,
         "plane": plane.SCHEMES,
@@ -76,7 +76,7 @@ def test_labels_are_in_the_order_of_their_numbers() -> None:
     assert labels is not None and labels.values == ("entailment", "not_entailment")
 
 
-@pytest.mark.parametrize("declared", EVERY)
+@pytest.mark.parametrize("declared", DATASET_PARAMETERS)
 def test_prompts_have_words_for_the_labels(declared: Dataset) -> None:
     prompts = declared.prompts
     if prompts is None:
@@ -89,8 +89,8 @@ def test_prompts_have_words_for_the_labels(declared: Dataset) -> None:
             assert set(words) == set(declared.label_names)
 
 
-@pytest.mark.parametrize("declared", EVERY)
-def test_questions_ask_of_columns_that_are_written(declared: Dataset) -> None:
+@pytest.mark.parametrize("declared", DATASET_PARAMETERS)
+def test_questions_use_declared_columns_and_labels(declared: Dataset) -> None:
     for question in declared.questions:
         assert set(re.findall(r"\{\{(\w+)\}\}", question.text)) <= set(question.columns)
         if not isinstance(question.choices, str):

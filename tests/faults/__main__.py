@@ -1,6 +1,6 @@
 """Faults at every storage operation of the lake: ``python -m tests.faults [key=value …]``.
 
-Each case is named ``SCENARIO:FAULT:NUMBER``; ``replay=`` runs one again, with the seed it had.
+Each case is named ``SCENARIO:FAULT:NUMBER``; ``replay=`` with the same seed repeats one.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ log = logging.getLogger("adnominal")
 class Settings:
     """Settings of ``python -m tests.faults``."""
 
-    scenarios: list[str] = setting([], help="commands to disturb; all if none is named")
-    faults: list[str] = setting(list(FAULTS), help="what happens at an operation")
-    sample: int = setting(0, help="cases of each scenario, drawn; 0 for all")
-    first: bool = setting(False, help="from the last case on, until one goes wrong")
-    seed: int = setting(1, help="seed of the rows and of the draw")
-    replay: str | None = setting(None, help="one case", example="replay=append:kill:17")
-    plant: str | None = setting(None, help="a bug to put into the code first")
-    folder: str | None = setting(None, help="where lakes and finished cases lie; a new one if null")
+    scenarios: list[str] = setting([], help="commands to disturb; all if empty")
+    faults: list[str] = setting(list(FAULTS), help="faults to inject at an operation")
+    sample: int = setting(0, help="cases to draw for each scenario; 0 for all")
+    first: bool = setting(False, help="start at the last case and stop at the first problem")
+    seed: int = setting(1, help="seed of the rows and of the sample")
+    replay: str | None = setting(None, help="a case to repeat", example="replay=append:kill:17")
+    plant: str | None = setting(None, help="a bug to plant first")
+    folder: str | None = setting(None, help="folder of lakes and finished cases; a new one if null")
 
     def __post_init__(self) -> None:
         for name, known in (("scenarios", KNOWN), ("faults", FAULTS)):
@@ -48,10 +48,10 @@ class Settings:
 
 
 def disturb(settings: Settings) -> None:
-    """Run the cases; `JobFailed` where one leaves anything else than the undisturbed run does."""
+    """Run the cases; `JobFailed` if the result of one differs from an undisturbed run."""
     folder = Path(settings.folder or tempfile.mkdtemp(prefix="adnominal-faults-"))
     planted.plant(settings.plant)
-    gc.freeze()  # what is forked need not copy what was imported
+    gc.freeze()  # so that forks need not copy the imported modules
     if settings.replay:
         case = Case.of(settings.replay)
         cases_by_name = {case.scenario: [case]}

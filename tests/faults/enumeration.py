@@ -1,4 +1,4 @@
-"""One fault at one operation of one command, then the same command again; and all of these."""
+"""All cases of one fault at one operation of a command, after which the command is repeated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAULTS = ("kill", "error", "full", "torn", "lie", "short")
 
 
 def with_library() -> None:
-    """Start this process anew with the library before all others, unless it has it."""
+    """Restart this process with the library preloaded, unless it is."""
     if not interposer.is_loaded():
         environment = {**os.environ, "LD_PRELOAD": str(interposer.library())}
         os.execve(sys.executable, sys.orig_argv, environment)
@@ -30,7 +30,7 @@ def with_library() -> None:
 
 @dataclass(frozen=True, order=True)
 class Case:
-    """A fault at operation number `place` (from 1) of a scenario; its text replays it."""
+    """A fault at operation number `place` (from 1) of a scenario; its text is for ``replay=``."""
 
     scenario: str
     fault: str
@@ -41,17 +41,17 @@ class Case:
 
     @classmethod
     def of(cls, text: str) -> Case:
-        """The case that `str` made `text` of."""
+        """The case that has `text` as its ``str``."""
         scenario, fault, place = text.rsplit(":", 2)
         return cls(scenario, fault, int(place))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case; no `problems` is what is wanted.
+    """The outcome of a case, without `problems` if all is well.
 
-    `fired`: whether the run came to the operation at all: tasks that run beside each other do not
-    make the same number of them each time.
+    `fired`: whether the run reached the operation; the number of operations of concurrent tasks
+    varies.
     """
 
     case: str
@@ -93,7 +93,7 @@ class Recorded:
     def numbered(self) -> list[tuple[int, Operation]]:
         """The operations of the undisturbed command with their numbers.
 
-        Where a case takes seconds, of many writes in a row to one file the first and last alone.
+        If cases take seconds, only the first and last of consecutive equal operations.
         """
         operations = enumerate(self.undisturbed["operations"], 1)
         return list(ends_of_runs(operations) if self.scenario.engine else operations)
@@ -108,10 +108,10 @@ class Enumeration(Recorded):
 
     @cached_property
     def undisturbed(self) -> dict[str, Any]:
-        """What the command does in peace: operations, states of the tables, and the last of them.
+        """The operations of the undisturbed command, the states of its tables, and their final one.
 
         Raises:
-            RuntimeError: it fails even so.
+            RuntimeError: the command fails.
         """
         fresh(self.folder).mkdir(parents=True)
         base, finished = self.place("base"), self.place("whole")
@@ -128,16 +128,16 @@ class Enumeration(Recorded):
         return {"operations": operations, "states": states, "final": final}
 
     def cases(self, faults: Sequence[str] = FAULTS) -> list[Case]:
-        """Every fault at every operation that it makes a difference to."""
+        """Every fault at every operation where it makes a difference."""
         return [
             Case(self.scenario.name, fault, number)
             for fault in faults
             for number, operation in self.numbered()
-            if operation.takes(fault)
+            if operation.is_distinct(fault)
         ]
 
     def run(self, case: Case) -> Outcome:
-        """Disturb, look, run the command again, look again."""
+        """Disturb the command and check the result, then repeat it and check again."""
         reference, place = self.undisturbed, self.place("case")
         shutil.copytree(self.folder / "base", fresh(place.root))
         output = self.folder / "case.txt"
@@ -145,19 +145,19 @@ class Enumeration(Recorded):
         control = Control(self._control, place.root, case.fault, case.place)
         code = Child(lambda: self.scenario.command(place), output, control).wait()
         fired, operation = control.end()
-        problems = faults_of_the_end(case.fault if fired else "none", code, output.read_text())
+        problems = faults_of_exit(case.fault if fired else "none", code, output.read_text())
         problems += problems_of(lambda: self._judged(place, code, reference), self.folder)
         return Outcome(str(case), operation, code, problems, bool(fired))
 
     def _judged(self, place: Place, code: int | None, reference: dict[str, Any]) -> list[str]:
-        """What is wrong with what a disturbed run left, and with what comes after it."""
+        """The problems after a disturbed run, and after repeating the command."""
         final = {name: [state] for name, state in reference["final"].items()}
-        # What ended well has done all that it was to do.
+        # A command that succeeded must have done all its work.
         problems = judge.visible_faults(place, final if code == 0 else reference["states"])
         if code != 0:
-            again = self.scenario.command(place)
-            if again != 0:
-                problems.append(f"run again: exit code {again}")
+            code = self.scenario.command(place)
+            if code != 0:
+                problems.append(f"repeated: exit code {code}")
         problems += [f"afterwards: {fault}" for fault in judge.visible_faults(place, final)]
         problems += [f"left behind: {path}" for path in judge.leftovers(place)]
         if judge.contents(place) != reference["final"]:
@@ -166,14 +166,14 @@ class Enumeration(Recorded):
 
 
 def ends_of_runs(operations: Iterable[tuple[int, Operation]]) -> Iterator[tuple[int, Operation]]:
-    """Of equal operations one after the other the first and the last."""
+    """The first and the last of consecutive equal operations."""
     for _, run in groupby(operations, key=lambda numbered: numbered[1]):
         first, *rest = run
         yield from (first, *rest[-1:])
 
 
-def faults_of_the_end(fault: str, code: int | None, output: str) -> list[str]:
-    """What is wrong with how a command ended: its exit code, a traceback."""
+def faults_of_exit(fault: str, code: int | None, output: str) -> list[str]:
+    """Problems with the exit code and output of a command: an undocumented code, a traceback."""
     documented = {"kill": (-9,), "torn": (-9,), "short": (0,), "none": (0,)}.get(fault, (0, 1))
     problems = []
     if code not in documented:
@@ -185,7 +185,7 @@ def faults_of_the_end(fault: str, code: int | None, output: str) -> list[str]:
 
 
 def sample(cases: Sequence[Case], count: int, seed: int) -> list[Case]:
-    """`count` of the cases, drawn, in their order; all of them for 0."""
+    """A sample of `count` cases in their order; all cases for 0."""
     if not count or count >= len(cases):
         return list(cases)
     return sorted(random.Random(seed).sample(list(cases), count))

@@ -1,10 +1,10 @@
-/* Faults below any library: stands before libc's calls on files (LD_PRELOAD) and numbers those that
- * touch one folder, whoever makes them: Python, Arrow's C++, delta-rs and Sail in Rust. At one of
- * them it kills, stops, fails, tears or lies.
+/* Faults below any library: replaces libc's calls on files (LD_PRELOAD) and numbers those in one
+ * folder, made by Python, Arrow's C++, or delta-rs and Sail in Rust. At one of them it injects a
+ * fault (tests/faults/interposer.py lists them).
  *
- * The folder, the number and the fault lie in a file that all processes of a case map
- * (tests/faults/interposer.py has the same layout); without one every call goes straight through.
- * Named by FAULTS_CONTROL when a process starts, or by faults_attach() in one that was forked.
+ * The folder, the number and the fault are in a file that all processes of a case map, in the
+ * layout that interposer.py has too; without it, calls are passed on unchanged. The environment
+ * variable FAULTS_CONTROL names the file for a new process, faults_attach() for a forked one.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -33,24 +33,24 @@ enum { READS = 'r', CHANGES = 'c', WRITES = 'w', SYNCS = 's' };
 
 struct control {
     int32_t fault;
-    int32_t group;   /* process group that KILL kills; 0: this process */
+    int32_t group;   /* process group that KILL kills; 0: only this process */
     int64_t target;  /* number of the operation, from 1 */
     int64_t count;   /* operations so far */
-    int64_t fired;   /* number of the operation at which the fault came; 0: not yet */
+    int64_t fired;   /* number of the disturbed operation; 0: none yet */
     char root[1000];
-    char lines[LINES][WIDTH]; /* what each operation was: kind, call, path */
+    char lines[LINES][WIDTH]; /* kind, call and path of each operation */
 };
 
 static struct control *control;
-static char inside[DESCRIPTORS][160]; /* path of each descriptor below the folder; empty: elsewhere */
+static char inside[DESCRIPTORS][160]; /* path of each descriptor in the folder; empty: outside */
 
 #define REAL(name) ((__typeof__(&name))real(#name))
 static void *real(const char *name) {
-    void *found = dlsym(RTLD_NEXT, name);
-    if (!found) { fprintf(stderr, "no %s to call\n", name); abort(); }
-    return found;
+    void *function = dlsym(RTLD_NEXT, name);
+    if (!function) { fprintf(stderr, "no %s to call\n", name); abort(); }
+    return function;
 }
-/* One look-up a call site. */
+/* Looks a function up once for each call site. */
 #define CALL(name) ({ static __typeof__(&name) known; if (!known) known = REAL(name); known; })
 
 int faults_attach(const char *path) {
@@ -80,7 +80,7 @@ static int known(int fd) {
     return control && fd >= 0 && fd < DESCRIPTORS && inside[fd][0];
 }
 
-/* The path that a call names, below the folder; NULL where it lies elsewhere. */
+/* The path of a call relative to the folder; NULL if it is outside. */
 static const char *named(int folder, const char *path, char *buffer) {
     if (!control || !path) return NULL;
     if (path[0] == '/') return below(path);
@@ -93,14 +93,14 @@ static void remember(int fd, const char *path) {
     if (fd >= 0 && fd < DESCRIPTORS) snprintf(inside[fd], sizeof inside[fd], "%s", path ? path : "");
 }
 
-/* Count an operation; the fault to apply to it. KILL and STOP have happened by the return. */
+/* Count an operation; the fault to apply to it. KILL and STOP are applied here. */
 static int operation(char kind, const char *call, const char *path) {
     int64_t number = __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
     if (number <= LINES)
         snprintf(control->lines[number - 1], WIDTH, "%c %s %s", kind, call, path);
     int fault = control->fault;
     if (fault == FULL) {
-        /* A disk that is full stays so. */
+        /* A full disk stays full. */
         int needs_space = kind == WRITES || !strcmp(call, "create") || !strcmp(call, "mkdir");
         if (number < control->target || !needs_space) return NONE;
         if (!control->fired) control->fired = number;
@@ -229,9 +229,9 @@ ssize_t pread64(int fd, void *buffer, size_t size, off64_t at) READ(pread64, at)
     {                                                                                            \
         char buffer[160];                                                                        \
         (void)buffer;                                                                            \
-        const char *found = place;                                                               \
-        if (!found) return call;                                                                 \
-        int fault = operation(kind, what, found);                                                \
+        const char *path_below = place;                                                          \
+        if (!path_below) return call;                                                            \
+        int fault = operation(kind, what, path_below);                                           \
         if (fault == ERROR || fault == FULL) FAIL(fault);                                        \
         int result = call;                                                                       \
         if (fault == LIE && !result) FAIL(fault);                                                \

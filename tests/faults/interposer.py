@@ -1,4 +1,4 @@
-"""The C library that numbers storage operations: compiling it, and what it shares with Python."""
+"""The C library that numbers storage operations: its compilation and its control file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pathlib import Path
 
 SOURCE = Path(__file__).with_name("interposer.c")
 FAULTS = ("none", "kill", "stop", "error", "full", "torn", "lie", "short")
-"""As `interposer.c` numbers them.
+"""In the order of their numbers in `interposer.c`.
 
 kill   the process group is killed before the operation
-stop   the process is stopped before it, until it is told to go on
+stop   the process is stopped before the operation, until it is continued
 error  the operation is not done and fails with EIO
-full   it and all that follow it and need space fail with ENOSPC
-torn   half of what was to be written is written, then the group is killed
-lie    the operation is done and reported to have failed
-short  half of it is read or written, as the system may do at any time
+full   the operation and all later ones that need space fail with ENOSPC
+torn   half of the data is written, then the process group is killed
+lie    the operation is done but reported to have failed
+short  half of the data is read or written, as the system may do at any time
 """
 
 _LINES, _WIDTH = 8192, 240
@@ -31,12 +31,12 @@ _SIZE = _HEAD.size + _LINES * _WIDTH
 
 
 def compiler() -> str | None:
-    """The C compiler, or None where there is none."""
+    """The C compiler, if there is one."""
     return shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
 
 
 def library() -> Path:
-    """The compiled library; made when it is older than its source."""
+    """The library, compiled if it is older than its source."""
     target = Path(tempfile.gettempdir()) / f"adnominal-faults-{os.getuid()}.so"
     if not target.exists() or target.stat().st_mtime < SOURCE.stat().st_mtime:
         command = compiler()
@@ -50,22 +50,22 @@ def library() -> Path:
 
 
 def is_loaded() -> bool:
-    """Whether this process was started with the library before all others."""
+    """Whether the library is preloaded in this process."""
     return hasattr(ctypes.CDLL(None), "faults_attach")
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A storage operation: what kind (r reads, c changes, w writes, s syncs), which call, where."""
+    """A storage operation: its kind (r reads, c changes, w writes, s syncs), call and path."""
 
     kind: str
     call: str
     path: str
 
-    def takes(self, fault: str) -> bool:
-        """Whether `fault` at this operation is another case than a fault elsewhere.
+    def is_distinct(self, fault: str) -> bool:
+        """Whether `fault` at this operation differs from a fault at another one.
 
-        Killed before it reads, a process leaves what it leaves killed before its next change.
+        A kill before a read, for example, leaves the same files as one before the next change.
         """
         return {
             "kill": self.kind in "cw",
@@ -79,7 +79,7 @@ class Operation:
 
 
 class Control:
-    """The file by which a case and its processes agree on the fault, its place and its time."""
+    """The file in which a case tells its processes the fault and its place."""
 
     def __init__(self, path: Path, root: Path, fault: str = "none", target: int = 0) -> None:
         self.path = path
@@ -91,7 +91,7 @@ class Control:
         self._map[: _HEAD.size] = head
 
     def attach(self) -> None:
-        """Put this process, and all that it starts, under control; its group is what is killed."""
+        """Put this process and its children under control; a kill is for their process group."""
         os.setpgid(0, 0)
         self._map[4:8] = struct.pack("=i", os.getpid())
         os.environ["FAULTS_CONTROL"] = str(self.path)
@@ -100,11 +100,11 @@ class Control:
 
     @property
     def fired(self) -> int:
-        """The number of the operation at which the fault came; 0 where it has not."""
+        """The number of the disturbed operation; 0 if there is none yet."""
         return int(_HEAD.unpack(self._map[: _HEAD.size])[4])
 
     def operations(self) -> list[Operation]:
-        """What has been done so far, in order."""
+        """The operations so far, in order."""
         count = min(int(_HEAD.unpack(self._map[: _HEAD.size])[3]), _LINES)
         history = []
         for number in range(count):
@@ -114,9 +114,9 @@ class Control:
         return history
 
     def end(self) -> tuple[int, str]:
-        """Give the file back; the number of the disturbed operation, and which (or the last) it is.
+        """Delete the file; the number and text of the disturbed operation.
 
-        The number is 0 where the fault has not come.
+        If no operation was disturbed, the number is 0 and the text that of the last operation.
         """
         fired, operations = self.fired, self.operations()
         self._map.close()

@@ -1,4 +1,4 @@
-"""What must hold after a fault: which rows can be seen, and what lies in the folder."""
+"""What must hold after a fault: which rows are visible, and which files remain."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _OUTSIDE = "pairs.tsv"
 
 
 def digest(rows: list[dict[str, Any]]) -> str:
-    """The rows, in any order, as one word."""
+    """A hash of the rows in any order."""
     return hashlib.sha256("\n".join(sorted(map(repr, rows))).encode()).hexdigest()[:16]
 
 
 def contents(place: Place) -> dict[str, str]:
-    """What each table of the lake, and the exported file, hold."""
+    """A hash of the content of each table of the lake, and of the exported file."""
     digests = {
         name: digest(arrow.read(place.lake, name).to_pylist()) for name in arrow.tables(place.lake)
     }
@@ -36,9 +36,9 @@ def contents(place: Place) -> dict[str, str]:
 
 
 def states(place: Place, initial: dict[str, str]) -> dict[str, list[str]]:
-    """Every content that each table had from `before` to now, a commit at a time."""
+    """The hashes of each table from the `initial` one to now, after each commit."""
     digests = {name: [digest_] for name, digest_ in initial.items()}
-    for name, now in contents(place).items():
+    for name, current in contents(place).items():
         history = digests.setdefault(name, [])
         if name != _OUTSIDE:
             for version in range(arrow.version(place.lake, name) or 0):
@@ -47,12 +47,12 @@ def states(place: Place, initial: dict[str, str]) -> dict[str, list[str]]:
                 except Exception:  # vacuumed
                     continue
                 history.append(digest(rows))
-        history.append(now)
+        history.append(current)
     return digests
 
 
 def visible_faults(place: Place, allowed: dict[str, list[str]]) -> list[str]:
-    """Tables that can be seen in a state that they had in no undisturbed run, or are broken."""
+    """Tables that are broken, or in a state that no undisturbed run shows."""
     faults = []
     for name, content in contents(place).items():
         if content not in allowed.get(name, []):
@@ -61,7 +61,7 @@ def visible_faults(place: Place, allowed: dict[str, list[str]]) -> list[str]:
 
 
 def broken(place: Place) -> list[str]:
-    """What is wrong with the tables' logs and files."""
+    """The faults in the logs and files of the tables."""
     return [
         f"{name}: {fault}"
         for name in arrow.tables(place.lake)
@@ -70,9 +70,9 @@ def broken(place: Place) -> list[str]:
 
 
 def leftovers(place: Place) -> list[str]:
-    """Files that a vacuum eight days later leaves and no table needs."""
+    """Files that no table needs and that a vacuum eight days later does not delete."""
     scenarios.age(place.root, days=8)
-    # The age of these is in their names.
+    # The names of these files contain their age.
     scratch._LEFTOVER_AGE = timedelta(seconds=-5)
     with scratch.scratch(place.lake):
         pass
@@ -99,7 +99,7 @@ def leftovers(place: Place) -> list[str]:
 
 
 def named(place: Place, table: str) -> set[str]:
-    """The paths that the table's log names, of any version."""
+    """The paths that the log of a table names, in any version."""
     uri = table_uri(place.lake, table)
     files = filesystem(uri)
     names = {file.path for file in arrow.files(place.lake, table)}

@@ -1,4 +1,4 @@
-"""Bugs put into the lake's code, to see that the enumeration finds them."""
+"""Bugs planted in the code of the lake, to show that the enumeration finds them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from etl.lake.storage import filesystem
 
 
 def _lost_transaction_check() -> None:
-    """What a commit's transaction says is in the table is not looked at."""
+    """The transaction of a commit is not compared with those in the table."""
     log.done_already = lambda handle, transaction: False
 
 
 def _cleanup_of_live_staging() -> None:
-    """A write cleans what others are still writing."""
+    """A write deletes the files of other running writes."""
     clean = writing.clean
     writing.clean = lambda uri, table_spec, older_than=None: clean(uri, table_spec, timedelta(0))
 
 
 def _commit_before_its_files() -> None:
-    """Files come to their place after the commit that names them."""
+    """Files are written after the commit that names them."""
     commit = log.commit_files
 
-    def hasty(uri: str, declared: Any, adds: Any, *rest: Any) -> Any:
+    def commit_first(uri: str, declared: Any, adds: Any, *rest: Any) -> Any:
         files = filesystem(uri)
         contents = {}
         for add in adds:
@@ -38,7 +38,7 @@ def _commit_before_its_files() -> None:
                 stream.write(data)
         return version
 
-    log.commit_files = cast("Any", hasty)
+    log.commit_files = cast("Any", commit_first)
 
 
 BUGS: dict[str, Callable[[], None]] = {
@@ -53,10 +53,10 @@ SEEN_BY = {
     "cleanup of live staging": ("append + other append",),
     "commit before its files": ("append",),
 }
-"""The scenarios that show each bug."""
+"""The scenarios that reveal each bug."""
 
 
 def plant(name: str | None) -> None:
-    """Put a bug into this process, and all forked from it."""
+    """Plant a bug in this process and its forks."""
     if name is not None:
         BUGS[name]()

@@ -1,8 +1,7 @@
-"""Cases in processes forked from one that has everything imported, and that never uses an engine.
+"""Cases run in processes forked from one that has imported everything.
 
-A fresh interpreter takes seconds to import what a command needs; a fork takes milliseconds. The
-parent only ever forks: delta-rs and the engines make threads at their first use, which a fork would
-lose.
+A new interpreter takes seconds for the imports of a command; a fork takes milliseconds. The parent
+uses neither delta-rs nor an engine, because a fork would lose the threads that they start.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from typing import Any
 
 from tests.faults.interposer import Control
 
-LONGEST = 120.0
+TIME_LIMIT = 120.0
 """Seconds after which a process counts as hung."""
 
 
 class Child:
-    """A function in a forked process, output in a file; `control` says which faults it meets."""
+    """A function in a forked process, with its output in a file and faults by `control`."""
 
     def __init__(
         self, function: Callable[[], int], output: Path, control: Control | None = None
@@ -52,7 +51,7 @@ class Child:
                 os._exit(code)
 
     def wait(self, *, until_stopped: bool = False) -> int | None:
-        """Its exit code, -9 for killed, 124 for hung; None once it is stopped, if that is asked."""
+        """The exit code, -9 if killed, 124 if hung; None if it stops with `until_stopped`."""
         pause = 0.001
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
@@ -62,8 +61,8 @@ class Child:
             elif pid:
                 self.kill()
                 return os.waitstatus_to_exitcode(status)
-            # What this process slept, not the clock: both may be suspended for a while.
-            if self._waited > LONGEST:
+            # The time slept counts, not the clock: the machine may be suspended for a while.
+            if self._waited > TIME_LIMIT:
                 self.kill()
                 os.waitpid(self.pid, 0)
                 return 124
@@ -71,29 +70,29 @@ class Child:
             self._waited += pause
             pause = min(2 * pause, 0.02)
 
-    def go_on(self) -> None:
-        """Let it run from where it stopped."""
+    def resume(self) -> None:
+        """Continue the stopped process."""
         os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """End it and whatever it has started."""
+        """Kill the process and its children."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
 
 def problems_of(function: Callable[[], list[str]], folder: Path) -> list[str]:
-    """The problems that `function` finds, in a process of its own; that it failed is one, too."""
+    """The problems that `function` finds in a separate process, or its failure."""
     try:
         return list(answer(function, folder))
     except RuntimeError as error:
-        return [f"what was left cannot be looked at: {str(error).strip().splitlines()[-1]}"]
+        return [f"the result cannot be checked: {str(error).strip().splitlines()[-1]}"]
 
 
 def answer(function: Callable[[], Any], folder: Path) -> Any:
-    """What `function` returns (JSON can hold it), asked of a process of its own.
+    """The return value of `function`, as JSON, from a separate process.
 
     Raises:
-        RuntimeError: it ended otherwise; the message has its output.
+        RuntimeError: the process failed; the message has its output.
     """
     result, output = folder / "answer.json", folder / "answer.txt"
     output.unlink(missing_ok=True)

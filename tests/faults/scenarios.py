@@ -1,4 +1,4 @@
-"""What is disturbed: commands on tiny lakes, each a function that returns its exit code."""
+"""The commands to disturb, on tiny lakes; each is a function that returns its exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAIRS = "amod_pairs"
 
 @dataclass(frozen=True)
 class Place:
-    """The folders of a case: `root`, whose operations are counted, and one of files only read."""
+    """The folders of a case: `root`, whose operations count, and `inputs`, which is only read."""
 
     root: Path
     inputs: Path
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Nothing:
-    """Settings of a command that has none."""
+    """The settings of a command without settings."""
 
 
 def pairs(seed: int, corpus: str, first: int = 0, count: int = 3) -> pa.Table:
@@ -53,15 +53,12 @@ def pairs(seed: int, corpus: str, first: int = 0, count: int = 3) -> pa.Table:
 
 
 def as_command(job: Callable[[], object]) -> int:
-    """`job` with the exit code and the message that a command of the house would give."""
+    """Run `job` with the exit code and messages of our commands."""
     return conf.run(Nothing, lambda _: job(), [])
 
 
-# ------------------------------------------------------------------------------------- the lakes
-
-
 def empty(place: Place) -> None:
-    """No lake yet."""
+    """A folder without a lake."""
     place.root.mkdir(parents=True)
 
 
@@ -73,14 +70,14 @@ def two_corpora(place: Place) -> None:
 
 
 def replaced(place: Place) -> None:
-    """As `two_corpora`, one partition replaced since, and an old killed write beside it."""
+    """`two_corpora` with a replaced partition and the files of an old killed write."""
     two_corpora(place)
     arrow.replace(place.lake, PAIRS, pairs(place.seed, "uk", 50), {"corpus": "uk"}, job="before")
     killed_write(place)
 
 
 def killed_write(place: Place) -> None:
-    """What a write that was killed two days ago has left."""
+    """The files of a write that was killed two days ago."""
     files = filesystem(table_uri(place.lake, PAIRS))
     write = staging.begin(files)
     folder = place.root / "lake" / PAIRS / "data" / write / "corpus=uk"
@@ -107,17 +104,14 @@ def classes(version: int) -> pa.Table:
 
 
 def age(folder: Path, days: float) -> None:
-    """Make everything below `folder` look as old as that."""
+    """Make everything in `folder` look `days` old."""
     moment = time.time() - days * 86_400
     for path in folder.rglob("*"):
         os.utime(path, (moment, moment))
 
 
-# ---------------------------------------------------------------------------------- the commands
-
-
 def append(place: Place, job: str = "append", first: int = 20) -> int:
-    """Rows added to a partition, once."""
+    """Append rows to a partition, in a transaction."""
     rows = pairs(place.seed, "uk", first)
     return as_command(lambda: arrow.append(place.lake, PAIRS, rows, job=job, transaction=(job, 1)))
 
@@ -126,7 +120,7 @@ append_other = partial(append, job="other", first=30)
 
 
 def replace(place: Place, job: str = "replace", first: int = 40) -> int:
-    """A partition replaced."""
+    """Replace a partition."""
     rows = pairs(place.seed, "uk", first)
     return as_command(lambda: arrow.replace(place.lake, PAIRS, rows, {"corpus": "uk"}, job=job))
 
@@ -135,7 +129,7 @@ replace_other = partial(replace, job="other", first=60)
 
 
 def replace_whole(place: Place) -> int:
-    """A table without partitions replaced."""
+    """Replace a table without partitions."""
     return as_command(
         lambda: arrow.replace(place.lake, "adjective_classes", classes(1), {}, job="replace")
     )
@@ -150,32 +144,28 @@ def vacuum(place: Place) -> int:
 
 
 def export(place: Place) -> int:
-    """A table written as one file."""
+    """Export a table to a file."""
     out = place.root / "pairs.tsv"
-    return lake_command(
-        ["export", PAIRS, f"lake={place.lake}", "format=tsv", f"out={out}", "overwrite=true"]
-    )
+    options = ["format=tsv", f"out={out}", "overwrite=true"]
+    return lake_command(["export", PAIRS, f"lake={place.lake}", *options])
 
 
 def extraction(*words: str, parts: int = 2) -> Callable[[Place], int]:
-    """The extraction job on the embedded engine, a wave a part."""
+    """The extraction job on the embedded engine, with one wave per part."""
 
     def run(place: Place) -> int:
         from etl.amod import job, settings
 
         inputs = [str(path) for path in write_parts(place)[:parts]]
         arguments = ["source=depcc", f"input={','.join(inputs)}", "wave_bytes=1", "engine=sail"]
-        return conf.run(
-            settings.Settings,
-            job.extract,
-            [*arguments, f"lake={place.lake}", "partitions=1", *words],
-        )
+        arguments += [f"lake={place.lake}", "partitions=1", *words]
+        return conf.run(settings.Settings, job.extract, arguments)
 
     return run
 
 
 def write_parts(place: Place) -> list[Path]:
-    """Three parts of a corpus; they lie outside the folder whose operations are counted."""
+    """Three parts of a corpus, outside the folder whose operations count."""
     place.inputs.mkdir(parents=True, exist_ok=True)
     paths = [place.inputs / f"{number:02}.gz" for number in range(3)]
     for number, path in enumerate(paths):
@@ -185,12 +175,12 @@ def write_parts(place: Place) -> list[Path]:
 
 
 def one_wave_read(place: Place) -> None:
-    """A corpus of one part, read."""
+    """A corpus of which one part was read."""
     assert extraction(parts=1)(place) == 0
 
 
 def stopped_before_the_ledger(place: Place) -> None:
-    """Two parts, of which the first is counted, but not yet in the ledger: killed in between."""
+    """Two parts; the job was killed after counting the first, before the ledger was updated."""
     from etl.amod import plan
 
     def interrupt(*_: object) -> Any:
@@ -203,12 +193,9 @@ def stopped_before_the_ledger(place: Place) -> None:
         plan.updated_ledger = finished
 
 
-# ------------------------------------------------------------------------------------- scenarios
-
-
 @dataclass(frozen=True)
 class Scenario:
-    """A command on a lake. `engine`: it starts an engine, so that a case takes seconds."""
+    """A command on a lake. With `engine`, it starts an engine, and a case takes seconds."""
 
     name: str
     prepare: Callable[[Place], Any]
@@ -236,6 +223,6 @@ SCENARIOS = {
 
 
 def fresh(folder: Path) -> Path:
-    """`folder`, which is not there afterwards, whatever it was."""
+    """Delete `folder`, if it exists; its path."""
     shutil.rmtree(folder, ignore_errors=True)
     return folder

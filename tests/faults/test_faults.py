@@ -1,4 +1,4 @@
-"""Some of the faults at storage operations; `benchmarks/faults.py` goes through all of them."""
+"""Some faults at storage operations; `benchmarks/faults.py` covers all of them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.faults.planted import SEEN_BY
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(interposer.compiler() is None, reason="no C compiler (cc or gcc)"),
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD is Linux's"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD needs Linux"),
 ]
 
 
 def faults(*words: str, folder: Path, python: str) -> subprocess.CompletedProcess[str]:
-    """`python -m tests.faults` on the words."""
+    """Run ``python -m tests.faults``."""
     return subprocess.run(
         [python, "-m", "tests.faults", f"folder={folder}", *words],
         cwd=ROOT,
@@ -36,10 +36,10 @@ def faults(*words: str, folder: Path, python: str) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A `python` with the library before all others, as `with_library` starts it."""
+    """A ``python`` with the library preloaded, as by `with_library`."""
     environment = {**os.environ, "LD_PRELOAD": str(interposer.library())}
     modules = [f"tests.faults.{name}" for name in ("enumeration", "writers", "planted")]
-    # What `python -m etl.lake` imports when it is asked for.
+    # The modules that `python -m etl.lake` imports on demand.
     modules += ["etl.looking.export", "etl.looking.maintenance"]
     folder = tmp_path_factory.mktemp("python")
     return fork_server.start(folder, {"faults": modules}, environment)["faults"]
@@ -65,33 +65,21 @@ def test_a_planted_bug_is_found_and_its_seed_replays_it(
     bug: str, python: str, tmp_path: Path
 ) -> None:
     plant = (f"plant={bug}", "seed=1", "first=true")
-    # Of the kills of an append few show that its transaction is not looked at.
+    # Few of the kills of an append reveal a missing check of its transaction.
     sample = "sample=0" if bug == "lost transaction check" else "sample=14"
-    process = faults(
-        f"scenarios=['{SEEN_BY[bug][0]}']",
-        "faults=[kill]",
-        sample,
-        *plant,
-        folder=tmp_path,
-        python=python,
-    )
+    words = (f"scenarios=['{SEEN_BY[bug][0]}']", "faults=[kill]", sample, *plant)
+    process = faults(*words, folder=tmp_path, python=python)
     assert process.returncode == 1, process.stdout + process.stderr
-    replay = process.stdout.split("replay='", 1)[1].split("'", 1)[0]
-    # Threads of the libraries below may take turns in another way, so that the operation of that
-    # number is a neighbour: then the replay is given again.
-    assert any(
-        faults(
-            f"replay={replay}", *plant, folder=tmp_path / f"again{turn}", python=python
-        ).returncode
-        == 1
-        for turn in range(4)
-    )
-    assert (
-        faults(f"replay={replay}", "seed=1", folder=tmp_path / "without", python=python).returncode
-        == 0
-    )
+    replay = "replay=" + process.stdout.split("replay='", 1)[1].split("'", 1)[0]
+    # The threads of libraries may be scheduled differently, so that the operation with this number
+    # is a neighbour; then the replay is repeated.
+    folders = (tmp_path / f"replay{turn}" for turn in range(4))
+    replays = (faults(replay, *plant, folder=folder, python=python) for folder in folders)
+    assert any(process.returncode == 1 for process in replays)
+    without_bug = faults(replay, "seed=1", folder=tmp_path / "without", python=python)
+    assert without_bug.returncode == 0
 
 
-def test_a_fault_comes_at_the_operation_that_was_asked_for(tmp_path: Path) -> None:
+def test_a_case_can_be_replayed_without_the_fork_server(tmp_path: Path) -> None:
     process = faults("replay=append:lie:40", folder=tmp_path, python=sys.executable)
     assert "1 cases, 0 with problems" in process.stdout, process.stdout + process.stderr

@@ -1,4 +1,4 @@
-"""Two writers: one stopped at each of its storage operations while the other runs to its end."""
+"""Two writers, one stopped at each of its storage operations while the other runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOTH = (0, 1)
 
 @dataclass(frozen=True)
 class Pair:
-    """`stopped` is stopped at one operation; `other` runs then, from beginning to end."""
+    """Two commands: `stopped` is stopped at an operation, while `other` runs from start to end."""
 
     prepare: Callable[[Place], Any]
     stopped: Command
@@ -43,7 +43,7 @@ def _pairs() -> dict[str, Pair]:
         "compact": scenarios.compact,
         "export": scenarios.export,
     }
-    together = (
+    combinations = (
         ("append", "other append", scenarios.two_corpora),
         ("append", "replace", scenarios.two_corpora),
         ("replace", "other replace", scenarios.two_corpora),
@@ -56,14 +56,14 @@ def _pairs() -> dict[str, Pair]:
         ("append", "export", scenarios.two_corpora),
     )
     pairs = {}
-    for one, two, lake in together:
-        pairs[f"{one} + {two}"] = Pair(lake, commands[one], commands[two])
-        pairs[f"{two} + {one}"] = Pair(lake, commands[two], commands[one])
-    first, second = scenarios.extraction(), scenarios.extraction()
+    for first, second, lake in combinations:
+        pairs[f"{first} + {second}"] = Pair(lake, commands[first], commands[second])
+        pairs[f"{second} + {first}"] = Pair(lake, commands[second], commands[first])
+    extractions = scenarios.extraction(), scenarios.extraction()
     pairs["first append + other append"] = Pair(
         scenarios.empty, scenarios.append, scenarios.append_other
     )
-    pairs["two extractions"] = Pair(scenarios.empty, first, second, engine=True)
+    pairs["two extractions"] = Pair(scenarios.empty, *extractions, engine=True)
     return pairs
 
 
@@ -79,10 +79,10 @@ class Writers(Recorded):
 
     @cached_property
     def undisturbed(self) -> dict[str, Any]:
-        """The operations of the first, and what the lake holds after either order and either one.
+        """The operations of `stopped`, and the tables after both commands in either order.
 
         Raises:
-            RuntimeError: a command fails even so.
+            RuntimeError: a command fails.
         """
         fresh(self.folder).mkdir(parents=True)
         base = self.place("base")
@@ -103,11 +103,11 @@ class Writers(Recorded):
         return {"operations": operations, "both": both, "other": ends[pair.other,]}
 
     def cases(self, _: Sequence[str] = ()) -> list[Case]:
-        """The first stopped before each of its operations."""
+        """One case for each operation before which `stopped` is stopped."""
         return [Case(self.scenario.name, "stop", number) for number, _ in self.numbered()]
 
     def run(self, case: Case) -> Outcome:
-        """Stop the first, run the other, let the first go on; what failed is run again."""
+        """Stop the first, run the other, resume the first; repeat the command that failed."""
         reference, place, pair = self.undisturbed, self.place("case"), self.scenario
         shutil.copytree(self.folder / "base", fresh(place.root))
         outputs = [self.folder / "stopped.txt", self.folder / "other.txt"]
@@ -118,7 +118,7 @@ class Writers(Recorded):
         stopped = first.wait(until_stopped=True)
         second = Child(lambda: pair.other(place), outputs[1]).wait()
         if stopped is None:
-            first.go_on()
+            first.resume()
         codes = (first.wait() if stopped is None else stopped, second)
         fired, operation = control.end()
         problems = []
@@ -129,7 +129,7 @@ class Writers(Recorded):
             if "Traceback" in text:
                 problems.append(f"a traceback: {text.strip().splitlines()[-1]}")
         if codes[1]:
-            problems.append(f"the one that ran undisturbed failed: {outputs[1].read_text()[-300:]}")
+            problems.append(f"the undisturbed command failed: {outputs[1].read_text()[-300:]}")
         problems += problems_of(lambda: self._judged(place, codes, reference), self.folder)
         return Outcome(str(case), operation, codes[0], problems, bool(fired))
 
@@ -139,18 +139,16 @@ class Writers(Recorded):
         pair, problems = self.scenario, judge.broken(place)
         digests = judge.contents(place)
         if codes == (0, 0) and digests not in reference["both"]:
-            problems.append(
-                f"what both left comes of neither order: {_differing(digests, reference)}"
-            )
+            problems.append(f"both succeeded as in no order: {_differing(digests, reference)}")
         if codes[0] and not pair.engine and digests not in (reference["other"], *reference["both"]):
-            problems.append("the one that failed has changed what the other left")
+            problems.append("the command that failed has changed a table")
         for code, command in zip(codes, (pair.stopped, pair.other), strict=True):
             if code and command(place):
-                problems.append("run again: it failed")
+                problems.append("repeated: it failed")
         problems += [f"afterwards: {fault}" for fault in judge.broken(place)]
         digests = judge.contents(place)
         if digests not in reference["both"]:
-            problems.append(f"afterwards: as of neither order: {_differing(digests, reference)}")
+            problems.append(f"afterwards as in no order: {_differing(digests, reference)}")
         problems += [f"left behind: {path}" for path in judge.leftovers(place)]
         tables = {name for name in digests if "." not in name}
         vacuumed = judge.contents(place)

@@ -1,5 +1,5 @@
 """Mutated and generated input for every reader (``make fuzz``, ``python -m tests.fuzz``).
 
-A reader may take what it gets, count it as malformed, or refuse it by an error of the house. Any
-other exception, and pairs that the compiled kernel counts otherwise than the reference, are faults.
+A reader may read its input, count it as malformed, or refuse it with one of our errors. Any other
+exception is a fault, and so are pairs that the compiled kernel and the reference count differently.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import sys
 import tempfile
 import time
@@ -23,11 +24,11 @@ _FAULTS_SHOWN = 3
 class Settings:
     """Settings of ``python -m tests.fuzz``."""
 
-    seconds: float = setting(600, help="time of all readers together")
-    reader: str | None = setting(None, help="one reader alone")
+    seconds: float = setting(600, help="total time for all readers")
+    reader: str | None = setting(None, help="only this reader")
     seed: int = setting(0, help="seed of the mutations")
-    folder: str | None = setting(None, help="where inputs that show a fault are kept")
-    replay: str | None = setting(None, help="a file of input to read once more, with reader=")
+    folder: str | None = setting(None, help="folder for inputs that reveal a fault")
+    replay: str | None = setting(None, help="a file of input to read again, with reader=")
 
     def __post_init__(self) -> None:
         if self.reader and self.reader not in [reader.name for reader in readers()]:
@@ -35,7 +36,7 @@ class Settings:
 
 
 def fuzz(settings: Settings) -> None:
-    """Try mutated inputs; `JobFailed` where one raises what is no refusal."""
+    """Try mutated inputs; `JobFailed` if one raises anything but a refusal."""
     logging.disable(logging.WARNING)
     selected_readers = [reader for reader in readers() if settings.reader in (None, reader.name)]
     fault_folder = Path(settings.folder or tempfile.mkdtemp(prefix="adnominal-fuzz-"))
@@ -59,7 +60,7 @@ def fuzz(settings: Settings) -> None:
 
 
 def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, bytes]]:
-    """How many inputs fitted into the time, and one input for each place that failed."""
+    """The number of inputs tried in the time, and one input for each fault."""
     draw = random.Random(f"{seed}/{reader.name}")
     faults: dict[str, bytes] = {}
     inputs = 0
@@ -68,7 +69,7 @@ def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, byt
         for data in corpus:
             if fault := fault_of(reader, data, Path(folder)):
                 faults[fault] = data
-        # What the first reading loads takes none of the time.
+        # The time starts after the first reading, which loads modules.
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             data = mutated(draw.choice(corpus), draw, reader.seeds)[:100_000]
@@ -81,7 +82,7 @@ def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, byt
 
 
 def fault_of(reader: Reader, data: bytes, folder: Path | None = None) -> str:
-    """What a reader raises that is no refusal, and where; nothing where all is well."""
+    """The exception of a reader that is not a refusal, with its place; empty if all is well."""
     if folder is None:
         with tempfile.TemporaryDirectory() as scratch:
             return fault_of(reader, data, Path(scratch))
@@ -90,15 +91,11 @@ def fault_of(reader: Reader, data: bytes, folder: Path | None = None) -> str:
     except reader.refuses:
         return ""
     except Exception as error:
-        frames = [
-            f for f in traceback.extract_tb(error.__traceback__) if "tests/fuzz" not in f.filename
-        ]
+        stack = traceback.extract_tb(error.__traceback__)
+        frames = [frame for frame in stack if "tests/fuzz" not in frame.filename]
         last = frames[-1] if frames else None
-        ours = [
-            f
-            for f in frames
-            if "site-packages" not in f.filename and "/lib/python" not in f.filename
-        ]
+        libraries = re.compile("site-packages|/lib/python")
+        ours = [frame for frame in frames if not libraries.search(frame.filename)]
         where = f"{ours[-1].filename}:{ours[-1].lineno}" if ours else str(last)
         text = " ".join(str(error).split())[:120]
         return f"{type(error).__name__} at {where}" + (f": {text}" if not ours else "")

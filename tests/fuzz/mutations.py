@@ -1,4 +1,4 @@
-"""Bytes near to those of a file that is right."""
+"""Mutations of the bytes of a valid file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MARKS = (
 
 
 def mutated(seed: bytes, draw: random.Random, donors: tuple[bytes, ...] = ()) -> bytes:
-    """`seed` with up to eight changes: bytes flipped, cut, doubled, moved, marks put in."""
+    """`seed` with up to eight changes: bytes flipped, cut, doubled, moved, or marks inserted."""
     data = bytearray(seed)
     for _ in range(draw.choice((1, 1, 1, 2, 3, 8))):
         at = draw.randrange(len(data) + 1)

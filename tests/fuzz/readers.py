@@ -1,4 +1,4 @@
-"""Every reader of the house as a function of bytes, with input that is right to begin from."""
+"""All our readers as functions of bytes, with valid inputs to mutate."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REFUSALS = (UserError, Unreadable, NoBoundary)
 
 @dataclass(frozen=True)
 class Reader:
-    """`read` takes bytes and a folder for files; `seeds` are right. `refuses` is allowed."""
+    """`read` takes bytes and a folder for files, and may raise `refuses`; `seeds` are valid."""
 
     name: str
     seeds: tuple[bytes, ...]
@@ -112,7 +112,7 @@ SETTINGS = b"source: depcc\ninput: [a, b]\nexamples: 3\nlowercase: true\nmax_rej
 
 def _kernel(dialect: str) -> Callable[[bytes, Path], Any]:
     def read(data: bytes, folder: Path) -> Any:
-        """Both implementations on the same blocks, or the same refusal of both."""
+        """Count with both implementations, which must agree."""
         results = []
         for implementation in ("compiled", "reference"):
             counter = PairCounter(dialect, ReadingRules(), implementation)
@@ -136,7 +136,7 @@ def _file(name: str, read: Callable[[Path], Any]) -> Callable[[bytes, Path], Any
 
 
 def _release(name: str, read: Callable[[Path], Any]) -> Callable[[bytes, Path], Any]:
-    """A release: a folder of its own with the file in it."""
+    """Read a release that consists of the file in a folder."""
     return _file(name, lambda path: read(path.parents[name.count("/") - 1]))
 
 
@@ -161,7 +161,7 @@ def _parquet() -> bytes:
 
 
 def _wordnet(data: bytes, folder: Path) -> None:
-    """One of the files is replaced: its name is the first line."""
+    """Read a WordNet in which one file is replaced; its name is the first line of the data."""
     name, _, content = data.partition(b"\n")
     if name not in WORDNET:
         return
@@ -206,7 +206,7 @@ def _term(data: bytes, folder: Path) -> None:
 
 def _structure(data: bytes, folder: Path) -> None:
     string = _text(data)
-    # What a model wrote is scored, whatever it is.
+    # Any output of a model must get a score.
     drs_matching.match(DRS[0].decode(), string)
     box = drs.parse(string)
     assert drs.parse(drs.text(box)) == drs.parse(drs.text(drs.parse(drs.text(box))))
@@ -222,7 +222,7 @@ def _text(data: bytes) -> str:
 
 
 def readers() -> tuple[Reader, ...]:
-    """All of them."""
+    """All readers."""
     formulas = (*REFUSALS, fol.ParseError)
     return (
         Reader("DepCC", (DEPCC,), _kernel("depcc")),

@@ -1,4 +1,4 @@
-"""Fifteen seconds of `python -m tests.fuzz`, and inputs that once raised what is no refusal."""
+"""Some seconds of ``python -m tests.fuzz``, and inputs that once revealed a fault."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ READERS = {reader.name: reader for reader in readers()}
 SECONDS = 12 / len(READERS)
 
 DEEP = b"[" * 100_000
-# Reader, and what it once failed on.
-ONCE = (
+# Readers, and inputs on which they once failed.
+FAILED_ONCE = (
     ("ADEPT's release", DEEP),
     ("answers of annotators", DEEP),
     ("JSON lines", b'{"text": ' + DEEP),
@@ -34,20 +34,20 @@ ONCE = (
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_mutated_input_is_taken_counted_or_refused(name: str) -> None:
+def test_mutated_input_is_read_counted_as_malformed_or_refused(name: str) -> None:
     inputs, faults = tried(READERS[name], SECONDS, seed=0)
     assert not faults, {fault: data[:300] for fault, data in faults.items()}
     assert inputs > 0
 
 
 @pytest.mark.parametrize(
-    ("name", "data"), ONCE, ids=[f"{name}-{n}" for n, (name, _) in enumerate(ONCE)]
+    ("name", "data"), FAILED_ONCE, ids=[f"{name}-{n}" for n, (name, _) in enumerate(FAILED_ONCE)]
 )
-def test_what_once_failed(name: str, data: bytes, tmp_path: Path) -> None:
+def test_inputs_that_failed_once_no_longer_do(name: str, data: bytes, tmp_path: Path) -> None:
     assert fault_of(READERS[name], data, tmp_path) == ""
 
 
-def test_a_fault_is_seen() -> None:
+def test_a_fault_is_reported() -> None:
     def read(data: bytes, folder: Path) -> None:
         assert b"\xff" not in data
 
@@ -73,7 +73,7 @@ FORMULAS = st.recursive(
 
 @given(FORMULAS)
 @hypothesis_settings(max_examples=60)
-def test_any_formula_is_read_as_it_was_written(formula: fol.Formula) -> None:
+def test_any_formula_is_parsed_as_written(formula: fol.Formula) -> None:
     for variable in sorted(fol.free_variables(formula)):
         formula = fol.Exists(variable, formula)
     assert fol.parse(fol.text(formula)) == formula
@@ -81,7 +81,7 @@ def test_any_formula_is_read_as_it_was_written(formula: fol.Formula) -> None:
 
 @given(st.text())
 @hypothesis_settings(max_examples=60)
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     for parse in (fol.parse, vf.parse, drs.parse):
         try:
             parse(text)

@@ -1,4 +1,4 @@
-"""Files that somebody made to do harm: docs/safety.md says what is guarded, here it is shown."""
+"""Hostile files: the protection that docs/safety.md describes."""
 
 from __future__ import annotations
 
@@ -50,13 +50,10 @@ def lake(tmp_path: Path) -> str:
     return root
 
 
-# ------------------------------------------------------------------------------ a lake of others
-
-
 @pytest.mark.parametrize(
     "path", ["../../secret.parquet", "/etc/passwd", "file:///etc/passwd", "a/../../b"]
 )
-def test_a_log_that_names_a_file_outside_its_table(lake: str, path: str) -> None:
+def test_a_log_that_names_a_file_outside_its_table_is_refused(lake: str, path: str) -> None:
     commit = Path(lake, "amod_pairs", "_delta_log", f"{0:020}.json")
     lines = [json.loads(line) for line in commit.read_text().splitlines()]
     for action in lines:
@@ -74,9 +71,7 @@ def test_a_log_that_names_a_file_outside_its_table(lake: str, path: str) -> None
             read()
 
 
-def test_links_in_a_table_are_not_followed_when_files_are_deleted(
-    lake: str, tmp_path: Path
-) -> None:
+def test_vacuum_does_not_follow_links_in_a_table(lake: str, tmp_path: Path) -> None:
     victim = tmp_path / "victim" / "deep"
     victim.mkdir(parents=True)
     (victim / "precious.parquet").write_text("precious")
@@ -93,10 +88,7 @@ def test_links_in_a_table_are_not_followed_when_files_are_deleted(
     assert arrow.read(lake, "amod_pairs").num_rows == 1
 
 
-# ------------------------------------------------------------------------- archives and releases
-
-
-def test_a_gzip_bomb_is_refused_and_the_bound_is_a_setting(
+def test_a_gzip_bomb_is_refused_and_the_limit_can_be_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "bomb.gz"
@@ -124,23 +116,22 @@ def test_a_parquet_file_that_repeats_one_text_is_refused(
         list(columnar.read_unit(Unit(str(path), size, 0, size)))
 
 
-def test_a_zip_bomb_in_the_place_of_wordnet(
+def test_a_zip_bomb_in_place_of_wordnet_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = wordnet_files.write(tmp_path / "wordnet")
     archive = tmp_path / "wordnet.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as writer:
         for file in folder.iterdir():
-            if file.name == "index.adv":
-                continue
-            written.write(file, f"wordnet/{file.name}")
-        written.writestr("wordnet/index.adv", " " * (1 << 20))
+            if file.name != "index.adv":
+                writer.write(file, f"wordnet/{file.name}")
+        writer.writestr("wordnet/index.adv", " " * (1 << 20))
     monkeypatch.setattr(wordnet, "_MOST_BYTES", 1 << 19)
     with pytest.raises(UserError, match="unpacks to 1048576 bytes"):
         wordnet.lemmas(wordnet.find(str(archive)))
 
 
-class Boom:
+class RunsACommand:
     def __init__(self, trace: Path) -> None:
         self.trace = trace
 
@@ -149,16 +140,16 @@ class Boom:
 
 
 @pytest.mark.parametrize("read", [pickles.plain, pickles.array])
-def test_a_pickle_that_runs_a_command(tmp_path: Path, read: object) -> None:
+def test_a_pickle_that_runs_a_command_is_refused(tmp_path: Path, read: object) -> None:
     path = tmp_path / "rows.pkl"
-    path.write_bytes(pickle.dumps(Boom(tmp_path / "was run")))
+    path.write_bytes(pickle.dumps(RunsACommand(tmp_path / "was run")))
     with pytest.raises(UserError, match="could run any code"):
         read(path)  # type: ignore[operator]
     assert not (tmp_path / "was run").exists()
 
 
-def test_no_other_code_loads_pickles_or_foreign_code() -> None:
-    """`trust_remote_code` is never true; weights come as safetensors or under weights_only."""
+def test_other_modules_load_neither_pickles_nor_code_of_models() -> None:
+    """`trust_remote_code` is never set; weights are safetensors or read with `weights_only`."""
     allowed = {"etl/published/pickles.py", "etl/engine/workers.py"}
     for folder in ("conf", "etl", "training", "analysis"):
         for path in (ROOT / folder).rglob("*.py"):
@@ -182,9 +173,9 @@ def test_no_other_code_loads_pickles_or_foreign_code() -> None:
         ),
         "a: &a [*a]\n",
     ],
-    ids=["billion laughs", "within itself"],
+    ids=["billion laughs", "an alias within itself"],
 )
-def test_settings_that_write_themselves_out(tmp_path: Path, text: str) -> None:
+def test_settings_whose_aliases_expand_without_limit_are_refused(tmp_path: Path, text: str) -> None:
     from dataclasses import dataclass
 
     @dataclass(frozen=True)
@@ -197,10 +188,7 @@ def test_settings_that_write_themselves_out(tmp_path: Path, text: str) -> None:
         conf.load(Settings, ["--config", str(path)])
 
 
-# ---------------------------------------------------------------------- what is opened by people
-
-
-def test_cells_that_a_spreadsheet_would_run(lake: str, tmp_path: Path) -> None:
+def test_cells_that_a_spreadsheet_would_run_get_an_apostrophe(lake: str, tmp_path: Path) -> None:
     words = ('=HYPERLINK("http://a")', "+1", "-1", "@SUM(A1)", "plain")
     write_pairs(lake, *words)
     out = tmp_path / "pairs.csv"
@@ -230,19 +218,19 @@ def question(sentence: str, platform: str) -> Question:
     )  # fmt: skip
 
 
-def test_texts_in_the_files_of_annotators(tmp_path: Path) -> None:
+def test_texts_in_the_files_for_annotators_are_escaped(tmp_path: Path) -> None:
     for text in batch_files(tmp_path / "b.csv", [question("=1+1", "csv")]).values():
         assert ",=1+1" not in text
     for platform in ("mturk", "csv", "label_studio"):
         path = tmp_path / ("b.json" if platform == "label_studio" else "b.csv")
         for name, text in batch_files(path, [question(SCRIPT, platform)]).items():
-            # JSON, and the plain CSV, are no pages.
+            # JSON and the plain CSV are not shown as pages.
             if name.suffix == ".html" or platform == "mturk":
                 assert SCRIPT not in text, name
     assert SCRIPT not in page_html([question(SCRIPT, "csv")])
 
 
-def test_texts_in_the_report() -> None:
+def test_texts_in_the_report_are_escaped() -> None:
     table = Table(SCRIPT, pa.table({SCRIPT: [SCRIPT]}))
     report = Report(SCRIPT, [Text(SCRIPT)], [Part("p", SCRIPT, [Section("s", SCRIPT, [table])])])
     for text in (html(report, {}), markdown(report)):
@@ -250,7 +238,7 @@ def test_texts_in_the_report() -> None:
         assert "alert(1)" in text
 
 
-def test_a_table_with_a_log_by_others_is_declared_or_refused(lake: str) -> None:
+def test_a_log_of_great_depth_is_refused(lake: str) -> None:
     commit = Path(lake, "amod_pairs", "_delta_log", f"{0:020}.json")
     commit.write_text("[" * 100_000)
     with pytest.raises((LakeError, conf.JobFailed)):

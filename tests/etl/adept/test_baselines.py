@@ -7,7 +7,7 @@ from etl.adept.baselines import accuracy, label_of, majority, normative_rule
 LABELS = [2, 2, 0, 1, 3, 4]
 
 
-def test_classes():
+def test_labels_of_five_four_and_three_classes():
     assert [label_of(label, 5) for label in range(5)] == [0, 1, 2, 3, 4]
     assert [label_of(label, 4) for label in range(5)] == [None, 0, 1, 2, 3]
     assert [label_of(label, 3) for label in range(5)] == [0, 0, 1, 2, 2]
@@ -17,7 +17,7 @@ def test_classes():
         label_of(5, 3)
 
 
-def test_majority_is_of_the_training_labels():
+def test_the_majority_label_of_the_training_rows():
     assert majority(LABELS, 5) == 2
     assert majority([0, 0, 2], 4) == 1
     assert majority([0, 1, 2], 3) == 0
@@ -26,12 +26,12 @@ def test_majority_is_of_the_training_labels():
 
 
 @pytest.mark.parametrize(("classes", "lower", "equal"), [(5, 0, 2), (4, 0, 1), (3, 0, 1)])
-def test_rule(classes, lower, equal):
+def test_non_subsective_adjectives_lower_the_plausibility(classes, lower, equal):
     assert normative_rule("Dead", {"dead"}, classes) == lower
     assert normative_rule("old", {"dead"}, classes) == equal
 
 
-def test_accuracy_leaves_out_what_has_no_class():
+def test_accuracy_skips_labels_without_a_class():
     assert accuracy([2] * 6, LABELS, 5) == pytest.approx(100 / 3)
     assert accuracy([1] * 6, LABELS, 4) == pytest.approx(40)
     with pytest.raises(ValueError, match="no labels"):

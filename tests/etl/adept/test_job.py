@@ -3,7 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import conf
@@ -12,14 +11,14 @@ from etl.adept.job import build
 from etl.adept.predicates import DEFAULT_RELATIONS
 from etl.adept.settings import Settings
 from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import rows, write
 
 POS = {
     "n": "dog cat door key tail friend gun brick ass one",
     "v": "bark use open guard bite",
     "a": "old young wet fake former big loud dirty iron heavy american such dead front",
 }
-# noun: adjectives with counts in corpus one
+# The adjectives of each noun, with their counts in corpus one.
 PAIRS = {
     "dog": {"old": 30, "young": 20, "wet": 10, "fake": 12, "former": 11, "big": 15, "dead": 10,
             "american": 10, "such": 90, "xyzzy": 40, "loud": 9},
@@ -44,76 +43,64 @@ EDGES = [
 ]
 
 
-def put(root: str, name: str, rows: list[dict[str, Any]]) -> None:
-    arrow.append(root, name, pa.Table.from_pylist(rows, table(name).schema), job="test")
-
-
-def fill(root: str) -> str:
-    """The tables that the job reads; rows of corpus two repeat some of corpus one."""
+@pytest.fixture(scope="module")
+def root(spark, tmp_path_factory) -> str:
+    """A lake with a build; the pairs of corpus two are also in corpus one."""
+    root = str(tmp_path_factory.mktemp("lake"))
     pairs = [
-        {"corpus": "one", "adjective": adjective, "noun": noun, "count": count}
+        ("one", adjective, noun, count)
         for noun, counts in PAIRS.items()
         for adjective, count in counts.items()
     ]
-    pairs.append({"corpus": "two", "adjective": "old", "noun": "dog", "count": 10})
-    pairs.append({"corpus": "two", "adjective": "loud", "noun": "dog", "count": 9})
-    put(root, "amod_pairs", pairs)
-    lemmas = [{"lemma": word, "pos": pos} for pos, words in POS.items() for word in words.split()]
-    put(root, "wordnet_lemmas", lemmas)
-    names = ("relation", "start_label", "end_label", "surface_text")
-    edges = [
-        {**dict(zip(names, edge, strict=True)), "weight": 1.0, "uri": f"/a/{number}"}
-        for number, edge in enumerate(EDGES)
-    ]
-    put(root, "conceptnet_edges", edges)
-    return root
-
-
-@pytest.fixture(scope="module")
-def root(spark, tmp_path_factory) -> str:
-    root = fill(str(tmp_path_factory.mktemp("lake")))
+    pairs += [("two", "old", "dog", 10), ("two", "loud", "dog", 9)]
+    write(root, "amod_pairs", rows("corpus adjective noun count", *pairs))
+    lemmas = [(word, pos) for pos, words in POS.items() for word in words.split()]
+    write(root, "wordnet_lemmas", rows("lemma pos", *lemmas))
+    edges = [(*edge, f"/a/{number}") for number, edge in enumerate(EDGES)]
+    names = "relation start_label end_label surface_text uri"
+    write(root, "conceptnet_edges", rows(names, *edges, weight=1.0))
     build(Settings(lake=root, seed=1))
     return root
 
 
 def read(root: str, name: str, edition: str = "clean") -> list[dict[str, Any]]:
-    rows = arrow.read(root, name, where=[("edition", "=", edition)]).to_pylist()
-    return sorted(rows, key=lambda row: str(list(row.values())))
+    edition_rows = arrow.read(root, name, where=[("edition", "=", edition)]).to_pylist()
+    return sorted(edition_rows, key=lambda row: str(list(row.values())))
 
 
-def test_entries(root):
+def test_entries_list_the_adjectives_of_a_noun_by_frequency(root):
     adjectives = {row["noun"]: row["adjectives"] for row in read(root, "adept_entries")}
     assert set(adjectives) == {"dog", "door", "gun"}
-    # The most frequent first; counts of the corpora are added, each above the floor in its own.
+    # Counts are added across corpora where they reach the minimum in each.
     assert adjectives["dog"][0] == {"adjective": "old", "count": 40, "nonsubsective": False}
-    assert [one["adjective"] for one in adjectives["dog"]] == [
+    assert [row["adjective"] for row in adjectives["dog"]] == [
         "old", "young", "big", "fake", "former", "american", "dead", "wet"
     ]  # fmt: skip
-    assert {one["adjective"] for one in adjectives["dog"] if one["nonsubsective"]} == {
+    assert {row["adjective"] for row in adjectives["dog"] if row["nonsubsective"]} == {
         "fake", "former", "dead"
     }  # fmt: skip
 
 
-def test_items(root):
-    rows = read(root, "adept_items")
-    sentences = {(row["noun"], row["sentence"], row["path"]) for row in rows}
+def test_each_sentence_has_one_chosen_variant(root):
+    items = read(root, "adept_items")
+    sentences = {(row["noun"], row["sentence"], row["path"]) for row in items}
     assert len([s for s in sentences if s[0] == "dog"]) == 3
     assert ("door", "A door has a key.", "surface_text") in sentences
     assert ("gun", "A gun is used for a door.", "template") in sentences
-    for sentence in {row["sentence"] for row in rows}:
-        variants = [row for row in rows if row["sentence"] == sentence]
+    for sentence in {row["sentence"] for row in items}:
+        variants = [row for row in items if row["sentence"] == sentence]
         assert sum(row["chosen"] for row in variants) == 1
         assert len(variants) == (3 if variants[0]["noun"] == "gun" else 4)
         assert sum(row["nonsubsective"] for row in variants) <= 2
-    assert len({row["item_id"] for row in rows}) == len(rows)
-    iron = next(row for row in rows if row["adjective"] == "iron")
+    assert len({row["item_id"] for row in items}) == len(items)
+    iron = next(row for row in items if row["adjective"] == "iron")
     assert (iron["modified_sentence"], iron["edge"]) == ("An iron door has a key.", "/a/6")
 
 
 def test_every_pair_and_edge_is_kept_or_dropped_with_a_reason(root):
-    rows = arrow.read(root, "dropped").to_pylist()
-    assert {row["job"] for row in rows} == {"build_adept/clean"}
-    drops = {(row["table"], row["reason"]): (row["count"], row["sample"]) for row in rows}
+    dropped_rows = arrow.read(root, "dropped").to_pylist()
+    assert {row["job"] for row in dropped_rows} == {"build_adept/clean"}
+    drops = {(row["table"], row["reason"]): (row["count"], row["sample"]) for row in dropped_rows}
     assert drops == {
         ("adept_entries", "count below 10"): (3, "dirty door"),
         ("adept_entries", "noun is no word"): (1, "dogx"),
@@ -128,18 +115,18 @@ def test_every_pair_and_edge_is_kept_or_dropped_with_a_reason(root):
             1, "HasA /a/9 [[a wet dog]] has [[a tail]]"),
     }  # fmt: skip
     adjectives = sum(len(row["adjectives"]) for row in read(root, "adept_entries"))
-    # Of two corpora's rows for one pair, one adjective is made.
+    # The rows of both corpora for "old dog" give one adjective.
     pairs = sum(map(len, PAIRS.values())) + 2
     dropped = sum(count for (name, _), (count, _) in drops.items() if name == "adept_entries")
     assert adjectives + 1 + dropped == pairs
     sentences = {row["sentence"] for row in read(root, "adept_items")}
     dropped = sum(count for (name, _), (count, _) in drops.items() if name == "adept_items")
-    assert len(sentences) + dropped == len(EDGES) - 1  # Causes is not asked for
+    assert len(sentences) + dropped == len(EDGES) - 1  # relations= does not list Causes
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("parts", ["1", "7"])
-def test_same_seed_same_rows_on_any_partitioning(spark, root, parts):
+def test_rows_do_not_depend_on_the_partitioning(spark, root, parts):
     expected = read(root, "adept_items"), read(root, "adept_entries")
     dropped = arrow.read(root, "dropped").to_pylist()
     old_partitions = spark.conf.get("spark.sql.shuffle.partitions")
@@ -154,16 +141,16 @@ def test_same_seed_same_rows_on_any_partitioning(spark, root, parts):
     assert arrow.read(root, "dropped").to_pylist() == dropped
 
 
-def test_paper_rules_other_relations_and_identity(root):
+def test_the_papers_rules_with_more_relations_and_without_adjectives_of_identity(root):
     relations = ",".join([*DEFAULT_RELATIONS, "Causes"])
     paper = ["preset=paper", "seed=2", "corpora=one", "predicates=9", "identity=leave_out"]
     build(conf.load(Settings, [*paper, f"relations={relations}", f"lake={root}"]))
     adjectives = {row["noun"]: row["adjectives"] for row in read(root, "adept_entries", "paper")}
-    names = {one["adjective"] for one in adjectives["dog"]}
+    names = {row["adjective"] for row in adjectives["dog"]}
     assert "such" in names and not names & {"old", "american", "young"}
-    rows = read(root, "adept_items", "paper")
-    assert {row["path"] for row in rows} == {"surface_text"}
-    sentences = {row["sentence"] for row in rows if row["noun"] == "dog"}
+    items = read(root, "adept_items", "paper")
+    assert {row["path"] for row in items} == {"surface_text"}
+    sentences = {row["sentence"] for row in items if row["noun"] == "dog"}
     assert sentences == {
         "A dog barks.",
         "A dog has a tail.",
@@ -173,11 +160,11 @@ def test_paper_rules_other_relations_and_identity(root):
     }
     reasons = {row["reason"] for row in arrow.read(root, "dropped").to_pylist()}
     assert {"no surface text", "adjective of identity"} <= reasons
-    # The clean edition is as it was.
+    # The clean edition has not changed.
     assert {row["noun"] for row in read(root, "adept_items")} == {"dog", "door", "gun"}
 
 
-def test_mistakes(spark, root):
+def test_a_build_without_rows_fails(spark, root):
     with pytest.raises(UserError, match="corpora=three: not in amod_pairs, which has one, two"):
         build(Settings(lake=root, corpora=["three"]))
     with pytest.raises(JobFailed, match="no noun has 40 adjectives"):
@@ -195,12 +182,12 @@ def test_mistakes(spark, root):
         ("article=ear", "expected one of sound, letter"),
     ],
 )
-def test_mistakes_in_settings(argument, message):
+def test_wrong_settings_are_refused(argument, message):
     with pytest.raises(UserError, match=message):
         conf.load(Settings, [argument])
 
 
-def test_presets():
+def test_a_preset_sets_the_edition_and_the_limits():
     demo = conf.load(Settings, ["preset=demo"])
     assert (demo.name, demo.min_count, "Causes" in demo.relations) == ("demo", 1, True)
     assert replace(demo, edition="mine").name == "mine"

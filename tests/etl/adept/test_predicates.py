@@ -35,13 +35,13 @@ def sentence_of(relation, start, frame, end, **options):
 
 
 @pytest.mark.parametrize("rules", ["paper", "clean"])
-def test_the_predicate_is_the_edges_own(rules):
+def test_the_predicate_is_the_end_of_the_edge(rules):
     edge = Edge("CapableOf", "dog", "bark", "[[a dog]] can [[bark]]")
     dog_barks = statement(edge, WORDS, rules=rules)
     assert (dog_barks.predicate, dog_barks.sentence) == ("bark", "A dog barks.")
 
 
-# Frame of the facts of the release; what paper and clean make of it.
+# The frames of the released facts, and their sentences by the rules of the paper and by ours.
 @pytest.mark.parametrize(
     ("relation", "start", "frame", "end", "paper", "clean"),
     [
@@ -92,7 +92,7 @@ def test_the_predicate_is_the_edges_own(rules):
          "An opinion is for the people."),
     ],
 )  # fmt: skip
-def test_frames(relation, start, frame, end, paper, clean):
+def test_a_sentence_follows_its_frame_and_rules(relation, start, frame, end, paper, clean):
     assert sentence_of(relation, start, frame, end, rules="paper", templates=False) == paper
     assert sentence_of(relation, start, frame, end) == clean
 
@@ -123,17 +123,17 @@ def test_frames(relation, start, frame, end, paper, clean):
         ("ReceivesAction", "a story", "X can be Y", "tell", "predicate does not fit its frame"),
     ],
 )  # fmt: skip
-def test_reasons_to_drop(relation, start, frame, end, reason):
+def test_unfit_edges_are_dropped_with_a_reason(relation, start, frame, end, reason):
     with pytest.raises(Unfit, match=f"^{reason}$"):
         sentence_of(relation, start, frame, end)
 
 
 @pytest.mark.parametrize("end", ["used cars", "rest in war", "useful cars in war"])
-def test_predicates_that_fit_after_for(end):
+def test_nouns_after_for_may_begin_like_verb_forms(end):
     assert sentence_of("UsedFor", "a can", "X is for Y", end) == f"A can is for {end}."
 
 
-def test_negated_and_textless_edges():
+def test_edges_that_are_negated_or_lack_surface_text_are_dropped():
     with pytest.raises(Unfit, match="negated"):
         statement(Edge("HasA", "dog", "heart", None, weight=-1.0), WORDS)
     with pytest.raises(Unfit, match="no surface text"):
@@ -148,7 +148,7 @@ def test_the_second_argument_may_be_the_subject():
     assert (heart.sentence, heart.noun) == ("A heart is in a story.", "story")
 
 
-def test_nouns_are_lemmas_and_forms_those_of_the_sentence():
+def test_a_noun_is_a_lemma_and_its_form_that_of_the_sentence():
     has_heart = statement(Edge("HasA", "Dogs", "a heart", "[[Dogs]] have [[a heart]]"), WORDS)
     assert (has_heart.noun, has_heart.form, has_heart.path) == ("dog", "dogs", "surface_text")
     has_heart = statement(Edge("HasA", "jeans", "a heart", "[[jeans]] have [[a heart]]"), WORDS)
@@ -184,7 +184,7 @@ def test_nouns_are_lemmas_and_forms_those_of_the_sentence():
          "Something that might happen as a consequence of war is winning an election."),
     ],
 )  # fmt: skip
-def test_labels_without_surface_text(relation, start, end, sentence):
+def test_labels_give_a_sentence_without_surface_text(relation, start, end, sentence):
     edge = Edge(relation, start, end)
     if sentence is None:
         with pytest.raises(Unfit, match="labels give no sentence"):
@@ -195,7 +195,7 @@ def test_labels_without_surface_text(relation, start, end, sentence):
     assert from_labels.predicate == end.replace("_", " ")
 
 
-def test_one_gist_for_all_frames():
+def test_frames_of_one_predicate_share_a_gist():
     edges = [
         Edge("UsedFor", "a balalaika", "", "You can use [[a balalaika]] to [[make music]]"),
         Edge("UsedFor", "a balalaika", "", "[[a balalaika]] is for [[making the music]]"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from etl.adept.splits import merged, part, repetitions, split_columns
 
 
-def test_parts_are_80_10_10():
+def test_parts_have_80_10_and_10_percent():
     sizes = Counter(part(0, "random", str(n)) for n in range(20_000))
     assert 15_700 < sizes["train"] < 16_300
     assert 1_850 < sizes["val"] < 2_150
@@ -18,12 +18,12 @@ def test_parts_are_80_10_10():
 
 
 @given(st.text(), st.text(), st.integers())
-def test_disjoint_schemes_follow_one_word(sentence, other, seed):
-    one = split_columns(sentence, "x", "dead", "leg", seed=seed)
-    two = split_columns(other, "y", "old", "Leg", seed=seed)
-    three = split_columns(other, "y", "dead", "arm", seed=seed)
-    assert one["split_noun_disjoint"] == two["split_noun_disjoint"]
-    assert one["split_adjective_disjoint"] == three["split_adjective_disjoint"]
+def test_a_disjoint_scheme_places_rows_by_one_word(sentence, other, seed):
+    first = split_columns(sentence, "x", "dead", "leg", seed=seed)
+    same_noun = split_columns(other, "y", "old", "Leg", seed=seed)
+    same_adjective = split_columns(other, "y", "dead", "arm", seed=seed)
+    assert first["split_noun_disjoint"] == same_noun["split_noun_disjoint"]
+    assert first["split_adjective_disjoint"] == same_adjective["split_adjective_disjoint"]
 
 
 def row(sentence, modifier, label, split="train", noun="leg"):
@@ -49,14 +49,14 @@ ROWS = [
 ]
 
 
-def test_repetitions_are_counted():
+def test_repeated_and_conflicting_rows_are_counted():
     counts = repetitions(ROWS)
     assert (counts.repeated, counts.conflicting, counts.leaking) == (3, 2, 1)
     assert (counts.sentences, counts.pairs) == (1, 1)
     assert counts.nouns_seen == {"val": (1, 1), "test": (1, 0)}
 
 
-def test_merged_rows_have_the_label_of_most():
+def test_merged_rows_have_the_majority_label():
     merge = merged(ROWS)
     assert [(r["sentence1"], r["modifier"], r["label"]) for r in merge.rows] == [
         ("a", "dead", 0),

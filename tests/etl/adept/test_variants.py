@@ -22,7 +22,7 @@ from etl.adept.variants import VariantRules, insert, item_id, place_of, variants
         ("Gas is 8th.", "8th", "gas", "sound", "8th gas is 8th."),
         ("The effect of sleep is rest.", "deep", "sleep", "sound",
          "The effect of deep sleep is rest."),
-        # the first token, not the first string
+        # Before the first token that is the noun, not before the first such string.
         ("An i-beam holds a beam.", "red", "beam", "sound", "An i-beam holds a red beam."),
         ("Something a thing can do is fall.", "old", "thing", "sound",
          "Something an old thing can do is fall."),
@@ -30,17 +30,17 @@ from etl.adept.variants import VariantRules, insert, item_id, place_of, variants
          "An old letter replies to a letter."),
     ],
 )  # fmt: skip
-def test_insertion(sentence, adjective, noun, rule, modified):
+def test_an_adjective_is_inserted_before_its_noun(sentence, adjective, noun, rule, modified):
     assert insert(sentence, adjective, noun, rule) == modified
 
 
-def test_no_token_no_sentence():
+def test_without_the_noun_as_a_token_there_is_no_sentence():
     assert place_of("An i-beam is strong.", "beam") is None
     assert insert("We-blocker is stupid.", "outside", "blocker") is None
     assert variants("A dog barks.", "cat", "cat", ["old"], [], VariantRules(0)) == []
 
 
-def test_ids():
+def test_item_ids_differ_by_variant():
     assert item_id("A.", "old", "dog") == item_id("A.", "old", "dog", 0)
     assert len({item_id("A.", "old", "dog", n) for n in range(3)}) == 3
 
@@ -50,21 +50,21 @@ NONSUBSECTIVE = ["dead", "fake", "former"]
 
 
 @given(st.integers(), st.integers(0, 30), st.integers(0, 3))
-def test_four_variants_two_of_them_non_subsective(seed, size, special):
+def test_up_to_four_variants_of_which_two_are_non_subsective(seed, size, special):
     subsective, nonsubsective = SUBSECTIVE[:size], NONSUBSECTIVE[:special]
     items = variants("A dog barks.", "dog", "dog", subsective, nonsubsective, VariantRules(seed))
-    few = min(2, special)
-    assert len(items) == min(4, size + few)
-    assert sum(one.nonsubsective for one in items) == few
-    assert [one.number for one in items] == list(range(len(items)))
-    assert sum(one.chosen for one in items) == (1 if items else 0)
-    assert len({one.adjective for one in items}) == len(items)
+    quota = min(2, special)
+    assert len(items) == min(4, size + quota)
+    assert sum(item.nonsubsective for item in items) == quota
+    assert [item.number for item in items] == list(range(len(items)))
+    assert sum(item.chosen for item in items) == (1 if items else 0)
+    assert len({item.adjective for item in items}) == len(items)
 
 
 def test_the_choice_depends_on_seed_and_sentence_and_is_even():
     def adjectives(seed, sentence="A dog barks."):
         items = variants(sentence, "dog", "dog", SUBSECTIVE, NONSUBSECTIVE, VariantRules(seed))
-        return [one.adjective for one in items], next(o.number for o in items if o.chosen)
+        return [item.adjective for item in items], next(o.number for o in items if o.chosen)
 
     assert adjectives(0) == adjectives(0)
     assert adjectives(0) != adjectives(1)
@@ -73,8 +73,8 @@ def test_the_choice_depends_on_seed_and_sentence_and_is_even():
     assert all(70 < numbers[n] < 130 for n in range(4))
 
 
-def test_names_have_capitals():
+def test_names_are_written_with_a_capital():
     items = variants("A dog barks.", "dog", "dog", ["american", "german-born"], [], VariantRules(0))
-    assert {one.sentence for one in items} == {"An American dog barks.", "A German-born dog barks."}
+    assert {i.sentence for i in items} == {"An American dog barks.", "A German-born dog barks."}
     items = variants("A dog barks.", "dog", "dog", ["american"], [], VariantRules(0, names=False))
-    assert [one.sentence for one in items] == ["An american dog barks."]
+    assert [i.sentence for i in items] == ["An american dog barks."]

@@ -26,7 +26,7 @@ WORDS = Words(
         ("american", "noun is a name", None),
     ],
 )
-def test_nouns(noun, clean, paper):
+def test_faults_of_nouns(noun, clean, paper):
     assert noun_fault(noun, WORDS) == clean
     assert noun_fault(noun, WORDS, "paper") == paper
 
@@ -48,12 +48,12 @@ def test_nouns(noun, clean, paper):
         ("best", "superlative", None),
     ],
 )
-def test_adjectives(adjective, clean, paper):
+def test_faults_of_adjectives(adjective, clean, paper):
     assert adjective_fault(adjective, WORDS) == clean
     assert adjective_fault(adjective, WORDS, "paper") == paper
 
 
-def test_superlatives():
+def test_superlatives_are_recognised():
     assert all(map(is_superlative, ("biggest", "best", "best-known", "tiniest", "worst")))
     assert not any(map(is_superlative, ("honest", "modest", "bigger", "forest", "earnest")))
 

@@ -30,7 +30,7 @@ TABLES = (
 
 
 def depcc_sentence(adjective: str, noun: str, tag: str = "JJ") -> str:
-    """``the ADJECTIVE NOUN shines``, as DepCC has it."""
+    """The sentence ``the ADJECTIVE NOUN shines`` in the layout of DepCC."""
     rows = [
         (0, "the", "the", "DT", 2, "det"),
         (1, adjective, adjective.lower(), tag, 2, "amod"),
@@ -52,10 +52,9 @@ def depcc_part(pairs: Iterable[tuple[str, ...]], document: str = "http://example
 
 
 def write_part(path: Path, pairs: Iterable[tuple[str, ...]], document: str = "") -> Path:
-    """`depcc_part`, compressed, with a fixed time of modification."""
-    path.write_bytes(
-        gzip.compress(depcc_part(pairs, document or f"http://example.org/{path.stem}"))
-    )
+    """Write a compressed `depcc_part` with a fixed modification time; its path."""
+    data = depcc_part(pairs, document or f"http://example.org/{path.stem}")
+    path.write_bytes(gzip.compress(data))
     os.utime(path, (1_700_000_000, 1_700_000_000))
     return path
 
@@ -68,7 +67,7 @@ def run_job(lake: Path, *words: str) -> None:
 
 
 def contents(lake: Path | str, tables: Sequence[str] = TABLES) -> dict[str, list[Any]]:
-    """The rows of each table of the lake that exists, sorted, whatever files they lie in."""
+    """The sorted rows of each of the tables that is in the lake."""
     by_table = {}
     for name in arrow.tables(str(lake)):
         if name in tables:

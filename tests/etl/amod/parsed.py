@@ -1,4 +1,4 @@
-"""Parsed text for the kernel's tests: arbitrary trees in each dialect, and damage to them."""
+"""Random parsed text for the tests of the kernel: trees in each dialect, and damaged bytes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FORMS = [
 TAGS = ["JJ", "JJR", "NN", "NNS", "NNP", "NNPS", "VBN", "ADJ", "NOUN", "PROPN", "VERB", "_", ""]
 TAGS += ["-LRB-", "WP$", "ADJA", "JJJ", "NNPSX", "LONGERTAG", "日"]
 RELATIONS = ["amod", "amod", "amod", "nsubj", "amod:x", "AMOD", "", "prep"]
-BETWEEN = ["", "# text = a", "#", "# newdoc id = x\ty", ">>>>>", ">>>>>\ttext é", "# \udcff"]
+SEPARATORS = ["", "# text = a", "#", "# newdoc id = x\ty", ">>>>>", ">>>>>\ttext é", "# \udcff"]
 
 
 @st.composite
 def rows(draw, dialect):
-    """The rows of a sentence: ids ascend, mostly; heads are any of them, mostly."""
+    """The rows of a sentence; most sentences have ascending ids, and most heads are rows."""
     ids = draw(st.lists(st.integers(0, draw(st.sampled_from([9, 60, 1200]))), max_size=7))
     ids = [
         i + dialect.first_id
@@ -33,19 +33,19 @@ def rows(draw, dialect):
         relation = draw(st.sampled_from(RELATIONS))
         feats = "_" if dialect.ranges else ""
         if dialect.ranges and draw(st.integers(0, 9)) == 0:
-            odd = draw(st.sampled_from([f"{i}-{i + 1}", f"{i}.1", "0.1", "0-1", "1.0", "1-"]))
-            lines.append(f"{odd}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_")
+            token = draw(st.sampled_from([f"{i}-{i + 1}", f"{i}.1", "0.1", "0-1", "1.0", "1-"]))
+            lines.append(f"{token}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_")
         lines.append(f"{i}\t{form}\t{lemma}\t{upos}\t{xpos}\t{feats}\t{head}\t{relation}\t_\tO")
     return lines
 
 
 @st.composite
 def texts(draw, dialect):
-    """Sentences with comments and marks between them, as bytes."""
+    """Sentences with comments and separators between them, as bytes."""
     lines = []
     for _ in range(draw(st.integers(0, 5))):
         lines += draw(rows(dialect))
-        lines += draw(st.lists(st.sampled_from(BETWEEN), min_size=1, max_size=3))
+        lines += draw(st.lists(st.sampled_from(SEPARATORS), min_size=1, max_size=3))
     ending = draw(st.sampled_from(["\n", "\n", "\n", "\r\n"]))
     text = ending.join(lines) + draw(st.sampled_from(["", ending, ending + ending]))
     return text.encode("utf-8", "surrogateescape")
@@ -70,7 +70,7 @@ PIECES += [b"\xed\xa0\x80", b"\xf0\x9f", b"0", b"9", b"-", b".", b"_", b"1\t", b
 
 @st.composite
 def damaged(draw, data):
-    """The bytes with some pieces put in, or put in place of others."""
+    """The bytes with some pieces inserted, or replacing others."""
     for _ in range(draw(st.integers(0, 4))):
         at = draw(st.integers(0, len(data)))
         cut = draw(st.sampled_from([0, 0, 1, 1, 2, 30]))

@@ -15,7 +15,7 @@ from etl.corpora.text import text_events
 PAIRS = [("false", "key"), ("key", "false"), ("false", "false"), ("old", "key-ring"), ("é", "ß")]
 
 
-def test_words_and_their_neighbours():
+def test_words_are_marked_where_only_spaces_precede_them():
     text = "The false key-ring, a\u00a0key\u2019s end\nof non\u2010toxic x-"
     assert list(words(text)) == [
         ("the", False),
@@ -44,7 +44,7 @@ def test_words_and_their_neighbours():
         ("", 0),
     ],
 )
-def test_counts(implementation, text, count):
+def test_neighbouring_words_are_counted_as_pairs(implementation, text, count):
     counter = AdjacentCounter(PAIRS, implementation=implementation)
     assert counter.implementation == implementation
     counter.feed(text)
@@ -87,9 +87,9 @@ def test_every_pair_of_words_of_a_text_is_counted(data):
     text = data.draw(TEXTS).encode("utf-8", "replace").decode()
     words_of_text = list(words(text))
     pairs = {
-        (one[0], two[0])
-        for one, two in pairwise(words_of_text)
-        if two[1] and len(one[0].encode()) < 250 and len(two[0].encode()) < 250
+        (left[0], right[0])
+        for left, right in pairwise(words_of_text)
+        if right[1] and len(left[0].encode()) < 250 and len(right[0].encode()) < 250
     }
     counter = AdjacentCounter(sorted(pairs))
     counter.feed(text)
@@ -98,7 +98,7 @@ def test_every_pair_of_words_of_a_text_is_counted(data):
 
 
 @pytest.mark.parametrize("word", ["two words", "key's", "", "-key", "key-", "Key", "x" * 256])
-def test_members_that_are_not_one_word_are_refused(word):
+def test_pairs_of_anything_but_single_words_are_refused(word):
     with pytest.raises(UserError, match="is not one word"):
         check_words([("false", word)], lowercase=True)
     check_words([("false", "key-ring"), ("é", "2nd")], lowercase=True)
@@ -112,31 +112,17 @@ def test_the_compiled_counter_checks_its_words():
 WIDE = "word " * 22 + "false"
 LINES = st.sampled_from(
     [
-        *(
-            "",
-            " ",
-            "false",
-            "key-ring old",
-            " the\tfalse  key",
-            "old key\u00a0ring",
-            "False\u2019s",
-        ),
-        *(
-            "x" * 40,
-            "word " * 9 + "false",
-            "key " + "word " * 8,
-            WIDE,
-            WIDE + " much too wide here",
-        ),
-        *("\u00a0" * 130, "e\u0301", "\u65e5\u672c", "\0", "\x85", "a\rb", "-"),
+        "", " ", "false", "key-ring old", " the\tfalse  key", "old key\u00a0ring", "False\u2019s",
+        "x" * 40, "word " * 9 + "false", "key " + "word " * 8, WIDE, WIDE + " much too wide here",
+        "\u00a0" * 130, "e\u0301", "\u65e5\u672c", "\0", "\x85", "a\rb", "-",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(LINES, max_size=6), st.integers(0, 2))
 @example(["key " + "word " * 8 + "false", "key " + "word " * 8], 0)
 @example([WIDE, "key"], 1)
-def test_texts_that_count_as_they_stand_count_as_their_documents(
+def test_texts_counted_directly_give_the_counts_of_their_documents(
     lines: list[str], skipped: int
 ) -> None:
     texts = pa.array(["x", "\n".join(lines), "\n".join(lines[::-1]), "a false key"])[skipped:]
@@ -152,7 +138,7 @@ def test_texts_that_count_as_they_stand_count_as_their_documents(
     assert counter.counts() == expected.counts()
 
 
-def test_what_cannot_count_as_it_stands() -> None:
+def test_texts_that_must_become_documents_first_are_not_counted() -> None:
     wrapped = "word " * 9 + "false\nkey " + "word " * 7
     texts = ["", " \n ", "a\0b", "e\u0301", "plain", wrapped, "short\nlines"]
     texts.append(f"{wrapped}\n{WIDE} on")

@@ -1,4 +1,4 @@
-"""The measures on a table small enough to do by hand."""
+"""The measures on a table small enough for computing them by hand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def measured(rows: pa.Table, adjectives: dict[str, int]) -> dict[tuple[str, str]
     return {(row["adjective"], row["noun"]): row for row in association.to_pylist()}
 
 
-def test_measures_by_hand() -> None:
+def test_measures_equal_those_computed_by_hand() -> None:
     rows = pairs(("false", "key", 4), ("small", "key", 2), ("small", "coin", 2))
     measures = measured(rows, {"small": 4, "false": 4})
     key = measures["false", "key"]
@@ -39,7 +39,7 @@ def test_measures_by_hand() -> None:
     assert len(measures) == 3
 
 
-def test_adjectives_of_other_nouns_count_and_only_theirs_are_taken() -> None:
+def test_the_count_of_an_adjective_includes_all_its_nouns() -> None:
     rows = pairs(("old", "key", 1), ("red", "key", 3))
     measures = measured(rows, {"blue": 7, "red": 10, "old": 2, "new": 1})
     assert measures["red", "key"]["adjective_count"] == 10
@@ -47,17 +47,17 @@ def test_adjectives_of_other_nouns_count_and_only_theirs_are_taken() -> None:
     assert measures["old", "key"]["pmi"] == pytest.approx(math.log2(1 * 20 / (2 * 4)))
 
 
-def test_a_pair_that_is_the_whole_corpus_is_bound_as_firmly_as_can_be() -> None:
+def test_a_pair_that_is_the_whole_corpus_has_the_strongest_association() -> None:
     only = measured(pairs(("false", "key", 5)), {"false": 5})["false", "key"]
     assert (only["pmi"], only["npmi"], only["log_dice"]) == (0.0, 1.0, 14.0)
 
 
-def test_no_pairs() -> None:
+def test_no_pairs_give_no_rows() -> None:
     none = Adjectives.of(ADJECTIVES.empty_table())
     assert association_of(PAIRS.empty_table(), none, "a").num_rows == 0
 
 
-def test_counts_of_adjectives(spark: Any) -> None:
+def test_adjectives_are_counted_over_their_nouns(spark: Any) -> None:
     rows = pairs(("old", "key", 1), ("red", "key", 3), ("old", "coin", 5))
     adjective_counts = adjectives_of(spark.createDataFrame(rows)).toArrow()
     rows_by_word = {

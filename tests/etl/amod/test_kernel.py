@@ -1,4 +1,4 @@
-"""All implementations give exactly what the reference gives."""
+"""All implementations of the kernel give the results of the reference."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from etl.corpora.dialects import DIALECTS, detect
 from tests.etl.amod import parsed
 
 compiled = kernel.compiled("_kernel")
-# Every way to count: the compiled kernel with each instruction set, and the reference.
+# The ways to count: the compiled kernel with each instruction set, and the reference.
 WAYS = [f"compiled {name}" for name in (compiled.instructions() if compiled else [])]
 WAYS += ["reference"]
 RULES = [
@@ -42,7 +42,7 @@ RULES = [
 
 @contextmanager
 def using(way):
-    """The implementation to count with, set up as the way says."""
+    """Set up a way to count; the name of its implementation."""
     implementation, _, detail = way.partition(" ")
     if compiled and implementation == "compiled":
         compiled.use(detail)
@@ -60,7 +60,7 @@ def way(request):
 
 
 def as_counter(batch):
-    """The pairs of a batch; each stands in it once."""
+    """The counts of a batch, which has each pair once."""
     batch.validate(full=True)
     assert batch.schema == PAIRS
     rows = batch.to_pydict()
@@ -108,7 +108,7 @@ def test_assert_same_fails_where_counts_differ(monkeypatch):
 @example(
     (DEPCC, b"0\ta\t" + b"a" * 90 + b"\tJJ\tJJ\t\t9\tamod\t\t\n9\tb\tb\tNN\t\t\t9\tx\t\t"), CLEAN
 )
-def test_all_agree_with_the_reference(case, rules):
+def test_every_implementation_agrees_with_the_reference(case, rules):
     dialect, data = case
     for way in WAYS:
         with using(way) as implementation:
@@ -117,7 +117,7 @@ def test_all_agree_with_the_reference(case, rules):
 
 @settings(max_examples=100)
 @given(parsed.cases(), st.integers(64, 300), st.sampled_from(available()))
-def test_block_by_block_is_the_same_as_at_once(case, size, implementation):
+def test_counting_by_blocks_equals_counting_at_once(case, size, implementation):
     dialect, data = case
     counter = PairCounter(dialect.name, CLEAN, implementation)
     for block in blocks(io.BytesIO(data), size=size):
@@ -127,7 +127,7 @@ def test_block_by_block_is_the_same_as_at_once(case, size, implementation):
 
 @pytest.mark.parametrize("implementation", available())
 @pytest.mark.parametrize("comment", [b"", b"# text = An old key\n"])
-def test_a_byte_order_mark_is_no_part_of_the_first_line(implementation, comment):
+def test_a_byte_order_mark_is_not_part_of_the_first_line(implementation, comment):
     rows = b"1\told\told\tADJ\tJJ\t_\t2\tamod\t_\t_\n2\tkey\tkey\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
     counter = PairCounter("conllu", CLEAN, implementation)
     for block in blocks(io.BytesIO(b"\xef\xbb\xbf" + comment + rows)):
@@ -136,8 +136,8 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(implementation, comment)
     assert counter.stats() == expected(comment + rows, CONLLU, CLEAN)[1]
 
 
-def independent(data):
-    """Pairs by the simplest means: rows of a sentence in a dictionary by id."""
+def simply_counted(data):
+    """The counts of pairs by the simplest means, a dictionary of rows per sentence."""
     pairs: Counter[tuple[str, str]] = Counter()
     for sentence in data.decode().replace("\n>>>>>", "\n\n>>>>>").split("\n\n"):
         rows = {}
@@ -164,18 +164,18 @@ def independent(data):
         ("depcc/conll-large.csv.gz", 47, 965),
     ],
 )
-def test_published_samples(shared_data, way, path, pairs, tokens):
+def test_counts_of_the_published_samples(shared_data, way, path, pairs, tokens):
     data = (shared_data / path).read_bytes()
     if path.endswith(".gz"):
         data = gzip.decompress(data)
     counts, stats = count(data, detect(data[:65536]), CLEAN, way)
-    assert counts == independent(data)
+    assert counts == simply_counted(data)
     assert (stats.pairs, stats.tokens, stats.rejected) == (pairs, tokens, {})
     assert counts.total() == pairs
 
 
 def sentence(rng, n):
-    """A sentence of n tokens, every other an adjective of the token after it."""
+    """A sentence of n tokens, in which every second one is an adjective of the next."""
     lines = []
     for i in range(n):
         if i % 2 == 0 and i + 1 < n:
@@ -185,7 +185,7 @@ def sentence(rng, n):
     return "\n".join(lines) + "\n\n"
 
 
-def test_many_chunks_and_a_sentence_longer_than_any(way):
+def test_many_chunks_and_a_sentence_longer_than_a_chunk(way):
     rng = random.Random(7)
     lengths = [rng.randrange(1, 40) for _ in range(400)]
     lengths[200] = 12_000
@@ -195,7 +195,7 @@ def test_many_chunks_and_a_sentence_longer_than_any(way):
     assert (stats.sentences, stats.tokens) == (400, sum(lengths))
 
 
-def test_damage_is_told_with_its_line_beyond_the_first_chunk(way):
+def test_damage_after_the_first_chunk_is_reported_with_its_line(way):
     good = sentence(random.Random(1), 30)
     lines_before = 2 * len((good * 300).split("\n")) - 2
     data = (good * 300).encode() * 2 + b"broken\n\n" + good.encode()
@@ -203,40 +203,44 @@ def test_damage_is_told_with_its_line_beyond_the_first_chunk(way):
     assert stats.rejected["columns"] == (1, lines_before + 1, "broken")
 
 
-def tree(rng):
-    """Rows of a sentence in which everything is in order."""
+def valid_rows(rng):
+    """The rows of a valid sentence."""
     return [line.split("\t") for line in sentence(rng, rng.randrange(2, 12)).strip().split("\n")]
 
 
 DAMAGES = {
-    "a column lost": lambda row, _: row[:4] + row[5:],
+    "a column missing": lambda row, _: row[:4] + row[5:],
     "a column too many": lambda row, _: [*row[:4], "x", *row[4:]],
     "two columns run together": lambda row, _: [*row[:6], row[6] + row[7], *row[8:]],
     "cut short": lambda row, _: row[:7],
     "NUL": lambda row, _: [row[0], row[1] + "\0", *row[2:]],
     "invalid UTF-8": lambda row, _: [row[0], row[1] + "\udcff", *row[2:]],
-    "an id that is none": lambda row, _: ["x" + row[0], *row[1:]],
+    "an invalid id": lambda row, _: ["x" + row[0], *row[1:]],
     "an id of another row": lambda row, rows: [
         rows[(rows.index(row) + 1) % len(rows)][0],
         *row[1:],
     ],
-    "a head that is none": lambda row, _: [*row[:6], "-1", *row[7:]],
-    "a head without row": lambda row, _: [*row[:6], "777", *row[7:]],
-    "a head that is itself": lambda row, _: [*row[:6], row[0], *row[7:]],
-    "a row gone": lambda row, _: [],
+    "an invalid head": lambda row, _: [*row[:6], "-1", *row[7:]],
+    "a head without a row": lambda row, _: [*row[:6], "777", *row[7:]],
+    "a row that is its own head": lambda row, _: [*row[:6], row[0], *row[7:]],
+    "a row missing": lambda row, _: [],
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_no_damage_yields_a_wrong_pair(way, damage):
+def test_no_damage_gives_a_wrong_pair(way, damage):
     rng = random.Random(damage)
     for _ in range(50):
-        rows = tree(rng)
-        right = count("\n".join(map("\t".join, rows)).encode(), DEPCC, CLEAN, way)[0]
+        rows = valid_rows(rng)
+        counts_without_damage = count("\n".join(map("\t".join, rows)).encode(), DEPCC, CLEAN, way)[
+            0
+        ]
         i = rng.randrange(len(rows))
-        hurt = [*rows[:i], DAMAGES[damage](rows[i], rows), *rows[i + 1 :]]
-        data = "\n".join("\t".join(row) for row in hurt if row).encode("utf-8", "surrogateescape")
-        assert count(data, DEPCC, CLEAN, way)[0] <= right
+        damaged_rows = [*rows[:i], DAMAGES[damage](rows[i], rows), *rows[i + 1 :]]
+        data = "\n".join("\t".join(row) for row in damaged_rows if row).encode(
+            "utf-8", "surrogateescape"
+        )
+        assert count(data, DEPCC, CLEAN, way)[0] <= counts_without_damage
 
 
 def test_drain_empties_the_pairs_and_keeps_the_stats(way):
@@ -254,7 +258,7 @@ def test_drain_empties_the_pairs_and_keeps_the_stats(way):
     assert counter.stats().pairs == 2 * first.total()
 
 
-def test_memory_held_grows_with_the_pairs(way):
+def test_the_reported_memory_grows_with_the_pairs(way):
     rng = random.Random(5)
     counter = PairCounter("depcc", CLEAN, way)
     counter.feed("".join(sentence(rng, 40) for _ in range(2000)).encode())
@@ -279,7 +283,7 @@ def test_blocks_may_be_any_bytes(way, kind):
 
 
 @pytest.mark.skipif(compiled is None, reason="the compiled kernel was not built")
-def test_threads_count_at_the_same_time_each_with_a_counter_of_its_own():
+def test_threads_with_separate_counters_count_concurrently():
     random_sentences = random.Random(11)
     parts = [
         "\n".join(sentence(random_sentences, 8) for _ in range(300)).encode() for _ in range(4)
@@ -292,18 +296,17 @@ def test_threads_count_at_the_same_time_each_with_a_counter_of_its_own():
 
 
 @pytest.mark.skipif(compiled is None, reason="the compiled kernel was not built")
-def test_auto_takes_the_compiled_kernel():
+def test_auto_uses_the_compiled_kernel():
     assert PairCounter("depcc", CLEAN).implementation == "compiled"
     assert available() == ("compiled", "reference")
 
 
-def test_auto_takes_the_reference_where_nothing_was_built(monkeypatch):
+def test_auto_uses_the_reference_if_no_kernel_was_compiled(monkeypatch):
     monkeypatch.setattr(kernel, "compiled", lambda name: None)
     assert PairCounter("depcc", CLEAN).implementation == "reference"
     assert available() == ("reference",)
-    with pytest.raises(
-        UserError, match=r"install a C compiler .* and run `python setup.py build_ext"
-    ):
+    message = "install a C compiler .* and run `python setup.py build_ext"
+    with pytest.raises(UserError, match=message):
         PairCounter("depcc", CLEAN, "compiled")
 
 
@@ -328,7 +331,7 @@ TWO_COLUMNS = (
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        # The universal tag keeps plurals; the fifth column is not looked at.
+        # The universal tag includes plurals; the fifth column is ignored.
         ("fourth", {("used", "car"), ("old", "town")}),
         ("fifth", {("big", "rome"), ("old", "town"), ("new", "town")}),
     ],

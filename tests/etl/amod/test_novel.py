@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 
 from conf import JobFailed
 from etl.amod import novel
 from etl.lake import arrow
-from etl.lake.tables import TABLES
+from tests.rows import rows, write
 
-# Two adjectives and two nouns of each decade; "rare" has too few pairs.
+# Two adjectives and two nouns of each order of magnitude; "rare" has too few pairs.
 COUNTS = {
     ("big", "dog"): 5000,
     ("big", "cat"): 5000,
@@ -17,30 +16,29 @@ COUNTS = {
     ("new", "cat"): 300,
     ("rare", "dog"): 5,
 }
+COLUMNS = "list adjective noun amod"
 
 
-def write_pairs(root, rows):
-    schema = TABLES["amod_pairs"].schema
-    table = pa.Table.from_pylist([dict(zip(schema.names, r, strict=True)) for r in rows], schema)
-    arrow.append(str(root), "amod_pairs", table, job="test")
+def write_pairs(root, pairs):
+    write(root, "amod_pairs", rows("corpus adjective noun count", *pairs))
     return str(root)
 
 
 @pytest.fixture
 def lake(tmp_path):
-    rows = [("uk", a, n, count) for (a, n), count in COUNTS.items()]
-    return write_pairs(tmp_path, [*rows, ("us", "new", "dog", 100)])
+    pairs = [("uk", *pair, count) for pair, count in COUNTS.items()]
+    return write_pairs(tmp_path, [*pairs, ("us", "new", "dog", 100)])
 
 
-def test_what_is_proposed_never_occurs_and_has_frequent_members(lake):
+def test_proposed_pairs_never_occur_and_have_frequent_words(lake):
     proposals = novel.propose(lake, "uk", 9, 100, seed=1)
     assert proposals == [("big", "emu"), ("new", "dog"), ("new", "emu"), ("old", "cat")]
 
 
-def test_strata_share_and_the_seed_decides(lake):
+def test_pairs_are_drawn_from_all_strata_by_the_seed(lake):
     three_pairs = novel.propose(lake, "uk", 3, 100, seed=1)
     assert three_pairs == novel.propose(lake, "uk", 3, 100, seed=1)
-    # One of the strata has two such pairs, two have one, and one has none.
+    # One stratum has two such pairs, two strata have one, and one has none.
     assert {("big", "emu"), ("new", "emu")} < set(three_pairs)
     further_pairs = {
         pair for seed in range(20) for pair in novel.propose(lake, "uk", 3, 100, seed=seed)
@@ -49,7 +47,7 @@ def test_strata_share_and_the_seed_decides(lake):
 
 
 @pytest.mark.parametrize("count", [400, 1000, 2652])
-def test_strata_that_have_more_give_what_others_lack(tmp_path, count):
+def test_large_strata_make_up_for_small_ones(tmp_path, count):
     pairs = [(f"a{i}", f"n{i}", 150) for i in range(50)]
     pairs += [("big", "dog", 1500), ("old", "cat", 15000)]
     lake = write_pairs(tmp_path, [("uk", *pair) for pair in pairs])
@@ -74,33 +72,28 @@ def test_no_such_pair_is_an_error(lake):
         novel.propose(lake, "uk", 5, 4000, seed=1)
 
 
-def test_the_list_is_written_beside_others_and_replaced(lake):
-    schema = TABLES["listed_counts"].schema
-    other = {"list": "mine", "corpus": "uk", "adjective": "a", "noun": "b", "amod": 3}
-    row = pa.Table.from_pylist([{**other, "adjacent": None}], schema)
-    arrow.append(lake, "listed_counts", row, job="test")
+def test_the_list_is_replaced_and_other_lists_stay(lake):
+    write(lake, "listed_counts", rows(COLUMNS, ("mine", "a", "b", 3), corpus="uk"))
     for pairs in ([("x", "y"), ("v", "w")], [("new", "emu")]):
         novel.write(lake, "uk", pairs, "test")
-    rows = arrow.read(lake, "listed_counts").to_pylist()
-    assert [(r["list"], r["adjective"], r["amod"], r["adjacent"]) for r in rows] == [
+    listed = arrow.read(lake, "listed_counts").to_pylist()
+    assert [(r["list"], r["adjective"], r["amod"], r["adjacent"]) for r in listed] == [
         ("mine", "a", 3, None),
         ("novel", "new", 0, None),
     ]
 
 
-def test_the_list_counts_its_pairs_anew_and_can_be_forgotten(lake, caplog):
+def test_the_counts_of_the_list_are_renewed_and_can_be_removed(lake, caplog):
     def listed():
-        rows = arrow.read(lake, "listed_counts", where=[("corpus", "=", "uk")]).to_pylist()
-        return [(r["list"], r["adjective"], r["noun"], r["amod"], r["adjacent"]) for r in rows]
+        table = arrow.read(lake, "listed_counts", where=[("corpus", "=", "uk")])
+        names = ("list", "adjective", "noun", "amod", "adjacent")
+        return [tuple(row[name] for name in names) for row in table.to_pylist()]
 
     novel.renew(lake, "uk", "test")
     novel.forget(lake, "uk", "test")
     assert arrow.version(lake, "listed_counts") is None
-    mine = {"list": "mine", "corpus": "uk", "adjective": "big", "noun": "dog", "amod": 3}
-    old = {"list": "novel", "corpus": "uk", "adjective": "old", "noun": "emu", "amod": 0}
-    schema = TABLES["listed_counts"].schema
-    rows = [{**mine, "adjacent": None}, {**old, "adjacent": 7}]
-    arrow.append(lake, "listed_counts", pa.Table.from_pylist(rows, schema), job="test")
+    counts = (("mine", "big", "dog", 3, None), ("novel", "old", "emu", 0, 7))
+    write(lake, "listed_counts", rows(f"{COLUMNS} adjacent", *counts, corpus="uk"))
     with caplog.at_level("INFO", logger="adnominal"):
         novel.renew(lake, "uk", "test")
     assert "1 of its 1 pairs occur now" in caplog.text

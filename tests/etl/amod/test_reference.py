@@ -1,4 +1,4 @@
-"""What a block means: every rule of the reference on a literal sentence."""
+"""Each rule of the reference, on a literal sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pairs(*lines, dialect=DEPCC):
     return [pair for sentence in read(*lines, dialect=dialect)[0] for pair in sentence.pairs]
 
 
-def test_a_sentence():
+def test_a_sentence_gives_pairs_text_rows_and_statistics():
     parsed, stats = read("# text = Big dogs bark", BIG, DOGS, BARK)
     assert [s.pairs for s in parsed] == [[("big", "dog")]]
     assert parsed[0].text == "Big dogs bark"
@@ -37,19 +37,19 @@ def test_heads_are_found_by_id_across_gaps():
     assert pairs(BIG.replace("\t1\tamod", "\t7\tamod"), BARK, "7" + DOGS[1:]) == [("big", "dog")]
 
 
-def test_rows_may_stand_in_any_order():
+def test_rows_may_be_in_any_order():
     assert pairs(BARK, DOGS, BIG) == [("big", "dog")]
 
 
 @pytest.mark.parametrize("between", ["", "\r", "# text = x", "#", ">>>>>\tx", ">>>>>"])
-def test_what_ends_a_sentence(between):
+def test_blank_lines_and_comments_end_a_sentence(between):
     parsed, stats = read(BIG, between, DOGS, BARK)
     assert [len(s.rows.splitlines()) for s in parsed] == [2]
-    assert stats.sentences == 1  # the first has no token: its only row lost its head
+    assert stats.sentences == 1  # the first has no token, as its only row lacks its head
     assert stats.rejected["head_missing"] == Tally(1, 1, BIG)
 
 
-def test_a_relation_only_like_amod_is_none():
+def test_relations_with_names_similar_to_amod_are_ignored():
     for relation in ("amod:x", "AMOD", "amo", "namod", ""):
         assert read(BIG.replace("amod\t1", relation + "\t1"), DOGS, BARK)[1].amod == 0
 
@@ -62,7 +62,7 @@ def test_a_self_headed_amod_row_is_rejected_but_can_be_a_head():
     assert stats.tokens == 2
 
 
-def test_other_heads_may_be_missing():
+def test_heads_of_other_relations_may_be_missing():
     assert read(BIG, DOGS)[1].rejected == {}
 
 
@@ -88,7 +88,7 @@ def test_other_heads_may_be_missing():
         ("1\tdogs\tdog\tNNS\tNNS\t\t1e1\tnsubj\t_\tO", "head"),
     ],
 )
-def test_malformed_rows(row, reason):
+def test_malformed_rows_are_rejected_with_a_reason(row, reason):
     parsed, stats = read(BIG, row, BARK)
     assert parsed[0].pairs == []
     sample = row.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -97,7 +97,7 @@ def test_malformed_rows(row, reason):
     assert stats.rejected_lines == 2
 
 
-def test_an_id_that_stands_twice_rejects_the_sentence():
+def test_a_repeated_id_rejects_the_sentence():
     parsed, stats = read(BIG, DOGS, DOGS.replace("dog", "cat"), "", BIG, DOGS)
     assert [s.pairs for s in parsed] == [[("big", "dog")]]
     assert stats.rejected == {"duplicate_id": Tally(3, 1, BIG)}
@@ -109,7 +109,7 @@ def test_samples_are_the_first_200_bytes():
     assert stats.rejected["columns"].sample == "é" * 100
 
 
-def test_crlf_is_noted():
+def test_crlf_line_ends_are_noted():
     parsed, stats = read(BIG + "\r", DOGS + "\r", "\r", "# x")
     assert parsed[0].pairs == [("big", "dog")]
     assert stats.notes == {"crlf": 3}
@@ -117,7 +117,7 @@ def test_crlf_is_noted():
     assert b"\r" not in parsed[0].rows
 
 
-def test_amod_rows_left_out():
+def test_amod_rows_that_give_no_pair_are_counted_by_reason():
     used = BIG.replace("JJ", "VBN")
     _, stats = read(
         used, DOGS, "", BIG, DOGS.replace("NNS", "NNP"), "", BIG.replace("Big", "-"), DOGS
@@ -131,7 +131,7 @@ def test_amod_rows_left_out():
     assert (stats.amod, stats.pairs, stats.tokens) == (3, 0, 6)
 
 
-def test_conllu_ranges_and_empty_nodes_are_no_tokens():
+def test_conllu_ranges_and_empty_nodes_are_not_tokens():
     lines = [
         "# newdoc id = d1",
         "1-2\tBigdogs\t_\t_\t_\t_\t_\t_\t_\t_",
@@ -146,12 +146,12 @@ def test_conllu_ranges_and_empty_nodes_are_no_tokens():
 
 
 @pytest.mark.parametrize("identifier", ["0", "0-1", "1-", "-1", "1.", ".1", "1-2-3", "2.0", "1–2"])
-def test_conllu_ids(identifier):
+def test_invalid_conllu_ids_are_rejected(identifier):
     row = f"{identifier}\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_"
     assert list(read(row, dialect=CONLLU)[1].rejected) == ["id"]
 
 
-def test_conllu_root_is_no_row():
+def test_the_root_of_conllu_is_not_a_row():
     row = "1\tbig\tbig\tADJ\tJJ\t_\t0\tamod\t_\t_"
     assert list(read(row, dialect=CONLLU)[1].rejected) == ["head_missing"]
 
@@ -168,7 +168,7 @@ def test_a_text_belongs_to_the_rows_right_after_it():
     assert [s.text for s in parsed] == ["bark", "parsed"]
 
 
-def test_flat_layout():
+def test_the_flat_layout_of_depcc_has_texts_but_no_documents():
     parsed, stats = read(">>>>>\tBig dogs.", BIG, DOGS, ">>>>>\tBark!", BARK, dialect=DEPCC_FLAT)
     assert [(s.text, s.pairs, s.document) for s in parsed] == [
         ("Big dogs.", [("big", "dog")], ""),

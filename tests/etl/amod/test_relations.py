@@ -1,4 +1,4 @@
-"""Further relations: their counts on UD EWT against a naive reading, their sums over waves."""
+"""Further relations: counts on UD EWT equal a naive reading; sums over waves."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def counts(text, dialect=CONLLU, relations=FURTHER):
     return dict(counter.counts)
 
 
-def test_a_sentence():
+def test_all_relations_of_a_sentence_are_counted():
     assert counts(SENTENCE) == TRIPLES
 
 
 @pytest.mark.parametrize("relation", FURTHER)
-def test_a_relation_alone(relation):
+def test_one_relation_can_be_counted_alone(relation):
     assert counts(SENTENCE, relations=[relation]) == {
         triple: count for triple, count in TRIPLES.items() if triple[0] == relation
     }
@@ -69,12 +69,12 @@ def test_a_relation_alone(relation):
         ("False\tfalse\tADJ\tJJ", "Lost\tlose\tVERB\tVBN"),
     ],
 )
-def test_what_is_not_predicative(old, new):
+def test_other_constructions_are_not_predicative(old, new):
     assert old in SENTENCE
     assert not [t for t in counts(SENTENCE.replace(old, new)) if t[0] == "predicative"]
 
 
-def test_relations_of_depcc_have_stanfords_names():
+def test_depcc_has_the_relation_names_of_stanford_dependencies():
     rows = [
         (0, "Keys", "key", "NNS", 2, "nsubj"),
         (1, "are", "be", "VBP", 2, "cop"),
@@ -95,7 +95,7 @@ def test_relations_of_depcc_have_stanfords_names():
 
 
 def naive(text):
-    """The relations of a CoNLL-U file, read as plainly as can be."""
+    """The counts of a CoNLL-U file by a naive reading."""
     counts: Counter[tuple[str, str, str]] = Counter()
     noun, adverb = ("NN", "NNS"), ("RB", "RBR", "RBS")
     for block in text.split("\n\n"):
@@ -136,14 +136,14 @@ def extract(lake: Path, source: Path, *words: str) -> None:
     run_job(lake, "source=conllu", f"input={source}", *words)
 
 
-def test_waves_add_up_and_amod_stays_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_waves_add_up_and_amod_does_not_change(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
     for name in "abc":
         (folder / f"{name}.conllu").write_text(SENTENCE, encoding="utf-8")
-    every = f"relations=amod,{','.join(FURTHER)}"
-    extract(tmp_path / "lake", folder, every, "wave_bytes=1")
-    extract(tmp_path / "once", folder, every)
+    all_relations = f"relations=amod,{','.join(FURTHER)}"
+    extract(tmp_path / "lake", folder, all_relations, "wave_bytes=1")
+    extract(tmp_path / "once", folder, all_relations)
     extract(tmp_path / "alone", folder)
     rows = arrow.read(str(tmp_path / "lake"), "relation_pairs").to_pylist()
     assert {(r["relation"], r["dependent"], r["head"]): r["count"] for r in rows} == {
@@ -170,7 +170,7 @@ def test_association_within_each_relation_on_request(spark: SparkSession, tmp_pa
     extract(lake, first, all_relations)
     assert "relation_association" not in arrow.tables(str(lake))
     extract(lake, first, all_relations, "relation_association=true")
-    # Kept up to date from then on.
+    # Later runs update the table.
     extract(lake, parts, all_relations)
     association = {
         (row["relation"], row["dependent"], row["head"]): row
@@ -198,6 +198,6 @@ def test_association_within_each_relation_on_request(spark: SparkSession, tmp_pa
         (["source=depcc", "relation_association=true"], "no relation other than amod"),
     ],
 )
-def test_settings_that_do_not_fit_are_refused(words: list[str], message: str) -> None:
+def test_incompatible_settings_are_refused(words: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         load(Settings, ["input=x", *words])

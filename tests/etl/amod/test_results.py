@@ -1,4 +1,4 @@
-"""Staged rows to the parts of tables, on the engine."""
+"""Staged rows are distributed over the parts of tables."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ PAIRS = [("false", "key"), ("old", "key"), ("old", "coin"), ("old", "key"), ("re
 
 
 @pytest.mark.parametrize("parts", [1, 4, 2 * BUCKETS])
-def test_packed_pairs_are_dealt_out_by_their_noun(tmp_path: Path, spark: Any, parts: int) -> None:
+def test_packed_pairs_are_distributed_by_their_noun(tmp_path: Path, spark: Any, parts: int) -> None:
     path = tmp_path / "part.conll"
     path.write_bytes(depcc_part(PAIRS))
     staged = [batch.to_pylist() for batch in tasks.count_units(whole_file(path), SETTINGS)] * 2
     frame = spark.createDataFrame(
         [row for rows in staged for row in rows], from_arrow_schema(tasks.STAGED)
     )
-    dealt = results.packed_in(frame, parts, 1 << 20).toArrow()
+    distributed = results.packed_in(frame, parts, 1 << 20).toArrow()
     pair_counts: Counter[tuple[str, str]] = Counter()
     nouns: list[set[str]] = []
-    for part in sorted(set(dealt["part"].to_pylist())):
+    for part in sorted(set(distributed["part"].to_pylist())):
         assert part in range(parts)
-        rows = sums(dealt.filter(pc.equal(dealt["part"], part))).to_pylist()
+        rows = sums(distributed.filter(pc.equal(distributed["part"], part))).to_pylist()
         pair_counts.update({(row["adjective"], row["noun"]): row["count"] for row in rows})
         nouns.append({row["noun"] for row in rows})
     assert pair_counts == Counter(PAIRS * 2)

@@ -1,4 +1,4 @@
-"""Which relations are pairs."""
+"""Which amod relations are pairs, and of which words."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ DOGS = Token("Dogs", "dog", "NOUN", "NNS")
 
 
 @pytest.mark.parametrize("tag", ["JJ", "JJR", "JJS"])
-def test_penn_adjectives(tag):
+def test_penn_tags_of_adjectives_are_accepted(tag):
     assert CLEAN.accepts_dependent(tag, "X")
 
 
-def test_the_penn_tag_decides_where_there_is_one():
+def test_a_penn_tag_takes_precedence():
     assert not CLEAN.accepts_dependent("VBN", "ADJ")
     assert not CLEAN.accepts_head("NNP", "NOUN")
     assert CLEAN.accepts_dependent("JJ", "VERB")
 
 
 @pytest.mark.parametrize("xpos", ["_", "", "ADJA", "-RRB", "jj"])
-def test_the_universal_tag_decides_elsewhere(xpos):
+def test_the_universal_tag_decides_without_a_penn_tag(xpos):
     assert CLEAN.accepts_dependent(xpos, "ADJ")
     assert CLEAN.accepts_head(xpos, "NOUN")
     assert not CLEAN.accepts_head(xpos, "ADJ")
 
 
-def test_nouns():
+def test_heads_are_common_nouns_and_on_request_singular_or_proper():
     proper = ReadingRules(proper_nouns=True)
     assert CLEAN.accepts_head("NN", "_") and CLEAN.accepts_head("NNS", "_")
     assert not ReadingRules(heads="singular").accepts_head("NNS", "_")
@@ -44,7 +44,7 @@ def test_clean_reads_form_and_lemma_in_lower_case():
     assert CLEAN.read(BIG, DOGS) == ("big", "dog")
 
 
-def test_words_can_be_chosen():
+def test_rules_select_form_or_lemma_and_case():
     rules = ReadingRules(adjective_by="lemma", noun_by="form", lowercase=False)
     assert rules.read(Token("Bigger", "Big", "ADJ", "JJR"), DOGS) == ("Big", "Dogs")
 
@@ -60,13 +60,13 @@ def test_paper_takes_any_dependent_and_singular_heads():
     assert PAPER.read(used, dog) == ("used", "dog")
     dogs = Token("dogs", "dog", "NNS", "NNS")
     assert PAPER.read(BIG, dogs) == "head_not_noun"
-    # In CoNLL-U the fourth column has the universal tag, which does not tell number.
+    # In CoNLL-U the fourth column has the universal tag, which does not mark number.
     assert PAPER.read(BIG, DOGS) == ("big", "dog")
     assert replace(PAPER, tag_column="fifth").read(BIG, DOGS) == "head_not_noun"
     assert CLEAN.read(used, dog) == "dependent_not_adjective"
 
 
-def test_an_adjective_needs_a_letter_or_digit_and_a_noun_something():
+def test_an_adjective_needs_a_letter_or_digit_and_a_noun_any_character():
     assert CLEAN.read(BIG._replace(form="--"), DOGS) == "no_letter_or_digit"
     assert CLEAN.read(BIG._replace(form="3"), DOGS) == ("3", "dog")
     assert CLEAN.read(BIG._replace(form="Élan"), DOGS) == ("élan", "dog")

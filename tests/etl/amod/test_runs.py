@@ -1,4 +1,4 @@
-"""Several runs on one corpus: at once, interleaved at a set step, and with restart=true."""
+"""Several runs on one corpus: concurrent, interleaved at a given step, with restart=true."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Run = Callable[..., None]
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
-    """A folder with b.gz, which grows."""
+    """A folder with b.gz, to which tests add parts."""
     folder = tmp_path / "parts"
     folder.mkdir()
     add(folder, "b.gz")
@@ -50,10 +50,10 @@ def run(spark: SparkSession, parts: Path, tmp_path: Path) -> Run:
     return run
 
 
-def once_after(
+def run_after(
     monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, other: Callable[[], None]
 ) -> None:
-    """Have `other` run at the end of the next call of a function."""
+    """Run `other` at the end of the next call of a function."""
     function = getattr(owner, name)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -66,10 +66,10 @@ def once_after(
 
 
 def tables(lake: Path) -> dict[str, list[Any]]:
-    """What does not tell in which wave a file was read; of sentences kept once, how many."""
-    found = contents(lake, TABLES)
-    seen = [row.rpartition("'wave'")[0] for row in found["amod_seen"]]
-    return found | {"amod_seen": seen, "sentences": [len(found["sentences"])]}
+    """The tables without the numbers of waves, and the number of distinct sentences."""
+    by_table = contents(lake, TABLES)
+    digests = [row.rpartition("'wave'")[0] for row in by_table["amod_seen"]]
+    return by_table | {"amod_seen": digests, "sentences": [len(by_table["sentences"])]}
 
 
 def test_a_folder_that_grows_while_a_run_reads_it_loses_no_file(
@@ -79,7 +79,7 @@ def test_a_folder_that_grows_while_a_run_reads_it_loses_no_file(
         add(parts, "n.gz")
         run()
 
-    once_after(monkeypatch, staging.Staging, "write", grow)
+    run_after(monkeypatch, staging.Staging, "write", grow)
     run()
     assert {name: row["wave"] for name, row in ledger_of(tmp_path / "lake").items()} == {
         "b.gz": 0,
@@ -93,14 +93,14 @@ def test_a_folder_that_grows_while_a_run_reads_it_loses_no_file(
 
 
 @pytest.mark.parametrize("step", ["plan", "updated_ledger"])
-def test_a_ledger_that_another_run_writes_in_the_meantime_is_not_overwritten(
+def test_a_ledger_changed_by_another_run_is_not_overwritten(
     run: Run, parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def grow() -> None:
         add(parts, "n.gz")
         run(names="*" if step == "updated_ledger" else "n")
 
-    once_after(monkeypatch, plan, step, grow)
+    run_after(monkeypatch, plan, step, grow)
     run(names="b")
     assert {row["status"] for row in ledger_of(tmp_path / "lake").values()} == {"done"}
     assert {row["wave"] for row in ledger_of(tmp_path / "lake").values()} == {0, 1}
@@ -117,7 +117,7 @@ def test_a_run_beside_one_that_reads_other_files_is_refused(
         with pytest.raises(JobFailed, match=r"b\.gz was planned by another run, which is running"):
             run(names="n")
 
-    once_after(monkeypatch, staging.Staging, "write", other)
+    run_after(monkeypatch, staging.Staging, "write", other)
     run(names="b")
     run(names="n")
     run(lake="at_once")
@@ -127,10 +127,10 @@ def test_a_run_beside_one_that_reads_other_files_is_refused(
 def test_a_ledger_without_a_counted_wave_is_refused(run: Run, parts: Path, tmp_path: Path) -> None:
     run()
     lake = str(tmp_path / "lake")
-    before = arrow.read(lake, "amod_files")
+    old_ledger = arrow.read(lake, "amod_files")
     add(parts, "n.gz")
     run()
-    arrow.replace(lake, "amod_files", before, {"corpus": "depcc"}, job="an older program")
+    arrow.replace(lake, "amod_files", old_ledger, {"corpus": "depcc"}, job="an older program")
     with pytest.raises(JobFailed, match=r"amod_counts has wave 2 of corpus 'depcc'.*restart=true"):
         run()
     run("restart=true")
@@ -139,10 +139,10 @@ def test_a_ledger_without_a_counted_wave_is_refused(run: Run, parts: Path, tmp_p
 
 
 @pytest.mark.parametrize("step", ["write", "forget"])
-def test_what_is_begun_anew_takes_nothing_from_a_run_of_before(
+def test_a_restart_takes_nothing_from_the_run_before_it(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    once_after(monkeypatch, staging.Staging, step, lambda: run("restart=true"))
+    run_after(monkeypatch, staging.Staging, step, lambda: run("restart=true"))
     with pytest.raises(JobFailed, match="another extraction has restarted corpus 'depcc'"):
         run()
     run(lake="once")
@@ -150,20 +150,20 @@ def test_what_is_begun_anew_takes_nothing_from_a_run_of_before(
 
 
 @pytest.mark.parametrize("table", ["amod_counts", "dropped", "amod_by_adjective"])
-def test_a_restart_that_is_stopped_is_begun_again(
+def test_an_interrupted_restart_must_be_repeated(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
     run()
     replace = arrow.replace
 
-    def stopped(root: str, name: str, *args: Any, **kwargs: Any) -> Any:
+    def replace_and_stop(root: str, name: str, *args: Any, **kwargs: Any) -> Any:
         commit = replace(root, name, *args, **kwargs)
         if name == table:
             raise Killed
         return commit
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(arrow, "replace", stopped)
+        patch.setattr(arrow, "replace", replace_and_stop)
         run("restart=true")
     with pytest.raises(JobFailed, match=r"same command again .* with restart=true"):
         run()
@@ -173,7 +173,7 @@ def test_a_restart_that_is_stopped_is_begun_again(
     run()
 
 
-def test_a_restart_before_anything_was_counted(
+def test_a_restart_may_change_settings_before_anything_was_counted(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch, pytest.raises(Killed):
@@ -189,7 +189,9 @@ def test_a_restart_before_anything_was_counted(
     assert contents(tmp_path / "lake") == contents(tmp_path / "once")
 
 
-def test_a_restart_without_pairs_leaves_none(run: Run, parts: Path, tmp_path: Path) -> None:
+def test_a_restart_that_finds_no_pairs_empties_the_tables(
+    run: Run, parts: Path, tmp_path: Path
+) -> None:
     run()
     write_part(parts / "b.gz", [("quickly", "coin", "RB")])
     with pytest.raises(JobFailed, match="no adjective–noun pair"):

@@ -1,4 +1,4 @@
-"""The settings of the extraction: what decides a corpus, what is refused."""
+"""Settings of the extraction: those that define a corpus, and those that are refused."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from conf import UserError, load
 from etl.amod.settings import Settings, decisive
 
 
-def test_auto_is_spacy_elsewhere() -> None:
+def test_the_automatic_parser_is_spacy_for_unknown_files() -> None:
     settings = load(Settings, ["source=text", "input=x"])
     assert settings.parser == "auto"
-    assert decisive(settings) == decisive(
-        load(Settings, ["source=text", "input=x", "parser=spacy"])
-    )
+    with_spacy = load(Settings, ["source=text", "input=x", "parser=spacy"])
+    assert decisive(settings) == decisive(with_spacy)
     with pytest.raises(UserError, match="parser=fast with dependent=any"):
         load(Settings, ["source=text", "input=x", "parser=fast", "preset=paper"])
 

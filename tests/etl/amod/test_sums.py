@@ -33,13 +33,13 @@ def counter(batches: Iterable[pa.RecordBatch]) -> Sums:
 
 
 @pytest.mark.parametrize("size", [0, 1, sums.PACKED_PAIRS, 2 * sums.PACKED_PAIRS + 1])
-def test_packed_pairs_come_back_as_they_were_in_bounded_values(size: int) -> None:
+def test_pairs_survive_packing_into_values_of_limited_size(size: int) -> None:
     pairs = batch_of([(f"a{i % 7}", f"n{i}", i + 1) for i in range(size)])
     packed = list(sums.pack(pairs))
     assert len(packed) == -(-size // sums.PACKED_PAIRS)
     assert all(len(value) < 1 << 19 for value in packed)
-    back = list(sums.unpack(pa.array(packed, pa.binary())))
-    assert pa.Table.from_batches(back, schema=PAIRS) == pa.Table.from_batches([pairs])
+    unpacked = list(sums.unpack(pa.array(packed, pa.binary())))
+    assert pa.Table.from_batches(unpacked, schema=PAIRS) == pa.Table.from_batches([pairs])
 
 
 @given(st.lists(ROWS, max_size=6), st.sampled_from([1, 2, 8]), st.sampled_from([1, 4000, 1 << 20]))
@@ -59,13 +59,13 @@ def test_the_sums_of_all_parts_are_the_sums_of_all_pairs(
         words = list(zip(total["noun"].to_pylist(), total["adjective"].to_pylist(), strict=True))
         assert words == sorted(words, key=lambda pair: [word.encode() for word in pair])
         pairs = counter(total.to_batches())
-        assert len(pairs) == total.num_rows  # each once
-        assert not pairs.keys() & counts_of_parts.keys()  # and in one part
+        assert len(pairs) == total.num_rows  # no pair occurs twice
+        assert not pairs.keys() & counts_of_parts.keys()  # nor in two parts
         counts_of_parts |= pairs
     assert counts_of_parts == expected
 
 
-def test_sums_are_handed_on_when_memory_is_used_up_and_not_before() -> None:
+def test_partial_sums_are_emitted_only_when_memory_is_full() -> None:
     batches = [batch_of([(f"a{i}", "key", 1), ("old", "key", 1)]) for i in range(60)]
     tight = list(sums.partial_sums(batches, 1, 4000))
     assert 1 < len(tight) < len(batches)
@@ -78,5 +78,5 @@ def test_sums_are_handed_on_when_memory_is_used_up_and_not_before() -> None:
     ("pairs", "parts"),
     [(0, 1), (1, 1), (sums.PART_PAIRS * 8, 8), (sums.PART_PAIRS * 8 + 1, 16), (1 << 60, 1 << 16)],
 )
-def test_parts_are_as_many_as_pairs_want(pairs: int, parts: int) -> None:
+def test_the_number_of_parts_grows_with_the_pairs(pairs: int, parts: int) -> None:
     assert sums.parts_for(pairs) == parts

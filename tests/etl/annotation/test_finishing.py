@@ -18,7 +18,7 @@ def answer(who, item, label, kind="item", expected=None, round="main", condition
     return Answer(item, who, label, expected, kind, round, condition, "b", f"b-{page}")
 
 
-# Four items: unanimous, by majority twice, without agreement.
+# Four items: one is unanimous, two have a majority, one has no agreement.
 LABELS = {"i1": (2, 2, 2), "i2": (0, 0, 1), "i3": (2, 3, 2), "i4": (0, 2, 4)}
 ANSWERS = [
     answer(who, item, label)
@@ -33,7 +33,7 @@ def figures(other_answers=(), answers=ANSWERS):
     return report(edition, edition.filtered(rules), rules, samples=20)
 
 
-def test_table_4():
+def test_labels_are_counted_as_in_table_4():
     table = figures()["labels"]
     names = ("items", "unanimous", "majority", "no agreement")
     assert [table[name] for name in names] == [4, 1, 2, 1]
@@ -74,13 +74,13 @@ def test_human_baselines_of_five_and_of_three():
         answer("h", "check", 4, "attention", 4, round="human"),
     ]
     human = figures(human_answers)["human"]
-    # i2 is impossible and was called less likely: right of three; i4 has no label.
+    # "Less likely" for i2, which is impossible, is right among three labels; i4 has no label.
     assert (human["context"]["accuracy 5"], human["context"]["accuracy 3"]) == (0.5, 1)
     assert human["context"]["answers"] == 2
     assert human["no_context"]["accuracy 3"] == 0
 
 
-def test_the_audit_by_label():
+def test_audits_are_counted_by_label():
     audit_answers = [
         answer("h", "i2", 0, expected=0, round="audit"),
         answer("h", "i9", 4, expected=0, round="audit"),
@@ -93,7 +93,7 @@ def test_the_audit_by_label():
     assert audit["necessarily true"]["already so"]["share"] == 1
 
 
-def test_the_report_as_text_and_as_json():
+def test_the_report_can_be_written_as_text_and_as_json():
     other_answers = [
         answer("x", "i1", 2, round="expert"),
         answer("y", "i1", 2, round="expert"),
@@ -110,9 +110,8 @@ def test_the_report_as_text_and_as_json():
     assert "audit of impossible: clear case 100.0 %, already so 0.0 %" in text
     assert text.count("(chosen)") == 1
     # Four readings, with three answers and with two.
-    assert (
-        len(report_figures["readings"]) == 8 and text.count(" per item: 0 annotators excluded") == 8
-    )
+    assert len(report_figures["readings"]) == 8
+    assert text.count(" per item: 0 annotators excluded") == 8
 
 
 def test_checks_belong_to_the_pages_of_the_items():
@@ -135,13 +134,13 @@ def test_checks_are_judged_in_both_rounds_of_labelling():
     assert edition.filtered(Rules()).excluded["attention_failed"] == ["c"]
 
 
-def test_other_rounds_are_of_the_edition_that_asked():
+def test_other_rounds_count_for_the_edition_of_their_batch():
     mine = answer("x", "i1", 2, round="expert")
     other = mine._replace(batch="another")
     assert answers_of_edition([*ANSWERS, mine, other], LABELS, {"b"}).others == [mine]
 
 
-def test_rows_in_the_order_of_ids():
+def test_rows_are_sorted_by_id():
     items = {
         item: {"sentence": "A key turns.", "modified_sentence": "A false key turns."}
         | {"adjective": "false", "noun": "key"}
@@ -156,7 +155,7 @@ def test_rows_in_the_order_of_ids():
     assert {row["edition"] for row in rows} == {"mine"}
 
 
-def test_no_answers_at_all_is_no_error_of_arithmetic():
+def test_a_report_without_answers_has_empty_figures():
     report_figures = figures(answers=[answer("a", "g", 2, "gold", 2)])
     assert report_figures["agreement"]["all answers"] == {"items": 0}
     assert report_figures["labels"]["by label"]["impossible"]["share"] is None

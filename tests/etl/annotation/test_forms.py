@@ -61,7 +61,7 @@ def test_the_preview_shows_the_first_page():
     page = Page(page_html(questions()))
     assert page.radios == RADIOS
     assert page.texts.count("necessarily true") == 4
-    # Values are text: neither markup nor variables of ours.
+    # Values are shown as text, not read as markup or as our variables.
     assert "R&D <b>pays</b>." in page.texts
     assert "An old cat has {{form}}, ${page}." in page.texts
     assert "Impossible" in page.texts and "script" not in page.tags
@@ -76,9 +76,9 @@ def test_the_layout_has_the_variables_of_the_csv(tmp_path):
     assert len(rows) == 1 and len(sentence_columns) == 8
     assert all(f"${{{key}}}" in layout for key in sentence_columns)
     assert Page(layout).radios == RADIOS and "crowd-form" in Page(layout).tags
-    # The platform puts values into the page as they are.
+    # The platform inserts values into the page without escaping them.
     assert "R&amp;D &lt;b&gt;pays&lt;/b&gt;." in rows[0].values()
-    # Neither what a check expects nor which item is which leaves the lake.
+    # The file reveals neither the labels that checks expect nor the ids of items.
     assert not {"kind", "expected", "item_id", "label"} & set(rows[0])
 
 
@@ -96,7 +96,7 @@ def test_label_studio_gets_tasks_and_a_configuration(tmp_path):
     assert used <= set(tasks[0]["data"])
 
 
-def test_plain_csv_has_a_line_a_question(tmp_path):
+def test_plain_csv_has_one_line_per_question(tmp_path):
     files = batch_files(tmp_path / "b.csv", questions("csv"))
     rows = list(csv.DictReader(io.StringIO(files[tmp_path / "b.csv"])))
     assert len(rows) == 4 and {row["label"] for row in rows} == {""}
@@ -119,7 +119,7 @@ def test_auditors_see_the_label_and_other_options(tmp_path, platform):
         assert [c.get("value") for c in view.iter("Choice")] == list(AUDIT) * 4
 
 
-def test_names_that_a_platform_would_not_take():
+def test_file_names_that_do_not_fit_the_platform_are_refused():
     for name, platform in (("b.csv", "label_studio"), ("b.json", "mturk"), ("b", "csv")):
         with pytest.raises(UserError, match=r"expected a name that ends in \."):
             check_path(Path(name), platform)
@@ -131,7 +131,7 @@ def test_a_browser_renders_the_page(tmp_path):
         pytest.skip("no chromium on the PATH (Debian: apt-get install chromium)")
     for path, text in batch_files(tmp_path / "b.csv", questions()).items():
         path.write_text(text, encoding="utf-8")
-    # What the browser made of it, after a script chose the first option of every question.
+    # A script chooses the first option of every question before the browser returns the page.
     page = tmp_path / "b.preview.html"
     script = (
         "<script>for (const f of document.querySelectorAll('fieldset')) f.querySelector('input')"

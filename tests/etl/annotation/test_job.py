@@ -23,6 +23,7 @@ from etl.annotation.simulate import true_label
 from etl.draws import content_hash
 from etl.lake import arrow, upkeep
 from etl.lake.tables import table
+from tests.rows import write
 
 NOUNS = ("dog", "key", "moon", "clock", "parrot", "knife", "baker", "engine", "river", "shoe")
 ADJECTIVES = ("old", "false", "blue", "dead", "former", "sharp")
@@ -42,23 +43,19 @@ def items(edition="clean", is_chosen=True):
     return rows
 
 
-def build(root, rows):
-    schema = table("adept_items").schema
-    arrow.append(root, "adept_items", pa.Table.from_pylist(rows, schema), job="test")
-
-
 @pytest.fixture
-def house(tmp_path):
+def study(tmp_path):
+    return Study(tmp_path)
+
+
+class Study:
     """A lake with sixty items, and shorthands for the verbs."""
-    return House(tmp_path)
 
-
-class House:
     def __init__(self, folder):
         self.folder = folder
         self.lake = str(folder / "lake")
         self.key = f"key={folder / 'key'}"
-        build(self.lake, items())
+        write(self.lake, "adept_items", items())
 
     def export(self, name, *options, format="mturk"):
         path = self.folder / f"{name}.{'json' if format == 'label_studio' else 'csv'}"
@@ -72,7 +69,7 @@ class House:
         simulate_answers(conf.load(SimulateSettings, arguments))
         return out
 
-    def take(self, path, *options):
+    def import_answers(self, path, *options):
         arguments = [f"batch={path}", f"lake={self.lake}", self.key, *options]
         import_answers(conf.load(ImportSettings, arguments))
 
@@ -88,27 +85,27 @@ class House:
     def annotate(self, name, *options, people=(), format="mturk"):
         path = self.export(name, *options, format=format)
         answers = self.simulate(path, *people)
-        self.take(answers)
+        self.import_answers(answers)
         return answers
 
 
 @pytest.mark.parametrize("format", ["mturk", "label_studio", "csv"])
-def test_a_round_trip(house, format):
-    house.annotate("pilot", "round=pilot", "items=12", people=["answers=4"], format=format)
-    answers = house.annotate("main", "gold=0.5", "attention=0.5", format=format)
-    stored = house.rows("adept_annotations")
+def test_answers_make_a_round_trip_in_every_format(study, format):
+    study.annotate("pilot", "round=pilot", "items=12", people=["answers=4"], format=format)
+    answers = study.annotate("main", "gold=0.5", "attention=0.5", format=format)
+    stored = study.rows("adept_annotations")
     kinds = Counter((row["round"], row["kind"]) for row in stored)
     assert kinds["pilot", "item"] == 4 * 12 and kinds["main", "item"] == 3 * 48
     assert kinds["main", "gold"] and kinds["main", "attention"] and not kinds["pilot", "gold"]
     assert {row["platform"] for row in stored} == {format}
     assert {row["seconds"] for row in stored} == {15.0}
-    # Made-up annotators can be told from people, whose ids are 24 digits and nothing else.
+    # Simulated annotators are distinguishable from people, whose ids are 24 digits only.
     assert all(re.fullmatch("simulated-[0-9a-f]{24}", row["annotator"]) for row in stored)
     # The file of answers may be imported again.
-    house.take(answers)
-    assert house.rows("adept_annotations") == stored
-    report = house.finish("answers=2", "attention_failures=1", "gold_share=0.5")
-    rows = house.rows("adept")
+    study.import_answers(answers)
+    assert study.rows("adept_annotations") == stored
+    report = study.finish("answers=2", "attention_failures=1", "gold_share=0.5")
+    rows = study.rows("adept")
     known = {row["item_id"]: row for row in items()}
     assert len(rows) > 40
     right = sum(true_label(0, row["item_id"]) == row["label"] for row in rows)
@@ -123,28 +120,28 @@ def test_a_round_trip(house, format):
         "unanimous": report["labels"]["unanimous"],
         "majority": report["labels"]["majority"],
     }
-    (record,) = arrow.history(house.lake, "adept")
+    (record,) = arrow.history(study.lake, "adept")
     assert record.metadata["rules"] == "quality_v1" and record.rows == len(rows)
-    dropped = {row["reason"]: row["count"] for row in house.rows("dropped")}
+    dropped = {row["reason"]: row["count"] for row in study.rows("dropped")}
     assert dropped == report["dropped"]
 
 
-def test_every_round_by_the_same_export_and_import(house):
-    house.annotate("main", "gold=0", people=["careful=3", "noisy=0"])
-    house.finish()
-    dataset = {row["item_id"]: row for row in house.rows("adept")}
+def test_all_rounds_use_the_same_export_and_import(study):
+    study.annotate("main", "gold=0", people=["careful=3", "noisy=0"])
+    study.finish()
+    dataset = {row["item_id"]: row for row in study.rows("adept")}
     val = {item for item, row in dataset.items() if row["split_random"] == "val"}
     ends = [row for row in dataset.values() if row["label"] in (0, 4)]
-    two = ["careful=2", "noisy=0", "answers=2"]
-    house.annotate("expert", "round=expert", "items=20", people=two, format="csv")
-    one = ["careful=1", "noisy=0", "answers=1"]
+    two_people = ["careful=2", "noisy=0", "answers=2"]
+    study.annotate("expert", "round=expert", "items=20", people=two_people, format="csv")
+    one_person = ["careful=1", "noisy=0", "answers=1"]
     with_context = max(1, len(val) // 2)
-    house.annotate("h1", "round=human", f"items={with_context}", people=one, format="csv")
+    study.annotate("h1", "round=human", f"items={with_context}", people=one_person, format="csv")
     no_context = ["round=human", "condition=no_context", f"items={len(val) - with_context}"]
-    house.annotate("h2", *no_context, people=one, format="csv")
-    house.annotate("audit", "round=audit", people=one, format="label_studio")
+    study.annotate("h2", *no_context, people=one_person, format="csv")
+    study.annotate("audit", "round=audit", people=one_person, format="label_studio")
     batch_rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in house.rows("adept_batches"):
+    for row in study.rows("adept_batches"):
         if row["kind"] == "item":
             batch_rows.setdefault((row["round"], row["condition"]), []).append(row)
     assert len(batch_rows["expert", "context"]) == 20
@@ -156,9 +153,9 @@ def test_every_round_by_the_same_export_and_import(house):
         assert row["sentence2"] == f"{labelled['modifier']} {labelled['noun']}"
     audited = {row["item_id"]: row["expected"] for row in batch_rows["audit", "context"]}
     assert audited == {row["item_id"]: row["label"] for row in ends}
-    old_rows = house.rows("adept")
-    report = house.finish()
-    assert house.rows("adept") == old_rows
+    old_rows = study.rows("adept")
+    report = study.finish()
+    assert study.rows("adept") == old_rows
     (pair,) = report["experts"]["pairs"]
     assert pair["items"] == 20 and 0.3 < pair["kappa"] <= 1
     assert len(report["experts"]["kappa with labels"]) == 2
@@ -167,17 +164,17 @@ def test_every_round_by_the_same_export_and_import(house):
     shares = [labelled["share"] for labelled in report["audit"]["impossible"].values()]
     assert sum(shares) == pytest.approx(1)
     with pytest.raises(UserError, match=r"0 of [0-9]+ suitable items are left"):
-        house.export("audit2", "round=audit")
+        study.export("audit2", "round=audit")
 
 
-def test_readings_of_the_rules_and_models_are_compared(house):
+def test_readings_of_the_rules_and_models_are_compared(study):
     pytest.importorskip("crowdkit")
-    house.annotate("pilot", "round=pilot", "items=20", people=["answers=4"])
-    house.annotate("main", "gold=1", "attention=1", people=["careful=5", "spammers=4"])
-    report = house.finish("answers=2", "models=dawid_skene")
+    study.annotate("pilot", "round=pilot", "items=20", people=["answers=4"])
+    study.annotate("main", "gold=1", "attention=1", people=["careful=5", "spammers=4"])
+    report = study.finish("answers=2", "models=dawid_skene")
     readings = {(row["gold_of"], row["drop"]): row for row in report["readings"]}
     assert len(readings) == len(report["readings"]) == 4 and readings["gold", "answers"]["chosen"]
-    assert readings["gold", "answers"]["items kept"] == len(house.rows("adept"))
+    assert readings["gold", "answers"]["items kept"] == len(study.rows("adept"))
     assert (
         readings["all", "answers"]["annotators excluded"]
         <= readings["gold", "answers"]["annotators excluded"]
@@ -187,33 +184,33 @@ def test_readings_of_the_rules_and_models_are_compared(house):
     assert counted["alpha ordinal"]["value"] > all_answers["alpha ordinal"]["value"]
 
 
-def test_one_answer_an_item_has_no_agreement(house):
-    house.annotate("main", "gold=0", people=["careful=1", "noisy=0", "answers=1"])
-    report = house.finish("answers=1", "agree=1")
+def test_one_answer_per_item_has_no_agreement(study):
+    study.annotate("main", "gold=0", people=["careful=1", "noisy=0", "answers=1"])
+    report = study.finish("answers=1", "agree=1")
     assert report["agreement"]["answers that count"] == {"items": 0}
-    assert report["labels"]["unanimous"] == len(house.rows("adept")) == 60
+    assert report["labels"]["unanimous"] == len(study.rows("adept")) == 60
 
 
-def test_what_lacks_answers_is_asked_again(house):
-    house.annotate("main", "gold=0", "attention=1", people=["careful=4", "spammers=2"])
+def test_items_that_lack_answers_are_exported_again(study):
+    study.annotate("main", "gold=0", "attention=1", people=["careful=4", "spammers=2"])
     with pytest.raises(UserError, match="0 of 60 suitable items are left"):
-        house.export("more", "gold=0")
-    path = house.export("again", "gold=0", "attention=0.2", "lacking=1")
-    # Its own answers may be on their way.
+        study.export("more", "gold=0")
+    path = study.export("again", "gold=0", "attention=0.2", "lacking=1")
+    # The answers to that batch may still arrive.
     with pytest.raises(UserError, match="0 of 0 suitable items"):
-        house.export("thrice", "gold=0", "lacking=1")
-    report = house.finish("answers=3")
-    few = report["dropped"]["few_answers (items)"]
+        study.export("thrice", "gold=0", "lacking=1")
+    report = study.finish("answers=3")
+    lacking_before = report["dropped"]["few_answers (items)"]
     fresh = ["careful=9", "answers=1", "seed=0"]
-    house.take(house.simulate(path, *fresh))
-    assert house.finish("answers=3")["dropped"].get("few_answers (items)", 0) < few
+    study.import_answers(study.simulate(path, *fresh))
+    assert study.finish("answers=3")["dropped"].get("few_answers (items)", 0) < lacking_before
 
 
-def filled(house, batch, labels):
-    """The copies of a CSV batch that people filled in: the label of each question by its kind."""
+def filled(study, batch, labels):
+    """Write a CSV batch as people fill it in, with a label for each kind of question; its path."""
     with open(batch, encoding="utf-8", newline="") as stream:
         questions = list(csv.DictReader(stream))
-    kinds = {row["question_id"]: row["kind"] for row in house.rows("adept_batches")}
+    kinds = {row["question_id"]: row["kind"] for row in study.rows("adept_batches")}
     path = batch.with_name(f"filled_{batch.name}")
     with open(path, "w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, questions[0])
@@ -228,132 +225,131 @@ def filled(house, batch, labels):
 
 @pytest.mark.parametrize("second_batch", ["extra", "zextra"])
 @pytest.mark.parametrize("compacted", [False, True])
-def test_the_answer_of_the_earlier_batch_counts(house, second_batch, compacted):
+def test_the_answer_of_the_earlier_batch_counts(study, second_batch, compacted):
     plain = ["gold=0", "attention=0"]
-    first = house.export("main", "items=4", *plain, format="csv")
-    house.take(filled(house, first, {"ann": {"item": 0}, "bob": {"item": 0}}))
-    second = house.export(second_batch, "lacking=1", *plain, format="csv")
-    house.take(filled(house, second, {"ann": {"item": 4}, "dan": {"item": 4}}))
-    house.export("more", "items=4", *plain, format="csv")
+    first = study.export("main", "items=4", *plain, format="csv")
+    study.import_answers(filled(study, first, {"ann": {"item": 0}, "bob": {"item": 0}}))
+    second = study.export(second_batch, "lacking=1", *plain, format="csv")
+    study.import_answers(filled(study, second, {"ann": {"item": 4}, "dan": {"item": 4}}))
+    study.export("more", "items=4", *plain, format="csv")
     if compacted:
-        upkeep.compact(house.lake, table("adept_batches"))
-        assert len(arrow.files(house.lake, "adept_batches")) == 1
-    report = house.finish()
-    assert {row["label"] for row in house.rows("adept")} == {0}
-    assert arrow.history(house.lake, "adept")[0].metadata["made_of"] == "Labels of 3 annotators."
+        upkeep.compact(study.lake, table("adept_batches"))
+        assert len(arrow.files(study.lake, "adept_batches")) == 1
+    report = study.finish()
+    assert {row["label"] for row in study.rows("adept")} == {0}
+    assert arrow.history(study.lake, "adept")[0].metadata["made_of"] == "Labels of 3 annotators."
     assert report["dropped"]["answered_twice (answers)"] == 4
 
 
-def test_items_lack_answers_by_the_answers_of_their_own_edition(house):
-    # The same three people answer the sixty items of each edition: no one is beyond the limit.
+def test_missing_answers_are_counted_for_each_edition(study):
+    # The same three people answer the sixty items of each edition, which exceeds nobody's limit.
     others = [
         {**row, "edition": "other", "item_id": content_hash("other", row["item_id"])}
         for row in items()
     ]
-    build(house.lake, others)
+    write(study.lake, "adept_items", others)
     for edition in ("clean", "other"):
-        house.annotate(edition, f"edition={edition}", "gold=0", people=["careful=3", "noisy=0"])
-        assert "beyond_limit (answers)" not in house.finish(f"edition={edition}")["dropped"]
+        study.annotate(edition, f"edition={edition}", "gold=0", people=["careful=3", "noisy=0"])
+        assert "beyond_limit (answers)" not in study.finish(f"edition={edition}")["dropped"]
     for count in (1, 2, 3):
         with pytest.raises(UserError, match="0 of 0 suitable items"):
-            house.export("more", "edition=clean", "gold=0", f"lacking={count}")
+            study.export("more", "edition=clean", "gold=0", f"lacking={count}")
 
 
-def test_a_batch_is_written_once_and_again_on_request(house):
-    path = house.export("main", "gold=0", "items=20")
-    batch_rows = house.rows("adept_batches")
+def test_a_batch_is_written_once_and_again_on_request(study):
+    path = study.export("main", "gold=0", "items=20")
+    batch_rows = study.rows("adept_batches")
     text = path.read_text(encoding="utf-8")
     with pytest.raises(UserError, match=r"'main' was exported already \(round main, .*again=true"):
-        house.export("main", "gold=0")
+        study.export("main", "gold=0")
     path.unlink()
-    house.export("main", "again=true")
-    assert path.read_text(encoding="utf-8") == text and house.rows("adept_batches") == batch_rows
+    study.export("main", "again=true")
+    assert path.read_text(encoding="utf-8") == text and study.rows("adept_batches") == batch_rows
     with pytest.raises(UserError, match="no batch 'other'"):
-        house.export("other", "again=true")
-    (house.folder / "next.csv").write_text("mine")
+        study.export("other", "again=true")
+    (study.folder / "next.csv").write_text("mine")
     with pytest.raises(UserError, match=r"next\.csv already exists"):
-        house.export("next", "gold=0")
-    # The rest of the items, and no other.
-    house.export("rest", "gold=0")
-    ids = [row["item_id"] for row in house.rows("adept_batches") if row["kind"] == "item"]
+        study.export("next", "gold=0")
+    # The next batch has the other items and none of these.
+    study.export("rest", "gold=0")
+    ids = [row["item_id"] for row in study.rows("adept_batches") if row["kind"] == "item"]
     assert len(ids) == len(set(ids)) == 60
-    assert not {p.suffix for p in house.folder.iterdir()} & {".part"}
+    assert not {p.suffix for p in study.folder.iterdir()} & {".part"}
 
 
-def test_the_same_seed_the_same_batch(tmp_path):
+def test_the_same_seed_gives_the_same_batch(tmp_path):
     texts = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        seeded = House(tmp_path / name)
+        seeded = Study(tmp_path / name)
         texts.append(seeded.export("main", "gold=0", "items=20", f"seed={seed}").read_text())
     assert texts[0] == texts[1] != texts[2]
 
 
-def test_other_items_than_those_that_were_asked(house):
-    house.annotate("main", "gold=0", people=["careful=3", "noisy=0"])
+def test_answers_count_for_the_items_that_an_edition_has_now(study):
+    study.annotate("main", "gold=0", people=["careful=3", "noisy=0"])
     rows = [row for row in items() if row["noun"] != "dog"]
     new = pa.Table.from_pylist(rows, table("adept_items").schema)
-    arrow.replace(house.lake, "adept_items", new, {"edition": "clean"}, job="test")
-    assert house.finish()["dropped"]["item_gone (answers)"] == 18
+    arrow.replace(study.lake, "adept_items", new, {"edition": "clean"}, job="test")
+    assert study.finish()["dropped"]["item_gone (answers)"] == 18
     # An edition that shares items shares their answers.
-    build(house.lake, [row for row in items("mine") if row["noun"] == "key"])
-    house.finish("edition=mine")
-    my_rows = [row for row in house.rows("adept") if row["edition"] == "mine"]
+    write(study.lake, "adept_items", [row for row in items("mine") if row["noun"] == "key"])
+    study.finish("edition=mine")
+    my_rows = [row for row in study.rows("adept") if row["edition"] == "mine"]
     assert my_rows and {row["noun"] for row in my_rows} == {"key"}
 
 
-def test_only_chosen_variants_are_labelled(house):
-    """Also where another edition has asked about the variants that this one did not choose."""
-    house.annotate("main", "gold=0", people=["careful=3", "noisy=0"])
+def test_only_chosen_variants_are_labelled(study):
+    """Other variants are not, even if another edition has answers to them."""
+    study.annotate("main", "gold=0", people=["careful=3", "noisy=0"])
     rows = [row | {"chosen": row["adjective"] == "old"} for row in items("mine")]
-    build(house.lake, rows)
-    house.finish("edition=mine")
-    mine = [row for row in house.rows("adept") if row["edition"] == "mine"]
+    write(study.lake, "adept_items", rows)
+    study.finish("edition=mine")
+    mine = [row for row in study.rows("adept") if row["edition"] == "mine"]
     assert {row["modifier"] for row in mine} == {"old"}
-    chosen = pa.Table.from_pylist(rows, table("adept_items").schema)
-    clean = chosen.set_column(
-        chosen.column_names.index("edition"), "edition", [["clean"] * chosen.num_rows]
+    variants = pa.Table.from_pylist(rows, table("adept_items").schema)
+    clean = variants.set_column(
+        variants.column_names.index("edition"), "edition", [["clean"] * variants.num_rows]
     )
-    arrow.replace(house.lake, "adept_items", clean, {"edition": "clean"}, job="test")
-    assert house.finish()["dropped"]["item_gone (answers)"] == 150
+    arrow.replace(study.lake, "adept_items", clean, {"edition": "clean"}, job="test")
+    assert study.finish()["dropped"]["item_gone (answers)"] == 150
 
 
-def test_a_batch_that_cannot_be_written_is_not_exported(house):
-    (house.folder / "file").write_text("")
+def test_a_batch_that_cannot_be_written_is_not_exported(study):
+    (study.folder / "file").write_text("")
     with pytest.raises(UserError, match=r"file/main\.csv: |file/main\.preview\.html: "):
-        house.export("file/main", "gold=0")
-    assert not arrow.tables(house.lake).count("adept_batches")
-    house.export("main", "gold=0")
+        study.export("file/main", "gold=0")
+    assert not arrow.tables(study.lake).count("adept_batches")
+    study.export("main", "gold=0")
 
 
-def test_only_chosen_variants_are_asked(house):
-    build(house.lake, items("other", is_chosen=False))
+def test_only_chosen_variants_are_exported(study):
+    write(study.lake, "adept_items", items("other", is_chosen=False))
     with pytest.raises(UserError, match="edition=other: 0 of 0 suitable items are left"):
-        house.export("main", "gold=0", "edition=other")
-    with pytest.raises(
-        UserError, match=r"round=pilot .*: 60 of 60 suitable items are left .*; expected 61"
-    ):
-        house.export("pilot", "round=pilot", "items=61")
+        study.export("main", "gold=0", "edition=other")
+    message = "round=pilot .*: 60 of 60 suitable items are left .*; expected 61"
+    with pytest.raises(UserError, match=message):
+        study.export("pilot", "round=pilot", "items=61")
 
 
-def test_items_of_a_file_in_its_order(house):
-    build(house.lake, items("other"))
+def test_items_listed_in_a_file_are_exported_in_its_order(study):
+    write(study.lake, "adept_items", items("other"))
     rows = items()
-    path = house.folder / "uncertain.tsv"
+    path = study.folder / "uncertain.tsv"
     lines = [f"{row['item_id']}\tclean\t0.9" for row in rows[40:10:-1]]
     lines.insert(0, f"{rows[55]['item_id']}\tother\t0.99")
     lines.insert(1, "gone\tclean\t0.98")
     path.write_text("\n".join(["item_id\tedition\tentropy", *lines, lines[3]]) + "\n")
-    house.export("pilot", "round=pilot", "items=2", "attention=0", f"ids={path}")
+    study.export("pilot", "round=pilot", "items=2", "attention=0", f"ids={path}")
 
     def batch_items() -> set[str]:
-        return {r["item_id"] for r in house.rows("adept_batches") if r["kind"] == "item"}
+        return {r["item_id"] for r in study.rows("adept_batches") if r["kind"] == "item"}
 
     assert batch_items() == {row["item_id"] for row in rows[39:41]}
-    # Those that were asked are not asked again.
-    house.export("main", "gold=0", "attention=0", f"ids={path}")
+    # Items are not exported twice.
+    study.export("main", "gold=0", "attention=0", f"ids={path}")
     assert batch_items() == {row["item_id"] for row in rows[11:41]}
     with pytest.raises(UserError, match="0 of 30 suitable items are left"):
-        house.export("again", "gold=0", f"ids={path}")
+        study.export("again", "gold=0", f"ids={path}")
 
 
 @pytest.mark.parametrize(
@@ -368,66 +364,65 @@ def test_items_of_a_file_in_its_order(house):
         ("item_id\na,b\n", "line 2: more fields than the 1 columns"),
     ],
 )
-def test_files_of_items_that_are_none(house, text, message):
-    path = house.folder / "ids.csv"
+def test_files_without_usable_item_ids_are_refused(study, text, message):
+    path = study.folder / "ids.csv"
     if text is not None:
         path.write_text(text)
     with pytest.raises(UserError, match=rf"ids={path}: {message}"):
-        house.export("main", "gold=0", f"ids={path}")
+        study.export("main", "gold=0", f"ids={path}")
 
 
-def test_more_items_than_there_are(house):
-    with pytest.raises(
-        UserError, match=r"60 of 60 suitable items are left \(0 are already in batches"
-    ):
-        house.export("main", "gold=0", "items=61")
+def test_more_items_than_are_left_are_refused(study):
+    message = r"60 of 60 suitable items are left \(0 are already in batches"
+    with pytest.raises(UserError, match=message):
+        study.export("main", "gold=0", "items=61")
 
 
-def test_what_is_not_there_yet(house):
+def test_missing_tables_batches_and_questions_are_reported(study):
     with pytest.raises(UserError, match="no gold items; expected answers of a pilot"):
-        house.export("main")
+        study.export("main")
     with pytest.raises(UserError, match=r"edition=none: not in adept_items .* one of clean"):
-        house.export("main", "edition=none")
+        study.export("main", "edition=none")
     with pytest.raises(UserError, match="no table adept in lake"):
-        house.export("expert", "round=expert")
+        study.export("expert", "round=expert")
     with pytest.raises(UserError, match="edition=clean: no answers of round pilot or main"):
-        house.finish()
-    path = house.folder / "in.csv"
+        study.finish()
+    path = study.folder / "in.csv"
     path.write_text("question_id,annotator,label\nq,ann,1\n")
     with pytest.raises(UserError, match="no batch was exported from it"):
-        house.take(path)
-    batch = house.export("main", "gold=0")
+        study.import_answers(path)
+    batch = study.export("main", "gold=0")
     with pytest.raises(UserError, match="line 2: question 'q' is in no batch"):
-        house.take(path)
-    assert arrow.version(house.lake, "adept_annotations") is None
+        study.import_answers(path)
+    assert arrow.version(study.lake, "adept_annotations") is None
     with pytest.raises(UserError, match=r"(\d+) of its \1 pages were not exported"):
-        House(house.folder / "b").simulate(batch)
+        Study(study.folder / "b").simulate(batch)
 
 
-def test_the_key_must_be_the_same(house):
-    path = house.export("main", "gold=0", format="csv")
-    answers = house.simulate(path)
-    house.take(answers)
-    other = house.folder / "other"
+def test_all_imports_must_use_the_same_key(study):
+    path = study.export("main", "gold=0", format="csv")
+    answers = study.simulate(path)
+    study.import_answers(answers)
+    other = study.folder / "other"
     with pytest.raises(UserError, match="the key file of the earlier imports"):
-        house.take(answers, f"key={other}")
+        study.import_answers(answers, f"key={other}")
     other.write_text("another key of many bytes")
     with pytest.raises(UserError, match="not the key of the earlier imports"):
-        house.take(answers, f"key={other}")
+        study.import_answers(answers, f"key={other}")
     with pytest.raises(UserError, match="is in lake="):
-        house.take(answers, f"key={house.lake}/key")
+        study.import_answers(answers, f"key={study.lake}/key")
 
 
-def test_answers_that_come_by_and_by(house):
-    path = house.export("main", "gold=0", format="csv")
-    answers = house.simulate(path)
+def test_answers_can_be_imported_in_several_files(study):
+    path = study.export("main", "gold=0", format="csv")
+    answers = study.simulate(path)
     lines = answers.read_text(encoding="utf-8").splitlines(keepends=True)
-    half = house.folder / "half.csv"
+    half = study.folder / "half.csv"
     half.write_text("".join(lines[:40]), encoding="utf-8")
-    house.take(half)
-    assert len(house.rows("adept_annotations")) == 39
-    house.take(answers)
-    assert len(house.rows("adept_annotations")) == len(lines) - 1
+    study.import_answers(half)
+    assert len(study.rows("adept_annotations")) == 39
+    study.import_answers(answers)
+    assert len(study.rows("adept_annotations")) == len(lines) - 1
     with half.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     rows[3]["label"] = str((int(rows[3]["label"]) + 1) % 5)
@@ -436,24 +431,24 @@ def test_answers_that_come_by_and_by(house):
         writer.writeheader()
         writer.writerows(rows)
     with pytest.raises(UserError, match=r"line 5: question .* in an earlier import"):
-        house.take(half)
+        study.import_answers(half)
 
 
-def test_two_imports_at_once(house, monkeypatch):
-    answers = house.simulate(house.export("main", "gold=0", format="csv"))
-    house.take(answers)
-    # The second one planned before the first one was through.
+def test_one_of_two_concurrent_imports_fails(study, monkeypatch):
+    answers = study.simulate(study.export("main", "gold=0", format="csv"))
+    study.import_answers(answers)
+    # The second import was planned before the first one finished.
     monkeypatch.setattr(job, "_stored_labels", lambda lake: {})
     monkeypatch.setattr(job, "_transaction_number", lambda base: 0)
     with pytest.raises(JobFailed, match="another import ran at the same time"):
-        house.take(answers)
+        study.import_answers(answers)
 
 
-def test_rules_that_leave_nothing(house):
-    house.annotate("main", "gold=0", people=["careful=3"])
+def test_rules_that_leave_no_item_fail(study):
+    study.annotate("main", "gold=0", people=["careful=3"])
     with pytest.raises(JobFailed, match=r"the rules leave no item .*few_answers"):
-        house.finish("answers=4")
-    assert arrow.version(house.lake, "adept") is None
+        study.finish("answers=4")
+    assert arrow.version(study.lake, "adept") is None
 
 
 @pytest.mark.parametrize(
@@ -473,22 +468,22 @@ def test_rules_that_leave_nothing(house):
         (SimulateSettings, ["batch=b.csv", "out=o.csv", "noisy=-1"], "noisy=-1: expected 0"),
     ],
 )
-def test_mistakes_of_the_user(cls, arguments, message):
+def test_wrong_settings_are_refused(cls, arguments, message):
     with pytest.raises(UserError, match=message):
         conf.load(cls, arguments)
 
 
-def test_verbs(capsys):
+def test_help_lists_verbs_and_settings(capsys):
     assert main(["--help"]) == 0
     assert "simulate" in capsys.readouterr().out
     assert main(["finish", "--help"]) == 0
     assert "gold_of  (gold|all; default 'gold')" in capsys.readouterr().out
-    for words, got in (([], "got no verb"), (["drop"], "got 'drop'")):
+    for words, message in (([], "got no verb"), (["drop"], "got 'drop'")):
         assert main(words) == 2
-        assert got in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
-def test_the_script_runs_from_any_folder_without_spark(house, tmp_path):
+def test_the_script_runs_from_any_folder_without_spark(study, tmp_path):
     code = (
         "import sys, runpy; sys.argv = sys.argv[1:]\n"
         "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
@@ -496,6 +491,6 @@ def test_the_script_runs_from_any_folder_without_spark(house, tmp_path):
         "assert 'pyspark' not in sys.modules and 'torch' not in sys.modules"
     )
     script = str(ROOT / "etl" / "annotate_adept.py")
-    words = [script, "export", "batch=main.csv", "gold=0", f"lake={house.lake}"]
+    words = [script, "export", "batch=main.csv", "gold=0", f"lake={study.lake}"]
     run = subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, check=False)
     assert run.returncode == 0 and (tmp_path / "main.html").exists()

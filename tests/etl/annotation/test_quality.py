@@ -33,7 +33,7 @@ ITEMS = [
 ]
 
 
-def test_labels_and_agreement():
+def test_the_majority_of_the_answers_is_the_label():
     result = filtered(ITEMS, Rules())
     assert {i: (v.label, v.agreement) for i, v in result.labels.items()} == {
         "one": (2, "unanimous"),
@@ -47,7 +47,7 @@ def test_labels_and_agreement():
     ("labels", "label"),
     [([2, 2, 3], 2), ([1, 1], 1), ([1, 1, 3, 3], None), ([0, 1, 2], None), ([], None), ([4], None)],
 )
-def test_majority(labels, label):
+def test_a_majority_is_one_label_more_frequent_than_any_other(labels, label):
     vote = majority(labels)
     assert (vote and vote.label) == label
 
@@ -67,28 +67,28 @@ def test_a_failed_attention_check_drops_the_answers():
     assert filtered(answers, Rules(answers=2)).labels.keys() == {"one", "two"}
 
 
-def test_items_without_any_answer_left_are_short_of_answers():
+def test_items_left_without_answers_are_counted():
     answers = [answer(who, "one", 2) for who in "ab"]
     answers += [answer(who, "x", 0, "attention", 1) for who in "ab"]
-    few = {"few_answers (items)": (1, "item one: 0 of 3 answers")}
-    assert few.items() <= filtered(answers, Rules()).dropped.items()
-    # Whole instances are counted by the rule that took them.
-    assert not few.keys() & filtered(answers, Rules(drop="instances")).dropped.keys()
+    dropped_items = {"few_answers (items)": (1, "item one: 0 of 3 answers")}
+    assert dropped_items.items() <= filtered(answers, Rules()).dropped.items()
+    # Whole instances are counted under the rule that dropped them.
+    assert not dropped_items.keys() & filtered(answers, Rules(drop="instances")).dropped.keys()
 
 
-def test_or_whole_instances():
+def test_whole_instances_are_dropped_on_request():
     answers = [*ITEMS, answer("d", "three", 2), answer("d", "x", 0, "attention", 1)]
     result = filtered(answers, Rules(drop="instances"))
     assert result.dropped == {
         "attention_failed (items)": (1, "annotator d: 1 of 1 attention checks failed")
     }
     assert result.labels.keys() == {"one", "two"}
-    # By the other reading the fourth answer goes and the item stays, without agreement.
+    # Otherwise only the fourth answer is dropped, and the item has no agreement.
     assert "no_agreement (items)" in filtered(answers, Rules()).dropped
 
 
-def test_both_denominators_of_the_gold_rule():
-    # One miss by two degrees of nine gold items: 11 %; of those and three items: 8 %.
+def test_the_gold_rule_counts_misses_among_gold_items_or_all_items():
+    # One miss by two degrees is 11 % of nine gold items, and 8 % of these and three items.
     answers = [*ITEMS, *gold("a", 2, 2, 8), answer("a", "g8", 2, "gold", 0)]
     reason = "1 of 9 gold items 2 degrees or more from gold"
     assert far_from_gold(answers, Rules()) == {"a": reason}
@@ -97,18 +97,18 @@ def test_both_denominators_of_the_gold_rule():
     # One in ten is not more than 10 %.
     assert far_from_gold([*answers, answer("a", "g9", 2, "gold", 2)], Rules()) == {}
     assert far_from_gold([*answers, answer("a", "g9", 2, "gold", 2)], Rules(gold_share=0.09))
-    # One degree off is no miss.
+    # One degree off is not a miss.
     assert far_from_gold(gold("a", 1, 0, 5), Rules()) == {}
 
 
-def test_who_fails_both_is_counted_once():
+def test_annotators_who_fail_both_rules_are_counted_once():
     answers = [*ITEMS, *gold("c", 4, 0), answer("c", "x", 0, "attention", 1)]
     result = filtered(answers, Rules())
     assert result.excluded == {"attention_failed": ["c"], "far_from_gold": ["c"]}
     assert "far_from_gold (answers)" not in result.dropped
 
 
-def test_nobody_counts_more_than_the_limit():
+def test_answers_beyond_the_limit_per_person_are_dropped():
     answers = [answer(who, f"i{at}", 2) for who in "abc" for at in range(12)]
     assert len(beyond_limit(answers, Rules(per_person=10))) == 6
     result = filtered(answers, Rules(per_person=10, seed=1))
@@ -119,9 +119,9 @@ def test_nobody_counts_more_than_the_limit():
     assert other != {a.item_id for a in beyond_limit(answers, Rules(per_person=10, seed=1))}
 
 
-def test_one_person_is_one_voice():
-    again = [a._replace(batch="c", page="c-1", label=0) for a in ITEMS if a.annotator == "a"]
-    result = filtered([*again, *ITEMS], Rules())
+def test_a_second_answer_of_a_person_is_dropped():
+    repeated = [a._replace(batch="c", page="c-1", label=0) for a in ITEMS if a.annotator == "a"]
+    result = filtered([*repeated, *ITEMS], Rules())
     assert result.dropped["answered_twice (answers)"] == (3, "annotator a: item one")
     assert result.labels == filtered(ITEMS, Rules()).labels
 
@@ -141,19 +141,18 @@ ANSWERS = st.lists(
 
 
 @given(ANSWERS, st.sampled_from(["gold", "all"]), st.sampled_from(["answers", "instances"]))
-def test_order_does_not_matter_and_everything_is_accounted_for(answers, gold_of, drop):
+def test_order_does_not_matter_and_every_item_is_accounted_for(answers, gold_of, drop):
     rules = Rules(gold_of=gold_of, drop=drop, per_person=2)
     result = filtered(answers, rules)
     assert filtered(random.Random(0).sample(answers, len(answers)), rules) == result
-    out = {who for group in result.excluded.values() for who in group}
-    assert not {a.annotator for item_answers in result.items.values() for a in item_answers} & out
+    excluded = {who for group in result.excluded.values() for who in group}
+    counted = {a.annotator for item_answers in result.items.values() for a in item_answers}
+    assert not counted & excluded
     assert all(len(item_answers) >= 3 for item_answers in result.items.values())
-    lost = result.dropped.get("no_agreement (items)", (0, ""))[0]
-    assert len(result.labels) + lost == len(result.items)
+    without_agreement = result.dropped.get("no_agreement (items)", (0, ""))[0]
+    assert len(result.labels) + without_agreement == len(result.items)
     if drop == "instances":
-        assert (
-            result.labels.items()
-            <= filtered(answers, Rules(gold_of=gold_of, per_person=2)).labels.items()
-        )
-        spoilt = {a.item_id for a in answers if a.kind == "item" and a.annotator in out}
-        assert not spoilt & set(result.labels)
+        by_answers = filtered(answers, Rules(gold_of=gold_of, per_person=2))
+        assert result.labels.items() <= by_answers.labels.items()
+        lost = {a.item_id for a in answers if a.kind == "item" and a.annotator in excluded}
+        assert not lost & set(result.labels)

@@ -15,7 +15,7 @@ SEED = 4
 
 
 def campaign(answers=3, careful=9, noisy=3, spammers=8, items=300):
-    """A main round: items, gold and attention checks, as many answers each."""
+    """The answers of a main round with items, gold items and attention checks."""
     unlabelled = [
         ShownItem(f"i{at:04d}", "A dog barks.", "An old dog barks.") for at in range(items)
     ]
@@ -34,11 +34,11 @@ def campaign(answers=3, careful=9, noisy=3, spammers=8, items=300):
     ]
 
 
-def right(labels):
+def correct(labels):
     return sum(true_label(SEED, item) == label for item, label in labels.items())
 
 
-def raw(answers):
+def majority_labels(answers):
     labels_by_item: dict[str, list[int]] = {}
     for answer in answers:
         if answer.kind == "item":
@@ -50,23 +50,23 @@ def raw(answers):
 def test_spammers_are_dropped_and_labels_recovered():
     answers = campaign(answers=6)
     result = filtered(answers, Rules(answers=2, per_person=1000))
-    out = {who for group in result.excluded.values() for who in group}
-    assert out >= {f"spammer{at}" for at in range(8)}
-    assert sum(who.startswith("careful") for who in out) <= 1
-    by_rules = {item: result_label.label for item, result_label in result.labels.items()}
-    vote = raw(answers)
-    # More items are right, though fewer have a label, than by a majority of everybody.
-    assert right(by_rules) > right(vote) and len(by_rules) < len(vote)
-    assert right(by_rules) / len(by_rules) > 0.97 > right(vote) / len(vote)
+    excluded = {who for group in result.excluded.values() for who in group}
+    assert excluded >= {f"spammer{at}" for at in range(8)}
+    assert sum(who.startswith("careful") for who in excluded) <= 1
+    by_rules = {item: vote.label for item, vote in result.labels.items()}
+    by_majority = majority_labels(answers)
+    # The rules label fewer items than a majority of all answers, but more of them correctly.
+    assert correct(by_rules) > correct(by_majority) and len(by_rules) < len(by_majority)
+    assert correct(by_rules) / len(by_rules) > 0.97 > correct(by_majority) / len(by_majority)
 
 
 def test_models_recover_more_than_a_majority():
     pytest.importorskip("crowdkit")
     answers = [a for a in campaign() if a.kind == "item"]
-    assert right(aggregate("dawid_skene", answers)) > right(raw(answers)) + 10
+    assert correct(aggregate("dawid_skene", answers)) > correct(majority_labels(answers)) + 10
 
 
-def test_without_spammers_the_rules_cost_little():
+def test_without_spammers_the_rules_drop_few_items():
     answers = campaign(careful=20, noisy=0, spammers=0)
     result = filtered(answers, Rules(answers=2, per_person=1000))
     assert len(result.labels) > 0.85 * 300
@@ -81,6 +81,6 @@ def test_labels_have_the_published_shares():
     ]
 
 
-def test_more_answers_than_people():
+def test_more_answers_than_people_are_refused():
     with pytest.raises(UserError, match="answers=3: 2 annotators"):
         simulated([], annotators(2, 0, 0), 3, 0)

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-import pyarrow as pa
 import pytest
 
 import conf
@@ -12,14 +11,9 @@ from etl.asp import TESTS
 from etl.asp.job import Recipe, build, degree_rows, entailment_rows
 from etl.asp.settings import Settings
 from etl.lake.spark import Lake
-from etl.lake.tables import table
+from tests.rows import write
 
 SMALL = Settings(edition="small", entailment=20, degree=160, seed=4)
-
-
-def write_table(spark, root, name, partition, rows):
-    frame = spark.createDataFrame(pa.Table.from_pylist(rows, table(name).schema))
-    Lake(spark, root).replace(name, frame, partition, job="test")
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +23,10 @@ def lake(spark, tmp_path_factory) -> Lake:
     return Lake(spark, root)
 
 
-def test_the_rows_are_those_of_the_rules(lake):
-    rows = {tuple(row) for row in lake.read("asp_entailment").collect()}
+def test_a_build_writes_the_rows_that_the_rules_give(lake):
     source = Recipe(SMALL).entailment()
     expected = {(*row, "small") for test in TESTS for row in source.rows(test, 0, 20)}
-    assert rows == expected
+    assert {tuple(row) for row in lake.read("asp_entailment").collect()} == expected
     degree = Counter(row["test"] for row in lake.read("asp_degree").collect())
     assert degree == dict.fromkeys(TESTS, 160)
 
@@ -62,7 +55,7 @@ def test_the_splits_are_disjoint_and_balanced(lake):
         assert adjectives["train"].isdisjoint(adjectives["test"])
 
 
-def test_a_part_without_a_label_is_named(spark, tmp_path, caplog):
+def test_parts_that_lack_a_label_are_reported(spark, tmp_path, caplog):
     root = str(tmp_path / "lake")
     build(replace(SMALL, entailment=4, degree=400, lake=root))
     lines = [r.getMessage() for r in caplog.records if "no rows of" in r.getMessage()]
@@ -103,10 +96,10 @@ def test_rows_do_not_depend_on_the_partitioning(spark):
     assert by_partitioning[0] == by_partitioning[1]
 
 
-def test_corpus_and_judgements_of_the_lake(spark, tmp_path):
+def test_a_build_uses_the_pairs_and_judgements_of_the_lake(spark, tmp_path):
     root = str(tmp_path / "lake")
     pairs = [{"corpus": "mine", "adjective": "tall", "noun": "tree", "count": 3}]
-    write_table(spark, root, "amod_pairs", {"corpus": "mine"}, pairs)
+    write(root, "amod_pairs", pairs)
     settings = replace(SMALL, entailment=0, degree=2000, corpus="mine", lake=root, splits=False)
     build(settings)
     dropped = Lake(spark, root).read("dropped").collect()
@@ -122,7 +115,7 @@ def test_corpus_and_judgements_of_the_lake(spark, tmp_path):
         {"test": "ordering", "polarity": "positive", "z": 80.0, "share": 0.1, "n": 1, "fit": 0.0,
          "threshold": 100.0, "standard_error": 1.0, "source": "mine"}
     ]  # fmt: skip
-    write_table(spark, root, "asp_human", {"source": "mine"}, human)
+    write(root, "asp_human", human)
     with pytest.raises(UserError, match="no judgements in asp_human of booster negative"):
         build(replace(settings, corpus=None, human="mine"))
 
@@ -142,6 +135,6 @@ def test_bad_settings_are_refused(argument, message):
         conf.load(Settings, [argument])
 
 
-def test_presets():
+def test_the_preset_paper_sets_edition_boosters_and_balance():
     paper = conf.load(Settings, ["preset=paper"])
     assert (paper.name, paper.boosters, paper.balanced) == ("paper", ["very"], False)

@@ -13,7 +13,7 @@ from etl.asp.judgements import COLUMNS, human_rows, read_responses, sheet, write
 from etl.asp.lexicon import load_lexicon
 
 
-def test_a_sheet_is_written_and_its_answers_are_read(tmp_path):
+def test_the_answers_on_a_sheet_give_back_the_thresholds(tmp_path):
     pytest.importorskip("scipy")
     gold = published_gold()
     rows = sheet(Degree(load_lexicon(), 0, gold), 2, ["ann", "bob"], 0)
@@ -30,7 +30,7 @@ def test_a_sheet_is_written_and_its_answers_are_read(tmp_path):
     judgements = human_rows(shares, counts, "mine")
     thresholds = {(r["test"], r["polarity"]): r["threshold"] for r in judgements}
     for key, threshold in thresholds.items():
-        # Answers that all agree leave the threshold anywhere between two numbers.
+        # Where all judges agree, the threshold can lie anywhere between two numbers.
         assert threshold == pytest.approx(gold.thresholds[key], abs=2.0)
 
 
@@ -53,7 +53,7 @@ def test_bad_answers_are_refused(tmp_path, row, message):
         read_responses(path)
 
 
-def test_a_sheet_that_is_there_is_not_written_over(tmp_path):
+def test_an_existing_sheet_is_not_overwritten(tmp_path):
     path = tmp_path / "sheet.csv"
     path.write_text("answers of people")
     with pytest.raises(UserError, match="already exists and may contain answers"):
@@ -63,7 +63,7 @@ def test_a_sheet_that_is_there_is_not_written_over(tmp_path):
         write_sheet(tmp_path / "no folder" / "sheet.csv", [])
 
 
-def test_a_question_is_answered_once_by_each_judge(tmp_path):
+def test_a_second_answer_of_a_judge_to_a_question_is_refused(tmp_path):
     path = tmp_path / "sheet.csv"
     row = ["x", "ordering", "positive", "80", "p", "h", "ann", "yes"]
     with path.open("w", newline="") as lines:
@@ -72,7 +72,7 @@ def test_a_question_is_answered_once_by_each_judge(tmp_path):
         read_responses(path)
 
 
-def test_curves_that_cannot_be_fitted_are_named():
+def test_errors_name_the_curve_that_cannot_be_fitted():
     with pytest.raises(UserError, match="source=mine, ordering, positive: 1 judged even numbers"):
         human_rows({("ordering", "positive"): {80.0: 0.5}}, {}, "mine")
     with pytest.raises(UserError, match="source=published: expected another name"):
@@ -87,7 +87,7 @@ def test_a_missing_file_or_column_is_reported(tmp_path):
         read_responses(tmp_path / "other.csv")
 
 
-def test_a_file_that_is_no_csv_in_utf_8_is_reported(tmp_path):
+def test_a_file_that_is_not_csv_in_utf_8_is_reported(tmp_path):
     path = tmp_path / "sheet.csv"
     path.write_bytes(",".join(COLUMNS).encode() + b"\nx,ordering,positive,80,\xff,h,1,yes\n")
     with pytest.raises(UserError, match="not UTF-8 at byte"):
@@ -99,9 +99,9 @@ def test_a_file_that_is_no_csv_in_utf_8_is_reported(tmp_path):
 
 def test_judgements_against_the_scale_are_refused(tmp_path):
     pytest.importorskip("scipy")
-    exchanged = {float(z): float(z < 101) for z in range(60, 140, 2)}
+    reversed_shares = {float(z): float(z < 101) for z in range(60, 140, 2)}
     with pytest.raises(UserError, match=r"mine, ordering, positive: .* 1\.00 at 60 and 0\.00 at"):
-        human_rows({("ordering", "positive"): exchanged}, {}, "mine")
+        human_rows({("ordering", "positive"): reversed_shares}, {}, "mine")
 
 
 @pytest.mark.parametrize(

@@ -60,18 +60,15 @@ def changed(*path, value):
     return data
 
 
-def test_a_small_lexicon():
+def test_a_lexicon_declares_order_standards_opposites_and_forms():
     lexicon = parse_lexicon(SMALL)
     assert lexicon.weaker == {("long", "endless")}
     assert lexicon.standards["dirty"] == "minimum" and lexicon.standards["long"] == "relative"
-    assert (
-        lexicon.complementary[("clean", "dirty")] and not lexicon.complementary[("long", "short")]
-    )
+    assert lexicon.complementary["clean", "dirty"]
+    assert not lexicon.complementary["long", "short"]
     assert {a.word: a.nouns for a in lexicon.adjectives}["endless"] == ("rod",)
-    assert (lexicon.comparative_of("long"), lexicon.superlative_of("dirty")) == (
-        "longer",
-        "most dirty",
-    )
+    assert lexicon.comparative_of("long") == "longer"
+    assert lexicon.superlative_of("dirty") == "most dirty"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +112,7 @@ def test_a_small_lexicon():
         ),
     ],
 )
-def test_faults_are_reported(data, message):
+def test_errors_say_where_a_lexicon_is_wrong(data, message):
     with pytest.raises(UserError, match=message):
         parse_lexicon(data)
 
@@ -135,14 +132,14 @@ def test_a_corpus_restricts_the_combinations():
     )
     nouns = {a.word: a.nouns for a in restricted.adjectives}
     assert (nouns["dirty"], nouns["long"]) == (("boy",), ("rod",))
-    # The corpus has no noun with short.
+    # An adjective that the corpus lacks keeps all its nouns.
     assert nouns["short"] == ("rod", "pole")
     assert dropped == [("long", "pole"), ("dirty", "rod"), ("dirty", "pole")]
     assert [list(measure.nouns) for measure in restricted.measures] == [["rod"]]
     assert measured == [("long/short", "pole")]
 
 
-def test_a_corpus_knows_an_adjective_on_whatever_scale_it_has_a_noun():
+def test_a_corpus_restricts_an_adjective_on_all_its_scales():
     age = {"family": "age", "positive": [["long"]], "nouns": ["people"]}
     lexicon = parse_lexicon(changed("scales", "age", value=age))
     restricted, dropped, _ = lexicon.restricted_to({("long", "rod")})
@@ -162,15 +159,11 @@ def test_plurals(noun, expected):
 def test_the_plurals_of_the_shipped_nouns_are_those_of_the_dictionary():
     lexicon = load_lexicon()
     nouns = {noun for measure in lexicon.measures for noun in measure.nouns} - lexicon.mass
-    wrong = {
-        noun: plural(noun, lexicon.plurals)
-        for noun in nouns
-        if plural(noun, lexicon.plurals) != english.plural(noun)
-    }
-    assert not wrong
+    plurals = {noun: plural(noun, lexicon.plurals) for noun in nouns}
+    assert plurals == {noun: english.plural(noun) for noun in nouns}
 
 
-def test_no_such_file(tmp_path):
+def test_a_missing_lexicon_is_reported(tmp_path):
     with pytest.raises(UserError, match="no lexicon at"):
         load_lexicon(tmp_path / "none.yaml")
 

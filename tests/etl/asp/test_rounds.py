@@ -1,4 +1,4 @@
-"""Rounds whose words are drawn before their rows."""
+"""Rounds for which words are drawn first and then rows."""
 
 from __future__ import annotations
 

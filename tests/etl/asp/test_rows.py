@@ -53,7 +53,7 @@ DEGREE = Degree(LEXICON, 0, published_gold())
 def test_a_pair_is_written_read_and_labelled(pair, premise, hypothesis, entailed):
     assert write(pair, LEXICON) == (premise, hypothesis)
     assert parse(pair.test, premise, hypothesis, LEXICON) == pair
-    # As the release writes it, without a full stop.
+    # In the release, some hypotheses lack the full stop.
     assert parse(pair.test, premise, hypothesis.rstrip("."), LEXICON) == pair
     assert labels.entails(pair, LEXICON) == entailed
 
@@ -64,7 +64,7 @@ def test_other_sentences_do_not_fit_the_templates(test):
         parse(test, "Rods are long.", "The rod is long.", LEXICON)
 
 
-def test_unknown_words_have_no_label():
+def test_words_without_a_known_relation_have_no_label():
     with pytest.raises(ValueError, match="unknown order"):
         labels.entails(Pair("ordering", "bag", "big", None, "dirty"), LEXICON)
     with pytest.raises(ValueError, match="unknown opposites"):
@@ -74,7 +74,7 @@ def test_unknown_words_have_no_label():
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_entailment_rows(test):
+def test_entailment_rows_are_distinct_labelled_by_the_rules_and_the_same_for_a_seed(test):
     rows = list(ENTAILMENT.rows(test, 0, 1000))
     assert len({row.item_id for row in rows}) == 1000
     counts = {"dimension": 0, "argument": 0, "negation": 750, "comparative": 334}
@@ -89,7 +89,7 @@ def test_entailment_rows(test):
 
 
 @pytest.mark.parametrize("test", ["ordering", "negation", "comparative"])
-def test_no_feature_tells_the_label(test):
+def test_no_surface_feature_predicts_the_label(test):
     rows = [(r.premise, r.hypothesis, r.label) for r in ENTAILMENT.rows(test, 0, 1000)]
     assert audit(rows)[0].gain <= 2.0
 
@@ -114,7 +114,9 @@ def test_too_many_rows_are_refused():
         ("argument", 0, 0),
     ],
 )
-def test_degree_groups(test, positive, negative):
+def test_degree_groups_have_forty_numbers_and_the_judged_shares_of_entailment(
+    test, positive, negative
+):
     groups = [DEGREE.group(test, at) for at in range(50)]
     rows = [list(DEGREE.rows(group)) for group in groups]
     assert len({row.item_id for rows_of_group in rows for row in rows_of_group}) == 2000
@@ -155,7 +157,7 @@ def test_a_wider_range_is_extrapolated():
     assert {row.extrapolated for row in rows if 60 <= row.z <= 138} == {False}
 
 
-def test_only_judged_modifiers_by_default():
+def test_modifiers_are_the_judged_ones_by_default():
     for test, word in (("booster", "very"), ("diminisher", "relatively")):
         assert {DEGREE.group(test, at).modifier for at in range(20)} == {word}
 
@@ -180,11 +182,11 @@ def test_an_order_is_a_permutation(size, seed):
     [("80", "An"), ("11", "An"), ("18", "An"), ("11000", "An"), ("110", "A"), ("180", "A"),
      ("120", "A"), ("8.5", "An"), ("1800", "A")],
 )  # fmt: skip
-def test_articles(figure, word):
+def test_a_figure_takes_the_article_of_its_spoken_form(figure, word):
     assert article(figure) == word
 
 
-def test_numbers():
+def test_numbers_are_written_without_rounding_errors():
     assert [number(120.0), number(61.5)] == ["120", "61.5"]
     assert [number(744.9999999999999), number(0.0004)] == ["745", "0"]
 
@@ -193,27 +195,25 @@ def test_numbers():
     ("grid", "has_own"),
     [(Grid(60, 139, 41), False), (Grid(21.2, 133.2, 41), True), (Grid(60, 130, 22), True)],
 )
-def test_numbers_of_a_grid_that_no_binary_fraction_has(grid, has_own):
+def test_grids_between_binary_fractions_give_clean_numbers(grid, has_own):
     source = Degree(LEXICON, 0, published_gold(), grid=grid)
     for test in ("ordering", "argument", "superlative"):
         rows = [row for n in range(60) for row in source.rows(source.group(test, n))]
         assert not [row for row in rows if ". " in row.hypothesis or row.premise.count(". ") > 1]
-        own = {"positive": 120.0, "negative": 80.0}
+        value = {"positive": 120.0, "negative": 80.0}
         discarded = [row for row in rows if row.label == "discard"]
-        expected = [row for row in rows if test == "argument" and row.z == own[row.polarity]]
+        expected = [row for row in rows if test == "argument" and row.z == value[row.polarity]]
         assert discarded == expected and bool(expected) == (has_own and test == "argument")
         assert all(row.alpha == round(row.alpha, 6) for row in rows)
 
-
-# text=paper
 
 PAPER = Style(text="paper")
 PAPER_ENTAILMENT = Entailment(LEXICON, 0, PAPER, balanced=False)
 PAPER_DEGREE = Degree(LEXICON, 0, published_gold(), PAPER)
 
 
-def oddities(test, rows):
-    """The percentages of rows of degree estimation that have each form of the release."""
+def oddities(rows):
+    """The percentage of degree rows that show each oddity of the release."""
     counts: Counter[str] = Counter()
     for premise, hypothesis in rows:
         figure = hypothesis.removeprefix("A ").lstrip("$").split()[0].split("°")[0]
@@ -241,8 +241,7 @@ def test_oddities_of_degree_rows_are_those_of_the_release(shared_data, test):
         for at in range(50)
         for row in PAPER_DEGREE.rows(PAPER_DEGREE.group(test, at))
     ]
-    rebuilt_shares, published_shares = oddities(test, rebuilt), oddities(test, published)
-    print(f"{test:11} release {published_shares}\n{'':11} rebuild {rebuilt_shares}")
+    rebuilt_shares, published_shares = oddities(rebuilt), oddities(published)
     by_chance = "A where speech has an"  # the share of numbers that begin with 8, 11 or 18
     assert published_shares.pop(by_chance) > 0 and rebuilt_shares.pop(by_chance) > 0
     assert rebuilt_shares == published_shares
@@ -257,9 +256,6 @@ def test_full_stops_of_entailment_rows_are_those_of_the_release(shared_data, tes
 
     rebuilt_stops = stops([(r.premise, r.hypothesis) for r in PAPER_ENTAILMENT.rows(test, 0, 1000)])
     published_stops = stops(released(shared_data, "EntailmentInference", test))
-    print(
-        f"{test:11} (row of the item, premise and hypothesis end in a full stop): {rebuilt_stops}"
-    )
     assert rebuilt_stops == published_stops
 
 

@@ -4,7 +4,7 @@ from etl.asp.lexicon import load_lexicon
 from etl.asp.splits import assign_degree, assign_entailment, held_out
 
 
-def test_half_of_the_adjectives_are_held_out_whole_scales():
+def test_about_half_of_the_adjectives_are_held_out_by_whole_scales():
     lexicon = load_lexicon()
     for out in held_out(lexicon, 0):
         assert 0.4 <= len(out) / len(lexicon.words) <= 0.51
@@ -28,11 +28,11 @@ def test_adjectives_decide_the_part_of_a_row():
     assert places("ordering", "big", "huge") == [("adjectives", str(n), "test") for n in range(4)]
     assert places("dimension", "big", "old") == []
     assert {part for _, _, part in places("ordering", "old")} <= {"train", "val"}
-    # Rows of the other tests are test rows or not used.
+    # The other tests give test rows or none.
     assert places("booster", "old") == []
 
 
-def test_one_dimension_is_held_out_and_the_middle_left_out():
+def test_a_round_holds_out_a_dimension_and_skips_numbers_near_100():
     def rounds(test, z, label="entailment"):
         row = {"test": test, "dimension": "mass", "z": z, "label": label, "item_id": "x"}
         return {round_: part for _, round_, part in assign_degree(0, row)}

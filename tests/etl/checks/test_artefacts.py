@@ -26,14 +26,14 @@ def test_no_rule_beats_chance_without_artefacts():
     assert {rule.accuracy for rule in audit(with_full_stops + contradictory)} == {0.5}
 
 
-def test_features_of_a_pair():
+def test_features_compare_premise_and_hypothesis():
     values = features("The bag is not old.", "The bag is new.")
     assert (values["negation in premise"], values["negation in hypothesis"]) == (True, False)
     assert values["words, hypothesis less premise"] == -1
     assert values["share of hypothesis in premise"] == pytest.approx(4 / 5)
 
 
-def test_no_rows():
+def test_an_audit_without_rows_is_refused():
     with pytest.raises(ValueError, match="no rows"):
         audit([("a", "b", "discard")], leave_out=["discard"])
 
@@ -42,14 +42,8 @@ def test_a_file_is_audited(tmp_path, capsys):
     path = tmp_path / "pairs.tsv"
     lines = ["sentence1\tsentence2\tgold", *("\t".join(row) for row in ROWS * 5)]
     path.write_text("\n".join(lines) + "\n")
-    arguments = [
-        f"file={path}",
-        "premise=sentence1",
-        "hypothesis=sentence2",
-        "label=gold",
-        "top=40",
-    ]
-    run(conf.load(Settings, arguments))
+    columns = ["premise=sentence1", "hypothesis=sentence2", "label=gold"]
+    run(conf.load(Settings, [f"file={path}", *columns, "top=40"]))
     assert "premise ends in a full stop" in capsys.readouterr().out
     with pytest.raises(UserError, match="no premise, hypothesis, label"):
         run(conf.load(Settings, [f"file={path}"]))
@@ -57,7 +51,7 @@ def test_a_file_is_audited(tmp_path, capsys):
         conf.load(Settings, [])
 
 
-def test_quotes_are_text_between_tabs(tmp_path, capsys):
+def test_quotes_in_a_tsv_file_are_text(tmp_path, capsys):
     path = tmp_path / "pairs.tsv"
     rows = ['"I left.\tHe spoke\tyes', 'A cat came"\tAn animal\tno']
     path.write_text("\n".join(["premise\thypothesis\tlabel", *rows]))
@@ -73,14 +67,14 @@ def test_a_file_with_semicolons_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("row", [b"caf\xe9,a,b", b"x" * 200_000])
-def test_a_file_that_is_no_table_in_utf_8_is_refused(tmp_path, row):
+def test_a_file_that_is_not_a_table_in_utf_8_is_refused(tmp_path, row):
     path = tmp_path / "pairs.csv"
     path.write_bytes(b"premise,hypothesis,label\n" + row + b"\n")
     with pytest.raises(UserError, match=rf"^file={path}: not a table in UTF-8: "):
         run(conf.load(Settings, [f"file={path}"]))
 
 
-def test_baselines():
+def test_baselines_ignore_discarded_rows():
     result = baselines(["entailment"] * 26 + ["not_entailment"] * 54 + ["discard"])
     assert (result.rows, result.entailments, result.majority) == (80, 26, 67.5)
     assert result.chance == pytest.approx(55.83, abs=0.01)

@@ -9,8 +9,7 @@ import conf
 from conf import UserError
 from etl.checks.splits import check, read_rows, text
 from etl.checks.splits_job import Settings, run
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests import rows as lake_rows
 
 ROWS = """
 1 train 1 red dog animal
@@ -29,22 +28,22 @@ def rows(lines: str = ROWS) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(NAMES, line, strict=True)) for line in split])
 
 
-def test_findings():
-    one, two = check(rows(), WORDS, label="label", identity=WORDS, same_kind=WORDS[1:])
-    train, test = one.part("train"), one.part("test")
-    assert (one.name, train.rows, train.repeated, train.labels) == ("1", 3, 1, {"0": 1, "1": 2})
+def test_a_check_counts_labels_repetitions_and_shared_words():
+    fold, other = check(rows(), WORDS, label="label", identity=WORDS, same_kind=WORDS[1:])
+    train, test = fold.part("train"), fold.part("test")
+    assert (fold.name, train.rows, train.repeated, train.labels) == ("1", 3, 1, {"0": 1, "1": 2})
     assert train.distinct_values == {"adjective": 2, "noun": 2, "hypernym": 1}
     assert train.guess_accuracy == {"adjective": 1, "noun": 1, "hypernym": 2 / 3}
     assert test.guess_accuracy == {"adjective": 1, "noun": 0.5, "hypernym": 1}
-    assert one.shared == {
+    assert fold.shared == {
         ("train", "test", "adjective"): 1,
         ("train", "test", "noun"): 0,
         ("train", "test", "hypernym"): 0,
         ("train", "test", "rows"): 0,
         ("train", "test", "noun/hypernym"): 1,
     }
-    assert two.shared == {} and [part.name for part in two.parts] == ["test"]
-    lines = [line.split() for line in text([one, two]).splitlines()]
+    assert other.shared == {} and [part.name for part in other.parts] == ["test"]
+    lines = [line.split() for line in text([fold, other]).splitlines()]
     assert ["1", "train", "and", "test", "noun", "0", "disjoint"] in lines
     assert ["1", "train", "and", "test", "adjective", "1", "shared"] in lines
 
@@ -57,7 +56,7 @@ def test_rows_are_compared_cell_by_cell():
     assert fold.name == "-" and fold.shared["train", "test", "rows"] == 0
 
 
-def test_what_cannot_be_checked():
+def test_unknown_columns_and_empty_tables_are_refused():
     with pytest.raises(UserError, match="no column verb; there are fold, part, label, adjective"):
         check(rows(), ["verb"], label="label", identity=WORDS)
     with pytest.raises(UserError, match="no rows to check"):
@@ -74,7 +73,7 @@ def write(path, lines: str, part: str):
     return str(path)
 
 
-def test_files(tmp_path, capsys):
+def test_files_are_the_parts_of_one_fold(tmp_path, capsys):
     files = {
         part: write(tmp_path / f"{part}.tsv{end}", ROWS[:-1], part)
         for part, end in (("train", ""), ("test", ".gz"))
@@ -89,7 +88,7 @@ def test_files(tmp_path, capsys):
         run(conf.load(Settings, [f"train={files['train']}", f"test={other}"]))
 
 
-def test_files_that_are_not_rows(tmp_path):
+def test_pickles_and_ragged_files_are_refused(tmp_path):
     pickled, ragged = tmp_path / "train.pkl", tmp_path / "train.tsv"
     pickled.write_bytes(b"\x80")
     ragged.write_text("a\tb\n1\n", encoding="utf-8")
@@ -105,7 +104,7 @@ def test_files_that_are_not_rows(tmp_path):
     assert read_rows(quoted).to_pylist() == [{"a": "1,5", "b": ""}]
 
 
-def test_tables(tmp_path, capsys):
+def test_tables_of_items_and_splits_are_joined(tmp_path, capsys):
     root = str(tmp_path)
     items = [
         {"item_id": f"{n}", "adjective": a, "noun": "dog", "hypernym": "animal", "label": n % 2}
@@ -117,7 +116,7 @@ def test_tables(tmp_path, capsys):
         for n, part in enumerate(("train", "train", "test"))
     ]
     for name, rows in (("plane_items", items), ("plane_splits", parts)):
-        arrow.append(root, name, pa.Table.from_pylist(rows, table(name).schema), job="test")
+        lake_rows.write(root, name, rows)
     arguments = ["items=plane_items", "splits=plane_splits", "edition=mine", f"lake={root}"]
     run(conf.load(Settings, [*arguments, "scheme=strict"]))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
@@ -125,22 +124,18 @@ def test_tables(tmp_path, capsys):
     assert ["1", "train", "and", "test", "rows", "0", "disjoint"] in lines
     with pytest.raises(UserError, match="plane_splits: no scheme one_it of edition mine"):
         run(conf.load(Settings, [*arguments, "scheme=one_it"]))
-    lost = [{**parts[0], "item_id": "9"}]
-    arrow.append(
-        root, "plane_splits", pa.Table.from_pylist(lost, table("plane_splits").schema), job="test"
-    )
+    lake_rows.write(root, "plane_splits", [{**parts[0], "item_id": "9"}])
     with pytest.raises(UserError, match="plane_items: 3 of the 4 items of plane_splits"):
         run(conf.load(Settings, [*arguments, "scheme=strict"]))
 
 
 @pytest.mark.parametrize("arguments", [["items=plane_items"], [], ["train=a.tsv", "edition=x"]])
-def test_mistakes_of_the_user(arguments):
+def test_settings_must_name_either_files_or_tables(arguments):
     with pytest.raises(UserError, match=r"expected .*items="):
         conf.load(Settings, arguments)
 
 
-def test_the_published_splits(shared_data):
-    """The figures of the published files: what is disjoint, balanced and repeated."""
+def test_figures_of_the_published_splits(shared_data):
     expected = {
         "ood": ((60_012, 215, 2065, 0), (2016, 85, 91, 0), (0, 0, 59)),
         "one_it": ((61_296, 231, 917, 5973), (2016, 73, 123, 36), (0, 0, 0)),

@@ -1,4 +1,4 @@
-"""Blocks and ranges end between sentences, and lose or repeat nothing."""
+"""Blocks and ranges end between sentences, and neither lose nor repeat bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_cuts_before_comments_after_rows_only():
     assert read(data, size=18) == [b"# a\n# b\n1\n", b"# c\n# d\n2\n"]
 
 
-def test_a_sentence_longer_than_the_buffer():
+def test_a_sentence_longer_than_the_buffer_stays_whole():
     data = b"a\n\n" + b"b\n" * 50 + b"\nc\n" + b"\nd\n" * 50
     parts = read(data, size=8)
     assert b"".join(parts) == data
@@ -63,7 +63,7 @@ def test_an_empty_file_has_no_blocks():
     assert read(b"") == []
 
 
-def test_a_byte_order_mark_is_skipped_at_the_beginning_of_the_file_alone():
+def test_a_byte_order_mark_is_skipped_only_at_the_beginning_of_the_file():
     data = b"\xef\xbb\xbfa\n\n\xef\xbb\xbfb\n\nc\n\n"
     assert read(data, size=8) == [b"a\n\n", b"\xef\xbb\xbfb\n\n", b"c\n\n"]
     assert read(data, end=2) == [b"a\n\n"]
@@ -71,7 +71,7 @@ def test_a_byte_order_mark_is_skipped_at_the_beginning_of_the_file_alone():
     assert read(b"\xef\xbb\xbf") == []
 
 
-def test_short_reads_are_filled_up():
+def test_short_reads_are_joined_into_blocks():
     class Dripping(io.BytesIO):
         def readinto(self, buffer):
             return super().readinto(memoryview(buffer)[:3])
@@ -79,7 +79,7 @@ def test_short_reads_are_filled_up():
     assert [bytes(b) for b in blocks(Dripping(b"a\n\nb\n\nc\n\n"), size=9)] == [b"a\n\nb\n\nc\n\n"]
 
 
-def test_errors_of_the_stream_pass():
+def test_errors_of_the_stream_are_raised():
     class Broken(io.BytesIO):
         def readinto(self, buffer):
             raise zlib.error("invalid stored block lengths")
@@ -90,7 +90,7 @@ def test_errors_of_the_stream_pass():
 
 @settings(max_examples=200)
 @given(parsed.cases(), st.integers(1, 200))
-def test_blocks_are_the_file_in_order_and_cut_no_sentence(case, size):
+def test_blocks_are_the_file_in_order_and_split_no_sentence(case, size):
     data = case[1]
     parts = read(data, size=size)
     assert b"".join(parts) == data
@@ -109,7 +109,7 @@ def test_adjacent_ranges_read_each_byte_once(case, cuts, size):
     assert [s for part in ranges for s in whole_sentences(part)] == whole_sentences(data)
 
 
-def test_a_range_begins_and_ends_at_the_first_boundary_from_there():
+def test_a_range_begins_and_ends_at_the_next_boundary():
     data = b"# 1\na\n\n# 2\nb\n\n# 3\nc\n"
     second, third = data.index(b"# 2"), data.index(b"# 3")
     assert read(data, start=1, end=second) == []
@@ -120,8 +120,8 @@ def test_a_range_begins_and_ends_at_the_first_boundary_from_there():
     assert read(data, start=1000, end=2000) == []
 
 
-def test_boundaries_far_away_and_across_windows():
-    # the blank line falls on every place around the end of the window that is searched
+def test_boundaries_far_away_and_across_windows_are_found():
+    # The boundary is at every place around the end of a search window.
     for n in range((1 << 16) - 12, (1 << 16) + 4):
         for mark in (b"\n\n", b"\n\r\n", b"\n>>>>>"):
             data = b"x" * n + mark + b"y\n\n"
@@ -130,7 +130,7 @@ def test_boundaries_far_away_and_across_windows():
             assert re.fullmatch(rb"x+\n(\r?\n)?", parts[0])
 
 
-def test_the_sentences_of_a_file_are_a_partition():
+def test_blocks_have_every_row_once():
     data = b"".join(b"%d\tw\tw\tNN\tNN\t\t%d\tx\t_\tO\n\n" % (i, i) for i in range(200))
     rows = Counter(row for part in read(data, size=64) for row in part.split(b"\n") if row)
     assert len(rows) == 200 and set(rows.values()) == {1}

@@ -45,16 +45,16 @@ def whole_file_unit(path):
 
 
 def rows(path, **fields):
-    """(name, text) of each row that contains a document, and the other events."""
+    """The name and text of each document, and the other events."""
     texts: list[tuple[str, str]] = []
     events: list[object] = []
     for event in columnar.read_unit(whole_file_unit(path), **fields):
         if isinstance(event, Texts):
-            for made in columnar.documents_of(event):
-                if isinstance(made, Document):
-                    texts.append((made.id, made.text))
+            for result in columnar.documents_of(event):
+                if isinstance(result, Document):
+                    texts.append((result.id, result.text))
                 else:
-                    events.append(made)
+                    events.append(result)
         else:
             events.append(event)
     return texts, events
@@ -62,19 +62,19 @@ def rows(path, **fields):
 
 @pytest.fixture(params=WRITERS)
 def file_format(request, tmp_path):
-    """A path, and a function that writes a table there in one of the forms."""
+    """A path and a function that writes a table to it in one of the formats."""
     path = tmp_path / request.param
     return path, lambda table, group=2: WRITERS[request.param](path, table, group)
 
 
-def test_rows_are_named_by_their_id_else_by_their_place(file_format):
+def test_rows_are_named_by_their_id_or_else_by_their_number(file_format):
     path, write = file_format
     write(ROWS)
     names = ["http://a/", f"{path}#row=1", f"{path}#row=2", "http://d/"]
     assert rows(path) == (list(zip(names, ROWS["text"].to_pylist(), strict=True)), [])
 
 
-def test_ids_are_those_of_the_first_column_that_has_one_as_in_json_lines(file_format, tmp_path):
+def test_an_id_comes_from_the_first_column_that_has_one_as_in_json_lines(file_format, tmp_path):
     path, write = file_format
     table = pa.table(
         {
@@ -90,15 +90,15 @@ def test_ids_are_those_of_the_first_column_that_has_one_as_in_json_lines(file_fo
     records = "".join(f"{json.dumps(row)}\n" for row in table.to_pylist())
     (tmp_path / "x.jsonl").write_text(records)
     events = text.read_unit(whole_file_unit(tmp_path / "x.jsonl"))
-    of_lines = [event.id for event in events if isinstance(event, Document)]
-    assert [*of_lines[:2], of_lines[3]] == ["u0", "7", "t3"] and "#byte=" in of_lines[2]
-    # A text is not its own name.
+    ids = [event.id for event in events if isinstance(event, Document)]
+    assert [*ids[:2], ids[3]] == ["u0", "7", "t3"] and "#byte=" in ids[2]
+    # The column of the texts gives no ids.
     [first, *_] = text.read_unit(whole_file_unit(tmp_path / "x.jsonl"), "url")
     assert isinstance(first, Document) and first.id == "t0"
     assert rows(path, text_field="url")[0][0] == ("t0", "u0")
 
 
-def test_an_id_that_is_not_utf8_takes_no_other_name_away(file_format):
+def test_an_id_that_is_not_utf8_leaves_the_other_names_alone(file_format):
     path, write = file_format
     names = pa.array([b"a", b"bad \xff", None, b"d"]).view(pa.string())
     write(pa.table({"text": ROWS["text"], "id": names}), group=9)
@@ -114,7 +114,7 @@ def test_two_columns_of_one_name_are_refused(file_format, name):
         rows(path)
 
 
-def test_rows_make_documents():
+def test_rows_become_documents_or_are_rejected():
     texts = [b"A red apple.", b"An old\n\ntree.", b"bad \xff", b"  ", b"nul\0"]
     names, numbers = pa.array(["a", "b", "x", "c", "d"]), pa.array([3, 4, 6, 7, 8])
     rows = Texts("x", names, pa.array(texts).view(pa.string()), numbers)
@@ -155,7 +155,7 @@ def test_units_give_every_row_once(file_format, borders):
     assert numbers == list(range(23))
 
 
-def test_a_file_of_many_groups_is_cut_into_units(tmp_path):
+def test_a_file_of_many_row_groups_has_several_units(tmp_path):
     write_parquet(tmp_path / "x.parquet", pa.table({"text": ["x" * 99] * 400}), group=50)
     [file] = list_inputs([str(tmp_path)])
     assert len(units(InputFile(file.path, file.bytes, file.modified), "lines", 1000)) > 1
@@ -174,7 +174,7 @@ def test_other_columns_are_not_read(tmp_path):
     assert len(rows(path)[0]) == 100
 
 
-def test_other_columns_and_other_units_of_a_compressed_arrow_file_are_not_unpacked(tmp_path):
+def test_other_columns_and_units_of_an_arrow_file_are_not_decompressed(tmp_path):
     path = tmp_path / "x.arrow"
     table = pa.table({"text": [f"A red apple {i}." for i in range(400)], "html": ["y" * 99] * 400})
     options = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -195,7 +195,7 @@ REPEATED = pa.DictionaryArray.from_arrays(pa.array([0] * 900), pa.array(["y" * 3
 
 
 @pytest.mark.parametrize("kind", ["dictionary", "string", "string_view"])
-def test_texts_of_repeated_values_come_in_small_batches(file_format, monkeypatch, kind):
+def test_repeated_values_are_read_in_small_batches(file_format, monkeypatch, kind):
     path, write = file_format
     monkeypatch.setattr(columnar, "_BATCH_BYTES", 1000)
     column = REPEATED if kind == "dictionary" else REPEATED.cast(pa.string()).cast(kind)
@@ -214,7 +214,7 @@ def test_texts_of_repeated_values_come_in_small_batches(file_format, monkeypatch
         ({"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}, ["y"] * 9, 16),
     ],
 )
-def test_parquet_is_decoded_in_rows_of_some_megabytes(tmp_path, options, texts, count):
+def test_parquet_is_decoded_some_megabytes_at_a_time(tmp_path, options, texts, count):
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"text": texts}), path, **options)
     with pa.memory_map(str(path)) as stream:
@@ -231,7 +231,7 @@ def test_parquet_is_decoded_in_rows_of_some_megabytes(tmp_path, options, texts, 
         ({"id_field": "nested"}, "column id_field=nested is of type struct"),
     ],
 )
-def test_columns_that_cannot_be_read_are_refused_by_name(file_format, fields, message):
+def test_errors_name_the_column_that_cannot_be_read(file_format, fields, message):
     path, write = file_format
     write(ROWS)
     with pytest.raises(WrongColumn, match=message):
@@ -261,7 +261,7 @@ def test_invalid_utf8_is_rejected_by_row(file_format):
     assert events == [Rejected("invalid_utf8", "row 1: bad \\xff")]
 
 
-def test_a_file_without_rows_is_left_out(file_format):
+def test_a_file_without_rows_is_dropped(file_format):
     path, write = file_format
     write(ROWS.schema.empty_table())
     assert rows(path) == ([], [LeftOut("no_rows", str(path))])
@@ -276,7 +276,7 @@ def test_truncated_files_are_unreadable(file_format, share):
         rows(path)
 
 
-def test_flipped_bytes_are_found_where_pages_have_checksums(tmp_path):
+def test_flipped_bytes_are_found_if_pages_have_checksums(tmp_path):
     path = tmp_path / "x.parquet"
     pq.write_table(ROWS, path, compression="none", write_page_checksum=True, use_dictionary=False)
     path.write_bytes(path.read_bytes().replace(b"red apple", b"bad apple", 1))

@@ -1,11 +1,11 @@
-"""The facts of CoNLL-U against the treebank itself."""
+"""The constants of CoNLL-U describe the treebank."""
 
 from __future__ import annotations
 
 from etl.corpora import conllu
 
 
-def test_columns_and_ids_of_the_treebank(shared_data):
+def test_columns_ids_and_tags_of_the_treebank(shared_data):
     text = (shared_data / "ud_ewt/en_ewt-ud-dev.conllu").read_text(encoding="utf-8")
     sentences = [
         [line.split("\t") for line in sentence.split("\n") if line and line[0] != "#"]
@@ -18,8 +18,5 @@ def test_columns_and_ids_of_the_treebank(shared_data):
     assert conllu.CONLLU.ranges and len(plain) < len(rows)
     assert min(int(row[conllu.ID]) for row in plain) == conllu.CONLLU.first_id == 1
     assert {row[conllu.DEPREL] for row in plain if row[conllu.HEAD] == "0"} == {"root"}
-    assert {row[conllu.UPOS] for row in plain if row[conllu.XPOS] == "JJS"} <= {
-        "ADJ",
-        "ADV",
-        "PROPN",
-    }
+    superlatives = {row[conllu.UPOS] for row in plain if row[conllu.XPOS] == "JJS"}
+    assert superlatives <= {"ADJ", "ADV", "PROPN"}

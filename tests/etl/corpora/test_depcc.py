@@ -1,4 +1,4 @@
-"""The facts of DepCC against its published samples."""
+"""The constants of DepCC describe its published samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etl.corpora.depcc import DEPCC, DEPCC_FLAT, SENTENCE_MARK
     ("name", "dialect"),
     [("conll-1000-tokens.csv.gz", DEPCC), ("conll-large.csv.gz", DEPCC_FLAT)],
 )
-def test_the_samples(shared_data, name, dialect):
+def test_columns_ids_and_tags_of_the_samples(shared_data, name, dialect):
     lines = gzip.decompress((shared_data / "depcc" / name).read_bytes()).split(b"\n")
     rows = [line.decode().split("\t") for line in lines if line[:1].isdigit()]
     assert {len(row) for row in rows} == {COLUMNS}

@@ -1,4 +1,4 @@
-"""Telling the layouts apart."""
+"""The layouts of parsed corpora are recognised from their first lines."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ CONLLU_ROWS = (
         (CONLLU_ROWS, CONLLU),
         (b"\xef\xbb\xbf# newdoc id = d\n\n# sent_id = 1\n" + CONLLU_ROWS, CONLLU),
         (CONLLU_ROWS.replace(b"\n", b"\r\n"), CONLLU),
-        (DEPCC_ROWS.split(b"\n")[1], DEPCC),  # a gap first, a single line, no newline
+        (DEPCC_ROWS.split(b"\n")[1], DEPCC),  # one line without a newline, whose ids begin at 1
         (b"garbage\n\n" + DEPCC_ROWS, DEPCC),
-        (DEPCC_ROWS + b"2\tx\tx\tNN\tN", DEPCC),  # cut by the end of the head
+        (DEPCC_ROWS + b"2\tx\tx\tNN\tN", DEPCC),  # cut off at the end of the head
         (CONLLU_ROWS + b"0\tdamaged\n", CONLLU),
     ],
 )
-def test_detect(head, dialect):
+def test_a_layout_is_detected_from_the_first_rows(head, dialect):
     assert detect(head) is dialect
 
 
@@ -69,7 +69,7 @@ def test_an_unknown_layout_is_refused(head, message):
         (b"\t".join([b"1"] * 9 + [b"Prose in a table.\n"]), None),
     ],
 )
-def test_what_clearly_is_a_parsed_corpus(head, dialect):
+def test_only_clearly_parsed_corpora_are_recognised_among_texts(head, dialect):
     assert parsed_dialect(head) is dialect
 
 
@@ -84,7 +84,7 @@ def test_what_clearly_is_a_parsed_corpus(head, dialect):
         ("depcc/conll-large.csv.gz", DEPCC_FLAT),
     ],
 )
-def test_published_samples(shared_data, path, dialect):
+def test_the_layouts_of_the_published_samples_are_detected(shared_data, path, dialect):
     data = (shared_data / path).read_bytes()
     if path.endswith(".gz"):
         data = gzip.decompress(data)

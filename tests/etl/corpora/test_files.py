@@ -1,4 +1,4 @@
-"""Input files: opening, cutting."""
+"""Input files are opened, decompressed and divided into units."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class TestOpenInput:
             (b"text", "plain"),
         ],
     )
-    def test_compression(self, first, expected):
+    def test_the_compression_is_recognised_by_the_first_bytes(self, first, expected):
         assert compression_of(first) == expected
 
     @pytest.mark.parametrize("kind", COMPRESS)
-    def test_all_members_and_padding(self, tmp_path, kind):
+    def test_all_members_are_read_and_padding_is_skipped(self, tmp_path, kind):
         pack = COMPRESS[kind]
         path = put(tmp_path / "misnamed.txt", pack(TEXT) + pack(b"") + pack(NOISE) + b"\0" * 600)
         with open_input(path) as stream:
@@ -76,7 +76,7 @@ class TestOpenInput:
                 parts.append(bytes(buffer[:count]))
         assert b"".join(parts) == TEXT
 
-    def test_start(self, tmp_path):
+    def test_reading_may_start_at_a_byte(self, tmp_path):
         first = bz2.compress(b"one")
         assert open_input(put(tmp_path / "a", b"0123456"), 3).read() == b"3456"
         both = put(tmp_path / "b", first + bz2.compress(b"2"))
@@ -84,16 +84,16 @@ class TestOpenInput:
 
     @pytest.mark.parametrize("kind", COMPRESS)
     @pytest.mark.parametrize("length", [6, 0.5, -1, -5])
-    def test_truncated(self, tmp_path, kind, length):
+    def test_truncated_files_are_unreadable(self, tmp_path, kind, length):
         complete = COMPRESS[kind](NOISE)
         end = len(complete) // 2 if length == 0.5 else int(length)
         path = put(tmp_path / "a", complete[:end])
-        with pytest.raises(Unreadable, match=f"truncated: .* {kind}") as caught:
+        with pytest.raises(Unreadable, match=f"truncated: .* {kind}") as error:
             open_input(path).read()
-        assert caught.value.path == path
+        assert error.value.path == path
 
     @pytest.mark.parametrize("kind", COMPRESS)
-    def test_damaged(self, tmp_path, kind):
+    def test_damaged_files_are_unreadable(self, tmp_path, kind):
         data = bytearray(COMPRESS[kind](NOISE))
         data[len(data) // 2] ^= 0xFF
         with pytest.raises(Unreadable, match=f"damaged {kind} data"):
@@ -105,17 +105,17 @@ class TestOpenInput:
         with pytest.raises(Unreadable, match=f"damaged {kind} data"):
             open_input(path).read()
 
-    def test_a_compression_that_is_not_read(self, tmp_path):
+    def test_other_compressions_are_refused(self, tmp_path):
         path = put(tmp_path / "a.txt.xz", lzma.compress(NOISE))
         with pytest.raises(Unreadable, match="xz data; expected gz, bz2, zst"):
             open_input(path)
         assert len(units(input_file(path), "lines", 1000)) == 1
 
-    def test_no_such_file(self, tmp_path):
+    def test_a_missing_file_is_unreadable(self, tmp_path):
         with pytest.raises(Unreadable, match="No such file"):
             open_input(str(tmp_path / "none"))
 
-    def test_unreadable_travels_between_processes(self):
+    def test_the_error_can_be_pickled(self):
         error = pickle.loads(pickle.dumps(Unreadable("a.gz", "truncated")))  # noqa: S301
         assert (error.path, error.reason, str(error)) == ("a.gz", "truncated", "a.gz: truncated")
 
@@ -139,27 +139,27 @@ class TestUnits:
             target = 1000 if name != "plain" else 1 << 20
             assert units(file, "xml", target) == [Unit(file.path, file.bytes, 0, file.bytes)]
 
-    def test_whole_is_never_cut(self, tmp_path):
+    def test_files_to_be_read_whole_are_one_unit(self, tmp_path):
         file = input_file(put(tmp_path / "a", TEXT))
         assert len(units(file, "whole", 1000)) == 1
 
-    def test_plain_and_multistream_files_are_cut(self, tmp_path):
+    def test_plain_and_multistream_files_have_several_units(self, tmp_path):
         plain = input_file(put(tmp_path / "a", TEXT))
-        cut = units(plain, "lines", 100_000)
-        assert [unit.start for unit in cut] == [0, *[unit.end for unit in cut[:-1]]]
-        assert cut[-1].end == plain.bytes
-        assert len(cut) == round(plain.bytes / 100_000)
-        many = input_file(put(tmp_path / "b", b"".join(map(bz2.compress, STREAMS))))
-        assert len(units(many, "xml", 200)) > 5
-        assert len(units(many, "lines", 200)) == 1
+        parts = units(plain, "lines", 100_000)
+        assert [unit.start for unit in parts] == [0, *[unit.end for unit in parts[:-1]]]
+        assert parts[-1].end == plain.bytes
+        assert len(parts) == round(plain.bytes / 100_000)
+        multistream = input_file(put(tmp_path / "b", b"".join(map(bz2.compress, STREAMS))))
+        assert len(units(multistream, "xml", 200)) > 5
+        assert len(units(multistream, "lines", 200)) == 1
 
-    def test_unreadable(self, tmp_path):
+    def test_a_file_that_is_gone_is_unreadable(self, tmp_path):
         with pytest.raises(Unreadable, match="cannot be opened"):
             units(InputFile(str(tmp_path / "none"), 10**9, datetime.now(UTC)), "xml")
 
 
 class TestUnitStream:
-    def test_a_plain_range(self, tmp_path):
+    def test_a_range_of_a_plain_file(self, tmp_path):
         path = put(tmp_path / "a", b"0123456789")
         with UnitStream(Unit(path, 10, 3, 6)) as stream:
             assert (stream.limit, stream.from_start) == (3, False)
@@ -175,9 +175,9 @@ class TestUnitStream:
         covered = b""
         for start, end in itertools.pairwise(ends):
             with UnitStream(Unit(path, len(data), start, end)) as stream:
-                read = stream.read(10**6)
-                assert b"".join(STREAMS).endswith(read)
-                covered += read if stream.limit is None else read[: stream.limit]
+                data_of_range = stream.read(10**6)
+                assert b"".join(STREAMS).endswith(data_of_range)
+                covered += data_of_range if stream.limit is None else data_of_range[: stream.limit]
         assert covered == b"".join(STREAMS)
 
     def test_a_range_without_a_beginning_is_empty(self, tmp_path):
@@ -192,7 +192,7 @@ class TestUnitStream:
         with pytest.raises(ValueError, match="no ranges"):
             UnitStream(Unit(put(tmp_path / "a", data), len(data), 5, 10))
 
-    def test_truncated_stream_in_a_range(self, tmp_path):
+    def test_a_truncated_stream_in_a_range_is_unreadable(self, tmp_path):
         data = bz2.compress(b"one") + bz2.compress(NOISE)[:-100]
         path = put(tmp_path / "a", data)
         unit = Unit(path, len(data), 10, len(data))

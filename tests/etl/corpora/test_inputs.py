@@ -1,4 +1,4 @@
-"""Input files are found: paths, globs, folders, URIs, links."""
+"""The files of an input: paths, globs, folders, URIs, links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def paths(*patterns: str) -> list[str]:
 
 
 class TestListInputs:
-    def test_size_and_time_of_a_path(self, tmp_path):
+    def test_a_path_has_its_size_and_time(self, tmp_path):
         path = put(tmp_path / "a.txt", b"12345")
         os.utime(path, (1_600_000_000, 1_600_000_000))
         when = datetime.fromtimestamp(1_600_000_000, UTC)
@@ -30,14 +30,14 @@ class TestListInputs:
         monkeypatch.chdir(tmp_path)
         assert paths("a.txt", "./a.txt", "*.txt") == [path]
 
-    def test_globs(self, tmp_path):
+    def test_globs_are_expanded(self, tmp_path):
         a, b = put(tmp_path / "a1.gz"), put(tmp_path / "deep" / "er" / "a2.gz")
         put(tmp_path / "b.txt")
         assert paths(f"{tmp_path}/**/*.gz") == [a, b]
         assert paths(f"{tmp_path}/a?.gz") == [a]
         assert paths(f"{tmp_path}/[ax]1.gz") == [a]
 
-    def test_a_folder_gives_all_files_below_but_hidden_ones(self, tmp_path):
+    def test_a_folder_gives_all_files_below_it_except_hidden_ones(self, tmp_path):
         a, b = put(tmp_path / "a"), put(tmp_path / "sub" / "b")
         for name in ("_SUCCESS", ".a.crc", "_temporary/x", ".git/x"):
             put(tmp_path / name)
@@ -52,7 +52,7 @@ class TestListInputs:
         path = put(tmp_path / ".cache" / "a.txt")
         assert paths(f"{tmp_path}/.cache/*.txt") == [path]
 
-    def test_an_existing_name_is_no_glob(self, tmp_path):
+    def test_an_existing_name_is_not_a_glob(self, tmp_path):
         path = put(tmp_path / "part[1].gz")
         put(tmp_path / "part1.gz")
         assert paths(path) == [path]
@@ -69,7 +69,7 @@ class TestListInputs:
         with pytest.raises(UserError, match=r"caf\\udce9.txt': the name is not UTF-8; rename"):
             list_inputs([str(tmp_path)])
 
-    def test_each_file_once_and_sorted(self, tmp_path):
+    def test_files_are_sorted_and_listed_once(self, tmp_path):
         b, a = put(tmp_path / "b"), put(tmp_path / "a")
         assert paths(b, str(tmp_path), a, f"file://{a}") == [a, b]
 
@@ -78,7 +78,7 @@ class TestListInputs:
         assert paths(f"file://{tmp_path}/sp%20ace") == paths(f"file://{tmp_path}/sp ac*") == [space]
         assert paths(f"file://{tmp_path}/sp%2520ace") == paths(percent) == [percent]
 
-    def test_the_index_of_a_dump_is_left_out(self, tmp_path):
+    def test_the_index_of_a_dump_is_skipped(self, tmp_path):
         dump = put(tmp_path / "enwiki-pages-articles-multistream1.xml-p1p2.bz2")
         index = put(tmp_path / "enwiki-pages-articles-multistream-index1.txt-p1p2.bz2")
         assert paths(str(tmp_path)) == [dump]
@@ -86,26 +86,26 @@ class TestListInputs:
             list_inputs([index])
 
     @pytest.mark.parametrize("pattern", ["none.gz", "*.gz", "sub"])
-    def test_a_pattern_without_files(self, tmp_path, pattern):
+    def test_a_pattern_without_files_is_refused(self, tmp_path, pattern):
         (tmp_path / "sub").mkdir()
         with pytest.raises(UserError, match=pattern.replace("*", r"\*")):
             list_inputs([f"{tmp_path}/{pattern}"])
 
-    def test_no_input(self):
+    def test_an_empty_list_of_inputs_is_refused(self):
         with pytest.raises(UserError, match="no input"):
             list_inputs([])
 
-    def test_empty_file(self, tmp_path):
+    def test_an_empty_file_is_refused(self, tmp_path):
         path = put(tmp_path / "a", b"")
         with pytest.raises(UserError, match="is empty"):
             list_inputs([path])
 
-    def test_broken_link(self, tmp_path):
+    def test_a_broken_link_is_refused(self, tmp_path):
         (tmp_path / "a").symlink_to(tmp_path / "gone")
         with pytest.raises(UserError, match=r"cannot be read|no such file"):
             list_inputs([str(tmp_path)])
 
-    def test_links_to_folders_are_followed_but_not_in_circles(self, tmp_path):
+    def test_links_to_folders_are_followed_without_cycles(self, tmp_path):
         real = put(tmp_path / "real" / "a")
         corpus = tmp_path / "corpus"
         b = put(corpus / "sub" / "b")
@@ -131,14 +131,14 @@ class TestListInputs:
         assert paths(f"{tmp_path}/a", e) == [f"{tmp_path}/a", e]
         assert not caplog.text
 
-    def test_a_link_above_the_folder_does_not_make_the_link_the_file(self, tmp_path):
+    def test_a_file_is_listed_by_its_name_rather_than_by_a_link_below_another_link(self, tmp_path):
         put(tmp_path / "disk" / "b" / "x")
         (tmp_path / "disk" / "a").symlink_to(tmp_path / "disk" / "b")
         (tmp_path / "data").symlink_to(tmp_path / "disk")
         for pattern in ("data", "data/*", "data/**"):
             assert paths(f"{tmp_path}/{pattern}") == [f"{tmp_path}/data/b/x"]
 
-    def test_uris(self):
+    def test_uris_are_listed_and_opened(self):
         store = fsspec.filesystem("memory")
         store.pipe({"/corpus/a.txt": b"123", "/corpus/sub/b.txt": b"1", "/corpus/_c": b"1"})
         try:
@@ -172,12 +172,12 @@ class TestListInputs:
         expected = InputFile("s3://b/x", 5, datetime(2020, 1, 2, 3, tzinfo=UTC))
         assert _remote_file("s3://b/x", {"size": 5, **when}) == expected
 
-    def test_a_store_without_time_or_size(self):
+    def test_a_store_may_lack_times_but_not_sizes(self):
         assert _remote_file("http://x", {"size": 5}).modified == datetime(1970, 1, 1, tzinfo=UTC)
         with pytest.raises(UserError, match="does not report its size"):
             _remote_file("http://x", {"size": None})
 
-    def test_a_missing_backend_is_named(self, monkeypatch):
+    def test_the_package_of_a_missing_backend_is_named(self, monkeypatch):
         def missing(*args, **keywords):
             raise ImportError("Install s3fs to access S3")
 
@@ -185,6 +185,6 @@ class TestListInputs:
         with pytest.raises(UserError, match=r"s3:// needs a package: .*s3fs"):
             list_inputs(["s3a://bucket/x"])
 
-    def test_unknown_protocol(self):
+    def test_an_unknown_protocol_is_refused(self):
         with pytest.raises(UserError, match="nonsense"):
             list_inputs(["nonsense://x/y"])

@@ -6,7 +6,7 @@ from conf import UserError
 from etl.corpora.languages import check_language, header_languages, identify
 
 
-def test_languages_of_texts():
+def test_the_language_of_a_text_is_identified():
     assert identify("The red apple fell from the old tree near the river.") == "en"
     assert identify("Der rote Apfel fiel vom alten Baum am Fluss.") == "de"
 

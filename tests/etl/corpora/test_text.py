@@ -1,4 +1,4 @@
-"""Plain text and JSON lines: documents, what is rejected, and units."""
+"""Plain text and JSON lines: documents, rejections and units."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class TestPlainText:
             Document(f"{path}#byte=24", "Three seas."),
         ]
 
-    def test_line_ends_and_byte_order_mark(self, plain, tmp_path):
+    def test_line_ends_and_byte_order_marks_are_removed(self, plain, tmp_path):
         documents = plain(b"\xef\xbb\xbfOne.\r\nTwo.\r\n\r\nThree.\r\n")
         assert texts(documents) == ["One.\nTwo.", "Three."]
         assert documents[0].id == f"{tmp_path}/a.txt#byte=3"
 
-    def test_normal_form_c(self, plain):
+    def test_texts_are_in_normal_form_c(self, plain):
         assert texts(plain("cafe\u0301\n".encode())) == ["café"]
 
     def test_wrapped_lines_are_joined(self, plain):
@@ -70,7 +70,7 @@ class TestPlainText:
             "the many small boats of the people of the town had gone out."
         ]
 
-    def test_lines_with_room_left_are_not_joined(self, plain):
+    def test_lines_that_end_early_are_not_joined(self, plain):
         sentences = (
             b"The old man looked at the wide sea and he saw it.\nIt was old.\n"
             b"The many small boats of the people of the town had gone out.\n"
@@ -83,16 +83,16 @@ class TestPlainText:
         assert faults(documents) == [("invalid_utf8", 4, 10), ("nul", 7, 23)]
         assert [e.sample for e in documents if isinstance(e, Rejected)] == ["caf\\xe9", "Four\\0."]
 
-    def test_blank_file(self, plain):
+    def test_a_blank_file_has_no_documents(self, plain):
         assert plain(b"\n \n\r\n") == []
 
-    def test_long_blocks_are_cut_at_lines(self, plain, tmp_path, monkeypatch):
+    def test_long_blocks_are_split_at_lines(self, plain, tmp_path, monkeypatch):
         monkeypatch.setattr(text, "MAX_CHARACTERS", 20)
         documents = plain(b"One sea.\nTwo seas.\nThree seas.\n")
         assert texts(documents) == ["One sea.\nTwo seas.", "Three seas."]
         assert [e.id.partition("#")[2] for e in documents] == ["byte=0", "byte=19"]
 
-    def test_long_lines_are_cut_at_sentences_or_rejected(self, plain):
+    def test_long_lines_are_split_at_sentences_or_rejected(self, plain):
         documents = plain(b"It is so. " * 150_000 + b"\n\n" + b"x" * 1_500_000 + b"\n\nEnd.\n")
         assert [len(t) <= 1_000_000 for t in texts(documents)] == [True, True, True]
         assert sum(t.count("so.") for t in texts(documents)) == 150_000
@@ -108,22 +108,22 @@ class TestPlainText:
     @pytest.mark.parametrize(
         "pack", [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress]
     )
-    def test_compressed(self, plain, pack):
+    def test_compressed_files_are_read(self, plain, pack):
         assert texts(plain(pack(b"One.\n\nTwo.\n"))) == ["One.", "Two."]
 
-    def test_truncated(self, plain):
+    def test_a_truncated_file_is_unreadable(self, plain):
         with pytest.raises(Unreadable, match="truncated"):
             plain(gzip.compress(b"One.\n\nTwo.\n")[:-3])
 
 
 class TestJsonLines:
-    def test_names(self):
+    def test_json_lines_are_recognised_by_their_names(self):
         for name in ("a.jsonl", "a.ndjson.gz", "s3://b/a.JSON.zst", "a.json"):
             assert is_json_lines(name)
         for name in ("a.txt", "jsonl", "a.jsonl/b.txt", "a.json.txt.gz"):
             assert not is_json_lines(name)
 
-    def test_documents_and_their_ids(self, lines, tmp_path):
+    def test_documents_are_named_by_id_url_title_or_place(self, lines, tmp_path):
         rows = [
             {"text": "One.", "id": 7, "url": "u"},
             {"text": "Two.", "id": "", "url": "http://x"},
@@ -139,10 +139,10 @@ class TestJsonLines:
             Document(f"{tmp_path}/a.jsonl#byte={place + 3}", "Five."),
         ]
 
-    def test_text_field(self, lines):
+    def test_the_field_of_the_text_can_be_set(self, lines):
         assert texts(lines(b'{"body": "One."}\n', text_field="body")) == ["One."]
 
-    def test_rejected_and_skipped_lines(self, lines):
+    def test_bad_lines_are_rejected_with_a_reason(self, lines):
         rows = [
             (b'{"text": "Good."}', None),
             (b'{"text": "cut', "bad_json"),
@@ -166,7 +166,7 @@ class TestJsonLines:
         assert first.place("a.jsonl") == "a.jsonl, line 2"
         assert first.sample == '{"text": "cut'
 
-    def test_long_texts_are_cut(self, lines):
+    def test_long_texts_are_split(self, lines):
         row = {"id": "x", "text": "\n".join(["It is so. " * 1000] * 150)}
         documents = lines(json.dumps(row).encode())
         assert [e.id for e in documents] == ["x#part=1", "x#part=2"]
@@ -181,7 +181,7 @@ LINE = st.sampled_from(["", "", " ", "\r", "a", "One sea.", "Two wide seas.\r", 
 
 
 def without_lines(events: list[Event]) -> list[Event]:
-    """Line numbers are known only where a file is read from its beginning."""
+    """The events without line numbers, which only a unit at the beginning of a file has."""
     return [
         Rejected(e.reason, e.sample, None, e.offset) if isinstance(e, Rejected) else e
         for e in events
@@ -202,12 +202,11 @@ class TestUnits:
         path = tmp_path / "a.jsonl"
         rows = [json.dumps({"text": line}) if n % 4 else line for n, line in enumerate(lines)]
         path.write_bytes(("\n".join(rows) + "\n" * (end or lines == [""])).encode())
-        assert without_lines(read_in_units(path, target)) == without_lines(
-            read_in_units(path, 10**6)
-        )
+        by_unit, at_once = (read_in_units(path, size) for size in (target, 10**6))
+        assert without_lines(by_unit) == without_lines(at_once)
 
     @given(st.integers(1, 400), st.integers(0, 60))
-    def test_text_without_blank_lines_is_cut_at_lines(self, tmp_path, target, within):
+    def test_units_of_text_without_blank_lines_end_at_lines(self, tmp_path, target, within):
         path = tmp_path / "a.txt"
         rows = [f"Line {n} of the text." for n in range(60)]
         path.write_text("\n".join(rows))

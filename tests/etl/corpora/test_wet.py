@@ -34,7 +34,7 @@ def test_a_record_is_a_document_named_by_its_url(read):
     ]
 
 
-def test_a_member_a_record_and_an_uncompressed_file_read_alike(read):
+def test_records_are_the_same_in_one_member_in_many_and_uncompressed(read):
     expected = read(INFO + ONE + TWO)
     members = gzip.compress(INFO) + gzip.compress(ONE) + gzip.compress(TWO)
     assert read(members, compressed=False) == expected
@@ -55,28 +55,26 @@ def test_a_member_a_record_and_an_uncompressed_file_read_alike(read):
 def test_a_bad_record_is_rejected_and_the_others_are_read(read, bad, reason, capsys):
     events = read(ONE + bad + TWO)
     assert [event.reason for event in events if isinstance(event, Rejected)] == [reason]
-    assert [event.id for event in events if isinstance(event, Document)] == [
-        "http://a/",
-        "http://b/",
-    ]
+    ids = [event.id for event in events if isinstance(event, Document)]
+    assert ids == ["http://a/", "http://b/"]
     assert capsys.readouterr().err == ""
 
 
-def test_a_last_record_that_is_cut_short_is_rejected(read):
+def test_a_truncated_last_record_is_rejected(read):
     events = read(ONE + TWO[:-10])
     assert events[1] == Rejected("truncated_record", "6 of 12 bytes: http://b/")
 
 
-def test_pages_cut_by_the_crawler_and_empty_pages_are_skipped(read):
-    cut = record("http://c/", "A fake gu", more="WARC-Truncated: length")
+def test_pages_truncated_by_the_crawler_and_empty_pages_are_skipped(read):
+    truncated = record("http://c/", "A fake gu", more="WARC-Truncated: length")
     empty = record("http://e/", " \n ")
-    assert read(ONE + cut + empty)[1:] == [
+    assert read(ONE + truncated + empty)[1:] == [
         LeftOut("cut_by_crawler", "http://c/"),
         LeftOut("empty", "http://e/"),
     ]
 
 
-def test_the_language_of_the_header_decides_else_that_of_the_text(read):
+def test_the_language_is_that_of_the_header_or_else_of_the_text(read):
     header = "WARC-Identified-Content-Language: "
     german = "Der rote Apfel fiel vom alten Baum und niemand hat ihn gesehen."
     stated = record("http://s/", german, more=f"{header}eng,deu")
@@ -87,7 +85,7 @@ def test_the_language_of_the_header_decides_else_that_of_the_text(read):
     assert events[1:] == [LeftOut("language", "http://o/"), LeftOut("language", "http://t/")]
 
 
-def test_the_language_is_identified_from_the_document_as_in_other_formats(read):
+def test_the_language_is_identified_as_in_other_formats(read):
     german = "Der rote Apfel fiel vom alten Baum, und niemand hat ihn jemals gesehen."
     text = "The red car stopped near the old bridge." + "\n" * 2000 + german + " Ein schöner Tag."
     assert read(record("http://a/", text) + record("http://e/", " \n "), "en") == [
@@ -115,7 +113,7 @@ def test_a_truncated_archive_is_reported_as_in_other_formats(read, tmp_path):
         read(gzip.compress(ONE + TWO * 50)[:-20], compressed=False)
 
 
-def test_names_of_warc_files():
+def test_warc_files_are_recognised_by_their_names():
     names = {"a.warc.wet.gz": True, "a.warc.gz": True, "a.warc": True, "a.wet.zst": True}
     assert {name: is_wet(name) for name in names} == names
     assert not any(map(is_wet, ("a.gz", "wet.txt", "a.warc.txt", "a.parquet")))

@@ -1,4 +1,4 @@
-"""MediaWiki exports: pages, what is left out, what is rejected, and units."""
+"""MediaWiki exports: articles, skipped pages, rejections and units."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read(tmp_path):
     return lambda *pages: events(tmp_path / "dump.xml", HEAD + b"".join(pages) + TAIL)
 
 
-def test_an_article(read):
+def test_an_article_is_a_document(read):
     assert read(page()) == [Document("Sea", PROSE)]
 
 
@@ -52,13 +52,13 @@ def test_entities_are_decoded_once(read):
     ]
 
 
-def test_no_entity_of_a_hostile_file_is_expanded(tmp_path):
+def test_declared_entities_are_not_expanded(tmp_path):
     bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY f SYSTEM "file:///etc/passwd">]>' + HEAD
     page_events = events(tmp_path / "a", bomb + page(text="One &a; and &f; two words.") + TAIL)
     assert page_events == [Document("Sea", "One &a; and &f; two words.")]
 
 
-def test_skipped_pages(read):
+def test_pages_that_are_not_articles_are_skipped(read):
     assert read(
         page("Talk:Sea", ns="<ns>1</ns>"),
         page("Ocean", rest='<redirect title="Sea" />'),
@@ -101,14 +101,14 @@ def test_rejected_pages_do_not_stop_the_reading(read):
     assert page_events[-1] == Document("Good", PROSE)
 
 
-def test_a_rejected_page_has_its_place(read):
+def test_a_rejected_page_is_located_by_its_byte(read):
     rejected = read(page(), page("Bad", ns=""))[1]
     assert isinstance(rejected, Rejected)
     assert rejected.offset == len(HEAD) + len(page()) + 2
     assert rejected.place("dump.xml") == f"dump.xml, byte {rejected.offset}"
 
 
-def test_an_export_that_ends_in_a_page(tmp_path):
+def test_an_export_that_ends_within_a_page_rejects_it(tmp_path):
     page_events = events(tmp_path / "a", HEAD + page() + page("Cut")[:-30])
     assert page_events[0] == Document("Sea", PROSE)
     assert isinstance(page_events[1], Rejected)
@@ -120,7 +120,7 @@ def test_the_last_revision_counts(read):
     assert read(page().replace(b"<revision>", older)) == [Document("Sea", PROSE)]
 
 
-def test_a_page_too_long_is_rejected_in_bounded_memory(read, monkeypatch):
+def test_a_page_that_is_too_long_is_rejected_in_bounded_memory(read, monkeypatch):
     monkeypatch.setattr(wikipedia, "MAX_PAGE_BYTES", 2000)
     monkeypatch.setattr(wikipedia, "_BLOCK", 512)
     page_events = read(page("Long", "word " * 5000), page("Good"))
@@ -129,27 +129,24 @@ def test_a_page_too_long_is_rejected_in_bounded_memory(read, monkeypatch):
     assert page_events[1:] == [Document("Good", PROSE)]
 
 
-def test_an_article_longer_than_a_parser_takes_is_cut(read):
+def test_a_long_article_is_split(read):
     paragraph = "The sea is wide. " * 20_000
     page_events = read(page("Long", "\n\n".join([paragraph] * 4)))
     assert [e.id for e in page_events if isinstance(e, Document)] == ["Long#part=1", "Long#part=2"]
 
 
-def test_a_file_without_pages_is_no_export(tmp_path):
+def test_a_file_without_pages_is_unreadable(tmp_path):
     with pytest.raises(Unreadable, match="not a MediaWiki XML export"):
         events(tmp_path / "a", b"plain words\n")
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
-def test_compressed(tmp_path, pack):
+def test_compressed_exports_are_read(tmp_path, pack):
     assert events(tmp_path / "a", pack(HEAD + page() + TAIL)) == [Document("Sea", PROSE)]
 
 
 PAGES = [page(f"Page {n}", f"The old man number {n} saw the sea. " * (n % 7)) for n in range(40)]
-
-
-def expected(pages: list[bytes]) -> Counter[str]:
-    return Counter(f"Page {n}" for n in range(len(pages)))
+TITLES = Counter(f"Page {n}" for n in range(len(PAGES)))
 
 
 def names(path: Path, target: int) -> Counter[str]:
@@ -166,20 +163,20 @@ def names(path: Path, target: int) -> Counter[str]:
 def test_units_of_a_plain_export_give_each_page_once(tmp_path, target):
     path = tmp_path / "plain.xml"
     path.write_bytes(HEAD + b"".join(PAGES) + TAIL)
-    assert names(path, target) == expected(PAGES)
+    assert names(path, target) == TITLES
 
 
 @settings(max_examples=40)
 @given(st.integers(20, 3000), st.lists(st.integers(1, 9000), min_size=1, max_size=9))
 def test_units_of_bz2_streams_give_each_page_once(tmp_path, target, borders):
-    """Streams of whole pages, as Wikimedia's, and streams cut anywhere, as pbzip2's."""
+    """Streams may begin at pages, as those of Wikimedia, or anywhere, as those of pbzip2."""
     data = HEAD + b"".join(PAGES) + TAIL
     ends = sorted({0, len(data), *(border % len(data) for border in borders)})
     path = tmp_path / "multistream.xml.bz2"
     path.write_bytes(
         b"".join(bz2.compress(data[a:b]) for a, b in itertools.pairwise(ends) if data[a:b])
     )
-    assert names(path, target) == expected(PAGES)
+    assert names(path, target) == TITLES
 
 
 def test_the_sample_of_the_english_wikipedia(shared_data):
@@ -188,6 +185,6 @@ def test_the_sample_of_the_english_wikipedia(shared_data):
     counts = Counter(
         "article" if isinstance(event, Document) else event.reason for event in page_events
     )
-    # One of the 106 articles is a list of names alone.
+    # One of the 106 articles has only a list of names.
     assert counts == {"article": 105, "empty": 1, "redirect": 99, "namespace": 1}
     assert len(page_events) == 206

@@ -1,4 +1,4 @@
-"""Wikitext to running text."""
+"""Wikitext becomes running text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from etl.corpora.wikitext import running_text
         ("The sea {{citation needed|date=May 2012}} is wide.", "The sea is wide."),
         ("The sea is wide {{sfn|Smith|2001}}.", "The sea is wide."),
         ("{{Infobox sea\n| name = {{nowrap|Old Sea}}\n| depth = {{{d|}}}\n}}\nA sea.", "A sea."),
-        # A space behind what was removed is not the mark of a preformatted line.
+        # A space after removed markup does not make a preformatted line.
         ("{{clear}} {{a}} A wise king ruled\nand had a castle.",
          "A wise king ruled and had a castle."),
         ("[[File:x.jpg|thumb|[[cap]]]] [[Image:y]] The house\nstood [[Category:z]] there.",
@@ -49,7 +49,7 @@ from etl.corpora.wikitext import running_text
          "In As of ² 2015 it was 2 × 10⁻⁵ and mot kitab too."),
         ("A {{convert|%s|km}}x line and {{unknown|y}} is here." % ("1" * 50_000),
          "A %s kilometresx line and is here." % ("1" * 50_000)),
-        # what removed templates leave
+        # remains of removed templates
         ("'''Sea''' ({{IPAc-en|s|i}}; {{lang-fr|mer}}, {{IPA|x}}) is wide.", "Sea (mer) is wide."),
         ("'''Sea''' ({{IPAc-en|s|i}}; {{IPA|x}}) is wide.", "Sea is wide."),
         ("The sea (pronounced {{IPA|x}}, {{respell|x}}), it is wide.", "The sea, it is wide."),
@@ -106,7 +106,7 @@ from etl.corpora.wikitext import running_text
         ("", ""),
     ],
 )  # fmt: skip
-def test_running_text(wikitext, text):
+def test_markup_becomes_running_text(wikitext, text):
     assert running_text(wikitext) == text
 
 
@@ -130,7 +130,7 @@ def test_running_text(wikitext, text):
         "{{a\n|}\n{| \n}}",
     ],
 )
-def test_broken_markup_costs_no_further_paragraph(broken):
+def test_broken_markup_affects_no_other_paragraph(broken):
     text = f"The first sentence is here.\n\n{broken}\n\n== Next ==\nThe last sentence is here."
     article = running_text(text)
     assert article.startswith("The first sentence is here.")
@@ -161,8 +161,8 @@ def test_any_markup_gives_clean_lines(wikitext):
 
 @settings(max_examples=12)
 @given(st.lists(st.sampled_from(MARKUP), min_size=1, max_size=4).map("".join))
-def test_time_is_linear(piece):
-    """A quadratic pass would take minutes for what a linear one does in a tenth of a second."""
+def test_the_time_for_repeated_markup_is_linear(piece):
+    """A quadratic pass would take minutes instead of a tenth of a second."""
     wikitext = piece * (150_000 // len(piece))
     start = time.process_time()
     residual_markup(running_text(wikitext))
@@ -170,7 +170,7 @@ def test_time_is_linear(piece):
 
 
 @pytest.mark.parametrize("mark", MARKUP)
-def test_time_is_linear_for_each_mark(mark):
+def test_the_time_for_a_repeated_mark_is_linear(mark):
     start = time.process_time()
     running_text(mark * (100_000 // len(mark)))
     running_text((mark + "a ") * (100_000 // len(mark + "a ")) + "x")
@@ -197,7 +197,7 @@ def test_residual_markup_is_counted_by_kind(text, kinds):
     assert residual_markup(text) == Counter(kinds)
 
 
-def test_the_sample_of_the_english_wikipedia_is_clean(shared_data):
+def test_the_text_of_the_wikipedia_sample_is_clean(shared_data):
     packed = (shared_data / "wikipedia" / "enwiki-sample.xml.bz2").read_bytes()
     pages = bz2.decompress(packed).decode().split("<page>")
     words = 0

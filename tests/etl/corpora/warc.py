@@ -1,4 +1,4 @@
-"""WARC records for tests, byte by byte."""
+"""WARC records for tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 def record(
     url: str, text: str | bytes, *, kind: str = "conversion", length: object = None, more: str = ""
 ) -> bytes:
-    """A record; `length` in the place of the true one, `more` further header lines."""
+    """A record; `length` replaces its true length, `more` is a further header line."""
     data = text.encode() if isinstance(text, str) else text
     lines = [
         "WARC/1.0",

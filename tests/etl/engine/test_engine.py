@@ -1,4 +1,4 @@
-"""Which engine is taken, and what is refused before work starts."""
+"""Which engine is chosen, and what is refused before work starts."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from etl.engine import spark as spark_engine
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(monkeypatch):
+def no_engine_in_the_environment(monkeypatch):
     for name in ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_plain_python_takes_the_embedded_engine(caplog):
+def test_plain_python_uses_the_embedded_engine(caplog):
     caplog.set_level(logging.INFO)
     assert choose("auto") == "sail"
     assert "engine: sail (embedded" in caplog.text
 
 
-def test_spark_submit_takes_spark(monkeypatch):
+def test_spark_submit_uses_spark(monkeypatch):
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert choose("auto") == "spark"
     assert choose("sail") == "sail"
 
 
-def test_an_address_takes_the_server_there(monkeypatch):
+def test_an_address_selects_the_server_there(monkeypatch):
     with pytest.raises(UserError, match="SPARK_REMOTE is not set; expected the address"):
         choose("connect")
     monkeypatch.setenv("SPARK_REMOTE", "sc://host:1")
     assert choose("auto") == choose("connect") == "connect"
 
 
-def test_an_address_where_no_server_answers_is_told_soon(monkeypatch):
+def test_an_address_without_a_server_is_reported_quickly(monkeypatch):
     monkeypatch.setattr(connect, "_PATIENCE", 0.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -54,11 +54,11 @@ def test_an_address_where_no_server_answers_is_told_soon(monkeypatch):
         connect.start("test")
 
 
-def test_what_runs_in_a_jvm_takes_spark():
+def test_parsers_that_need_a_jvm_use_spark():
     assert choose("auto", needs_jvm="parser=sparknlp") == "spark"
 
 
-def test_large_tables_take_spark_where_there_is_java(monkeypatch, caplog):
+def test_large_tables_use_spark_if_java_is_available(monkeypatch, caplog):
     caplog.set_level(logging.INFO)
     monkeypatch.setattr(spark_engine, "java_fault", lambda: None)
     assert choose("auto", rows=EMBEDDED_ROWS + 1) == "spark"
@@ -76,11 +76,10 @@ def test_one_process_has_one_engine(spark):
         engine.start("again", needs_jvm="parser=sparknlp")
 
 
-def test_the_engine_is_no_part_of_what_settings_stand_for():
+def test_the_engine_does_not_change_the_hash_of_settings():
     words = ["source=text", "input=x"]
-    plain, other = (
-        load(Settings, [*words, *more]) for more in ([], ["engine=spark", "memory=1GB"])
-    )
+    plain = load(Settings, words)
+    other = load(Settings, [*words, "engine=spark", "memory=1GB"])
     assert settings_hash(plain) == settings_hash(other)
     assert settings_hash(plain) != settings_hash(load(Settings, [*words, "seed=3"]))
 
@@ -89,17 +88,17 @@ def test_the_engine_is_no_part_of_what_settings_stand_for():
     ("text", "size"),
     [("8GB", 8 << 30), ("500m", 500 << 20), ("1.5 GiB", 3 << 29), ("100000000", 100_000_000)],
 )
-def test_memory(text, size):
+def test_memory_is_given_in_usual_units(text, size):
     assert sail.memory_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "8X", "63MB", "-1GB", "1.2.3GB"])
-def test_memory_that_is_none(text):
+def test_other_amounts_of_memory_are_refused(text):
     with pytest.raises(UserError, match="expected 64MB or more, as memory=8GB"):
         sail.memory_bytes(text)
 
 
-def test_functions_in_processes_and_in_place_give_the_same(spark):
+def test_functions_give_the_same_in_worker_processes_and_in_the_engine(spark):
     def squares(batches):
         for batch in batches:
             values = [n * n for n in batch.column(0).to_pylist()]
@@ -112,15 +111,15 @@ def test_functions_in_processes_and_in_place_give_the_same(spark):
         assert sorted(row["n"] for row in rows) == squares_below_100
 
 
-def test_a_failure_of_a_task_is_a_line(spark):
+def test_the_failure_of_a_task_is_reported_in_one_line(spark):
     def fails(batches):
         if list(batches):
             raise ValueError("got 3, expected 4")
         yield
 
     for compiled in (True, False):
-        with pytest.raises(Exception, match="got 3") as caught:
+        with pytest.raises(Exception, match="got 3") as error:
             map_arrow(spark.range(1), fails, "n long", compiled=compiled).collect()
-        line = engine.failure(caught.value)
+        line = engine.failure(error.value)
         assert line is not None and line.endswith("ValueError: got 3, expected 4")
     assert engine.failure(ValueError("ours")) is None

@@ -1,4 +1,4 @@
-"""Ctrl-C while the embedded engine runs a stage ends the job at once; the engine itself stays."""
+"""Ctrl-C during a stage of the embedded engine ends the job at once, but not the engine."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 from conf import ROOT
 
-# A job whose stage takes a minute unless the file `quick` is there. In a worker process it gives
-# nothing meanwhile, as a parser does; compiled, a batch now and then, as the kernel does.
+# A job whose stage takes a minute unless the file `quick` exists. In a worker process it yields
+# nothing before its end, like a parser; compiled, it yields batches on the way, like the kernel.
 JOB = """
 import sys, time
 from dataclasses import dataclass
@@ -98,9 +98,9 @@ def test_an_interrupted_job_ends_and_the_same_command_finishes(
     line = "error: interrupted; run the same command again to continue"
     assert errors.splitlines()[-1] == line and "Traceback" not in errors and "RETRIES" not in errors
     (tmp_path / "quick").touch()
-    again = start(command)
-    output, errors = again.communicate(timeout=60)
-    assert (again.returncode, output.split()[0]) == (0, "rows"), errors
+    process = start(command)
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output.split()[0]) == (0, "rows"), errors
 
 
 def test_the_engine_works_after_an_interrupt(job: list[str], tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_groups_are_the_same_wherever_batches_end(keys: list[int], size: int) ->
     assert keys_of_groups == [list(group) for _, group in groupby(keys)]
 
 
-def test_every_group_is_handed_over_whole(spark: SparkSession) -> None:
+def test_a_function_gets_every_group_whole(spark: SparkSession) -> None:
     rows = pa.table({"word": [f"w{n % 50}" for n in range(20_000)], "n": list(range(20_000))})
 
     def total(group: pa.Table) -> pa.Table:
@@ -41,7 +41,7 @@ def test_every_group_is_handed_over_whole(spark: SparkSession) -> None:
     assert len(totals) == 50
 
 
-def test_few_groups_are_worked_on_by_all_cores_at_once(spark: SparkSession) -> None:
+def test_all_cores_work_even_on_few_groups(spark: SparkSession) -> None:
     sail = running()
     assert isinstance(sail, Sail)
     meeting = threading.Barrier(sail.cores)
@@ -57,12 +57,12 @@ def test_few_groups_are_worked_on_by_all_cores_at_once(spark: SparkSession) -> N
     assert group_arrow(spark.createDataFrame(rows), "key", meet, "key string").count() == len(rows)
 
 
-def test_groups_of_large_values_travel_in_files_that_go_with_the_frame(
+def test_groups_of_large_values_are_exchanged_in_files_that_end_with_the_frame(
     spark: SparkSession,
 ) -> None:
     engine = running()
     if not isinstance(engine, Sail):
-        pytest.skip("the embedded engine alone")
+        pytest.skip("only the embedded engine exchanges files")
     keys = [n % 7 for n in range(1000)]
     values = [bytes([n % 251]) * (n % 50) for n in range(1000)]
     rows = pa.table({"key": pa.array(keys, pa.int32()), "value": values})
@@ -79,7 +79,7 @@ def test_groups_of_large_values_travel_in_files_that_go_with_the_frame(
         key: b"".join(sorted(v for k, v in zip(keys, values, strict=True) if k == key))
         for key in range(7)
     }
-    # Read again, the rows are written again.
+    # Reading the rows again writes the files again.
     assert grouped.count() == 7
     assert list(Path(engine.spill).glob("exchange-*"))
     del grouped
@@ -87,7 +87,7 @@ def test_groups_of_large_values_travel_in_files_that_go_with_the_frame(
     assert not list(Path(engine.spill).glob("exchange-*"))
 
 
-def test_paths_are_names_to_sail_and_not_patterns() -> None:
+def test_sail_reads_paths_as_names_and_not_as_patterns() -> None:
     assert sail_location("/a/b [1]*") == "file:///a/b%20%5B1%5D%2A"
     assert sail_location("file:///a%20b") == "file:///a%20b"
     assert sail_location("s3a://bucket/a") == "s3://bucket/a"

@@ -1,4 +1,4 @@
-"""`etl.engine.temporary`: folders of killed processes are deleted, those of living ones are not."""
+"""Temporary folders of killed processes are deleted, those of running ones are not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def holder(monkeypatch, tmp_path):
     process.communicate()
 
 
-def test_the_folder_of_a_killed_process_goes_with_the_next_one(holder, tmp_path):
+def test_the_next_process_deletes_the_folder_of_a_killed_one(holder, tmp_path):
     process, path = holder
     process.kill()
     process.wait()

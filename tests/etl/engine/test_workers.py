@@ -1,4 +1,4 @@
-"""Functions in worker processes: what goes in and out, what fails, what dies."""
+"""Functions in worker processes: their batches, errors, kills and progress."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def run(pool: Pool, function, *batches: pa.RecordBatch) -> list[dict[str, list[i
 
 
 def doubled(batches):
-    for one in batches:
-        yield pa.RecordBatch.from_pydict({"n": [2 * n for n in one.column(0).to_pylist()]})
+    for numbers in batches:
+        yield pa.RecordBatch.from_pydict({"n": [2 * n for n in numbers.column(0).to_pylist()]})
 
 
 def process_of(batches):
@@ -75,28 +75,25 @@ def process_of(batches):
 
 
 def advancing(batches):
-    for one in batches:
-        progress.advance(one.num_rows)
-        yield one
+    for numbers in batches:
+        progress.advance(numbers.num_rows)
+        yield numbers
 
 
-def test_messages_come_back_as_they_were():
+def test_messages_keep_their_batches():
     words = pa.RecordBatch.from_pydict(
         {"w": pa.array(["a", None, "ü"]).dictionary_encode(), "l": [[1], None, []]}
     )
     assert from_message(to_message(words)).equals(words)
 
 
-def test_batches_go_in_and_out_one_by_one(pool):
-    assert run(pool, doubled, batch(1, 2), batch(), batch(3)) == [
-        {"n": [2, 4]},
-        {"n": []},
-        {"n": [6]},
-    ]
+def test_batches_are_processed_one_by_one(pool):
+    answers = run(pool, doubled, batch(1, 2), batch(), batch(3))
+    assert [answer["n"] for answer in answers] == [[2, 4], [], [6]]
     assert run(pool, doubled) == []
 
 
-def test_input_is_taken_only_as_it_is_asked_for(pool):
+def test_input_is_read_only_on_demand(pool):
     numbers_read = []
 
     def batches():
@@ -111,7 +108,7 @@ def test_input_is_taken_only_as_it_is_asked_for(pool):
     assert numbers_read == [0]
 
 
-def test_functions_run_in_as_many_other_processes_as_the_pool_has(pool):
+def test_functions_run_in_the_processes_of_the_pool(pool):
     with ThreadPoolExecutor(8) as threads:
         tasks = threads.map(lambda _: run(pool, process_of, batch(1)), range(8))
         process_ids = [row["n"][0] for rows in tasks for row in rows]
@@ -126,26 +123,26 @@ def test_a_task_may_wait_for_another_one_of_the_same_worker(one_worker):
     assert [out.to_pydict()["n"] for out in outer] == [[4], [8]]
 
 
-def test_an_error_names_its_type_and_text_in_a_line_and_the_log_has_the_traceback(pool, caplog):
-    def fails(batches):
+def test_an_error_is_one_line_and_its_traceback_is_in_the_log(pool, caplog):
+    def fail(batches):
         if list(batches):
             raise ValueError("got 3\nexpected 4")
         yield
 
     with pytest.raises(WorkerFailed, match=r"^ValueError: got 3 expected 4$"):
-        run(pool, fails, batch(1))
-    assert "in fails" in caplog.text
-    assert run(pool, doubled, batch(1)) == [{"n": [2]}]  # the worker goes on
+        run(pool, fail, batch(1))
+    assert "in fail" in caplog.text
+    assert run(pool, doubled, batch(1)) == [{"n": [2]}]  # the worker still runs
 
 
-def test_a_worker_that_is_killed_fails_its_task_and_says_so(one_worker):
-    def dies(batches):
+def test_a_killed_worker_fails_its_task_with_a_reason(one_worker):
+    def kill_worker(batches):
         list(batches)
         os.kill(os.getpid(), signal.SIGKILL)
         yield
 
     with pytest.raises(WorkerFailed, match="a worker process died"):
-        run(one_worker, dies, batch(1))
+        run(one_worker, kill_worker, batch(1))
 
 
 def test_workers_end_with_the_pool_and_a_closed_pool_starts_new_ones(one_worker):
@@ -156,7 +153,7 @@ def test_workers_end_with_the_pool_and_a_closed_pool_starts_new_ones(one_worker)
     assert run(one_worker, process_of, batch(1))[0]["n"][0] != first
 
 
-def test_progress_of_workers_is_counted_here(pool):
+def test_progress_of_workers_is_counted_in_the_job(pool):
     old_progress = progress.bytes_read()
     run(pool, advancing, batch(1, 2, 3), batch(4))
     assert progress.bytes_read() - old_progress == 4
@@ -165,21 +162,21 @@ def test_progress_of_workers_is_counted_here(pool):
 def test_a_local_function_is_pickled_as_a_name():
     big = list(range(100_000))
 
-    def uses(batches):
+    def uses_list(batches):
         yield from ([len(big)] for _ in batches)
 
-    local = LocalFunction(uses, None)
+    local = LocalFunction(uses_list, None)
     pickled = cloudpickle.dumps(local)
     assert len(pickled) < 1000
     assert list(cloudpickle.loads(pickled)([1])) == [[100_000]]
 
 
-def test_progress_of_a_task_that_another_one_overtook_is_counted(one_worker):
+def test_progress_of_overlapping_tasks_is_counted(one_worker):
     old_progress = progress.bytes_read()
 
     def batches():
         yield batch(1)
-        run(one_worker, advancing, batch(1, 2))  # begins and ends in the same worker meanwhile
+        run(one_worker, advancing, batch(1, 2))  # runs in the same worker in between
         yield batch(1, 2, 3)
 
     assert len(list(results(one_worker, advancing, batches()))) == 2

@@ -16,10 +16,10 @@ from etl.knowledge import conceptnet
 
 
 def line(relation: str, start: str, end: str, ascii: bool = False, **metadata: object) -> str:
-    """A line of ConceptNet 5; metadata without a weight gets 1.0, ``weight=None`` none."""
+    """A line of ConceptNet 5; its weight is 1.0 by default and missing with ``weight=None``."""
     fields = {"dataset": "/d/x", "license": "cc:by/4.0", "sources": [{}], "weight": 1.0, **metadata}
-    stated = {name: value for name, value in fields.items() if value is not None}
-    metadata_json = json.dumps(stated, ensure_ascii=ascii)
+    fields = {name: value for name, value in fields.items() if value is not None}
+    metadata_json = json.dumps(fields, ensure_ascii=ascii)
     path = f"/r/{relation}"
     return "\t".join((f"/a/[{path}/,{start}/,{end}/]", path, start, end, metadata_json))
 
@@ -70,7 +70,7 @@ def parse(text: str) -> tuple[dict[str, object], str | None]:
     return {} if edge is None else edge._asdict(), reason
 
 
-def test_edges_of_conceptnet_5():
+def test_lines_of_conceptnet_5_are_edges():
     by_case = {case: parse(text)[0] for case, text in GOOD.items()}
     assert by_case["with a sentence"] == {
         "relation": "CapableOf", "start": "dog/n", "end": "bark", "start_label": "a dog",
@@ -87,25 +87,25 @@ def test_edges_of_conceptnet_5():
     assert negated["uri"] == "/a/[/r/NotHasProperty/,/c/en/café/,/c/en/cheap/]"
     assert by_case["odd frame"]["surface_text"] == "*On [[b]] is [[a]]"
     assert (by_case["negative"]["weight"], by_case["nested"]["relation"]) == (-1.5, "dbpedia/genre")
-    one = by_case["one argument"]
-    assert (one["surface_text"], one["start_label"]) == (None, "a")
+    edge = by_case["one argument"]
+    assert (edge["surface_text"], edge["start_label"]) == (None, "a")
     reasons = {case: parse(text)[1] for case, text in GOOD.items()}
     assert reasons == {**dict.fromkeys(GOOD), "one argument": conceptnet.ODD_SURFACE}
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_lines_that_are_no_edges(case):
+def test_other_lines_are_refused_with_a_reason(case):
     text, reason = BAD[case]
     assert parse(text) == ({}, reason)
 
 
-def test_bytes_that_are_not_utf8():
+def test_bytes_that_are_not_utf8_are_refused():
     damaged = GOOD["negated"].encode("latin-1")
     assert conceptnet.parse_5(damaged) == (None, conceptnet.NO_TEXT)
     assert conceptnet.parse_4(damaged) == (None, conceptnet.NO_TEXT)
 
 
-def test_half_a_surrogate_pair_is_no_text():
+def test_half_a_surrogate_pair_is_refused():
     line = GOOD["negated"].replace('"weight"', '"surfaceStart": "a key\\ud83d", "weight"')
     assert parse(line) == ({}, conceptnet.NO_TEXT)
 
@@ -116,14 +116,14 @@ WORD = st.text(
 
 
 @given(WORD, WORD, st.floats(allow_nan=False, allow_infinity=False), st.booleans())
-def test_written_lines_are_read_back(start, end, weight, ascii):
+def test_labels_and_weights_are_read_as_written(start, end, weight, ascii):
     has = line("HasA", "/c/en/cat", "/c/en/x_y", ascii, surfaceStart=start, weight=weight)
     edge = parse(has)[0]
     assert (edge["start_label"], edge["end_label"], edge["weight"]) == (start, "x y", weight)
     assert parse(line("IsA", f"/c/en/{start}", f"/c/en/{end}"))[0]["end"] == end
 
 
-def test_edges_of_conceptnet_4():
+def test_lines_of_conceptnet_4_are_edges():
     def of(text: str) -> tuple[object, str | None]:
         return conceptnet.parse_4(text.encode())
 
@@ -145,50 +145,49 @@ def test_edges_of_conceptnet_4():
     assert of("\tdog\tanimal\t1\t5") == (None, conceptnet.NO_RELATION)
 
 
-def test_lines_of_files(spark, tmp_path):
+def test_files_give_edges_and_counts_of_other_lines(spark, tmp_path):
     bad = [text for text, _ in BAD.values()]
-    one = write(tmp_path / "a.csv", [*GOOD.values(), "", *bad], "\r\n")
-    two = write(tmp_path / "b.csv", [GOOD["without"], "nothing"])
-    frame = read(spark, one)
+    first = write(tmp_path / "a.csv", [*GOOD.values(), "", *bad], "\r\n")
+    second = write(tmp_path / "b.csv", [GOOD["without"], "nothing"])
+    frame = read(spark, first)
     rows = {tuple(row) for row in conceptnet.edges(frame).collect()}
     assert rows == {conceptnet.parse_5(text.encode())[0] for text in GOOD.values()}
     reasons = Counter(reason for _, reason in BAD.values()) + Counter([conceptnet.ODD_SURFACE])
     assert {r["reason"]: r["count"] for r in conceptnet.tally(frame).collect()} == reasons
-    # The least line is the sample, whichever file and task it was in.
+    # The sample is the smallest line, whatever its file and task.
     for unit_bytes, tasks in ((1 << 20, 1), (100, 3)):
-        frame = read(spark, one, two, unit_bytes=unit_bytes, tasks=tasks)
+        frame = read(spark, first, second, unit_bytes=unit_bytes, tasks=tasks)
         counted = conceptnet.tally(frame).collect()
         samples = {row["reason"]: row["sample"] for row in counted}
         assert samples[conceptnet.NOT_FIVE] == f"a.csv: {BAD['six fields'][0][:200]}"
         assert samples[conceptnet.NO_WORD].startswith("a.csv: /a/[/r/IsA/,/c/en//,")
 
 
-def test_a_line_with_the_character_nul_is_a_sample_with_its_file(spark, tmp_path):
+def test_a_nul_character_does_not_hide_the_file_of_a_sample(spark, tmp_path):
     path = write(tmp_path / "a.csv", [GOOD["without"], "one\0column"])
     (row,) = conceptnet.tally(read(spark, path)).collect()
     assert row["sample"] == "a.csv: one\ufffdcolumn"
 
 
-def test_each_edge_is_kept_once_for_any_order_and_partitions(spark, tmp_path):
+def test_each_edge_is_kept_once_in_any_order_and_partitioning(spark, tmp_path):
     weak = line("HasA", "/c/en/cat", "/c/en/tail", weight=0.5, surfaceText="[[a cat]] has [[tail]]")
     strong = line("HasA", "/c/en/cat", "/c/en/tail", weight=3)
     equal = line("HasA", "/c/en/cat", "/c/en/tail", weight=3, license="other")
     lines = [weak, GOOD["without"], strong, equal, GOOD["negative"]]
-    one = read(spark, write(tmp_path / "a.csv", lines))
-    two = read(spark, write(tmp_path / "b.csv", lines[::-1]))
-    assert conceptnet.repeated_edge(conceptnet.edges(one)) == strong.split("\t")[0]
-    assert conceptnet.repeated_edge(conceptnet.edges(one).where("relation = 'UsedFor'")) is None
+    first = read(spark, write(tmp_path / "a.csv", lines))
+    second = read(spark, write(tmp_path / "b.csv", lines[::-1]))
+    assert conceptnet.repeated_edge(conceptnet.edges(first)) == strong.split("\t")[0]
+    assert conceptnet.repeated_edge(conceptnet.edges(first).where("relation = 'UsedFor'")) is None
     tables = []
-    for parts, frame in ((1, one), (2, one), (7, two)):
+    for parts, frame in ((1, first), (2, first), (7, second)):
         spread = conceptnet.edges(frame).repartition(parts)
         tables.append(sorted(map(tuple, conceptnet.without_repeats(spread).collect())))
     assert tables[0] == tables[1] == tables[2] and len(tables[0]) == 3
-    assert {
-        row["license"] for row in conceptnet.without_repeats(conceptnet.edges(one)).collect()
-    } == {"cc:by/4.0"}
+    unique_edges = conceptnet.without_repeats(conceptnet.edges(first)).collect()
+    assert {row["license"] for row in unique_edges} == {"cc:by/4.0"}
 
 
-def test_layouts_and_archives(tmp_path):
+def test_the_release_is_recognised_by_the_first_line(tmp_path):
     def release(name: str, data: bytes) -> str:
         (tmp_path / name).write_bytes(data)
         (file,) = list_inputs([str(tmp_path / name)])
@@ -197,7 +196,7 @@ def test_layouts_and_archives(tmp_path):
     plain = GOOD["without"].encode()
     assert release("a.csv", plain) == "5" and release("a.csv.gz", gzip.compress(plain)) == "5"
     assert release("four.tsv", conceptnet.HEADER_4.encode() + b"\r\n") == "4"
-    # The first bytes decide the compression, whatever the name is.
+    # The first bytes decide on the compression, not the name.
     assert release("b.csv", gzip.compress(plain)) == release("c.gz", plain) == "5"
     with pytest.raises(UserError, match=r"d\.csv:1: got 'a,b'; expected an assertion of Concept"):
         release("d.csv", b"a,b\n")
@@ -207,7 +206,7 @@ def test_layouts_and_archives(tmp_path):
         release("f.csv.gz", gzip.compress(plain)[:20])
 
 
-def test_the_published_samples(shared_data: Path):
+def test_counts_of_the_published_samples(shared_data: Path):
     text = (shared_data / "conceptnet" / "cn5_assertions.csv").read_bytes()
     counts = Counter(conceptnet.parse_5(row)[1] for row in text.splitlines())
     assert counts == {None: 96, conceptnet.OTHER_LANGUAGE: 668}
@@ -226,12 +225,12 @@ def test_the_demo_file_has_every_frame_of_adept():
     assert set(counts) == {None, conceptnet.OTHER_LANGUAGE} and counts[None] > 300
     rows = [edge for edge, _ in outcomes if edge is not None]
     surface_texts = {edge.surface_text for edge in rows if edge.surface_text}
-    for frame_of in (
+    for frame in (
         "]] can [[", "]] can be [[", "]] may be [[", "]] is [[", "]] are [[", "]] has [[",
         "]] have [[", "]] is used for [[", "]] is used to [[", "]] is for [[",
         "]] can be used to [[", "]] can be used for [[", "You can use [[", "Sometimes [[",
         "The effect of [[", "as a consequence of [[", "]] cannot [[", "*Something",
     ):  # fmt: skip
-        assert any(frame_of in text for text in surface_texts), frame_of
+        assert any(frame in text for text in surface_texts), frame
     assert sum(edge.surface_text is None for edge in rows) > 20
     assert sum(edge.weight < 0 for edge in rows) == 7

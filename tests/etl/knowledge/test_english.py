@@ -52,19 +52,19 @@ def pairs(table: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(("expected", "table"), [("an", AN), ("a", A)])
-def test_article_by_sound(expected, table):
+def test_the_article_follows_the_sound(expected, table):
     assert [p for p in phrases(table) if article(p) != expected] == []
 
 
-def test_article_by_the_first_letter_as_in_adept():
-    got = {p: article(p, "letter") for p in ("useful idea", "hour", "8th", "MRI", "old", "")}
-    assert got == {"useful idea": "an", "hour": "a", "8th": "a", "MRI": "a", "old": "an", "": "a"}
+def test_the_article_may_follow_the_first_letter_as_in_adept():
+    phrases = ("useful idea", "hour", "8th", "MRI", "old", "")
+    assert [article(phrase, "letter") for phrase in phrases] == ["an", "a", "a", "a", "an", "a"]
     with pytest.raises(ValueError, match="expected one of sound, letter"):
         article("dog", "ear")  # type: ignore[arg-type]
 
 
 @given(st.sampled_from(phrases(AN) + phrases(A)), st.sampled_from(["idea", "8 hours", "MRI"]))
-def test_the_article_depends_on_the_first_word_alone(phrase, rest):
+def test_the_article_depends_only_on_the_first_word(phrase, rest):
     first = phrase.split()[0]
     assert article(f"{first} {rest}") == article(first)
 
@@ -88,11 +88,11 @@ def test_every_text_has_an_article(text):
         ("proof-read", "proof-reads"), ("see and hear", "sees and hears"), ("only", "onlies"),
     ],
 )  # fmt: skip
-def test_third_person(phrase, expected):
+def test_the_first_verb_gets_the_ending_of_the_third_person(phrase, expected):
     assert third_person(phrase) == expected
 
 
-def test_numbers():
+def test_plural_and_singular_are_inverse():
     assert [(s, plural(s)) for s, p in pairs(NUMBERS) if plural(s) != p] == []
     assert [(p, singular(p)) for s, p in pairs(NUMBERS) if singular(p) != s] == []
     assert [s for s, p in pairs(NUMBERS) if singular(s) != s or is_plural(s)] == []
@@ -108,11 +108,11 @@ def test_numbers():
          "ninjas goods Women", True),
     ],
 )  # fmt: skip
-def test_words_that_spelling_does_not_decide(words, number):
+def test_plurals_are_recognised_where_spelling_is_ambiguous(words, number):
     assert [w for w in words.split() if is_plural(w) is not number] == []
 
 
-def test_invariable_words():
+def test_invariable_words_and_texts_without_words():
     for word in ("sheep", "species", "series", "scissors", "clothes", "aircraft"):
         assert (singular(word), plural(word)) == (word, word)
     assert not is_plural("glass of marbles") and is_plural("glasses of milk")
@@ -122,14 +122,14 @@ def test_invariable_words():
         third_person("")
 
 
-def test_against_words_in_context(shared_data: Path):
-    """A treebank's own forms, lemmas and articles, its writers' slips included."""
-    right: Counter[str] = Counter()
+def test_forms_and_articles_agree_with_a_treebank(shared_data: Path):
+    """Its texts contain mistakes, so a few disagreements are expected."""
+    correct: Counter[str] = Counter()
     judged: Counter[str] = Counter()
 
-    def judge(function: str, is_right: bool) -> None:
+    def judge(function: str, is_correct: bool) -> None:
         judged[function] += 1
-        right[function] += is_right
+        correct[function] += is_correct
 
     previous_form = ""
     path = shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu"
@@ -150,7 +150,7 @@ def test_against_words_in_context(shared_data: Path):
             judge("plural", plural(lemma) == previous_form)
         if tag == "VBZ" and previous_form != "s":
             judge("third_person", third_person(lemma) == previous_form)
-    shares = {function: right[function] / judged[function] for function in judged}
+    shares = {function: correct[function] / judged[function] for function in judged}
     assert min(judged.values()) > 300, judged
-    # Lemmas there mend misspelling and spell out abbreviations (pm, yrs).
+    # The lemmas of the treebank correct misspellings and expand abbreviations (pm, yrs).
     assert min(shares.values()) > 0.96, shares

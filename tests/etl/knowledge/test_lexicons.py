@@ -13,12 +13,12 @@ from etl.knowledge.lexicons import parse_templates, read_words
 HEADER = "# version: 3\nadjective\tclass\n"
 
 
-def test_nonsubsective():
+def test_the_list_of_non_subsective_adjectives():
     assert Counter(lexicons.nonsubsective().values()) == {"privative": 24, "plain": 36, "extra": 1}
     assert lexicons.nonsubsective()["dead"] == "extra"
 
 
-def test_adjective_classes():
+def test_the_list_of_adjective_classes():
     assert Counter(lexicons.adjective_classes().values()) == {"I": 91, "S": 163, "O": 58}
     rows = lexicons.class_rows(lexicons.class_list()).to_pylist()
     assert len(rows) == 312
@@ -34,19 +34,16 @@ def test_the_lists_are_those_of_the_papers(shared_data: Path):
     assert lexicons.nonsubsective() == {**published, "dead": "extra"}
 
 
-def test_identity_and_offensive_words():
+def test_identity_words_have_groups_and_ordinary_words_are_not_offensive():
     assert set(lexicons.identity().values()) == set(lexicons.GROUPS)
-    assert {lexicons.identity()[w] for w in ("old", "black", "female")} == {
-        "age",
-        "origin",
-        "gender",
-    }
+    groups = [lexicons.identity()[word] for word in ("old", "black", "female")]
+    assert groups == ["age", "origin", "gender"]
     assert all(word == word.lower() and " " not in word for word in lexicons.offensive())
     ordinary = {"red", "dog", "fake", "class", "hoe", "ass-kicking", "scunthorpe", "cocktail"}
     assert not lexicons.offensive() & ordinary
 
 
-def test_templates_of_the_relations():
+def test_every_relation_has_templates():
     templates = lexicons.relation_templates()
     needed = {"CapableOf", "HasProperty", "ReceivesAction", "HasA", "UsedFor", "Causes"}
     assert needed | {"HasSubevent"} <= set(templates) and all(templates.values())
@@ -54,7 +51,7 @@ def test_templates_of_the_relations():
     assert templates["HasA"][0].fill("a dog", "a tail") == "[[a dog]] has [[a tail]]"
 
 
-def test_a_users_file(tmp_path):
+def test_a_users_file_replaces_the_list(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text(HEADER + "red\tI\n\n# a note\nfake\tO\n", encoding="utf-8")
     assert lexicons.adjective_classes(path) == {"red": "I", "fake": "O"}
@@ -75,14 +72,14 @@ def test_a_users_file(tmp_path):
         (HEADER + "a\tX\n" * 12, "and 2 more"),
     ],
 )
-def test_faults_of_a_users_file(tmp_path, text, message):
+def test_faults_of_a_users_file_are_reported_with_their_line(tmp_path, text, message):
     path = tmp_path / "mine.tsv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=message):
         lexicons.adjective_classes(path)
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_files_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"no word list at .*: No such file"):
         lexicons.adjective_classes(tmp_path / "gone.tsv")
     (tmp_path / "latin.tsv").write_bytes(HEADER.encode() + "café\tI\n".encode("latin-1"))
@@ -102,6 +99,6 @@ def test_files_that_cannot_be_read(tmp_path):
         ),
     ],
 )
-def test_faults_of_templates(data, message):
+def test_faults_of_templates_are_reported(data, message):
     with pytest.raises(UserError, match=message):
         parse_templates(data, "relations.yaml")

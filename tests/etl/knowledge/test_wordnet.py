@@ -48,7 +48,7 @@ def forms_by_pos(files: wordnet.WordNet) -> dict[str, dict[str, list[str]]]:
     return forms
 
 
-def test_lemmas_are_lower_cased_and_spaced(small):
+def test_lemmas_are_in_lower_case_with_spaces(small):
     rows = {(row["lemma"], row["pos"]) for row in wordnet.lemmas(small).to_pylist()}
     nouns = {word.lower().replace("_", " ") for words, _ in NOUNS for word in words.split()}
     assert rows == {(word, "n") for word in nouns} | {
@@ -57,10 +57,10 @@ def test_lemmas_are_lower_cased_and_spaced(small):
     assert "canis familiaris" in nouns
 
 
-def test_hypernyms_of_every_sense_at_their_shortest_distance(small):
+def test_every_sense_has_hypernyms_at_their_shortest_distance(small):
     rows = wordnet.hypernyms(small).to_pylist()
     dog = [tuple(row.values())[1:] for row in rows if row["noun"] == "dog"]
-    # The animal above dog is two steps away by either way, and the entity four.
+    # By both paths, "animal" is two steps above "dog", and "entity" four.
     assert dog == [
         (1, 1, "domestic animal", "dog.n.01", "domestic_animal.n.01", True),
         (1, 1, "canine", "dog.n.01", "canine.n.01", True),
@@ -78,12 +78,12 @@ def test_hypernyms_of_every_sense_at_their_shortest_distance(small):
 
 
 def test_nltk_has_the_same_hypernyms(small, nltk_reader):
-    ours: dict[tuple[str, str], set[tuple[int, str]]] = {}
+    by_wordnet: dict[tuple[str, str], set[tuple[int, str]]] = {}
     for row in wordnet.hypernyms(small).to_pylist():
         noun = row["noun"].replace(" ", "_")
-        ancestors = ours.setdefault((noun, row["noun_synset"]), set())
+        ancestors = by_wordnet.setdefault((noun, row["noun_synset"]), set())
         ancestors.add((row["distance"], row["hypernym_synset"]))
-    theirs: dict[tuple[str, str], set[tuple[int, str]]] = {}
+    by_nltk: dict[tuple[str, str], set[tuple[int, str]]] = {}
     for lemma in nltk_reader.all_lemma_names("n"):
         for synset in nltk_reader.synsets(lemma, "n"):
             level, visited, ancestors = [synset], {synset}, set()
@@ -93,8 +93,8 @@ def test_nltk_has_the_same_hypernyms(small, nltk_reader):
                 visited.update(level)
                 ancestors |= {(steps, u.name()) for u in level}
             if ancestors:
-                theirs[lemma, synset.name()] = ancestors
-    assert ours == theirs
+                by_nltk[lemma, synset.name()] = ancestors
+    assert by_wordnet == by_nltk
 
 
 @given(
@@ -117,13 +117,13 @@ def test_candidates_and_lemmas_are_equivalent_to_morphy(small, nltk_reader, pos,
     assert (candidates[0] if candidates else None) == nltk_reader.morphy(form, pos)
 
 
-def test_candidates():
+def test_candidates_are_exceptions_and_regular_forms():
     assert base_forms("axes", "n", {"axes": ["ax", "axis"]}) == ["axes", "ax", "axis"]
     assert base_forms("axes", "n", {}) == ["axes", "axe", "ax"]
     assert base_forms("s", "n", {}) == ["s"]
 
 
-def test_zip_and_environment(folder, tmp_path, monkeypatch, small):
+def test_wordnet_is_found_in_archives_and_by_the_environment(folder, tmp_path, monkeypatch, small):
     for name in ("NLTK_DATA", "WNHOME", "WNSEARCHDIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -144,7 +144,7 @@ def test_zip_and_environment(folder, tmp_path, monkeypatch, small):
     assert wordnet.find().place == str(folder)
 
 
-def test_no_wordnet_and_other_versions(tmp_path, monkeypatch, caplog):
+def test_a_missing_wordnet_and_other_versions_are_reported(tmp_path, monkeypatch, caplog):
     for name in ("NLTK_DATA", "WNHOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -176,7 +176,7 @@ def test_no_wordnet_and_other_versions(tmp_path, monkeypatch, caplog):
         ("noun.exc", "teeth tooth", "teeth", r"noun\.exc:3: the form 'teeth' without a lemma"),
     ],
 )
-def test_damaged_files(tmp_path, file, old, new, message):
+def test_damaged_files_are_reported_with_their_line(tmp_path, file, old, new, message):
     damaged = write(tmp_path)
     text = (damaged / file).read_text()
     assert old in text
@@ -186,8 +186,8 @@ def test_damaged_files(tmp_path, file, old, new, message):
         wordnet.exceptions(files), wordnet.hypernyms(files)
 
 
-def test_the_published_hypernyms_are_found(shared_data: Path):
-    """Each noun and hypernym of PLANE's published OoD test, by the first sense and first lemma."""
+def test_wordnet_has_the_published_hypernyms_of_plane(shared_data: Path):
+    """Those of the OoD test part are first lemmas above the first sense of the noun."""
     try:
         files = wordnet.find()
     except UserError as error:
@@ -206,7 +206,7 @@ def test_the_published_hypernyms_are_found(shared_data: Path):
     assert [pair for pair in pairs if (bases[pair[0]], pair[1]) not in hypernym_pairs] == []
 
 
-def test_a_damaged_archive_is_named(folder, tmp_path):
+def test_a_damaged_archive_is_reported(folder, tmp_path):
     path = Path(shutil.make_archive(str(tmp_path / "wordnet"), "zip", folder.parent, folder.name))
     path.write_bytes(path.read_bytes().replace(b"PK\x01\x02", b"PK\0\0"))
     with pytest.raises(UserError, match=rf"^wordnet={path}: cannot be read: Bad magic number"):

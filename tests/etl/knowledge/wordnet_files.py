@@ -1,4 +1,4 @@
-"""A WordNet of a dozen words in the format of the real one, which NLTK reads as well."""
+"""A WordNet of a few words in the original format, which NLTK can read too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from etl.knowledge.wordnet import POS
 
-# Lemmas of each noun synset, with what it points at: relation and number of the synset.
+# The lemmas of each noun synset, and its pointers: the relation and number of another synset.
 NOUNS: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = (
     ("entity", ()),
     ("organism being", (("@", 0),)),
@@ -42,7 +42,7 @@ def write(
     version: str = "3.0",
     exceptions: Mapping[str, Sequence[str]] = EXCEPTIONS,
 ) -> Path:
-    """Write the files into `folder`; returns it."""
+    """Write the files into a folder; the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     senses: list[str] = []
     for pos, name in POS.items():
@@ -55,15 +55,15 @@ def write(
             for word in words.lower().split():
                 offsets.setdefault(word, []).append(line[:8])
         index = [
-            f"{word} {pos} {len(of_word)} 1 @ {len(of_word)} 0 {' '.join(of_word)}  \n"
-            for word, of_word in sorted(offsets.items())
+            f"{word} {pos} {len(places)} 1 @ {len(places)} 0 {' '.join(places)}  \n"
+            for word, places in sorted(offsets.items())
         ]
         (folder / f"index.{name}").write_text(head + "".join(index))
         (folder / f"{name}.exc").write_text("".join(f"{line}\n" for line in exceptions[pos]))
         senses += [
             f"{word}%{_TYPES[pos]}:03:{place:02d}:: {offset} {place + 1} 0\n"
-            for word, of_word in sorted(offsets.items())
-            for place, offset in enumerate(of_word)
+            for word, places in sorted(offsets.items())
+            for place, offset in enumerate(places)
         ]
     (folder / "index.sense").write_text("".join(sorted(senses)))
     (folder / "cntlist.rev").write_text("")
@@ -77,15 +77,15 @@ def _data(pos: str, synsets: Sequence[tuple[str, tuple[tuple[str, int], ...]]], 
         for offset, (words, pointers) in zip(offsets, synsets, strict=True):
             lemmas = words.split()
             fields = "".join(f"{lemma} 0 " for lemma in lemmas)
-            up = "".join(f"{kind} {offsets[at]:08d} {pos} 0000 " for kind, at in pointers)
+            links = "".join(f"{kind} {offsets[at]:08d} {pos} 0000 " for kind, at in pointers)
             verb = "01 + 02 00 " if pos == "v" else ""
             data_lines.append(
-                f"{offset:08d} 03 {pos} {len(lemmas):02x} {fields}{len(pointers):03d} {up}{verb}"
+                f"{offset:08d} 03 {pos} {len(lemmas):02x} {fields}{len(pointers):03d} {links}{verb}"
                 "| what it is  \n"
             )
         return data_lines
 
-    # Offsets have eight digits whatever they are, so the lengths of the lines are known before.
+    # Offsets always have eight digits, so the lengths of lines are known before the offsets.
     offsets = [len(head)]
     for line in lines([0] * len(synsets)):
         offsets.append(offsets[-1] + len(line))

@@ -1,4 +1,4 @@
-"""Comparison of tables by content: the same rows, each as often, in any order."""
+"""Comparison of tables by content: the same rows, equally often, in any order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_ROWS = 10
 
 
 def rows_of(data: Any) -> tuple[tuple[str, ...], Counter[str]]:
-    """Column names and rows (as text, counted) of an Arrow table, a Spark or a pandas frame."""
+    """Column names and counted rows (as text) of an Arrow table, Spark or pandas DataFrame."""
     if isinstance(data, pa.Table):
         names, records = tuple(data.column_names), data.to_pylist()
     elif hasattr(data, "toArrow"):
@@ -24,7 +24,7 @@ def rows_of(data: Any) -> tuple[tuple[str, ...], Counter[str]]:
 def assert_same_rows(actual: Any, expected: Any) -> None:
     """Fail unless both hold the same columns and the same rows equally often, in any order.
 
-    The message shows the rows that only one of them has.
+    The message shows rows that only one of them has.
     """
     names, actual_rows = rows_of(actual)
     expected_names, expected_rows = rows_of(expected)

@@ -1,4 +1,4 @@
-"""A lake in an empty folder, by either engine; rows of the declared tables from literals."""
+"""A lake in an empty folder, written by either engine, and DataFrames of declared tables."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ def _lake(spark, root, engine):
 
 @pytest.fixture
 def root(tmp_path):
-    """The folder of a lake that is not there yet."""
+    """The folder of a lake that does not exist yet."""
     return str(tmp_path / "lake")
 
 
 @pytest.fixture(params=ENGINES)
 def lake(request, spark, tmp_path):
-    """A new lake, by each engine whose classes are there."""
+    """A new lake, for each engine that is available."""
     return _lake(spark, tmp_path / "lake", request.param)
 
 
 @pytest.fixture
 def plain_lake(spark, tmp_path):
-    """A new lake by the embedded engine."""
+    """A new lake for the embedded engine."""
     return _lake(spark, tmp_path / "lake", "delta-rs")
 
 
 @pytest.fixture
 def frame(spark):
-    """`frame(table, rows)`: a frame of the declared schema, in one partition."""
+    """A function that makes a DataFrame of a declared table, in one partition."""
 
     def make(table, rows):
         return spark.createDataFrame(rows, spark_schema(TABLES[table].schema)).coalesce(1)

@@ -1,4 +1,4 @@
-"""Rows of the declared tables from literals, and a table with a column of each kind."""
+"""Rows of declared tables from literals, and a table with a column of each type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOMENT = datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=UTC)
 DAY = date(1969, 12, 31)
 KINDS = Table(
     "kinds",
-    "One column of each kind.",
+    "One column of each type.",
     pa.schema(
         [
             ("edition", pa.string()),
@@ -34,7 +34,7 @@ KINDS = Table(
 
 
 def rows(table: str, records: Iterable[Sequence[object]]) -> pa.Table:
-    """Records, each with its values in the order of the table's columns."""
+    """The records as a table; each has its values in the order of the columns."""
     schema = TABLES[table].schema
     return pa.Table.from_pylist([dict(zip(schema.names, r, strict=True)) for r in records], schema)
 

@@ -21,12 +21,12 @@ from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import DAY, KINDS, MOMENT, PAIRS, pairs, rows
 
 
-def test_importing_it_does_not_import_spark():
+def test_importing_the_module_does_not_import_spark():
     code = "import sys, etl.lake.arrow, etl.lake.__main__; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
-def test_append_then_read(root):
+def test_appended_rows_are_read_back(root):
     commit = arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test", metadata={"run": "7"})
     assert (commit.version, commit.rows, commit.files, commit.skipped) == (0, 3, 2, False)
     assert_same_rows(arrow.read(root, "amod_pairs"), pairs(*PAIRS))
@@ -73,15 +73,15 @@ def test_replace_leaves_other_partitions_alone(root):
     ],
 )
 def test_filters_on_columns_of_every_type(root, where, item_ids):
-    """Truth values and numbers have no bounds in the log; other columns have some, and nulls."""
+    """Booleans and numbers have no bounds in the log; other columns have bounds, and nulls."""
     schema = TABLES["asp_degree"].schema
-    none: dict[str, object] = dict.fromkeys(schema.names) | {"edition": "mine", "test": "ordering"}
+    nulls: dict[str, object] = dict.fromkeys(schema.names) | {"edition": "mine", "test": "ordering"}
     rows: list[dict[str, object]] = [
         {"item_id": "a", "extrapolated": True, "alpha": 1.0, "unit": "m", "group": 1},
         {"item_id": "b", "extrapolated": False, "alpha": 2.0, "group": 3},
         {"item_id": "c", "test": "negation"},
     ]
-    table = pa.Table.from_pylist([none | row for row in rows], schema)
+    table = pa.Table.from_pylist([nulls | row for row in rows], schema)
     arrow.append(root, "asp_degree", table, job="test")
     filtered = arrow.read(root, "asp_degree", where=where, columns=["item_id"])
     assert sorted(filtered.column("item_id").to_pylist()) == item_ids
@@ -95,7 +95,7 @@ def test_a_filter_skips_files_by_their_statistics(root):
     assert len(list(source.get_fragments(filter=pc.field("adjective") == "zany"))) == 0
 
 
-def test_what_is_not_there(root):
+def test_missing_and_undeclared_tables_are_reported(root):
     assert arrow.tables(root) == []
     assert arrow.version(root, "amod_pairs") is None
     for call in (arrow.read, arrow.dataset, arrow.history, arrow.files):
@@ -106,10 +106,10 @@ def test_what_is_not_there(root):
     assert not Path(root).exists()
 
 
-def test_filters_and_columns(root):
+def test_reading_takes_filters_and_columns(root):
     arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
-    got = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")], columns=["noun"])
-    assert_same_rows(got, pa.table({"noun": ["key", "moon"]}))
+    table = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")], columns=["noun"])
+    assert_same_rows(table, pa.table({"noun": ["key", "moon"]}))
     either = [[("corpus", "=", "de")], [("count", ">", 2)]]
     assert arrow.read(root, "amod_pairs", where=either).num_rows == 2
     assert arrow.read(root, "amod_pairs", where=pc.field("noun") == "key").num_rows == 2
@@ -118,16 +118,16 @@ def test_filters_and_columns(root):
         arrow.read(root, "amod_pairs", columns=["verb", "noun"])
 
 
-def test_batches_stream(root):
-    many = pairs(*[("uk", "a", f"n{i}", i) for i in range(1000)])
-    arrow.append(root, "amod_pairs", many, job="test")
-    got = list(arrow.batches(root, "amod_pairs", batch_size=64))
-    assert all(0 < batch.num_rows <= 64 for batch in got)
-    assert_same_rows(pa.Table.from_batches(got), many)
+def test_rows_are_read_in_batches_of_limited_size(root):
+    thousand_rows = pairs(*[("uk", "a", f"n{i}", i) for i in range(1000)])
+    arrow.append(root, "amod_pairs", thousand_rows, job="test")
+    batches = list(arrow.batches(root, "amod_pairs", batch_size=64))
+    assert all(0 < batch.num_rows <= 64 for batch in batches)
+    assert_same_rows(pa.Table.from_batches(batches), thousand_rows)
     assert not list(arrow.batches(root, "amod_pairs", where=[("noun", "=", "none")]))
 
 
-def test_a_version_of_the_past(root):
+def test_an_earlier_version_can_be_read(root):
     arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
     arrow.append(root, "amod_pairs", pairs(("uk", "x", "y", 1)), job="test")
     assert_same_rows(arrow.read(root, "amod_pairs", version=0), pairs(*PAIRS))
@@ -135,31 +135,31 @@ def test_a_version_of_the_past(root):
         arrow.read(root, "amod_pairs", version=2)
 
 
-def test_query(root):
+def test_queries_in_sql_are_answered(root):
     arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
     sql = 'SELECT noun, sum("count") AS n FROM amod_pairs GROUP BY noun ORDER BY n DESC'
-    got = pa.Table.from_batches(arrow.query(root, "amod_pairs", sql))
-    assert got.to_pydict() == {"noun": ["key", "moon"], "n": [5, 1]}
-    assert got.schema.field("noun").type == pa.string()
+    table = pa.Table.from_batches(arrow.query(root, "amod_pairs", sql))
+    assert table.to_pydict() == {"noun": ["key", "moon"], "n": [5, 1]}
+    assert table.schema.field("noun").type == pa.string()
     with pytest.raises(LakeError, match=r"failed: .*verb"):
         list(arrow.query(root, "amod_pairs", "SELECT verb FROM amod_pairs"))
 
 
-def test_odd_partition_values_and_nulls(root):
+def test_unusual_partition_values_and_nulls_are_read_back(root):
     corpora = ["a/b", "100%", "a b", "k=v", "ü", "o'brien", "_", "..", '"[*]', "~+&#", " ", None]
     odd_rows = pairs(*[(corpus, None, "", place) for place, corpus in enumerate(corpora)])
     arrow.append(root, "amod_pairs", odd_rows, job="test")
     assert_same_rows(arrow.read(root, "amod_pairs"), odd_rows)
     for place, corpus in enumerate(corpora[:-1]):
-        got = arrow.read(root, "amod_pairs", where=[("corpus", "=", corpus)])
-        assert got.column("count").to_pylist() == [place]
+        table = arrow.read(root, "amod_pairs", where=[("corpus", "=", corpus)])
+        assert table.column("count").to_pylist() == [place]
     sql = "SELECT * FROM amod_pairs WHERE corpus = 'o''brien'"
     assert pa.Table.from_batches(arrow.query(root, "amod_pairs", sql)).num_rows == 1
     with pytest.raises(LakeError, match="empty string"):
         arrow.append(root, "amod_pairs", pairs(("", "a", "b", 1)), job="test")
 
 
-def test_every_kind_of_column(root, monkeypatch):
+def test_columns_of_every_type_are_read_back(root, monkeypatch):
     monkeypatch.setitem(TABLES, "kinds", KINDS)
     entry = {"adjective": "red", "count": 1}
     kinds = rows(
@@ -178,7 +178,7 @@ def test_every_kind_of_column(root, monkeypatch):
     arrow.append(root, "kinds", large, job="test")
 
 
-def test_differences_of_a_table_are_named(root):
+def test_errors_name_all_differences_from_the_schema(root):
     wrong = pairs(*PAIRS).drop_columns(["noun"]).append_column("extra", [[1, 2, 3]])
     with pytest.raises(LakeError, match=r"missing: noun \(string\); not declared: extra \(int64\)"):
         arrow.append(root, "amod_pairs", wrong, job="test")
@@ -188,8 +188,8 @@ def test_differences_of_a_table_are_named(root):
     assert not Path(root).exists()
 
 
-def test_writers_in_parallel_all_land(root):
-    """Eight writers of one table that is not there yet, the same start: one commit each."""
+def test_parallel_writers_all_commit(root):
+    """Eight writers start at once on a table that does not exist yet."""
     barrier = threading.Barrier(8)
 
     def work(place):
@@ -201,12 +201,12 @@ def test_writers_in_parallel_all_land(root):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
     assert arrow.version(root, "amod_pairs") == 23
-    got = arrow.read(root, "amod_pairs")
-    assert got.num_rows == 24
-    assert len(set(got.column("corpus").to_pylist())) == 8
+    table = arrow.read(root, "amod_pairs")
+    assert table.num_rows == 24
+    assert len(set(table.column("corpus").to_pylist())) == 8
 
 
-def test_the_same_transaction_by_parallel_writers_lands_once(root):
+def test_parallel_writers_commit_a_transaction_once(root):
     barrier = threading.Barrier(6)
 
     def work(_):
@@ -220,8 +220,8 @@ def test_the_same_transaction_by_parallel_writers_lands_once(root):
     assert not list(Path(root, "amod_pairs", "_staging").iterdir())
 
 
-def test_a_table_of_another_writer_with_escaped_folders(root):
-    """The layout of Spark's connector: escaped folder names, escaped once more in the log."""
+def test_a_table_of_another_writer_with_escaped_folders_is_read(root):
+    """Spark's connector escapes the names of folders, and once more in the log."""
     arrow.append(root, "amod_pairs", pairs(("a b%/", "x", "y", 1)), job="test")
     folder = Path(root, "amod_pairs")
     log_file = folder / "_delta_log" / f"{0:020}.json"
@@ -239,7 +239,7 @@ def test_a_table_of_another_writer_with_escaped_folders(root):
 
 
 def test_statistics_prune_without_losing_rows(root):
-    """Filters near the bounds of long texts, times and NaN still find their rows."""
+    """Filters near the truncated bounds of long texts still find their rows."""
     long = "ü" * 40
     arrow.append(root, "amod_pairs", pairs(("uk", long, "z" * 33, 1)), job="test")
     assert arrow.read(root, "amod_pairs", where=[("adjective", "=", long)]).num_rows == 1
@@ -248,7 +248,7 @@ def test_statistics_prune_without_losing_rows(root):
     assert pa.Table.from_batches(arrow.query(root, "amod_pairs", sql)).num_rows == 1
 
 
-def test_parquet_of_the_table_is_plain(root):
+def test_parquet_files_have_the_columns_that_are_not_partitions(root):
     arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
     path = arrow.files(root, "amod_pairs")[0].path
     assert pq.read_schema(Path(root, "amod_pairs", path)).names == ["adjective", "noun", "count"]

@@ -1,4 +1,4 @@
-"""Rows that tasks make and write themselves."""
+"""Rows that tasks compute and write themselves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA = TABLES["amod_pairs"].schema
 
 
 def rows(batches):
-    """Of each number two pairs: one for each of two corpora, words as dictionaries."""
+    """A pair of each number for each of two corpora, with words as dictionaries."""
     for batch in batches:
         numbers = batch.column(0).to_pylist()
         for corpus in ("de", "u k"):
@@ -44,7 +44,7 @@ def expected_rows(numbers):
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_tasks_write_what_they_make(lake, spark, parts):
+def test_tasks_write_the_rows_they_compute(lake, spark, parts):
     commit = lake.append("amod_pairs", Blocks(spark.range(0, 50, 1, parts), rows), job="test")
     assert commit.rows == 100
     assert_same_rows(arrow.read(lake.root, "amod_pairs"), expected_rows(range(50)))
@@ -56,14 +56,14 @@ def test_an_engine_that_writes_frames_gets_the_same_rows(spark):
     assert_same_rows(frame.toArrow(), expected_rows(range(50)))
 
 
-def test_a_partition_is_replaced(lake, spark):
-    def one(batches):
+def test_tasks_can_replace_a_partition(lake, spark):
+    def german_rows(batches):
         for table in rows(batches):
             if table["corpus"][0].as_py() == "de":
                 yield table
 
     lake.append("amod_pairs", Blocks(spark.range(9), rows), job="test")
-    lake.replace("amod_pairs", Blocks(spark.range(3), one), {"corpus": "de"}, job="test")
+    lake.replace("amod_pairs", Blocks(spark.range(3), german_rows), {"corpus": "de"}, job="test")
     german = arrow.read(lake.root, "amod_pairs", where=[("corpus", "=", "de")])
     assert sorted(german["count"].to_pylist()) == [0, 1, 2]
     assert arrow.read(lake.root, "amod_pairs").num_rows == 12
@@ -88,7 +88,7 @@ def test_words_are_dictionaries_in_the_file_and_text_in_the_table(plain_lake, sp
 @pytest.mark.parametrize(
     ("words", "has_range"), [(["a", "a", "b"], True), (["b", "a", "b"], False), ([], True)]
 )
-def test_a_range_is_found_of_dictionaries_in_order(words, has_range):
+def test_only_sorted_dictionaries_have_a_range(words, has_range):
     coded = pa.DictionaryArray.from_arrays(
         pa.array([["a", "b"].index(word) for word in words], pa.int32()), pa.array(["a", "b"])
     )
@@ -96,7 +96,7 @@ def test_a_range_is_found_of_dictionaries_in_order(words, has_range):
     assert blocks.says_a_range(pa.chunked_array([coded.cast(pa.string())]))
 
 
-def test_a_slice_keeps_the_words_that_occur_in_it_in_their_order():
+def test_a_slice_keeps_only_its_own_words_in_order():
     words = pa.array(["a", "b", "c", "d"])
     coded = pa.DictionaryArray.from_arrays(pa.array([0, 3, 1, 1, 2], pa.int32()), words)
     rows = pa.table({"word": coded, "count": [1, 2, 3, 4, 5]}).slice(1, 3)
@@ -105,8 +105,8 @@ def test_a_slice_keeps_the_words_that_occur_in_it_in_their_order():
     assert sliced.to_pylist() == rows.to_pylist()
 
 
-def test_what_a_failed_attempt_wrote_is_not_in_the_table(plain_lake, spark, monkeypatch):
-    """An attempt that ends after its file does leaves one that Spark does not name."""
+def test_files_of_a_failed_attempt_are_not_in_the_table(plain_lake, spark, monkeypatch):
+    """An attempt that fails after it has written leaves a file that Spark does not name."""
     collect = staging.collect
 
     def with_a_stray_file(filesystem, declared, staged):
@@ -122,7 +122,7 @@ def test_what_a_failed_attempt_wrote_is_not_in_the_table(plain_lake, spark, monk
     assert not list(Path(plain_lake.root).rglob("part-of-another-attempt.parquet"))
 
 
-def test_a_file_that_is_named_and_not_there(plain_lake, spark, monkeypatch):
+def test_a_missing_file_fails_the_write(plain_lake, spark, monkeypatch):
     collect = staging.collect
 
     def without_a_file(filesystem, declared, staged):
@@ -135,7 +135,7 @@ def test_a_file_that_is_named_and_not_there(plain_lake, spark, monkeypatch):
     assert not plain_lake.exists("amod_pairs")
 
 
-def test_rows_that_are_not_as_declared(lake, spark):
+def test_rows_of_another_schema_are_refused(lake, spark):
     def wrong(batches):
         for table in rows(batches):
             yield table.set_column(3, "count", table["count"].cast(pa.float64()))
@@ -145,7 +145,7 @@ def test_rows_that_are_not_as_declared(lake, spark):
     assert not lake.exists("amod_pairs")
 
 
-def test_no_rows_where_some_are_expected(lake, spark):
+def test_replacing_by_no_rows_is_refused(lake, spark):
     with pytest.raises(LakeFailed, match="no rows"):
         lake.replace("amod_pairs", Blocks(spark.range(0), rows), {"corpus": "de"}, job="test")
 

@@ -8,11 +8,11 @@ from tests.etl.lake.compare import assert_same_rows
 ROWS = pa.table({"noun": ["key", "key", "moon"], "count": [1, 1, 2]})
 
 
-def test_order_does_not_count():
+def test_order_does_not_matter():
     assert_same_rows(ROWS, ROWS.take([2, 0, 1]))
 
 
-def test_pandas_and_arrow_compare():
+def test_pandas_and_arrow_tables_can_be_compared():
     assert_same_rows(ROWS.to_pandas(), ROWS)
 
 
@@ -26,7 +26,7 @@ def test_pandas_and_arrow_compare():
         (ROWS.select(["count", "noun"]), "columns"),
     ],
 )
-def test_it_fails_on_a_difference(other, message):
+def test_the_assertion_fails_on_a_difference(other, message):
     with pytest.raises(AssertionError, match=message):
         assert_same_rows(ROWS, other)
 

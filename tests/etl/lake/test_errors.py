@@ -1,4 +1,4 @@
-"""Faults of the storage are told in one line, whichever library met them."""
+"""Faults of the storage are reported in one line, whichever library raises them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FULL = "the storage failed (No space left on device): {}; mend it and run the sa
         ),
     ],
 )
-def test_the_line_that_names_the_system_s_error_is_told(error: Exception, line: str) -> None:
+def test_the_line_with_the_system_error_is_reported(error: Exception, line: str) -> None:
     assert storage_failure(error) == FULL.format(line)
 
 
@@ -38,7 +38,7 @@ STORE = (
     "the store failed ({}): {}; check lake= and the store's variables (address, region, "
     "credentials; docs/lake.md), and run the same command again"
 )
-ARROW = "\x1b[31m↳\x1b[0m"  # red, as delta-rs shows causes
+ARROW = "\x1b[31m↳\x1b[0m"  # delta-rs shows causes in red
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ ARROW = "\x1b[31m↳\x1b[0m"  # red, as delta-rs shows causes
         ),
     ],
 )
-def test_a_store_that_fails_is_told_with_the_request_and_its_answer(
+def test_a_failed_store_is_reported_with_the_request_and_its_answer(
     text: str, request_and_reason: tuple[str, str]
 ) -> None:
     assert storage_failure(OSError(text)) == STORE.format(*request_and_reason)
 
 
 @pytest.mark.parametrize("error", [ValueError("rows"), OSError(errno.ENOENT, "no file", "a")])
-def test_other_errors_are_left_to_others(error: Exception) -> None:
+def test_other_errors_are_not_reported_as_faults_of_the_storage(error: Exception) -> None:
     assert storage_failure(error) is None

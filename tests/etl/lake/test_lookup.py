@@ -1,4 +1,4 @@
-"""Rows of a word by row groups: every place in a file, and no other group is read."""
+"""The rows of a word are read from the row groups that may have it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOUNS = ["ash", "ash", "bee", "bee", "bee", "cat", "été"]
 
 @pytest.fixture
 def files(tmp_path: Path) -> SortedFiles:
-    """One file of row groups of two rows, so that a word goes on from one to the next."""
+    """One file with row groups of two rows, so that words extend over several groups."""
     schema = table("amod_association").schema
     names = ["adjective", "noun", "count", "noun_count"]
     rows = pa.table(
@@ -29,7 +29,7 @@ def files(tmp_path: Path) -> SortedFiles:
 
 
 @pytest.mark.parametrize("noun", [*sorted(set(NOUNS)), "aaa", "bat", "zoo", ""])
-def test_rows_of_a_word(files: SortedFiles, noun: str) -> None:
+def test_all_rows_of_a_word_are_found(files: SortedFiles, noun: str) -> None:
     expected = [place for place, row_noun in enumerate(NOUNS) if row_noun == noun]
     assert files.rows("f.parquet", noun, ["count"]).column("count").to_pylist() == expected
 
@@ -37,18 +37,18 @@ def test_rows_of_a_word(files: SortedFiles, noun: str) -> None:
 def test_only_groups_that_may_have_the_word_are_read(
     files: SortedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = []
+    groups = []
     original = pq.ParquetFile.read_row_group
 
     def counted(self: pq.ParquetFile, group: int, *args: object, **options: object) -> pa.Table:
-        read.append(group)
+        groups.append(group)
         return original(self, group, *args, **options)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
     files.rows("f.parquet", "bee", ["adjective"])
-    assert set(read) == {1, 2}
+    assert set(groups) == {1, 2}
 
 
-def test_different_words_with_their_counts(files: SortedFiles) -> None:
+def test_distinct_words_are_listed_by_row_group(files: SortedFiles) -> None:
     word_lists = [words.to_pylist() for words, _ in files.words("f.parquet", "noun_count")]
     assert word_lists == [["ash"], ["bee"], ["bee", "cat"], ["été"]]

@@ -28,7 +28,7 @@ def data_files(lake: Lake, table: str) -> list[Path]:
     return sorted(Path(lake.root, table).glob("data/**/*.parquet"))
 
 
-def test_append_then_read(lake, frame):
+def test_appended_rows_are_read_back(lake, frame):
     commit = lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     assert (commit.table, commit.version, commit.rows, commit.files) == ("amod_pairs", 0, 3, 2)
     assert commit.bytes > 0
@@ -39,48 +39,43 @@ def test_append_then_read(lake, frame):
     assert lake.version("amod_pairs") == 0
 
 
-def test_a_table_that_is_not_there(lake):
+def test_a_missing_table_is_reported(lake):
     assert not lake.exists("amod_pairs")
     assert lake.version("amod_pairs") is None
     assert lake.transaction_version("amod_pairs", "a") is None
     with pytest.raises(LakeError, match=r"no table amod_pairs in lake=.*extract_amod\.py"):
         lake.read("amod_pairs")
-    assert not Path(lake.root).exists(), "reading made a folder"
+    assert not Path(lake.root).exists(), "reading created a folder"
 
 
-def test_errors_are_the_users_or_the_jobs():
+def test_errors_belong_to_the_user_or_to_the_job():
     assert issubclass(LakeError, UserError)
     assert issubclass(LakeFailed, JobFailed)
     assert issubclass(LakeConflict, LakeFailed)
 
 
-def test_an_undeclared_table(lake):
+def test_an_undeclared_table_is_refused(lake):
     with pytest.raises(LakeError, match="no table 'pairs'; known: amod_files"):
         lake.read("pairs")
 
 
-def test_metadata_of_a_commit(lake, frame):
-    lake.append(
-        "amod_pairs",
-        frame("amod_pairs", PAIRS),
-        job="extract_amod",
-        metadata={"settings": "abc", "input": "d'é"},
-    )
+def test_a_commit_records_its_metadata(lake, frame):
+    metadata = {"settings": "abc", "input": "d'é"}
+    lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="extract_amod", metadata=metadata)
     record = lake.history("amod_pairs")[0]
     assert (record.job, record.rows, record.mode) == ("extract_amod", 3, "append")
-    assert record.metadata == {"settings": "abc", "input": "d'é"}
+    assert record.metadata == metadata
     assert record.code_version
     assert datetime.datetime.now(datetime.UTC) - record.when < datetime.timedelta(minutes=5)
 
 
-def test_metadata_may_not_hide_ours(plain_lake, frame):
+def test_metadata_cannot_replace_recorded_fields(plain_lake, frame):
+    rows = frame("amod_pairs", PAIRS)
     with pytest.raises(ValueError, match="rows"):
-        plain_lake.append(
-            "amod_pairs", frame("amod_pairs", PAIRS), job="t", metadata={"rows": "many"}
-        )
+        plain_lake.append("amod_pairs", rows, job="t", metadata={"rows": "many"})
 
 
-def test_replace_touches_its_partition_alone(lake, frame):
+def test_replace_changes_only_its_partition(lake, frame):
     lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     commit = lake.replace(
         "amod_pairs", frame("amod_pairs", [("uk", "old", "sea", 9)]), {"corpus": "uk"}, job="test"
@@ -93,13 +88,13 @@ def test_replace_touches_its_partition_alone(lake, frame):
     assert lake.history("amod_pairs")[0].partition == {"corpus": "uk"}
 
 
-def test_replace_of_a_table_that_is_not_there(lake, frame):
+def test_replace_creates_a_missing_table(lake, frame):
     rows = [("uk", "old", "sea", 9)]
     assert lake.replace("amod_pairs", frame("amod_pairs", rows), {"corpus": "uk"}, job="t").rows
     assert_same_rows(lake.read("amod_pairs"), pairs(*rows))
 
 
-def test_replace_wants_a_partition(lake, frame):
+def test_replace_needs_a_value_of_every_partition_column(lake, frame):
     rows = frame("amod_pairs", PAIRS)
     with pytest.raises(LakeError, match="replace needs a value of corpus"):
         lake.replace("amod_pairs", rows, {}, job="test")
@@ -117,40 +112,40 @@ def test_replace_refuses_rows_outside_the_partition(plain_lake, frame):
     with pytest.raises(LakeFailed, match=r"corpus=de; this write replaces only corpus=uk"):
         plain_lake.replace("amod_pairs", frame("amod_pairs", PAIRS), {"corpus": "uk"}, job="test")
     assert_same_rows(plain_lake.read("amod_pairs"), pairs(*PAIRS))
-    assert len(data_files(plain_lake, "amod_pairs")) == 2, "staged files were left behind"
+    assert len(data_files(plain_lake, "amod_pairs")) == 2, "staged files remain"
 
 
-def test_replace_by_nothing_must_be_asked_for(lake, frame):
+def test_replace_by_no_rows_needs_allow_empty(lake, frame):
     lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
-    nothing = frame("amod_pairs", [])
+    no_rows = frame("amod_pairs", [])
     with pytest.raises(LakeFailed, match="no rows"):
-        lake.replace("amod_pairs", nothing, {"corpus": "uk"}, job="test")
-    lake.replace("amod_pairs", nothing, {"corpus": "uk"}, job="test", allow_empty=True)
+        lake.replace("amod_pairs", no_rows, {"corpus": "uk"}, job="test")
+    lake.replace("amod_pairs", no_rows, {"corpus": "uk"}, job="test", allow_empty=True)
     assert_same_rows(lake.read("amod_pairs"), pairs(*PAIRS[2:]))
 
 
-def test_an_empty_append_carries_its_transaction(lake, frame):
+def test_an_empty_append_records_its_transaction(lake, frame):
     lake.append("amod_pairs", frame("amod_pairs", []), job="test", transaction=("a", 4))
     assert lake.transaction_version("amod_pairs", "a") == 4
     assert lake.read("amod_pairs").count() == 0
     assert lake.read("amod_pairs").schema == frame("amod_pairs", []).schema
 
 
-def test_the_same_transaction_twice(lake, spark, frame):
+def test_a_repeated_transaction_is_skipped(lake, spark, frame):
     rows = frame("amod_pairs", PAIRS)
     lake.append("amod_pairs", rows, job="test", transaction=("wiki", 0))
-    again = Lake(spark, lake.root, lake.engine)  # as another process would see it
-    commit = again.append("amod_pairs", rows, job="test", transaction=("wiki", 0))
+    fresh = Lake(spark, lake.root, lake.engine)  # as another process would see it
+    commit = fresh.append("amod_pairs", rows, job="test", transaction=("wiki", 0))
     assert commit.skipped
     assert (commit.version, commit.rows) == (0, 0)
-    assert again.append("amod_pairs", rows, job="test", transaction=("wiki", 1)).version == 1
-    assert again.append("amod_pairs", rows, job="test", transaction=("wiki", 0)).skipped
-    assert again.append("amod_pairs", rows, job="test", transaction=("other", 0)).version == 2
+    assert fresh.append("amod_pairs", rows, job="test", transaction=("wiki", 1)).version == 1
+    assert fresh.append("amod_pairs", rows, job="test", transaction=("wiki", 0)).skipped
+    assert fresh.append("amod_pairs", rows, job="test", transaction=("other", 0)).version == 2
     assert lake.transaction_version("amod_pairs", "wiki") == 1
     assert lake.read("amod_pairs").count() == 9
 
 
-def test_a_done_transaction_is_not_computed(plain_lake, frame):
+def test_rows_of_a_finished_transaction_are_not_computed(plain_lake, frame):
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="t", transaction=("a", 0))
     broken = frame("amod_pairs", PAIRS).withColumn(
         "noun", F.raise_error(F.lit("computed")).cast("string")
@@ -158,7 +153,7 @@ def test_a_done_transaction_is_not_computed(plain_lake, frame):
     assert plain_lake.append("amod_pairs", broken, job="t", transaction=("a", 0)).skipped
 
 
-def test_a_version_of_the_past(lake, frame):
+def test_an_earlier_version_can_be_read(lake, frame):
     lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     lake.replace("amod_pairs", frame("amod_pairs", PAIRS[:1]), {"corpus": "uk"}, job="test")
     assert_same_rows(lake.read("amod_pairs", version=0), pairs(*PAIRS))
@@ -169,7 +164,7 @@ def test_a_version_of_the_past(lake, frame):
         lake.read("amod_pairs", version=-1)
 
 
-def test_where_reads_one_partition(lake, frame):
+def test_where_selects_a_partition(lake, frame):
     lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     assert_same_rows(lake.read("amod_pairs", where={"corpus": "de"}), pairs(*PAIRS[2:]))
     assert lake.read("amod_pairs", where={"corpus": "fr"}).count() == 0
@@ -180,13 +175,13 @@ def test_where_reads_one_partition(lake, frame):
 CORPORA = ["a/b", "100%2F", "k=v ü", "o'brien", "_", 'q"\\[x]{y}*?\n', "10", None]
 
 
-def test_partition_values_come_back_as_they_were(lake, frame):
+def test_partition_values_are_read_back(lake, frame):
     rows = [(corpus, "red", "moon", place) for place, corpus in enumerate(CORPORA)]
     lake.append("amod_pairs", frame("amod_pairs", rows), job="test")
     assert_same_rows(lake.read("amod_pairs"), pairs(*rows))
 
 
-def test_a_partition_of_odd_characters_is_replaced(lake, frame):
+def test_a_partition_with_unusual_characters_is_replaced(lake, frame):
     corpus = "a/b'c\\%20 ü\"[*]=+"
     other = (corpus + "x", "red", "moon", 1)
     lake.append("amod_pairs", frame("amod_pairs", [(corpus, "a", "b", 1), other]), job="test")
@@ -196,7 +191,7 @@ def test_a_partition_of_odd_characters_is_replaced(lake, frame):
     assert_same_rows(lake.read("amod_pairs"), pairs(*rows, other))
 
 
-def test_nulls(lake, frame):
+def test_nulls_are_read_back(lake, frame):
     rows = [(None, "red", None, 1), ("uk", None, "key", None), ("uk", "", "x", 0)]
     lake.append("amod_pairs", frame("amod_pairs", rows), job="test")
     assert_same_rows(lake.read("amod_pairs"), pairs(*rows))
@@ -208,7 +203,7 @@ def test_an_empty_partition_value_is_refused(plain_lake, frame):
     assert not plain_lake.exists("amod_pairs")
 
 
-def test_times_numbers_lists_and_structs(lake, frame, monkeypatch):
+def test_columns_of_every_type_are_read_back(lake, frame, monkeypatch):
     monkeypatch.setitem(TABLES, "kinds", KINDS)
     rows = [
         ("a", 1, True, MOMENT, DAY, [1.0, float("nan"), None], [("red", 1)], b"\x00\xff", 0.5),
@@ -226,7 +221,7 @@ def test_times_numbers_lists_and_structs(lake, frame, monkeypatch):
     assert lake.read("kinds").count() == 3
 
 
-def test_a_table_without_partitions(lake, spark, monkeypatch):
+def test_a_table_without_partitions_is_replaced_whole(lake, spark, monkeypatch):
     declared = Table("lemmas", "Lemmas.", pa.schema([("lemma", pa.string()), ("pos", pa.string())]))
     monkeypatch.setitem(TABLES, "lemmas", declared)
     old = spark.createDataFrame([("dog", "n")], "lemma string, pos string")
@@ -240,13 +235,13 @@ def test_a_table_without_partitions(lake, spark, monkeypatch):
     assert_same_rows(lake.read("lemmas"), new)
 
 
-def test_columns_may_come_in_any_order(lake, frame):
-    turned = frame("amod_pairs", PAIRS).select("count", "noun", "corpus", "adjective")
-    lake.append("amod_pairs", turned, job="test")
+def test_columns_may_be_in_any_order(lake, frame):
+    reordered = frame("amod_pairs", PAIRS).select("count", "noun", "corpus", "adjective")
+    lake.append("amod_pairs", reordered, job="test")
     assert_same_rows(lake.read("amod_pairs"), pairs(*PAIRS))
 
 
-def test_every_difference_of_a_frame_is_named(lake, frame):
+def test_errors_name_all_differences_from_the_schema(lake, frame):
     wrong = (
         frame("amod_pairs", PAIRS)
         .drop("noun")
@@ -264,13 +259,13 @@ def test_every_difference_of_a_frame_is_named(lake, frame):
     assert not Path(lake.root).exists()
 
 
-def test_a_column_given_twice(lake, frame):
+def test_a_column_given_twice_is_refused(lake, frame):
     rows = frame("amod_pairs", PAIRS)
     with pytest.raises(LakeError, match="given twice: noun"):
         lake.append("amod_pairs", rows.select("*", "noun"), job="test")
 
 
-def test_a_failing_job_leaves_the_table_as_it_was(plain_lake, frame):
+def test_a_failing_job_does_not_change_the_table(plain_lake, frame):
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     bad = frame("amod_pairs", PAIRS).withColumn(
         "noun",
@@ -283,23 +278,20 @@ def test_a_failing_job_leaves_the_table_as_it_was(plain_lake, frame):
     assert not list(Path(plain_lake.root, "amod_pairs", "_staging").iterdir())
 
 
-def test_writers_in_parallel(plain_lake, frame):
-    """The first commit and commits to different partitions at the same time: all land."""
+def test_parallel_writers_all_commit(plain_lake, frame):
+    """Also the first commit, when they write to different partitions."""
     rows = {corpus: frame("amod_pairs", [(corpus, "a", "b", 1)]) for corpus in ("uk", "de", "fr")}
+
+    def replace(corpus):
+        return plain_lake.replace("amod_pairs", rows[corpus], {"corpus": corpus}, job="t")
+
     with ThreadPoolExecutor(3) as pool:
-        commits = list(
-            pool.map(
-                lambda corpus: plain_lake.replace(
-                    "amod_pairs", rows[corpus], {"corpus": corpus}, job="t"
-                ),
-                rows,
-            )
-        )
+        commits = list(pool.map(replace, rows))
     assert sorted(commit.version for commit in commits) == [0, 1, 2]
     assert plain_lake.read("amod_pairs").count() == 3
 
 
-def test_a_killed_write_is_cleaned_and_the_job_runs_again(plain_lake, frame):
+def test_files_of_a_killed_write_are_deleted_after_a_new_one(plain_lake, frame):
     files = filesystem(plain_lake.path("amod_pairs"))
     rows = blocks_of(frame("amod_pairs", PAIRS), TABLES["amod_pairs"])
     stage(rows, TABLES["amod_pairs"], plain_lake.root, begin(files))
@@ -307,13 +299,13 @@ def test_a_killed_write_is_cleaned_and_the_job_runs_again(plain_lake, frame):
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     assert_same_rows(plain_lake.read("amod_pairs"), pairs(*PAIRS))
     assert len(data_files(plain_lake, "amod_pairs")) == 4
-    killed = (plain_lake.path("amod_pairs"), TABLES["amod_pairs"])
-    assert clean(*killed) == []
-    assert len(clean(*killed, datetime.timedelta(0))) == 1
+    place = (plain_lake.path("amod_pairs"), TABLES["amod_pairs"])
+    assert clean(*place) == []
+    assert len(clean(*place, datetime.timedelta(0))) == 1
     assert len(data_files(plain_lake, "amod_pairs")) == 2
 
 
-def test_statistics_of_files_that_spark_wrote(plain_lake, frame):
+def test_the_log_has_statistics_of_files_that_spark_wrote(plain_lake, frame):
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     text = Path(plain_lake.root, "amod_pairs", "_delta_log", f"{0:020}.json").read_text()
     adds = [json.loads(line)["add"] for line in text.splitlines() if '"add"' in line]
@@ -334,11 +326,11 @@ def test_spark_and_arrow_read_each_others_tables(plain_lake, frame):
     assert_same_rows(plain_lake.read("amod_pairs"), pairs(*PAIRS, PAIRS[2]))
 
 
-def test_conditions_of_replace_where():
+def test_conditions_escape_their_values():
     assert condition({"a": "o'b\\", "n": "1"}) == "`a` = 'o\\'b\\\\' AND `n` = '1'"
 
 
-def test_roots_with_odd_characters(spark, frame, tmp_path):
+def test_roots_may_have_unusual_characters(spark, frame, tmp_path):
     root = tmp_path / "a b[x]*ü"
     Lake(spark, str(root), "delta-rs").append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     for name in (str(root), root.as_uri()):
@@ -350,14 +342,14 @@ def test_roots_with_odd_characters(spark, frame, tmp_path):
             Lake(spark, str(tmp_path / name), "delta-rs").read("amod_pairs")
 
 
-def test_a_file_that_vanished_after_its_commit(plain_lake, frame):
+def test_a_file_deleted_after_its_commit_is_reported(plain_lake, frame):
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     data_files(plain_lake, "amod_pairs")[0].unlink()
     with pytest.raises(LakeFailed, match="a file that the log names is gone"):
         plain_lake.read("amod_pairs")
 
 
-def test_engine_names(spark, tmp_path):
+def test_unknown_engines_are_refused(spark, tmp_path):
     assert Lake(spark, str(tmp_path)).engine in ("delta-rs", "delta-spark")
     with pytest.raises(LakeError, match="expected one of auto, delta-rs, delta-spark"):
         Lake(spark, str(tmp_path), "iceberg")
@@ -427,7 +419,7 @@ VECTORS = {
         ),
     ],
 )
-def test_features_that_plain_files_cannot_show(
+def test_features_that_change_the_rows_of_files_are_refused(
     plain_lake, frame, protocol, properties, mapped, message
 ):
     folder = Path(plain_lake.root, "amod_pairs")
@@ -438,7 +430,7 @@ def test_features_that_plain_files_cannot_show(
         plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
 
 
-def test_a_writer_feature_is_no_obstacle_to_reading(plain_lake, frame):
+def test_unknown_writer_features_prevent_only_writing(plain_lake, frame):
     protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking"]}
     write_log(Path(plain_lake.root, "amod_pairs"), protocol, {}, delta_columns())
     assert plain_lake.read("amod_pairs").count() == 0
@@ -446,7 +438,7 @@ def test_a_writer_feature_is_no_obstacle_to_reading(plain_lake, frame):
         plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
 
 
-def test_a_table_of_another_schema(plain_lake, frame):
+def test_a_table_of_another_schema_is_refused(plain_lake, frame):
     columns = [*delta_columns()[:3], {**delta_columns()[3], "type": "integer"}]
     protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
     write_log(Path(plain_lake.root, "amod_pairs"), protocol, {}, columns)

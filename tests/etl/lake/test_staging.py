@@ -25,8 +25,8 @@ def stats(columns, path, **settings):
     return statistics(pq.read_metadata(path), table.schema)
 
 
-def test_bounds_nulls_and_rows(tmp_path):
-    got = stats(
+def test_statistics_have_bounds_nulls_and_rows(tmp_path):
+    result = stats(
         {
             "n": pa.array([3, None, -1], pa.int64()),
             "t": pa.array(["b", "a", None]),
@@ -36,7 +36,7 @@ def test_bounds_nulls_and_rows(tmp_path):
         tmp_path / "f",
         row_group_size=2,
     )
-    assert got == {
+    assert result == {
         "numRecords": 3,
         "minValues": {"n": -1, "t": "a", "d": "2024-02-29"},
         "maxValues": {"n": 3, "t": "b", "d": "2024-02-29"},
@@ -45,19 +45,19 @@ def test_bounds_nulls_and_rows(tmp_path):
 
 
 def test_floating_point_has_no_bounds(tmp_path):
-    got = stats({"x": pa.array([1.0, math.nan, None])}, tmp_path / "f")
-    assert got["minValues"] == got["maxValues"] == {}
-    assert got["nullCount"] == {"x": 1}
+    result = stats({"x": pa.array([1.0, math.nan, None])}, tmp_path / "f")
+    assert result["minValues"] == result["maxValues"] == {}
+    assert result["nullCount"] == {"x": 1}
 
 
 def test_lists_and_structs_have_no_statistics(tmp_path):
-    got = stats({"l": pa.array([[1], None]), "s": pa.array([{"n": 1}, None])}, tmp_path / "f")
-    assert (got["minValues"], got["nullCount"]) == ({}, {})
+    result = stats({"l": pa.array([[1], None]), "s": pa.array([{"n": 1}, None])}, tmp_path / "f")
+    assert (result["minValues"], result["nullCount"]) == ({}, {})
 
 
-def test_a_file_without_statistics(tmp_path):
-    got = stats({"n": [1, 2]}, tmp_path / "f", write_statistics=False)
-    assert got == {"numRecords": 2, "minValues": {}, "maxValues": {}, "nullCount": {}}
+def test_a_file_without_statistics_has_only_a_number_of_rows(tmp_path):
+    result = stats({"n": [1, 2]}, tmp_path / "f", write_statistics=False)
+    assert result == {"numRecords": 2, "minValues": {}, "maxValues": {}, "nullCount": {}}
 
 
 @pytest.mark.parametrize(
@@ -68,48 +68,48 @@ def test_a_file_without_statistics(tmp_path):
     ],
 )
 def test_times_are_bounded_in_milliseconds(tmp_path, moment, low, high):
-    got = stats({"t": pa.array([moment], pa.timestamp("us", tz="UTC"))}, tmp_path / "f")
-    assert got["minValues"] == {"t": f"2024-01-01T{low}Z"}
-    assert got["maxValues"] == {"t": f"2024-01-01T{high}Z"}
+    result = stats({"t": pa.array([moment], pa.timestamp("us", tz="UTC"))}, tmp_path / "f")
+    assert result["minValues"] == {"t": f"2024-01-01T{low}Z"}
+    assert result["maxValues"] == {"t": f"2024-01-01T{high}Z"}
 
 
-def test_a_time_before_the_epoch(tmp_path):
+def test_times_before_the_epoch_are_bounded(tmp_path):
     moment = datetime.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC)
-    got = stats({"t": pa.array([moment], pa.timestamp("us", tz="UTC"))}, tmp_path / "f")
-    assert got["minValues"] == {"t": "1969-12-31T23:59:59.999Z"}
-    assert got["maxValues"] == {"t": "1970-01-01T00:00:00.000Z"}
+    result = stats({"t": pa.array([moment], pa.timestamp("us", tz="UTC"))}, tmp_path / "f")
+    assert result["minValues"] == {"t": "1969-12-31T23:59:59.999Z"}
+    assert result["maxValues"] == {"t": "1970-01-01T00:00:00.000Z"}
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=5))
-def test_bounds_of_texts_are_bounds(tmp_path, texts):
+def test_bounds_of_texts_are_short_and_correct(tmp_path, texts):
     texts = [*texts, texts[0] * 3]
-    got = stats({"t": pa.array(texts)}, tmp_path / "f")
-    low, high = got["minValues"].get("t"), got["maxValues"].get("t")
+    result = stats({"t": pa.array(texts)}, tmp_path / "f")
+    low, high = result["minValues"].get("t"), result["maxValues"].get("t")
     assert (low is None) == (high is None)
     if low is not None:
-        # Parquet and Delta order texts by their UTF-8 bytes, as Python does by character number.
+        # Parquet and Delta order texts by UTF-8 bytes, which is Python's order by code points.
         assert low <= min(texts)
         assert max(texts) <= high
         assert len(low) <= 32
         assert len(high) <= 32
 
 
-def test_a_text_that_cannot_be_raised_has_no_bounds(tmp_path):
-    got = stats({"t": ["\U0010ffff" * 40]}, tmp_path / "f")
-    assert got["minValues"] == got["maxValues"] == {}
+def test_a_text_without_a_short_upper_bound_has_no_bounds(tmp_path):
+    result = stats({"t": ["\U0010ffff" * 40]}, tmp_path / "f")
+    assert result["minValues"] == result["maxValues"] == {}
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
-def test_escaped_values_are_safe_names_and_come_back(value):
+def test_escaped_values_are_safe_names_and_can_be_unescaped(value):
     name = escape(value)
     assert unescape(name) == value
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
-def test_null_and_the_empty_value():
+def test_null_can_be_escaped_but_not_the_empty_string():
     assert unescape(escape(None)) is None
     with pytest.raises(ValueError, match="empty string"):
         unescape(escape(""))
@@ -126,7 +126,7 @@ def test_null_and_the_empty_value():
         ("hdfs://name:8020/lake", "hdfs://name:8020/lake/t", "hdfs://name:8020/lake/t"),
     ],
 )
-def test_addresses(root, rust, hadoop):
+def test_addresses_have_the_form_of_each_library(root, rust, hadoop):
     assert table_uri(root, "t") == rust
     assert hadoop_location(rust).replace("s3a://", "s3://") == hadoop.replace("s3a://", "s3://")
     assert sail_location(rust) == rust
@@ -156,7 +156,7 @@ def test_an_unknown_store_is_refused():
         table_uri("s4://bucket/lake", "t")
 
 
-def test_types_that_hold_the_same_values_have_one_name():
+def test_types_of_the_same_values_have_one_name():
     assert type_name(pa.large_string()) == type_name(pa.string_view()) == "string"
     assert type_name(pa.large_list(pa.large_binary())) == type_name(pa.list_(pa.binary()))
     assert type_name(pa.timestamp("us", "+00:00")) == "timestamp[us, UTC]"
@@ -165,7 +165,7 @@ def test_types_that_hold_the_same_values_have_one_name():
     assert type_name(pa.struct([("a", pa.int64())])) == "struct<a: int64>"
 
 
-def test_differences():
+def test_all_differences_of_two_schemas_are_listed():
     declared = named_types(pa.schema([("a", pa.int64()), ("b", pa.string())]))
     assert differences(declared, declared) == []
     assert differences(declared, declared[::-1]) == ["order: b, a; declared a, b"]

@@ -1,4 +1,4 @@
-"""Compaction and vacuum: rows and their order stay, writers are not disturbed, kills do no harm."""
+"""Compaction and vacuum keep rows and their order, disturb no writers, and survive kills."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def append(root, *records, corpus="uk", **more):
 
 @pytest.fixture
 def small(root):
-    """A table of eight commits, a file each, in two partitions; the rows it holds."""
+    """The rows of a table of eight commits with one file each, in two partitions."""
     for number in range(8):
         corpus = "uk" if number % 3 else "d e%/ü"
         append(
@@ -74,17 +74,13 @@ def test_compaction_keeps_rows_partitions_order_and_transactions(root, small):
     assert append(root, ("x", "y", 1), transaction=("app", 7)).skipped
     assert not append(root, ("x", "y", 1), transaction=("app", 8)).skipped
     record = arrow.history(root, "amod_pairs")[1]
-    assert (record.operation, record.job, record.mode) == (
-        "OPTIMIZE",
-        "etl.lake compact",
-        "compact",
-    )
-    # Filters by the statistics of the log work on what was merged.
-    filtered = arrow.read(root, "amod_pairs", where=[("noun", "=", "n5")])
-    assert filtered.num_rows == 1
+    assert (record.operation, record.mode) == ("OPTIMIZE", "compact")
+    assert record.job == "etl.lake compact"
+    # The log has statistics of the merged files for filters.
+    assert arrow.read(root, "amod_pairs", where=[("noun", "=", "n5")]).num_rows == 1
 
 
-def test_what_is_compact_is_left_alone(root, small):
+def test_a_compact_table_is_not_compacted_again(root, small):
     upkeep.compact(root, DECLARED)
     version = arrow.version(root, "amod_pairs")
     assert upkeep.compact(root, DECLARED) == upkeep.Compacted(0, 0)
@@ -98,14 +94,14 @@ def test_a_dry_run_changes_nothing(root, small):
     assert sorted(Path(root).rglob("*")) == old_files
 
 
-def test_large_files_and_groups_are_bounded(root, small, monkeypatch):
+def test_large_files_are_not_merged_and_merged_files_are_bounded(root, small, monkeypatch):
     monkeypatch.setattr(upkeep, "MERGED_ROWS", 4)
     assert upkeep.compact(root, DECLARED) == upkeep.Compacted(6, 3)
     monkeypatch.setattr(upkeep, "SMALL", 10)
     assert upkeep.compact(root, DECLARED) == upkeep.Compacted(0, 0)
 
 
-def test_rows_of_a_table_without_an_order_stay_as_written(root):
+def test_rows_of_a_table_without_an_order_keep_theirs(root):
     declared = TABLES["dropped"]
     for number in (3, 1, 2):
         row = {"job": "j", "table": "t", "reason": f"r{number}", "count": number, "sample": None}
@@ -114,14 +110,14 @@ def test_rows_of_a_table_without_an_order_stay_as_written(root):
     assert arrow.read(root, "dropped")["count"].to_pylist() == [3, 1, 2]
 
 
-def test_an_append_planned_before_a_compaction_lands(root, small):
+def test_an_append_planned_before_a_compaction_commits(root, small):
     base = arrow.version(root, "amod_pairs")
     upkeep.compact(root, DECLARED)
     append(root, ("new", "row", 1), base=base)
     assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
 
 
-def test_a_replacement_planned_before_a_compaction_lands(root, small):
+def test_a_replacement_planned_before_a_compaction_commits(root, small):
     base = arrow.version(root, "amod_pairs")
     upkeep.compact(root, DECLARED)
     arrow.replace(
@@ -131,29 +127,29 @@ def test_a_replacement_planned_before_a_compaction_lands(root, small):
     assert uk_rows["adjective"].to_pylist() == ["new"]
 
 
-def meanwhile(monkeypatch, act):
-    """Have `act` done between the merging of files and their commit, once."""
+def before_commit(monkeypatch, act):
+    """Call `act` once, after the merging of files and before their commit."""
     real = actions.put_commit
-    todo = [act]
+    pending = [act]
 
     def put(*arguments):
-        if todo:
-            todo.pop()()
+        if pending:
+            pending.pop()()
         return real(*arguments)
 
     monkeypatch.setattr(actions, "put_commit", put)
 
 
-def test_a_compaction_loses_against_no_append(root, small, monkeypatch):
-    meanwhile(monkeypatch, lambda: append(root, ("new", "row", 1)))
+def test_a_compaction_commits_after_a_concurrent_append(root, small, monkeypatch):
+    before_commit(monkeypatch, lambda: append(root, ("new", "row", 1)))
     assert upkeep.compact(root, DECLARED).merged == 8
     assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
     assert len(arrow.files(root, "amod_pairs")) == 3
 
 
-def test_a_partition_replaced_meanwhile_stays_as_its_writer_made_it(root, small, monkeypatch):
+def test_a_compaction_skips_a_partition_that_is_replaced_meanwhile(root, small, monkeypatch):
     new_rows = pairs(("new", "row", 1))
-    meanwhile(
+    before_commit(
         monkeypatch,
         lambda: arrow.replace(root, "amod_pairs", new_rows, {"corpus": "uk"}, job="other"),
     )
@@ -162,7 +158,7 @@ def test_a_partition_replaced_meanwhile_stays_as_its_writer_made_it(root, small,
     assert uk_rows["adjective"].to_pylist() == ["new"]
 
 
-def test_vacuum_deletes_what_no_version_names(root, small):
+def test_vacuum_deletes_files_that_no_version_names(root, small):
     upkeep.compact(root, DECLARED)
     assert len(stored(root)) == 10
     assert upkeep.vacuum(root, DECLARED, WEEK).files == 0
@@ -181,7 +177,7 @@ def test_versions_within_the_retention_stay_readable(root, small):
     time.sleep(1.1)
     upkeep.compact(root, DECLARED)
     assert upkeep.vacuum(root, DECLARED, timedelta(seconds=1)).files == 0
-    # Version 7 was the newest a second ago; those before it were not.
+    # Version 7 was the newest one a second ago.
     assert arrow.read(root, "amod_pairs", version=7).num_rows == small.num_rows
     assert [record.version for record in arrow.history(root, "amod_pairs")] == [8, 7]
 
@@ -198,8 +194,8 @@ def test_a_dry_run_of_vacuum_reports_what_would_be_deleted(root, small, checkpoi
     expected = upkeep.vacuum(root, DECLARED, timedelta(seconds=1), dry_run=True)
     assert expected.logs == (8 if checkpointed else 7)
     assert upkeep.vacuum(root, DECLARED, timedelta(seconds=1)) == expected
-    first = json.loads(Path(root, "amod_pairs", "_delta_log", "_last_checkpoint").read_text())
-    assert first["version"] == 8
+    checkpoint = json.loads(Path(root, "amod_pairs", "_delta_log", "_last_checkpoint").read_text())
+    assert checkpoint["version"] == 8
     assert [record.version for record in arrow.history(root, "amod_pairs")] == [8, 7]
     for version in (7, 8):
         assert_same_rows(arrow.read(root, "amod_pairs", version=version), small)
@@ -210,19 +206,19 @@ def test_a_dry_run_of_vacuum_reports_what_would_be_deleted(root, small, checkpoi
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
 
 
-def test_a_longer_time_after_a_shorter_one_keeps_all_that_is_left(root, small):
+def test_a_longer_retention_after_a_shorter_one_deletes_nothing(root, small):
     append(root, ("new", "row", 1))
     upkeep.vacuum(root, DECLARED, NOW)
     arrow.replace(root, "amod_pairs", pairs(("other", "row", 1)), {"corpus": "uk"}, job="test")
     for path in stored(root):
         os.utime(path, (1, 1))
-    before = sorted(Path(root).rglob("*"))
+    old_files = sorted(Path(root).rglob("*"))
     assert upkeep.vacuum(root, DECLARED, WEEK) == upkeep.Vacuumed(0, 0, 0)
-    assert sorted(Path(root).rglob("*")) == before
+    assert sorted(Path(root).rglob("*")) == old_files
     assert arrow.read(root, "amod_pairs", version=8).num_rows == small.num_rows + 1
 
 
-def test_what_a_live_write_has_staged_is_left(root, small):
+def test_vacuum_keeps_the_staged_files_of_a_running_write(root, small):
     uri, deleted_counts = table_uri(root, "amod_pairs"), []
 
     def stage(files, write):
@@ -239,23 +235,23 @@ def test_what_a_live_write_has_staged_is_left(root, small):
     assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
 
 
-def test_files_of_a_write_that_died_long_ago_go(root, small):
+def test_vacuum_deletes_the_files_of_a_write_killed_long_ago(root, small):
     files = filesystem(table_uri(root, "amod_pairs"))
     write = staging.begin(files)
     files.create_dir(f"data/{write}")
-    dead = Path(root, "amod_pairs", "data", write, "p.parquet")
-    dead.write_bytes(b"x")
+    file = Path(root, "amod_pairs", "data", write, "p.parquet")
+    file.write_bytes(b"x")
     upkeep.vacuum(root, DECLARED, NOW)
-    assert dead.exists()
+    assert file.exists()
     marker = Path(root, "amod_pairs", "_staging", write)
-    for path in (dead, marker):
+    for path in (file, marker):
         os.utime(path, (1, 1))
     upkeep.vacuum(root, DECLARED, NOW)
-    assert not dead.exists()
+    assert not file.exists()
     assert not marker.exists()
 
 
-def test_a_version_that_vacuum_removed_is_named_as_such(root, small):
+def test_the_error_for_a_removed_version_names_vacuum(root, small):
     newest = arrow.version(root, "amod_pairs")
     upkeep.vacuum(root, DECLARED, NOW)
     message = rf"no version 0 any more \(vacuum has removed it\); expected {newest} to {newest}$"
@@ -265,7 +261,7 @@ def test_a_version_that_vacuum_removed_is_named_as_such(root, small):
         arrow.read(root, "amod_pairs", version=99)
 
 
-def test_a_version_whose_files_are_gone_is_named_as_such(root, small):
+def test_the_error_for_a_version_without_its_files_names_vacuum(root, small):
     old = arrow.version(root, "amod_pairs")
     paths = [file.path for file in arrow.files(root, "amod_pairs") if "=uk/" in file.path]
     arrow.replace(root, "amod_pairs", pairs(("new", "row", 1)), {"corpus": "uk"}, job="test")
@@ -280,17 +276,17 @@ def test_a_version_whose_files_are_gone_is_named_as_such(root, small):
         list(arrow.query(root, "amod_pairs", "SELECT * FROM amod_pairs", version=old))
 
 
-def test_an_unreadable_commit_stops_a_vacuum(root, small):
+def test_vacuum_reads_unusual_commits_and_refuses_missing_tables(root, small):
     path = Path(root, "amod_pairs", actions.log_path(5))
     text = path.read_text()
-    path.write_text(text.replace("{", "{ "))  # read all the same
+    path.write_text(text.replace("{", "{ "))  # still valid JSON
     assert upkeep.vacuum(root, DECLARED, WEEK).files == 0
     with pytest.raises(LakeError, match="no table amod_pairs"):
         upkeep.vacuum(root + "-other", DECLARED, WEEK)
 
 
 class Killed(BaseException):
-    """Stands for the death of the process at this point."""
+    """Raised in place of a kill of the process."""
 
 
 STEPS = {
@@ -304,17 +300,17 @@ STEPS = {
 
 @pytest.mark.parametrize("after_step", [False, True])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_killed_compaction_is_run_again(root, small, monkeypatch, step, after_step):
+def test_a_killed_compaction_can_be_repeated(root, small, monkeypatch, step, after_step):
     module, name = STEPS[step]
     real = getattr(module, name)
 
-    def dying(*arguments):
+    def killed(*arguments):
         if after_step:
             real(*arguments)
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, name, dying)
+        patch.setattr(module, name, killed)
         with pytest.raises(Killed):
             upkeep.compact(root, DECLARED)
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
@@ -326,27 +322,27 @@ def test_a_killed_compaction_is_run_again(root, small, monkeypatch, step, after_
 
 
 @pytest.mark.parametrize("at", range(8))
-def test_a_killed_vacuum_is_run_again(root, small, monkeypatch, at):
+def test_a_killed_vacuum_can_be_repeated(root, small, monkeypatch, at):
     upkeep.compact(root, DECLARED)
-    real, left = filesystem, [at]
+    real, remaining = filesystem, [at]
 
-    def dying(uri):
+    def killed(uri):
         files = real(uri)
 
-        class Dying:
+        class KilledAtDeletion:
             def __getattr__(self, name):
                 return getattr(files, name)
 
             def delete_file(self, path):
                 files.delete_file(path)
-                left[0] -= 1
-                if left[0] < 0:
+                remaining[0] -= 1
+                if remaining[0] < 0:
                     raise Killed
 
-        return Dying()
+        return KilledAtDeletion()
 
     with monkeypatch.context() as patch:
-        patch.setattr(upkeep, "filesystem", dying)
+        patch.setattr(upkeep, "filesystem", killed)
         patch.setattr(
             upkeep,
             "listing",
@@ -361,24 +357,24 @@ def test_a_killed_vacuum_is_run_again(root, small, monkeypatch, at):
 
 
 @pytest.mark.parametrize("after", [1, 2])
-def test_a_vacuum_killed_at_its_checkpoints_is_run_again(root, small, monkeypatch, after):
+def test_a_vacuum_killed_at_its_checkpoints_can_be_repeated(root, small, monkeypatch, after):
     for path in stored(root):
         os.utime(path, (1, 1))
     time.sleep(1.1)
     upkeep.compact(root, DECLARED)
-    real, made = DeltaTable.create_checkpoint, []
+    real, versions = DeltaTable.create_checkpoint, []
 
-    def dying(handle):
+    def killed(handle):
         real(handle)
-        made.append(handle.version())
-        if len(made) == after:
+        versions.append(handle.version())
+        if len(versions) == after:
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaTable, "create_checkpoint", dying)
+        patch.setattr(DeltaTable, "create_checkpoint", killed)
         with pytest.raises(Killed):
             upkeep.vacuum(root, DECLARED, timedelta(seconds=1))
-    assert made == [7, 8][:after]
+    assert versions == [7, 8][:after]
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
     assert len(arrow.history(root, "amod_pairs")) == 9
     assert upkeep.vacuum(root, DECLARED, NOW).logs == 9
@@ -386,12 +382,12 @@ def test_a_vacuum_killed_at_its_checkpoints_is_run_again(root, small, monkeypatc
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_writers_compaction_and_vacuum_in_any_order(root, seed):
-    """Each write is held up while other writes, compactions and vacuums run within it."""
+def test_writers_compaction_and_vacuum_may_be_interleaved(root, seed):
+    """Other writes, compactions and vacuums run in the middle of each write."""
     interleaved(root, random.Random(seed), turns=6)
 
 
-def test_ages():
+def test_an_age_is_a_number_with_a_unit():
     assert upkeep.age("7d") == WEEK
     assert upkeep.age("90s") == timedelta(seconds=90)
     for wrong in ("7", "d", "-1d", "7 days", ""):
@@ -399,7 +395,7 @@ def test_ages():
             upkeep.age(wrong)
 
 
-def test_the_commands(root, small, capsys):
+def test_the_commands_report_counts(root, small, capsys):
     def call(*words):
         code = main([*words, f"lake={root}"])
         out, err = capsys.readouterr()
@@ -410,36 +406,31 @@ def test_the_commands(root, small, capsys):
     assert call("vacuum", "older_than=0s")[1][-1][:2] == ["amod_pairs", "8"]
     assert call("vacuum", "amod_pairs", "older_than=soon")[0] == 2
     assert call("compact", "no_such")[0] == 2
-    assert call("verify")[:2] == (
-        0,
-        [["table", "files", "commits", "faults"], ["amod_pairs", "2", "1", "0"]],
-    )
+    code, lines, _ = call("verify")
+    assert code == 0
+    assert lines == [["table", "files", "commits", "faults"], ["amod_pairs", "2", "1", "0"]]
 
 
-def test_files_of_another_name_are_read_by_their_path(root, small):
-    """What other Delta writers name with characters that the log encodes."""
+def test_files_with_unusual_names_are_read_and_compacted(root, small):
+    """Other Delta writers use characters that the log encodes."""
     version = arrow.version(root, "amod_pairs") or 0
     file = arrow.files(root, "amod_pairs")[0]
     moved = "corpus=a%20b/part 1.parquet"
     target = Path(root, "amod_pairs", moved)
     target.parent.mkdir()
     target.write_bytes(Path(root, "amod_pairs", file.path).read_bytes())
-    add = next(
-        a["add"]
-        for a in actions.read(filesystem(table_uri(root, "amod_pairs")), 0) or []
-        if "add" in a
-    )
+    uri = table_uri(root, "amod_pairs")
+    add = next(a["add"] for a in actions.read(filesystem(uri), 0) or [] if "add" in a)
     commit = [{"add": {**add, "path": actions.encoded_path(moved)}}]
-    assert actions.put_commit(table_uri(root, "amod_pairs"), version + 1, commit)
-    assert not actions.put_commit(table_uri(root, "amod_pairs"), version + 1, commit)
-    assert moved in {
-        active.path for active in log.active_files(arrow._open(root, "amod_pairs", None))
-    }
+    assert actions.put_commit(uri, version + 1, commit)
+    assert not actions.put_commit(uri, version + 1, commit)
+    active_files = log.active_files(arrow._open(root, "amod_pairs", None))
+    assert moved in {active.path for active in active_files}
     upkeep.compact(root, DECLARED)
     assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 2
 
 
-def test_a_file_that_cannot_be_read_stops_a_compaction(root, small):
+def test_an_unreadable_file_stops_a_compaction(root, small):
     path = stored(root)[0]
     path.write_bytes(b"x" * path.stat().st_size)
     with pytest.raises(LakeFailed, match="cannot be read"):

@@ -28,7 +28,7 @@ def faults(root):
     return verify(root, DECLARED).faults
 
 
-def test_a_sound_table(root):
+def test_a_sound_table_has_no_faults(root):
     report = verify(root, DECLARED)
     assert (report.files, report.commits, report.faults, report.notes) == (3, 3, (), ())
     upkeep.compact(root, DECLARED)
@@ -39,15 +39,12 @@ def test_a_sound_table(root):
     assert verify(root, DECLARED).faults == ()
 
 
-def test_missing_and_changed_files(root):
-    one, two, _ = stored(root)
-    one.unlink()
-    two.write_bytes(two.read_bytes()[:-1])
-    messages = faults(root)
-    assert sorted(" ".join(fault.split()[1:3]) for fault in messages) == [
-        "has " + str(two.stat().st_size),
-        "is missing",
-    ]
+def test_missing_and_truncated_files_are_reported(root):
+    missing, truncated, _ = stored(root)
+    missing.unlink()
+    truncated.write_bytes(truncated.read_bytes()[:-1])
+    messages = [" ".join(fault.split()[1:3]) for fault in faults(root)]
+    assert sorted(messages) == [f"has {truncated.stat().st_size}", "is missing"]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +56,7 @@ def test_missing_and_changed_files(root):
         ('\\"adjective\\": \\"a0\\"', '\\"adjective\\": \\"b\\"', "adjective has values below 'b'"),
     ],
 )
-def test_statistics_that_are_not_true(root, old, new, message):
+def test_wrong_statistics_are_reported(root, old, new, message):
     path = Path(root, "amod_pairs", actions.log_path(0))
     text = path.read_text(encoding="utf-8")
     assert old in text
@@ -67,7 +64,7 @@ def test_statistics_that_are_not_true(root, old, new, message):
     assert any(message in fault for fault in faults(root)), faults(root)
 
 
-def test_a_file_of_another_schema(root):
+def test_a_file_of_another_schema_is_reported(root):
     path = stored(root)[0]
     size = path.stat().st_size
     pq.write_table(pa.table({"adjective": ["a"], "noun": ["b"], "count": ["c"]}), path)
@@ -79,12 +76,12 @@ def test_a_file_of_another_schema(root):
     assert any("is not as declared" in fault for fault in faults(root))
 
 
-def test_a_damaged_log(root):
+def test_a_missing_commit_is_reported(root):
     Path(root, "amod_pairs", actions.log_path(1)).unlink()
     assert "commit 1 is missing" in faults(root)
 
 
-def test_writes_under_way_and_tables_that_are_not_declared(root, capsys):
+def test_running_writes_and_undeclared_tables_are_noted(root, capsys):
     staging.begin(filesystem(table_uri(root, "amod_pairs")))
     Path(root, "my_notes").mkdir()
     assert verify(root, DECLARED).notes == ("1 writes running or killed, with 0 files",)
@@ -93,7 +90,7 @@ def test_writes_under_way_and_tables_that_are_not_declared(root, capsys):
     assert "my_notes is no declared table" in capsys.readouterr().out
 
 
-def test_the_command_fails_where_there_is_a_fault(root, capsys):
+def test_the_command_fails_if_there_is_a_fault(root, capsys):
     stored(root)[0].unlink()
     assert main(["verify", "amod_pairs", f"lake={root}"]) == 1
     out, err = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Faults between staging and commit, races and stale writers, on the code both writers share."""
+"""Faults between staging and commit, races and stale writers, in the code of both writers."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ NEW = [("uk", "red", "moon", 1)]
 
 @pytest.fixture
 def full(root):
-    """A lake whose amod_pairs holds OLD."""
+    """A lake whose table amod_pairs has the rows OLD."""
     arrow.append(root, "amod_pairs", pairs(*OLD), job="test")
     return root
 
 
-def stage(records, spoil=lambda folder: None, counted=None):
-    """A stage function that writes each record as a file and then lets `spoil` at the folder."""
+def stage(records, spoil=lambda folder: None):
+    """A stage function that writes each record to a file and then calls `spoil` on the folder."""
 
     def write_files(files, write):
         folder = Path(files.base_path, "data", write)
@@ -47,7 +47,7 @@ def stage(records, spoil=lambda folder: None, counted=None):
             part.mkdir(parents=True, exist_ok=True)
             pq.write_table(pairs(record).drop_columns(["corpus"]), part / f"{place}.parquet")
         spoil(folder)
-        return Staged(write, len(records) if counted is None else counted)
+        return Staged(write, len(records))
 
     return write_files
 
@@ -74,8 +74,8 @@ def test_a_failure_after_staging_changes_nothing_and_a_retry_works(full):
     assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*NEW, OLD[1]))
 
 
-def test_a_write_killed_before_its_commit(full):
-    """kill -9 after staging: no reader sees the files; a day later the next write removes them."""
+def test_files_of_a_write_killed_before_its_commit_are_deleted_a_day_later(full):
+    """Until then, no reader sees them."""
     code = (
         "import os, signal\n"
         "from tests.etl.lake.test_writing import NEW, publish, stage\n"
@@ -86,7 +86,7 @@ def test_a_write_killed_before_its_commit(full):
     assert leftovers(full) == (2, 1)
     assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*OLD))
     publish(full, stage(NEW))
-    assert leftovers(full) == (3, 1), "a write that may be alive was deleted"
+    assert leftovers(full) == (3, 1), "a write that may still run was deleted"
     age_everything(full)
     publish(full, stage(NEW))
     assert leftovers(full) == (3, 0)
@@ -110,7 +110,7 @@ def test_a_write_killed_after_its_commit_keeps_its_files(full):
     assert_same_rows(arrow.read(full, "amod_pairs", version=0), pairs(*OLD))
 
 
-def test_a_slow_writer_is_alive_while_it_adds_files(full):
+def test_a_slow_write_is_not_deleted_while_it_adds_files(full):
     files = filesystem(table_uri(full, "amod_pairs"))
     write = staging.begin(files)
     stage(NEW)(files, write)
@@ -122,8 +122,8 @@ def test_a_slow_writer_is_alive_while_it_adds_files(full):
     assert leftovers(full) == (1, 0)
 
 
-def test_staging_in_a_store_that_delta_rs_reaches(full):
-    """The file system used for s3, gs, abfss and hdfs, here over a local folder."""
+def test_files_are_staged_in_a_store_of_delta_rs(full):
+    """The file system for s3, gs, abfss and hdfs, here on a local folder."""
     uri = table_uri(full, "amod_pairs")
     store = PyFileSystem(Store(uri))
     write = staging.begin(store)
@@ -137,7 +137,7 @@ def test_staging_in_a_store_that_delta_rs_reaches(full):
     assert not Path(full, "amod_pairs", path).exists()
 
 
-def test_cleaning_at_an_age_of_ones_own(full):
+def test_the_age_of_files_to_delete_can_be_set(full):
     files = filesystem(table_uri(full, "amod_pairs"))
     stage(NEW)(files, staging.begin(files))
     time.sleep(0.05)
@@ -199,7 +199,7 @@ def test_a_file_outside_any_partition_is_refused(full):
         publish(full, stage(NEW, spoil))
 
 
-def test_files_without_rows_are_left_out(full):
+def test_files_without_rows_are_not_committed(full):
     def spoil(folder):
         empty = pairs().drop_columns(["corpus"])
         pq.write_table(empty, folder / "corpus=uk" / "none.parquet")
@@ -207,13 +207,12 @@ def test_files_without_rows_are_left_out(full):
     assert publish(full, stage(NEW, spoil)).files == 1
 
 
-def test_an_append_into_a_partition_replaced_meanwhile(full):
-    """The rows of a stale append would otherwise survive the replacement."""
-    meanwhile = stage(NEW, lambda folder: replace(full, "uk"))
-    with pytest.raises(
-        LakeConflict, match=r"changed by another writer while this append .*version 1 by"
-    ):
-        publish(full, meanwhile)
+def test_an_append_to_a_partition_replaced_meanwhile_conflicts(full):
+    """Otherwise the rows of a stale append would survive the replacement."""
+    overtaken = stage(NEW, lambda folder: replace(full, "uk"))
+    message = "changed by another writer while this append .*version 1 by"
+    with pytest.raises(LakeConflict, match=message):
+        publish(full, overtaken)
     assert arrow.version(full, "amod_pairs") == 1
     assert len(list(Path(full, "amod_pairs", "_staging").iterdir())) == 0
 
@@ -222,81 +221,81 @@ def replace(root, corpus):
     publish(root, stage([(corpus, "other", "row", 5)]), "replace", {"corpus": corpus})
 
 
-def test_an_append_into_an_empty_partition_replaced_meanwhile(full):
+def test_an_append_to_an_empty_partition_replaced_meanwhile_conflicts(full):
     with pytest.raises(LakeConflict):
         publish(full, stage([("fr", "a", "b", 1)], lambda folder: replace(full, "fr")))
 
 
-def test_an_append_planned_before_a_replacement(full):
-    """`base` tells from when the caller's knowledge is."""
+def test_an_append_planned_before_a_replacement_conflicts(full):
+    """`base` is the version that the caller has read."""
     replace(full, "uk")
     with pytest.raises(LakeConflict, match="version 1 by test"):
         publish(full, stage(NEW), base=0)
     assert publish(full, stage(NEW), base=1).version == 2
 
 
-def test_an_append_beside_a_replacement_of_another_partition(full):
+def test_an_append_during_a_replacement_of_another_partition_commits(full):
     publish(full, stage(NEW, lambda folder: replace(full, "de")))
     assert arrow.version(full, "amod_pairs") == 2
     assert arrow.read(full, "amod_pairs").num_rows == 3
 
 
-def test_two_appends_into_one_partition_both_land(full):
+def test_two_appends_to_one_partition_both_commit(full):
     publish(full, stage(NEW, lambda folder: publish(full, stage(NEW))))
     assert arrow.read(full, "amod_pairs").num_rows == 4
 
 
-def test_two_replacements_of_one_partition(full):
+def test_two_replacements_of_one_partition_conflict(full):
     with pytest.raises(LakeConflict, match="corpus=uk was changed by another writer"):
         publish(full, stage(NEW, lambda folder: replace(full, "uk")), "replace", {"corpus": "uk"})
-    got = arrow.read(full, "amod_pairs", where=[("corpus", "=", "uk")])
-    assert got.column("adjective").to_pylist() == ["other"]
+    uk_rows = arrow.read(full, "amod_pairs", where=[("corpus", "=", "uk")])
+    assert uk_rows.column("adjective").to_pylist() == ["other"]
 
 
-def test_a_replacement_while_rows_are_appended(full):
-    append = stage(NEW, lambda folder: publish(full, stage(NEW)))
+def test_a_replacement_during_an_append_conflicts(full):
+    overtaken = stage(NEW, lambda folder: publish(full, stage(NEW)))
     with pytest.raises(LakeConflict):
-        publish(full, append, "replace", {"corpus": "uk"})
+        publish(full, overtaken, "replace", {"corpus": "uk"})
 
 
-def test_two_replacements_of_two_partitions(full):
+def test_replacements_of_different_partitions_both_commit(full):
     publish(full, stage(NEW, lambda folder: replace(full, "de")), "replace", {"corpus": "uk"})
     assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*NEW, ("de", "other", "row", 5)))
 
 
-def test_two_makers_of_one_table(root):
-    """The loser of the first commit goes on from the winner's table."""
-    first = stage(NEW, lambda folder: publish(root, stage(OLD)))
-    assert publish(root, first).version == 1
+def test_two_writers_that_create_a_table_both_commit(root):
+    """The second one continues from the table of the first."""
+    overtaken = stage(NEW, lambda folder: publish(root, stage(OLD)))
+    assert publish(root, overtaken).version == 1
     assert_same_rows(arrow.read(root, "amod_pairs"), pairs(*OLD, *NEW))
 
 
-def test_two_makers_of_one_partition_by_replacement(root):
+def test_two_replacements_that_create_a_table_conflict(root):
     with pytest.raises(LakeConflict):
         publish(root, stage(NEW, lambda folder: replace(root, "uk")), "replace", {"corpus": "uk"})
 
 
-def test_a_transaction_that_another_process_did_meanwhile(full):
-    one = ("wiki", 3)
-    other = stage(NEW, lambda folder: publish(full, stage(NEW), transaction=one))
-    commit = publish(full, other, transaction=one)
+def test_a_transaction_committed_by_another_process_meanwhile_is_skipped(full):
+    transaction = ("wiki", 3)
+    overtaken = stage(NEW, lambda folder: publish(full, stage(NEW), transaction=transaction))
+    commit = publish(full, overtaken, transaction=transaction)
     assert commit.skipped
     assert arrow.read(full, "amod_pairs").num_rows == 3
     assert leftovers(full) == (2, 0)
 
 
-def test_a_commit_whose_answer_was_lost(full, monkeypatch):
-    """The commit is in the log, the writer was told that it failed: it must not come twice."""
+def test_a_commit_that_only_seems_to_have_failed_is_not_repeated(full, monkeypatch):
+    """The commit is in the log, but the connection broke before the answer."""
     from deltalake import DeltaTable
     from deltalake.exceptions import CommitFailedError
 
     real = DeltaTable.create_write_transaction
 
-    def lossy(self, *arguments, **settings):
+    def commit_and_fail(self, *arguments, **settings):
         real(self, *arguments, **settings)
         raise CommitFailedError("connection reset")
 
-    monkeypatch.setattr(DeltaTable, "create_write_transaction", lossy)
+    monkeypatch.setattr(DeltaTable, "create_write_transaction", commit_and_fail)
     commit = publish(full, stage(NEW))
     assert (commit.version, commit.skipped) == (1, False)
     assert arrow.read(full, "amod_pairs").num_rows == 3
@@ -319,16 +318,11 @@ def test_tables_have_no_deletion_vectors(full):
     assert handle.metadata().description == DECLARED.meaning
 
 
-def test_checkpoints_do_not_change_what_is_read(root):
-    """delta-rs writes a checkpoint after a hundred commits; the log goes on from it."""
+def test_a_table_with_a_checkpoint_is_read_whole(root):
+    """delta-rs writes a checkpoint after a hundred commits."""
     for turn in range(103):
-        arrow.append(
-            root,
-            "amod_pairs",
-            pairs(("uk", "a", f"n{turn}", 1)),
-            job="t",
-            transaction=("x", turn),
-        )
+        row = pairs(("uk", "a", f"n{turn}", 1))
+        arrow.append(root, "amod_pairs", row, job="t", transaction=("x", turn))
     assert list(Path(root, "amod_pairs", "_delta_log").glob("*.checkpoint.parquet"))
     assert arrow.read(root, "amod_pairs").num_rows == 103
     assert arrow.append(root, "amod_pairs", pairs(*NEW), job="t", transaction=("x", 50)).skipped
@@ -337,7 +331,7 @@ def test_checkpoints_do_not_change_what_is_read(root):
 
 
 @pytest.mark.parametrize("below", ["", "/lake"])
-def test_a_lake_that_is_no_folder_is_refused_in_one_line(tmp_path, below):
+def test_a_lake_that_is_not_a_folder_is_refused(tmp_path, below):
     (tmp_path / "notes.txt").write_text("not a lake")
     root = f"{tmp_path}/notes.txt{below}"
     with pytest.raises(LakeError, match=f"^lake={root}: .* cannot be created: Not a directory"):
@@ -345,7 +339,7 @@ def test_a_lake_that_is_no_folder_is_refused_in_one_line(tmp_path, below):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="an administrator may write everywhere")
-def test_a_lake_that_cannot_be_written_to_is_refused_in_one_line(tmp_path):
+def test_a_lake_without_write_permission_is_refused(tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)
     with pytest.raises(LakeError, match="cannot be created: Permission denied"):
         arrow.append(f"{tmp_path}/closed/lake", "amod_pairs", pairs(*NEW), job="test")

@@ -9,6 +9,8 @@ from etl.datasheet import Settings, write
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.looking.datasheet import datasheet
+from tests.rows import rows
+from tests.rows import write as write_rows
 
 ROW = {
     "item_id": "1",
@@ -20,26 +22,24 @@ ROW = {
     "split_random": "train",
     "edition": "mine",
 }
+DROPPED = "job table reason count sample"
 
 
 @pytest.fixture
 def lake(tmp_path) -> str:
     root = str(tmp_path / "lake")
-    rows = [ROW, {**ROW, "item_id": "2", "label": 0, "agreement": "majority", "noun": "arm"}]
-    data = pa.Table.from_pylist(rows, table("adept").schema)
+    items = [ROW, {**ROW, "item_id": "2", "label": 0, "agreement": "majority", "noun": "arm"}]
+    data = pa.Table.from_pylist(items, table("adept").schema)
     arrow.append(root, "adept", data, job="test_job", metadata={"seed": "7"})
-    dropped = [
-        {"job": "annotate_adept/mine", "table": "adept", "reason": "none agree", "count": 3,
-         "sample": "a | b"},
-        {"job": "build_asp/mine", "table": "asp_degree", "reason": "other", "count": 1,
-         "sample": "c"},
-    ]  # fmt: skip
-    data = pa.Table.from_pylist(dropped, table("dropped").schema)
-    arrow.append(root, "dropped", data, job="test_job")
+    dropped = (
+        ("annotate_adept/mine", "adept", "none agree", 3, "a | b"),
+        ("build_asp/mine", "asp_degree", "other", 1, "c"),
+    )
+    write_rows(root, "dropped", rows(DROPPED, *dropped))
     return root
 
 
-def test_facts_with_their_sources(lake):
+def test_a_datasheet_states_facts_with_their_sources(lake):
     text = datasheet(lake, "adept", "mine")
     assert text.startswith("# Datasheet: adept, edition mine\n")
     assert "\n2 [1] rows with these columns:\n" in text
@@ -54,18 +54,16 @@ def test_facts_with_their_sources(lake):
 
 
 def test_each_edition_of_a_release_has_the_drops_of_its_import(lake):
-    rows = [{**ROW, "edition": edition} for edition in ("published", "published_wider")]
-    arrow.append(lake, "adept", pa.Table.from_pylist(rows, table("adept").schema), job="test_job")
-    dropped = [{"job": "import_published/adept", "table": "adept", "reason": "no label", "count": 4,
-                "sample": "d"}]  # fmt: skip
-    data = pa.Table.from_pylist(dropped, table("dropped").schema)
-    arrow.append(lake, "dropped", data, job="test_job")
-    for edition in ("published", "published_wider"):
+    editions = ("published", "published_wider")
+    write_rows(lake, "adept", [{**ROW, "edition": edition} for edition in editions])
+    dropped = ("import_published/adept", "adept", "no label", 4, "d")
+    write_rows(lake, "dropped", rows(DROPPED, dropped))
+    for edition in editions:
         assert "| adept | no label | 4 | d |" in datasheet(lake, "adept", edition)
     assert "no label" not in datasheet(lake, "adept", "mine")
 
 
-def test_what_has_no_source_is_refused(lake, tmp_path):
+def test_numbers_and_figures_without_a_source_are_refused(lake, tmp_path):
     sheet = tmp_path / "own.md"
     sheet.write_text("# {{name}}\n\nThere are 16,115 rows.\n")
     with pytest.raises(UserError, match=r"own\.md:3: a number without a source: 'There are 16,115"):
@@ -77,7 +75,7 @@ def test_what_has_no_source_is_refused(lake, tmp_path):
     assert datasheet(lake, "adept", "mine", sheet).startswith("2 [1] of 16,115")
 
 
-def test_mistakes(lake, tmp_path):
+def test_unknown_tables_editions_and_sheets_are_refused(lake, tmp_path):
     with pytest.raises(UserError, match="edition=paper: no rows in adept, which has mine"):
         datasheet(lake, "adept", "paper")
     with pytest.raises(UserError, match="no table sygns in lake="):
@@ -88,7 +86,7 @@ def test_mistakes(lake, tmp_path):
         datasheet(lake, "adept", "mine", tmp_path / "nothing.md")
 
 
-def test_the_script_writes_a_file(lake, tmp_path, capsys):
+def test_the_script_writes_a_file_or_prints(lake, tmp_path, capsys):
     out = tmp_path / "sheet.md"
     write(conf.load(Settings, ["table=adept", "edition=mine", f"lake={lake}", f"out={out}"]))
     assert out.read_text() == datasheet(lake, "adept", "mine")

@@ -25,8 +25,8 @@ PAIRS = [("uk", "false", "key", 3), ("uk", "red", "key", 9), ("de", "new", "moon
 
 
 @pytest.fixture
-def lake(tmp_path, monkeypatch):
-    """A lake of three small tables, given to every call as ``lake=``."""
+def lake(tmp_path):
+    """A lake of three small tables."""
     root = str(tmp_path / "lake")
     arrow.append(root, "amod_pairs", rows("amod_pairs", PAIRS), job="extract", metadata={"n": "1"})
     association = [("uk", "false", "key", 3, 3, 12, 1.25, 0.5, 8.1)]
@@ -38,7 +38,7 @@ def lake(tmp_path, monkeypatch):
 
 @pytest.fixture
 def call(lake, capsys):
-    """`call(words…)`: exit code, standard output, standard error."""
+    """A function that runs a command on the lake: exit code, standard output, standard error."""
 
     def run(*words):
         code = main([*words, f"lake={lake}"])
@@ -48,16 +48,13 @@ def call(lake, capsys):
     return run
 
 
-def test_list(call):
+def test_list_names_tables_with_rows_size_and_meaning(call):
     code, out, err = call("list")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].split()[:5] == ["table", "rows", "size", "version", "partitions"]
-    assert [line.split()[0] for line in lines[1:]] == [
-        "amod_pairs",
-        "amod_association",
-        "amod_examples",
-    ]
+    names = [line.split()[0] for line in lines[1:]]
+    assert names == ["amod_pairs", "amod_association", "amod_examples"]
     assert lines[1].split()[1] == "3"
     assert "extract" in lines[1]
     assert lines[1].endswith("pairs of a corpus with their counts.")
@@ -71,7 +68,7 @@ def test_list_shows_a_table_that_cannot_be_read(call, lake):
     assert "count is int32, declared int64" in out
 
 
-def test_show(call):
+def test_show_describes_columns_partitions_and_highest_counts(call):
     code, out, _ = call("show", "amod_pairs", "limit=2")
     assert code == 0
     assert "version 0, 3 rows in 2 files" in out
@@ -91,7 +88,7 @@ def test_show(call):
     ]
 
 
-def test_show_a_version_and_a_condition(call, lake):
+def test_show_takes_a_version_and_a_condition(call, lake):
     arrow.append(lake, "amod_pairs", rows("amod_pairs", PAIRS[:1]), job="more")
     assert "version 0 (newest: 1), 3 rows" in call("show", "amod_pairs", "version=0")[1]
     out = call("show", "amod_pairs", "where=noun = 'moon'")[1]
@@ -100,7 +97,7 @@ def test_show_a_version_and_a_condition(call, lake):
     assert "no rows" in call("show", "amod_pairs", "where=noun = 'x'")[1]
 
 
-def test_history(call, lake):
+def test_history_lists_versions_newest_first(call, lake):
     arrow.append(lake, "amod_pairs", rows("amod_pairs", PAIRS[:1]), job="more")
     code, out, _ = call("history", "amod_pairs")
     lines = out.splitlines()
@@ -110,7 +107,7 @@ def test_history(call, lake):
     assert len(call("history", "amod_pairs", "limit=1")[1].splitlines()) == 2
 
 
-def test_why_takes_any_word_of_a_corpus(call, lake):
+def test_why_takes_any_word_that_a_corpus_may_have(call, lake):
     pairs = [("uk", "little", "help", 3), ("uk", "x=y", "--no", 2)]
     arrow.append(lake, "amod_pairs", rows("amod_pairs", pairs), job="extract")
     for _, adjective, noun, _ in pairs:
@@ -124,7 +121,7 @@ def test_why_takes_any_word_of_a_corpus(call, lake):
         assert code == 0 and ("Settings" in out or "--help lists its settings" in out)
 
 
-def test_why(call):
+def test_why_shows_counts_measures_and_examples(call):
     code, out, _ = call("why", "false", "key")
     assert code == 0
     assert out.splitlines()[0] == "false key"
@@ -133,14 +130,14 @@ def test_why(call):
     assert "A false key.\n    Locks (uk)" in out
 
 
-def test_why_of_a_pair_without_examples_or_measures(call):
+def test_why_reports_missing_examples_and_measures(call):
     code, out, _ = call("why", "new", "moon")
     assert code == 0
     assert "no example sentences" in out
     assert "null" in out
 
 
-def test_why_of_an_absent_pair_names_near_ones(call):
+def test_why_suggests_similar_words_for_an_absent_pair(call):
     code, out, err = call("why", "fales", "key")
     assert (code, out) == (1, "")
     assert err.count("\n") == 1
@@ -153,10 +150,10 @@ def test_why_of_an_absent_pair_names_near_ones(call):
 
 @pytest.fixture
 def odd(lake, monkeypatch):
-    """A table whose values want escaping."""
+    """The lake with a further table, whose values need escaping."""
     declared = Table(
         "odd",
-        "Values that want escaping.",
+        "Values that need escaping.",
         pa.schema(
             [
                 ("edition", pa.string()),
@@ -180,7 +177,7 @@ def odd(lake, monkeypatch):
     return lake
 
 
-def test_export_tsv(call, odd, tmp_path):
+def test_export_escapes_tsv(call, odd, tmp_path):
     out = tmp_path / "o.tsv"
     code, text, _ = call("export", "odd", "format=tsv", f"out={out}")
     assert (code, text) == (0, f"3 rows of odd written to {out}\n")
@@ -194,17 +191,17 @@ def test_export_tsv(call, odd, tmp_path):
     ]
 
 
-def test_export_csv(call, odd, tmp_path):
+def test_export_quotes_csv(call, odd, tmp_path):
     out = tmp_path / "o.csv"
     assert call("export", "odd", "format=csv", f"out={out}")[0] == 0
     with out.open(newline="") as stream:
-        read = list(csv.reader(stream))
-    assert read[1][1] == 'tab\t "quote", \\ line\nnext\r'
-    assert read[1][3] == "[1.0, null]"
+        csv_rows = list(csv.reader(stream))
+    assert csv_rows[1][1] == 'tab\t "quote", \\ line\nnext\r'
+    assert csv_rows[1][3] == "[1.0, null]"
     assert out.read_text().splitlines()[-2:] == ['a,"",,[],,inf', "a,,,,,"]
 
 
-def test_export_jsonl(call, odd, tmp_path):
+def test_export_writes_json_lines(call, odd, tmp_path):
     out = tmp_path / "o.jsonl"
     assert call("export", "odd", "format=jsonl", f"out={out}", "where=text = ''")[0] == 0
     assert json.loads(out.read_text()) == {
@@ -218,7 +215,7 @@ def test_export_jsonl(call, odd, tmp_path):
 
 
 @pytest.mark.parametrize("where", [None, '"end" IS NULL OR "end" > 0'])
-def test_export_parquet(call, odd, tmp_path, where):
+def test_export_writes_parquet_with_the_schema(call, odd, tmp_path, where):
     out = tmp_path / "o.parquet"
     words = [] if where is None else [f"where={where}"]
     assert call("export", "odd", "format=parquet", f"out={out}", *words)[0] == 0
@@ -226,7 +223,7 @@ def test_export_parquet(call, odd, tmp_path, where):
     assert_same_rows(pq.read_table(out), arrow.read(odd, "odd"))
 
 
-def test_export_overwrites_on_request_alone(call, tmp_path):
+def test_export_overwrites_only_on_request(call, tmp_path):
     out = tmp_path / "o.tsv"
     out.write_text("mine")
     code, _, err = call("export", "amod_pairs", "format=tsv", f"out={out}")
@@ -236,7 +233,7 @@ def test_export_overwrites_on_request_alone(call, tmp_path):
     assert len(out.read_text().splitlines()) == 4
 
 
-def test_export_writes_the_file_that_a_link_names(call, tmp_path):
+def test_export_writes_to_the_target_of_a_link(call, tmp_path):
     out, link = tmp_path / "o.tsv", tmp_path / "link.tsv"
     out.write_text("mine")
     link.symlink_to(out)
@@ -257,7 +254,7 @@ def test_export_leaves_devices_and_pipes_alone(call, tmp_path, words):
     assert pipe.is_fifo() and link.is_symlink()
 
 
-def test_export_of_nothing_is_a_failure(call, tmp_path):
+def test_export_without_rows_fails(call, tmp_path):
     out = tmp_path / "o.tsv"
     code, _, err = call("export", "amod_pairs", "format=tsv", f"out={out}", "where=count > 99")
     assert code == 1
@@ -288,7 +285,7 @@ def test_export_of_nothing_is_a_failure(call, tmp_path):
         (["vacuum", "amod_pairs", "older_than=9999999d"], "too long"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_2(lake, capsys, words, message):
+def test_mistakes_give_one_line_and_exit_code_2(lake, capsys, words, message):
     code = main([*words, f"lake={lake}"] if len(words) > 1 else words)
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
@@ -297,7 +294,7 @@ def test_mistakes_are_one_line_and_exit_2(lake, capsys, words, message):
     assert message in err
 
 
-def test_an_empty_lake_says_how_to_fill_it(tmp_path, capsys):
+def test_the_error_for_an_empty_lake_says_how_to_fill_it(tmp_path, capsys):
     lake = tmp_path / "my lake"
     assert main(["list", f"lake={lake}"]) == 1
     command = f"python etl/extract_amod.py source=… input=… lake='{lake}'\n"
@@ -306,15 +303,15 @@ def test_an_empty_lake_says_how_to_fill_it(tmp_path, capsys):
     assert f"build it with: {command}" in capsys.readouterr().err
 
 
-def test_help(capsys):
+def test_help_lists_commands_and_settings(capsys):
     assert main(["--help"]) == 0
     assert "why ADJECTIVE NOUN" in capsys.readouterr().out
     assert main(["export", "--help"]) == 0
     assert "overwrite" in capsys.readouterr().out
 
 
-def test_a_reader_that_has_seen_enough(lake):
-    """`| head` closes the pipe: no traceback, no complaint."""
+def test_a_closed_pipe_ends_the_output_without_an_error(lake):
+    """As when ``| head`` has read enough."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as closed:
@@ -329,14 +326,14 @@ def test_a_reader_that_has_seen_enough(lake):
     assert show.stderr == b""
 
 
-def test_columns_align_whatever_the_script():
+def test_columns_align_in_any_script():
     text = aligned(("noun", "n"), [["日本", 1], ["é" + "a\u0301", 22], ["x" * 70, None]])
     lines = text.splitlines()
     assert {width(line) for line in lines} == {60 + 2 + 4}
     assert lines[3].startswith("x" * 59 + "…")
 
 
-def test_cells():
+def test_cells_and_sizes_are_short_and_printable():
     assert cell("a\n\tb") == "a b"
     assert cell([1, "ü"]) == '[1, "ü"]'
     assert cell(b"\xff") == "ff"

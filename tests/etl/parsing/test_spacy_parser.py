@@ -1,4 +1,4 @@
-"""spaCy as a parser, and the proof that the lean pipeline gives the full pipeline's columns."""
+"""spaCy as a parser; the lean pipeline gives the columns of the full one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def assert_lean_is_full(lean: SimpleNamespace, full: SimpleNamespace) -> int:
     return len(members)
 
 
-def test_columns(lean):
+def test_a_text_becomes_columns_of_tokens_and_sentences(lean):
     text = "We gave two  old dogs to angry children.\nWhy?\n\nSmall houses"
     parsed = parse(lean, ["", text])
     assert [tuple(token.values()) for token in parsed.tokens] == [
@@ -93,7 +93,7 @@ def test_columns(lean):
     ]
 
 
-def test_nothing_to_parse(lean):
+def test_blank_texts_give_nothing(lean):
     assert list(lean.parse([])) == []
     assert list(lean.parse(["", " \n "])) == []
 
@@ -107,26 +107,26 @@ def test_sentence_numbers_continue_over_batches(lean, monkeypatch):
     assert [s["sentence"] for s in batch_of_all.sentences] == [0, 1, 2] * 3
 
 
-def test_lean_gives_the_full_pipelines_columns(lean, full):
+def test_the_lean_pipeline_gives_the_columns_of_the_full_one(lean, full):
     assert lean.lean and not full.lean
     assert assert_lean_is_full(parse(lean, TEXTS), parse(full, TEXTS)) > 30
 
 
 @pytest.mark.parametrize("column", ["lemma", "xpos"])
-def test_assert_lean_is_full_can_fail(lean, full, column):
-    mine, theirs = parse(lean, TEXTS[:1]), parse(full, TEXTS[:1])
-    mine.tokens[1][column] = "other"
+def test_assert_lean_is_full_fails_on_a_difference(lean, full, column):
+    changed, unchanged = parse(lean, TEXTS[:1]), parse(full, TEXTS[:1])
+    changed.tokens[1][column] = "other"
     with pytest.raises(AssertionError):
-        assert_lean_is_full(mine, theirs)
+        assert_lean_is_full(changed, unchanged)
 
 
-def test_lean_gives_the_full_pipelines_columns_on_the_web_treebank(lean, full, shared_data):
+def test_the_lean_pipeline_gives_the_columns_of_the_full_one_on_a_treebank(lean, full, shared_data):
     treebank = parse_quality.read_treebank(shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu")
     texts = treebank.texts[::4]
     assert assert_lean_is_full(parse(lean, texts), parse(full, texts)) > 500
 
 
-def test_named_entities_do_not_matter(lean):
+def test_columns_do_not_depend_on_named_entities(lean):
     import spacy
 
     nlp = spacy.load(spacy_parser.find_model(None))
@@ -142,11 +142,11 @@ def test_named_entities_do_not_matter(lean):
     tokens = parse(lean, texts).tokens
     lean_tokens = [(t["form"], t["xpos"], t["deprel"], t["lemma"]) for t in tokens]
     assert len(lean_tokens) == len(expected)
-    for mine, theirs in zip(lean_tokens, expected, strict=True):
-        assert mine in (theirs, (*theirs[:3], None))
+    for token, expected_token in zip(lean_tokens, expected, strict=True):
+        assert token in (expected_token, (*expected_token[:3], None))
 
 
-# Words that the attribute ruler has patterns for, alone or with a neighbour, and others.
+# Words with patterns of the attribute ruler, alone or with a neighbour, and other words.
 WORDS = (
     "gon na ta got let 's ai n't c'm on y' all is ol' somethin' nothin' 'em something Nobody "
     "mice Mice DATA glasses houses wolves best larger worse axes not well do had us it I"
@@ -158,7 +158,7 @@ TOKEN = st.tuples(*(st.sampled_from(words.split()) for words in (WORDS, TAGS, RE
 
 @settings(max_examples=300)
 @given(st.lists(TOKEN, min_size=1, max_size=5))
-def test_every_lemma_is_the_full_pipelines(lean, full, words):
+def test_every_lemma_is_that_of_the_full_pipeline(lean, full, words):
     from spacy.tokens import Doc
 
     def doc(nlp):
@@ -174,13 +174,13 @@ def test_every_lemma_is_the_full_pipelines(lean, full, words):
     for name in ("attribute_ruler", "lemmatizer"):
         expected = full._nlp.get_pipe(name)(expected)
     for place in range(len(words)):
-        mine = doc(lean._nlp)
-        token = mine[place]
-        lemma = lean._lemmas.lemma(token.orth, token.tag, token.dep, mine, place)
+        lean_doc = doc(lean._nlp)
+        token = lean_doc[place]
+        lemma = lean._lemmas.lemma(token.orth, token.tag, token.dep, lean_doc, place)
         assert lean._nlp.vocab.strings[lemma] == expected[place].lemma_
 
 
-def test_neighbours_do_not_change_a_parse(lean, monkeypatch):
+def test_other_texts_of_a_batch_do_not_change_a_parse(lean, monkeypatch):
     texts = [text for text in TEXTS if text.strip()]
     alone = [parse(lean, [text]) for text in texts]
     for at_once in (1, 2, 64):
@@ -188,11 +188,11 @@ def test_neighbours_do_not_change_a_parse(lean, monkeypatch):
         for order in (range(len(texts)), range(len(texts) - 1, -1, -1)):
             together = parse(lean, [texts[i] for i in order])
             for ordinal, i in enumerate(order):
-                mine = [t for t in together.tokens if t["document"] == ordinal]
-                assert [{**t, "document": 0} for t in mine] == alone[i].tokens
+                tokens = [t for t in together.tokens if t["document"] == ordinal]
+                assert [{**t, "document": 0} for t in tokens] == alone[i].tokens
 
 
-def test_memory_zones_change_nothing_and_forget_new_words(lean, monkeypatch):
+def test_memory_zones_free_new_words_and_change_nothing_else(lean, monkeypatch):
     without_zones = parse(lean, TEXTS)
     parser = spacy_parser.SpacyParser()
     monkeypatch.setattr(spacy_parser, "MAX_VOCABULARY", 0)
@@ -208,7 +208,7 @@ def test_memory_zones_change_nothing_and_forget_new_words(lean, monkeypatch):
     assert parse(parser, TEXTS) == without_zones
 
 
-def test_rows_of_punctuation_do_not_stall(lean):
+def test_long_rows_of_punctuation_are_parsed(lean):
     assert len(parse(lean, ["(" * 2000 + " old dogs"]).tokens) == 2002
 
 
@@ -228,7 +228,7 @@ def test_a_missing_model_is_reported_with_a_command(model, command):
         spacy_parser.find_model(model)
 
 
-def test_the_default_model_is_installed_by_pip(monkeypatch):
+def test_the_error_for_the_default_model_names_its_package(monkeypatch):
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if "en_core" in name else find_spec(name)
@@ -247,7 +247,7 @@ def test_a_folder_is_a_model_if_it_has_tagger_and_parser(tmp_path: Path):
     assert spacy_parser.find_model(str(tmp_path)) == str(tmp_path)
 
 
-def test_a_pipeline_with_other_components_is_run_unchanged(lean):
+def test_a_changed_pipeline_is_run_in_full(lean):
     import spacy
 
     nlp = spacy.load(spacy_parser.find_model(None), exclude=["ner"])
@@ -259,6 +259,6 @@ def test_a_pipeline_with_other_components_is_run_unchanged(lean):
 def test_quality_on_the_web_treebank(lean, shared_data):
     treebank = parse_quality.read_treebank(shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu")
     (_, (form,)), _ = parse_quality.scores(treebank, [lean])
-    # Without the fragments of words cut at a hyphen, of which the trees make 25 pairs.
+    # Without the 25 pairs of the treebank that contain a fragment of a hyphenated word.
     assert form[:, 0].sum() == 1086
     assert parse_quality.f1(form) >= 0.82

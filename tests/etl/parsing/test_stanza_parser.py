@@ -1,4 +1,4 @@
-"""Stanza's documents as columns; the pipeline itself needs models that are not at hand."""
+"""Documents of Stanza become columns; running its pipeline would need its models."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def document(sentences):
     return Document([[dict(word) for word in sentence] for sentence in sentences])
 
 
-def test_columns():
+def test_a_document_becomes_columns():
     parsed = stanza_parser.columns([(3, document(WEB))])
     assert parsed.tokens.schema == TOKENS and parsed.sentences.schema == SENTENCES
     rows = [tuple(token.values()) for token in parsed.tokens.to_pylist()]
@@ -62,7 +62,7 @@ def test_columns():
     ]
 
 
-def test_pairs():
+def test_pairs_are_found_in_the_columns():
     rows = pairs(occurrences(stanza_parser.columns([(0, document(WEB))]).tokens, CLEAN))
     assert [tuple(row.values()) for row in rows.to_pylist()] == [
         (0, 0, "big", "gun"),

@@ -17,7 +17,7 @@ def test_blank_lines_separate_paragraphs():
 
 
 @pytest.mark.parametrize("text", ["", " \n\n \t\n"])
-def test_nothing_to_parse(text):
+def test_blank_texts_have_no_paragraphs(text):
     assert paragraphs(text) == []
 
 
@@ -29,7 +29,7 @@ def test_lone_surrogates_are_replaced():
     ("unit", "end"),
     [("One two. Three four\n", "two."), ("one two\n", "one two"), ("one two ", "two")],
 )
-def test_long_paragraphs_are_cut_at_the_best_place(unit, end):
+def test_long_paragraphs_are_split_at_sentences_lines_or_words(unit, end):
     text = unit * (3 * PARAGRAPH_CHARACTERS // len(unit))
     pieces = paragraphs(text)
     assert len(pieces) > 2
@@ -54,6 +54,6 @@ def test_long_unbroken_strings_are_fast():
 
 
 @pytest.mark.parametrize("function", [check_parser, load_parser])
-def test_unknown_parser(function):
+def test_an_unknown_parser_is_refused(function):
     with pytest.raises(UserError, match="parser=corenlp: expected one of spacy, fast, stanza"):
         function("corenlp")

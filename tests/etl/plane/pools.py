@@ -1,4 +1,4 @@
-"""Pools of made-up words, of any size, and the pool of given pairs."""
+"""Pools of phrases: from given pairs, or of made-up words in any number."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ LEXICON = [
 
 def pool(
     phrases: Mapping[str, Iterable[str]],
-    above: Mapping[str, Iterable[str]],
+    hypernyms: Mapping[str, Iterable[str]],
     classes: Iterable[tuple[str, str]] = LEXICON,
 ) -> Pool:
-    """The pool of nouns with their adjectives and hypernyms, the nearest first."""
-    listed = sorted(classes)
-    number = {word: place for place, (word, _) in enumerate(listed)}
+    """A pool of nouns with their adjectives and their hypernyms, nearest first."""
+    lexicon = sorted(classes)
+    number = {word: place for place, (word, _) in enumerate(lexicon)}
     rows = []
     for noun, adjectives in phrases.items():
-        up = list(above[noun])
+        chain = list(hypernyms[noun])
         rows.append(
             {
                 "noun": noun,
                 "adjectives": [number[word] for word in adjectives],
-                "hypernyms": up,
-                "distances": list(range(1, len(up) + 1)),
-                "chain": up if len(up) == 3 else None,
+                "hypernyms": chain,
+                "distances": list(range(1, len(chain) + 1)),
+                "chain": chain if len(chain) == 3 else None,
             }
         )
     schema = pa.schema(
@@ -45,37 +45,37 @@ def pool(
             ("chain", pa.list_(pa.string())),
         ]
     )
-    return Pool.of(listed, pa.Table.from_pylist(rows, schema))
+    return Pool.of(lexicon, pa.Table.from_pylist(rows, schema))
 
 
 def zipf_pool(nouns: int, draws: int, seed: int = 0) -> Pool:
-    """A pool of the different pairs among `draws`: few words are frequent, as in any corpus.
+    """The distinct pairs among `draws`; as in any corpus, few words are frequent.
 
-    Nouns stand below a tree of 40, 400 and 1,600 hypernyms.
+    The hypernyms of the nouns form a tree with levels of 40, 400 and 1,600 words.
     """
     draw = np.random.default_rng(seed)
     shares = 1 / np.arange(1, nouns + 1) ** 0.7
-    of_nouns = draw.choice(nouns, draws, p=shares / shares.sum())
+    drawn_nouns = draw.choice(nouns, draws, p=shares / shares.sum())
     shares = draw.permutation(1 / np.arange(1, len(LEXICON) + 1) ** 0.8)
-    of_adjectives = draw.choice(len(LEXICON), draws, p=shares / shares.sum())
-    met = np.unique(of_nouns * len(LEXICON) + of_adjectives)
-    met_nouns, sizes = np.unique(met // len(LEXICON), return_counts=True)
-    low = draw.zipf(1.3, nouns)[met_nouns] % 1600
-    above = [
+    drawn_adjectives = draw.choice(len(LEXICON), draws, p=shares / shares.sum())
+    pairs = np.unique(drawn_nouns * len(LEXICON) + drawn_adjectives)
+    nouns_of_pairs, sizes = np.unique(pairs // len(LEXICON), return_counts=True)
+    low = draw.zipf(1.3, nouns)[nouns_of_pairs] % 1600
+    hypernyms = [
         f"{level}{h % top}" for h in low for level, top in (("x", 1600), ("y", 400), ("z", 40))
     ]
 
     def lists(starts: np.ndarray, values: pa.Array) -> pa.Array:
         return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), values)
 
-    threes = np.arange(len(met_nouns) + 1) * 3
-    up = lists(threes, pa.array(above))
-    members = pa.array(met % len(LEXICON), pa.int32())
+    threes = np.arange(len(nouns_of_pairs) + 1) * 3
+    chains = lists(threes, pa.array(hypernyms))
+    members = pa.array(pairs % len(LEXICON), pa.int32())
     rows = {
-        "noun": pa.array([f"n{n}" for n in met_nouns]),
+        "noun": pa.array([f"n{n}" for n in nouns_of_pairs]),
         "adjectives": lists(np.concatenate([[0], np.cumsum(sizes)]), members),
-        "hypernyms": up,
-        "distances": lists(threes, pa.array([1, 2, 3] * len(met_nouns), pa.int32())),
-        "chain": up,
+        "hypernyms": chains,
+        "distances": lists(threes, pa.array([1, 2, 3] * len(nouns_of_pairs), pa.int32())),
+        "chain": chains,
     }
     return Pool.of(LEXICON, pa.table(rows))

@@ -19,7 +19,7 @@ def test_labels_are_those_of_table_1():
             label(kind, inference)
 
 
-def test_sentences():
+def test_sentences_of_the_paper_and_of_ours():
     words = ("artificial", "load", "weight")
     assert [sentence("paper", inference, *words) for inference in TYPES] == [
         "A artificial load is a load",
@@ -35,7 +35,7 @@ def test_sentences():
 
 
 @given(adjective=WORD, noun=WORD, hypernym=WORD, inference=st.sampled_from(TYPES))
-def test_a_sentence_tells_its_inference_type(adjective, noun, hypernym, inference):
+def test_the_inference_type_is_read_from_a_sentence(adjective, noun, hypernym, inference):
     text = sentence("paper", inference, adjective, noun, hypernym)
     parsed_type = inference_type(text, adjective, noun, hypernym)
     assert parsed_type is not None
@@ -44,7 +44,7 @@ def test_a_sentence_tells_its_inference_type(adjective, noun, hypernym, inferenc
     assert inference_type(text + ".", adjective, noun, hypernym) is None
 
 
-def test_ids_are_stable_and_apart():
+def test_ids_are_stable_and_distinct():
     assert group_id("weekly", "load", "weight") == "5399ba07c6c1c6eb5f05686f969d972f"
     ids = {
         item_id(edition, inference, *words)
@@ -52,12 +52,12 @@ def test_ids_are_stable_and_apart():
         for inference in TYPES
         for words in (("a", "b", "c"), ("a b", "c", "d"), ("a", "b c", "d"))
     }
-    assert len(ids) == 18 and {len(one) for one in ids} == {32}
-    one = item_id("paper", 1, "a", "b", "c")
-    assert item_id("paper", 3, "a", "b", "c") == one[:-1] + "3"
+    assert len(ids) == 18 and set(map(len, ids)) == {32}
+    first_type = item_id("paper", 1, "a", "b", "c")
+    assert item_id("paper", 3, "a", "b", "c") == first_type[:-1] + "3"
 
 
-def test_every_published_row(shared_data):
+def test_published_rows_have_the_labels_of_the_rules(shared_data):
     for name in ("ood_train_1", "ood_test_1", "one_it_train_1", "one_it_test_1"):
         rows = read_rows(shared_data / "plane" / f"{name}.tsv.gz").to_pylist()
         for row in rows:

@@ -24,13 +24,13 @@ ROW = {
 }
 
 
-def put(folder, name, rows):
+def write(folder, name, rows):
     (folder / name).write_text(rows if isinstance(rows, str) else json.dumps(rows))
 
 
-def test_rows_and_ids(tmp_path):
-    put(tmp_path, "train.json", [ROW, {**ROW, "idx": 5, "label": 0}])
-    put(tmp_path, "test.json", [{**ROW, "noun": "arm", "sentence1": "An arm."}])
+def test_rows_get_ids_and_splits_and_repetitions_are_noted_or_merged(tmp_path):
+    write(tmp_path, "train.json", [ROW, {**ROW, "idx": 5, "label": 0}])
+    write(tmp_path, "test.json", [{**ROW, "noun": "arm", "sentence1": "An arm."}])
     reading = read(tmp_path)
     rows = reading.tables["adept"].to_pylist()
     assert [(r["split_random"], r["label"], r["edition"], r["agreement"]) for r in rows] == [
@@ -61,38 +61,35 @@ def test_rows_and_ids(tmp_path):
     ],
 )
 def test_invalid_rows_are_dropped_by_reason(tmp_path, change, reason):
-    put(tmp_path, "val.json", [ROW, {**ROW, **change}])
+    write(tmp_path, "val.json", [ROW, {**ROW, **change}])
     reading = read(tmp_path)
     assert reading.tables["adept"].num_rows == 1
     ((key, (count, sample)),) = reading.dropped.items()
     assert (key, count, sample[:19]) == (("adept", reason), 1, "val.json, object 2:")
 
 
-def test_mistakes(tmp_path):
+def test_folders_without_readable_rows_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"none of train\.json, val\.json, test\.json there"):
         read(tmp_path)
-    put(tmp_path, "train.json", "{")
+    write(tmp_path, "train.json", "{")
     with pytest.raises(UserError, match=r"train\.json: not readable as JSON"):
         read(tmp_path)
-    put(tmp_path, "train.json", {"rows": []})
+    write(tmp_path, "train.json", {"rows": []})
     with pytest.raises(UserError, match="expected a JSON array of objects, got dict"):
         read(tmp_path)
-    put(tmp_path, "train.json", [3])
+    write(tmp_path, "train.json", [3])
     with pytest.raises(UserError, match="no object with sentence1"):
         read(tmp_path)
 
 
-def test_import(spark, tmp_path):
-    put(tmp_path, "train.json", [ROW, {**ROW, "label": 9}])
+def test_an_import_writes_rows_and_drops(spark, tmp_path):
+    write(tmp_path, "train.json", [ROW, {**ROW, "label": 9}])
     lake = str(tmp_path / "lake")
     import_published(conf.load(Settings, [f"adept={tmp_path}", f"lake={lake}"]))
     (row,) = arrow.read(lake, "adept").to_pylist()
     assert (row["edition"], row["modifier"]) == ("published", "dead")
     (dropped,) = arrow.read(lake, "dropped").to_pylist()
     assert (dropped["job"], dropped["count"]) == ("import_published/adept", 1)
-
-
-# ------------------------------------------------------------------------- the release itself
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +102,7 @@ def rows(release):
     return release.tables["adept"].to_pylist()
 
 
-def test_published_counts(release, rows):
+def test_counts_of_the_release(release, rows):
     counts = {
         part: [n for _, n in sorted(Counter(
             r["label"] for r in rows if r["split_random"] == part).items())]
@@ -124,20 +121,21 @@ def test_published_counts(release, rows):
 
 
 @pytest.mark.parametrize(
-    ("classes", "most", "rule"), [(5, 66.42, 63.63), (4, 77.82, 72.07), (3, 66.42, 70.14)]
+    ("classes", "by_majority", "by_rule"),
+    [(5, 66.42, 63.63), (4, 77.82, 72.07), (3, 66.42, 70.14)],
 )
-def test_published_baselines(rows, classes, most, rule):
+def test_baselines_on_the_release(rows, classes, by_majority, by_rule):
     words = nonsubsective()
     train = [r["label"] for r in rows if r["split_random"] == "train"]
     val = [r for r in rows if r["split_random"] == "val"]
     gold = [r["label"] for r in val]
     guess = [majority(train, classes)] * len(gold)
-    assert accuracy(guess, gold, classes) == pytest.approx(most, abs=0.006)
+    assert accuracy(guess, gold, classes) == pytest.approx(by_majority, abs=0.006)
     guess = [normative_rule(r["modifier"], words, classes) for r in val]
-    assert accuracy(guess, gold, classes) == pytest.approx(rule, abs=0.006)
+    assert accuracy(guess, gold, classes) == pytest.approx(by_rule, abs=0.006)
 
 
-def test_published_label_shares(rows):
+def test_shares_of_labels_in_the_release(rows):
     words = nonsubsective()
     kinds: dict[str, Counter[int]] = {"the 60": Counter(), "dead": Counter(), "others": Counter()}
     for row in rows:
@@ -155,8 +153,8 @@ def test_published_label_shares(rows):
     }
 
 
-# What the release made otherwise than by its own rule: a name that keeps its capital, a noun found
-# inside another word, a sentence mended or exchanged by hand.
+# Sentences of the release that do not follow its own rule: a name keeps its capital, a noun is
+# inside another word, or the sentence was corrected or replaced by hand.
 EXCEPTIONS = {
     "John words his feelings well.", "John is speaking nonsence.", "John sails a boat.",
     "John cuts through the steak.", "John hits a baseball with a bat.",
@@ -167,11 +165,11 @@ EXCEPTIONS = {
 }  # fmt: skip
 
 
-def test_published_surface_forms(rows):
-    other = {
+def test_sentences_of_the_release_follow_the_rule_of_insertion(rows):
+    deviating = {
         row["sentence1"]
         for row in rows
         if insert(row["sentence1"], row["modifier"], row["noun"], "letter") != row["sentence2"]
     }
-    assert other == EXCEPTIONS
+    assert deviating == EXCEPTIONS
     assert len(EXCEPTIONS) / len(rows) < 0.001

@@ -21,17 +21,10 @@ def write(path, name, header, rows):
     file.write_text("\n".join("\t".join(r) for r in [header, *rows]) + "\n", encoding="utf-8")
 
 
-def test_a_small_release(tmp_path):
+def test_a_release_gives_items_splits_and_drops(tmp_path):
     header = ["premise", "hypothesis", "label"]
-    write(
-        tmp_path,
-        "EntailmentInference/ordering.csv",
-        header,
-        [
-            ["The bag is big.", "The bag is huge", "not_entailment"],
-            ["The bag was big.", "The bag is huge", "not_entailment"],
-        ],
-    )
+    rows = [[f"The bag {verb} big.", "The bag is huge", "not_entailment"] for verb in ("is", "was")]
+    write(tmp_path, "EntailmentInference/ordering.csv", header, rows)
     premise = "A $120 mirror is expensive. A $80 mirror is cheap."
     write(
         tmp_path,
@@ -47,26 +40,32 @@ def test_a_small_release(tmp_path):
     )
     reading = read(tmp_path)
     (row,) = reading.tables["asp_entailment"].to_pylist()
-    assert (row["adjective"], row["other_adjective"], row["label3"]) == (
-        "big",
-        "huge",
-        "contradiction",
+    assert (row["adjective"], row["other_adjective"]) == ("big", "huge")
+    assert row["label3"] == "contradiction"
+    first, second, tuned = reading.tables["asp_degree"].to_pylist()
+    assert (first["noun"], first["unit"], first["z"], first["label"]) == (
+        "mirror",
+        "$",
+        130,
+        "entailment",
     )
-    one, two, tuned = reading.tables["asp_degree"].to_pylist()
-    assert (one["noun"], one["unit"], one["z"], one["label"]) == ("mirror", "$", 130, "entailment")
-    assert (two["polarity"], two["z"], two["label"]) == ("negative", 60, "entailment")
+    assert (second["polarity"], second["z"], second["label"]) == (
+        "negative",
+        60,
+        "entailment",
+    )
     assert (tuned["edition"], tuned["test"]) == ("published_tuning", "ordering")
     parts = {s["part"]: s["edition"] for s in reading.tables["asp_splits"].to_pylist()}
     assert parts == {"test": "published", "train": "published_tuning"}
     assert list(reading.dropped) == [("asp_entailment", "not of the form of ordering")]
 
 
-def test_a_discarded_row_that_training_has_is_not_tested(tmp_path):
+def test_a_discarded_row_of_the_training_part_is_not_tested(tmp_path):
     premise = "A 120°C oven is hot. A 80°C oven is cold."
-    own = [premise, "A 120°C room is hot."]
+    discarded = [premise, "A 120°C room is hot."]
     header = ["sentence1", "sentence2", "gold_label"]
-    write(tmp_path, "fine_tuning/train/leave_mass.csv", header, [[*own, "neutral"]])
-    tests = [own, [premise, "A 118°C room is hot."]]
+    write(tmp_path, "fine_tuning/train/leave_mass.csv", header, [[*discarded, "neutral"]])
+    tests = [discarded, [premise, "A 118°C room is hot."]]
     write(tmp_path, "fine_tuning/test/temperature/argument.csv", ["premise", "hypothesis"], tests)
     reading = read(tmp_path)
     labels_by_z = {row["z"]: row["label"] for row in reading.tables["asp_degree"].to_pylist()}
@@ -76,12 +75,12 @@ def test_a_discarded_row_that_training_has_is_not_tested(tmp_path):
     assert [note for note in reading.notes if note.startswith("1 test rows that their rule")]
 
 
-def test_no_release(tmp_path):
+def test_a_folder_without_a_release_is_refused(tmp_path):
     with pytest.raises(UserError, match="no folder EntailmentInference"):
         read(tmp_path)
 
 
-def test_the_published_rows(shared_data):
+def test_labels_and_counts_of_the_release(shared_data):
     reading = read(shared_data / "asp")
     assert reading.dropped == {}
     rows = [r for r in reading.tables["asp_entailment"].to_pylist() if r["edition"] == "published"]
@@ -100,7 +99,7 @@ def test_the_published_rows(shared_data):
         for r in reading.tables["asp_splits"].to_pylist()
         if (r["edition"], r["scheme"]) == ("published", "adjectives")
     )
-    assert parts == {"test": 4914, "leaking": 3086}  # as docs/asp.md has it
+    assert parts == {"test": 4914, "leaking": 3086}  # the figures of docs/asp.md
     ordering = [
         (r["premise"], r["hypothesis"], r["label"]) for r in rows if r["test"] == "ordering"
     ]

@@ -1,6 +1,6 @@
-"""Releases laid out as their authors lay them out, read whole.
+"""Whole releases in the layout of their authors.
 
-The trees hold published rows where these are at hand and rows of the same form elsewhere.
+They consist of published rows where available, and of rows of the same form elsewhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.etl.published.test_sygns import write as write_sygns
 
 pytest.importorskip("scipy")
 
-# Of each test and dimension; the release has 50.
+# Groups of each test and dimension; the release has 50.
 GROUPS = 10
 UNITS = {"length": " cm", "mass": " kg", "temperature": "°C", "price": "$"}
 WORDS = {
@@ -47,24 +47,23 @@ def quantity(dimension, figure):
 
 
 def degree_rows(test, dimension, low, high, groups):
-    """Rows as the release's: 80 and 120 in the premise, numbers by 2, a premise for both words."""
-    up, down, more, less, most, least, noun, other = WORDS[dimension]
+    """Rows as in the release: 80 and 120 in the premise, hypotheses in steps of 2."""
+    positive, negative, more, less, most, least, noun, other = WORDS[dimension]
     for group in range(groups):
         base = 20 * (group // 2)
-        a, b = 120 + base, 80 + base
-        one, two = quantity(dimension, a), quantity(dimension, b)
-        premise = f"A {one} {noun} is {up}. A {two} {noun} is {down}."
+        high_end, low_end = quantity(dimension, 120 + base), quantity(dimension, 80 + base)
+        premise = f"A {high_end} {noun} is {positive}. A {low_end} {noun} is {negative}."
         if test == "dimension":
-            premise = f"A {one} {noun} is ugly. A {two} {noun} is pretty."
+            premise = f"A {high_end} {noun} is ugly. A {low_end} {noun} is pretty."
         if test == "comparative":
-            one = one.replace("°C", "°c")
-            premise = f"{noun.title()}s {more} than {one} are {up}. "
-            premise += f"{noun.title()}s {less} than {two} are {down}."
+            high_end = high_end.replace("°C", "°c")
+            premise = f"{noun.title()}s {more} than {high_end} are {positive}. "
+            premise += f"{noun.title()}s {less} than {low_end} are {negative}."
         if test == "superlative":
-            ends = quantity(dimension, b + 58), quantity(dimension, b - 20)
+            ends = [quantity(dimension, figure + base) for figure in (138, 60)]
             premise = f"The {most} {noun} in the world is {ends[0]}. "
             premise += f"The {least} {noun} in the world is {ends[1]}."
-        words = ("ugly", "pretty") if test == "dimension" else (up, down)
+        words = ("ugly", "pretty") if test == "dimension" else (positive, negative)
         mark = {"booster": "very ", "diminisher": "relatively ", "negation": "not "}.get(test, "")
         subject = other if test == "argument" else noun
         for z in range(low, high + 1, 2):
@@ -79,7 +78,7 @@ def put(path, header, rows):
 
 
 def asp_tree(source, root):
-    """The repository of ASP around the published rows; tests and the wider range are made up."""
+    """Write the repository of ASP with the published rows and invented tests and wider range."""
     for task in ("EntailmentInference", "DegreeEstimation"):
         shutil.copytree(source / task, root / "data" / task)
     tuning = root / "data" / "ASP_fine-tuning"
@@ -87,7 +86,7 @@ def asp_tree(source, root):
     for test in TESTS:
         text = (source / "EntailmentInference" / f"{test}.csv").read_text(encoding="utf-8")
         if test == "comparative":
-            # A row more than the others have, with a comparative that no lexicon lists.
+            # An extra row, with a comparative that no lexicon lists.
             text += "The roof is crustier than the wall.\tThe roof is crusty.\tentailment\n"
         (tuning / "test" / "ei").mkdir(parents=True, exist_ok=True)
         (tuning / "test" / "ei" / f"{test}.csv").write_text(text, encoding="utf-8")
@@ -108,7 +107,7 @@ def asp_tree(source, root):
     (root / "ASP_utils.py").write_text("", encoding="utf-8")
 
 
-def test_asp(shared_data, tmp_path):
+def test_the_repository_of_asp_is_read_whole(shared_data, tmp_path):
     root = tmp_path / "AdjectiveScaleProbe"
     asp_tree(shared_data / "asp", root)
     reading = asp.read(root)
@@ -132,21 +131,18 @@ def test_asp(shared_data, tmp_path):
     judged = [row for row in wider if row["test"] not in ("dimension", "argument")]
     assert {row["extrapolated"] for row in judged if 60 <= row["z"] <= 138} == {False}
     assert {row["extrapolated"] for row in judged if not 60 <= row["z"] <= 138} == {True}
-    rule = [row for row in wider if row["test"] in ("dimension", "argument")]
-    assert Counter(row["label"] for row in rule) == {
+    unjudged = [row for row in wider if row["test"] in ("dimension", "argument")]
+    assert Counter(row["label"] for row in unjudged) == {
         "discard": 8 * GROUPS,
         "not_entailment": (8 * 60 - 8) * GROUPS,
     }
-    assert {row["z"] for row in rule if row["label"] == "discard"} == {80.0, 120.0}
+    assert {row["z"] for row in unjudged if row["label"] == "discard"} == {80.0, 120.0}
     splits = reading.tables["asp_splits"].to_pylist()
     parts = Counter((s["edition"], s["scheme"], s["round"], s["part"]) for s in splits)
     for dimension in DIMENSIONS:
         key = ("published_tuning", "dimension", dimension)
-        assert [parts[*key, part] for part in ("train", "val", "test")] == [
-            3600,
-            862,
-            8 * 40 * GROUPS,
-        ]
+        sizes = [parts[*key, part] for part in ("train", "val", "test")]
+        assert sizes == [3600, 862, 8 * 40 * GROUPS]
         assert parts["published_wider", "dimension", dimension, "test"] == 8 * 60 * GROUPS
     tuned = [parts["published_tuning", "adjectives", "published", p] for p in ("train", "val")]
     assert tuned == [1200, 300]
@@ -156,28 +152,28 @@ def test_asp(shared_data, tmp_path):
     assert (len(stops), stops.count(False)) == (8000, 3000)
     assert reading.tables["asp_human"].num_rows == 12 * 500
     assert (reading.dropped, reading.notes) == ({}, [])
-    # Its data/ gives the same folders.
+    # The folder data/ inside it gives the same folders.
     assert asp.Folders.of(root / "data") == asp.Folders.of(root)
 
 
 def plane_tree(source, root):
-    """Ten pickles: the first split of each scheme as published, the others of rows made up."""
-    for folder, name, ours in (
+    """Write twenty pickles: the first fold of each scheme as published, excerpts as the others."""
+    for folder, name, text in (
         ("OoD", "OOV_{}_{}", "ood_{}_1.tsv.gz"),
         ("One-IT", "IT3_OoV_{}_{}", "one_it_{}_1.tsv.gz"),
     ):
         (root / "supervised_learning" / folder).mkdir(parents=True)
         for part in ("Train", "test"):
-            with gzip.open(source / ours.format(part.lower()), "rt", encoding="utf-8") as lines:
-                read = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
-            rows: list[list[str | int]] = [[row[0], int(row[1]), *row[2:]] for row in read]
+            with gzip.open(source / text.format(part.lower()), "rt", encoding="utf-8") as lines:
+                records = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
+            rows: list[list[str | int]] = [[row[0], int(row[1]), *row[2:]] for row in records]
             for number in range(1, 6):
                 fold_rows = rows if number == 1 else rows[number : number + 36]
                 file = root / "supervised_learning" / folder / (name.format(part, number) + ".pkl")
                 file.write_bytes(pickle.dumps(fold_rows, protocol=4))
 
 
-def test_plane(shared_data, tmp_path):
+def test_the_pickles_of_plane_are_read_whole(shared_data, tmp_path):
     root = tmp_path / "PLANE"
     plane_tree(shared_data / "plane", root)
     reading = plane.read(root)
@@ -196,11 +192,10 @@ def test_plane(shared_data, tmp_path):
     name = "supervised_learning/One-IT/IT3_OoV_test_1.pkl"
     assert f"{name}: 2016 rows read, 0 not read" in account
     assert (reading.dropped, reading.notes) == ({}, [])
-    # The pickles give the items that the text gives.
-    text = plane.read(shared_data / "plane").tables["plane_items"]
-    assert set(reading.tables["plane_items"]["item_id"].to_pylist()) == set(
-        text["item_id"].to_pylist()
-    )
+    # The pickles and the text files give the same items.
+    readings = (reading, plane.read(shared_data / "plane"))
+    of_pickles, of_text = (set(r.tables["plane_items"]["item_id"].to_pylist()) for r in readings)
+    assert of_pickles == of_text
 
 
 def test_plane_text_has_priority_over_pickles_and_gaps_are_reported(tmp_path):
@@ -225,7 +220,7 @@ def test_plane_text_has_priority_over_pickles_and_gaps_are_reported(tmp_path):
     ]
 
 
-def test_sygns(spark, tmp_path, caplog):
+def test_the_repository_of_sygns_is_read_and_other_files_are_reported(spark, tmp_path, caplog):
     root = tmp_path / "SyGNS" / "scripts"
     (root / "tmp").mkdir(parents=True)
     (root / "vocab.yaml").write_text("nouns: [dog]\n")
@@ -265,7 +260,7 @@ def adept_row(number, label):
 
 
 @pytest.mark.parametrize("parts", [("train", "val", "test"), ("train", "val"), ("val",)])
-def test_adept_with_and_without_its_files(shared_data, tmp_path, parts):
+def test_adept_is_read_with_and_without_each_file(shared_data, tmp_path, parts):
     root = tmp_path / "adept"
     root.mkdir()
     sizes = {"train": 12_892, "val": 1_611, "test": 1_612}

@@ -27,7 +27,7 @@ def rows(reading):
     return reading.tables["nli"].to_pylist()
 
 
-def test_snli(tmp_path):
+def test_snli_rows_get_ids_and_undecided_ones_are_dropped(tmp_path):
     jsonl(tmp_path / "snli_1.0_train.jsonl", ROW, {**ROW, "gold_label": "-"})
     jsonl(tmp_path / "snli_1.0_test.jsonl", {**ROW, "gold_label": "contradiction"})
     reading = read(tmp_path)
@@ -48,7 +48,7 @@ def test_snli(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["multinli_1.0_{}.txt", "MNLI/{}.tsv"])
-def test_multinli(tmp_path, name):
+def test_multinli_has_two_validation_parts(tmp_path, name):
     for split in SPLITS:
         tsv(tmp_path / name.format(split), [{**ROW, "sentence2": f'A "{split} dog.'}])
     hypotheses = {row["split"]: row["hypothesis"] for row in rows(read(tmp_path))}
@@ -75,14 +75,14 @@ def test_jsonl_has_priority_over_txt(tmp_path):
         ({"gold_label": None}, "no label"),
     ],
 )
-def test_rows_that_are_dropped(tmp_path, change, reason):
+def test_invalid_rows_are_dropped_by_reason(tmp_path, change, reason):
     jsonl(tmp_path / "snli_1.0_dev.jsonl", ROW, {**ROW, **change})
     reading = read(tmp_path)
     assert len(rows(reading)) == 1
     assert list(reading.dropped) == [("nli", reason)]
 
 
-def test_folders_without_a_release(tmp_path):
+def test_folders_without_a_release_are_refused(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
         read(tmp_path / "absent")
     (tmp_path / "train.tsv").write_text("gold_label\tsentence1\tsentence2\n")
@@ -106,7 +106,7 @@ def addone(folder, split, *scores, line="{}\tyes\tid-1\tbig\tdog\tA dog\t" + ADD
     (folder / f"data.{split}").write_text(text, encoding="utf-8")
 
 
-def test_addone(tmp_path):
+def test_addone_scores_become_labels(tmp_path):
     addone(tmp_path, "train", 4.0, 3.0, 3.5)
     addone(tmp_path, "test", 3.5, 3.4)
     reading = read_addone(tmp_path)
@@ -123,7 +123,7 @@ def test_addone(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["4.0\tyes\tid", "x\t1\t2\t3\t4\t5\t6", "7\t1\t2\t3\t4\t5\t6"])
-def test_a_line_of_another_format(tmp_path, line):
+def test_a_line_of_another_format_is_refused(tmp_path, line):
     addone(tmp_path, "dev", 4.0, line=line)
     with pytest.raises(UserError, match=r"data.dev:1: expected 7 columns"):
         read_addone(tmp_path)

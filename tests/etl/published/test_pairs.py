@@ -25,7 +25,7 @@ def settings(file, *words):
     return conf.load(Settings, [f"file={file}", "source=mine", *words])
 
 
-def put(path, rows):
+def write(path, rows):
     if path.suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
     elif path.suffix == ".jsonl":
@@ -40,37 +40,34 @@ def put(path, rows):
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-def test_every_kind_of_file_gives_the_same_rows(tmp_path, ending):
-    file = put(tmp_path / f"pairs.{ending}", ROWS)
+def test_every_file_format_gives_the_same_rows(tmp_path, ending):
+    file = write(tmp_path / f"pairs.{ending}", ROWS)
     lake = str(tmp_path / "lake")
     import_pairs(settings(file, *COLUMNS, "split=part", f"lake={lake}"))
     rows = arrow.read(lake, "nli").drop_columns("item_id").to_pylist()
-    same = {"source": "mine"}
     first = {"premise": 'A "big" dog', "hypothesis": "A dog", "label": "entailment"}
     second = {"premise": "A fake gun", "hypothesis": "A gun", "label": "not_entailment"}
-    assert rows == [{**same, **first, "split": "train"}, {**same, **second, "split": "val"}]
+    expected = [{**first, "split": "train"}, {**second, "split": "val"}]
+    assert rows == [{"source": "mine", **row} for row in expected]
     (dropped,) = arrow.read(lake, "dropped").to_pylist()
-    assert (dropped["job"], dropped["reason"], dropped["count"]) == (
-        "import_pairs/mine",
-        "label '?'",
-        1,
-    )
+    assert dropped["job"] == "import_pairs/mine"
+    assert (dropped["reason"], dropped["count"]) == ("label '?'", 1)
 
 
 def test_a_source_without_training_rows_is_reported(tmp_path):
-    file = put(tmp_path / "pairs.tsv", ROWS[:2])
+    file = write(tmp_path / "pairs.tsv", ROWS[:2])
     reading = read(settings(file, *COLUMNS))
     assert reading.notes == ["two-way labels: 2 test; no training rows, so it can only be scored"]
     assert reading.account()[0] == "pairs.tsv: 2 rows read, 0 not read"
 
 
-def test_rated_pairs(tmp_path):
+def test_rated_pairs_are_imported_with_their_scores(tmp_path):
     rows = [
         {"m": "Red", "h": "apple", "mean": 4.5},
         {"m": "red", "h": "idea", "mean": "none"},
         {"m": "red", "h": "idea", "mean": 1},
     ]
-    file = put(tmp_path / "ratings.csv", rows)
+    file = write(tmp_path / "ratings.csv", rows)
     lake = str(tmp_path / "lake")
     columns = ["adjective=m", "noun=h", "score=mean"]
     import_pairs(settings(file, *columns, f"lake={lake}"))
@@ -93,12 +90,12 @@ def test_rated_pairs(tmp_path):
         ([*COLUMNS[:3], "labels=a:neutral,b:not_entailment"], "expected those of one reading"),
     ],
 )
-def test_mistakes_in_the_settings(options, message):
+def test_wrong_settings_are_refused(options, message):
     with pytest.raises(UserError, match=message):
         settings("x.csv", *options)
 
 
-def test_a_row_with_more_fields_than_columns_is_left_out(tmp_path):
+def test_a_row_with_more_fields_than_columns_is_dropped(tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text("gold,a,b\nYES,A big, red car,A car\nNO,A dog,A cat\n")
     reading = read(settings(file, *COLUMNS))
@@ -108,8 +105,8 @@ def test_a_row_with_more_fields_than_columns_is_left_out(tmp_path):
     assert (drop.reason, drop.count) == ("more fields than columns", 1)
 
 
-def test_blank_lines_and_capital_endings(tmp_path):
-    file = put(tmp_path / "pairs.jsonl", ROWS[:2]).rename(tmp_path / "PAIRS.JSONL")
+def test_blank_lines_are_skipped_and_endings_may_be_in_capitals(tmp_path):
+    file = write(tmp_path / "pairs.jsonl", ROWS[:2]).rename(tmp_path / "PAIRS.JSONL")
     file.write_text("\n" + file.read_text().replace("\n", "\n\n"))
     assert read(settings(file, *COLUMNS)).tables["nli"].num_rows == 2
     file.write_text(file.read_text() + "{")
@@ -117,11 +114,11 @@ def test_blank_lines_and_capital_endings(tmp_path):
         read(settings(file, *COLUMNS))
 
 
-def test_a_source_of_both_tables_keeps_what_was_dropped_of_each(tmp_path):
+def test_a_source_of_both_tables_keeps_the_drops_of_each(tmp_path):
     lake = f"lake={tmp_path / 'lake'}"
-    sentences = put(tmp_path / "pairs.csv", ROWS)
+    sentences = write(tmp_path / "pairs.csv", ROWS)
     import_pairs(settings(sentences, *COLUMNS, lake))
-    words = put(tmp_path / "words.csv", [{"a": "red", "b": "car", "n": n} for n in (1, "none")])
+    words = write(tmp_path / "words.csv", [{"a": "red", "b": "car", "n": n} for n in (1, "none")])
     columns = ["adjective=a", "noun=b", "score=n"]
     import_pairs(settings(words, *columns, lake))
     dropped = arrow.read(str(tmp_path / "lake"), "dropped").to_pylist()
@@ -131,17 +128,17 @@ def test_a_source_of_both_tables_keeps_what_was_dropped_of_each(tmp_path):
     }
 
 
-def test_mistakes_in_the_file(tmp_path):
+def test_wrong_files_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"no such file; expected one of \.csv"):
         read(settings("none.csv", *COLUMNS))
-    file = put(tmp_path / "pairs.csv", [{"a": "x", "b": "y"}])
+    file = write(tmp_path / "pairs.csv", [{"a": "x", "b": "y"}])
     with pytest.raises(UserError, match="line 2: no column gold; got a, b"):
         read(settings(file, *COLUMNS))
     semicolons = tmp_path / "semicolons.csv"
     semicolons.write_text("a;b;gold\nA big, red car;A car;YES\n")
     with pytest.raises(UserError, match="line 2: no column a, b, gold; got a;b;gold"):
         read(settings(semicolons, *COLUMNS))
-    file = put(tmp_path / "more.csv", [{**ROWS[0], "gold": "maybe"}])
+    file = write(tmp_path / "more.csv", [{**ROWS[0], "gold": "maybe"}])
     expected = "no row can be read: label 'maybe'; labels= knows YES, NO"
     with pytest.raises(UserError, match=expected):
         read(settings(file, *COLUMNS))

@@ -12,7 +12,7 @@ ROWS = [["A weekly load is a load", 1, "I", "weekly", "load", "weight"]]
 
 
 class Trap:
-    """Its pickle calls a function that leaves a trace."""
+    """An object whose pickle calls a function that creates a file."""
 
     def __init__(self, path):
         self.path = path
@@ -21,25 +21,25 @@ class Trap:
         return (open, (str(self.path), "w"))
 
 
-def put(path, value, protocol=4):
+def write(path, value, protocol=4):
     path.write_bytes(pickle.dumps(value, protocol=protocol))
     return path
 
 
-def test_lists_of_texts_and_numbers(tmp_path):
-    assert plain(put(tmp_path / "rows.pkl", ROWS)) == ROWS
+def test_lists_of_texts_and_numbers_are_read(tmp_path):
+    assert plain(write(tmp_path / "rows.pkl", ROWS)) == ROWS
 
 
 @pytest.mark.parametrize("read", [plain, array])
 def test_a_pickle_that_names_a_function_is_refused_and_runs_nothing(tmp_path, read):
     trace = tmp_path / "trace"
-    file = put(tmp_path / "trap.pkl", [Trap(trace)])
+    file = write(tmp_path / "trap.pkl", [Trap(trace)])
     with pytest.raises(UserError, match=r"names (_io|io)\.open, which could run any code"):
         read(file)
     assert not trace.exists()
 
 
-def test_names_of_arrays_are_rejected_in_plain_pickles(tmp_path):
+def test_only_arrays_may_name_the_array_of_numpy(tmp_path):
     file = tmp_path / "load.pkl"
     file.write_bytes(b"cnumpy\nload\n.")
     with pytest.raises(UserError, match=r"names numpy\.load, which"):
@@ -49,8 +49,8 @@ def test_names_of_arrays_are_rejected_in_plain_pickles(tmp_path):
         plain(file)
 
 
-def test_arrays_of_both_generations_of_numpy(tmp_path):
-    file = put(tmp_path / "curve.pkl", np.array([0.0, 0.25, 1.0]), protocol=3)
+def test_arrays_of_old_and_new_versions_of_numpy_are_read(tmp_path):
+    file = write(tmp_path / "curve.pkl", np.array([0.0, 0.25, 1.0]), protocol=3)
     assert array(file).tolist() == [0.0, 0.25, 1.0]
     old = file.read_bytes().replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
     assert b"numpy.core.multiarray" in old
@@ -58,11 +58,11 @@ def test_arrays_of_both_generations_of_numpy(tmp_path):
     assert array(file).tolist() == [0.0, 0.25, 1.0]
 
 
-def test_arrays_without_numbers_are_rejected(tmp_path):
+def test_arrays_without_numbers_and_truncated_pickles_are_refused(tmp_path):
     with pytest.raises(UserError, match="expected an array of numbers"):
-        array(put(tmp_path / "texts.pkl", np.array(["a"]), protocol=3))
+        array(write(tmp_path / "texts.pkl", np.array(["a"]), protocol=3))
     with pytest.raises(UserError, match="expected an array of numbers"):
-        array(put(tmp_path / "objects.pkl", np.array([None], dtype=object), protocol=3))
+        array(write(tmp_path / "objects.pkl", np.array([None], dtype=object), protocol=3))
     (tmp_path / "half.pkl").write_bytes(pickle.dumps(ROWS)[:-9])
     with pytest.raises(UserError, match="not readable as a pickle"):
         plain(tmp_path / "half.pkl")

@@ -19,7 +19,7 @@ def write(path, rows, columns=COLUMNS):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def test_a_small_release(tmp_path, caplog):
+def test_a_release_gives_items_splits_and_drops(tmp_path, caplog):
     bad = [
         ("A weekly load is an load", "1", "I", "weekly", "load", "weight"),
         (ROWS[0][0], "1", "X", *ROWS[0][3:]),
@@ -44,8 +44,8 @@ def test_a_small_release(tmp_path, caplog):
         "class 'X', not I, N or O": 1,
         "label 'yes', not 0 or 1": 1,
     }
-    first = reading.dropped["plane_items", "label 'yes', not 0 or 1"]
-    assert first == (1, "splits/ood_train_2.tsv:7 A weekly load is a load")
+    drop = reading.dropped["plane_items", "label 'yes', not 0 or 1"]
+    assert drop == (1, "splits/ood_train_2.tsv:7 A weekly load is a load")
     assert "what scheme one_it shares" in caplog.text
 
 
@@ -59,7 +59,7 @@ def test_an_item_has_one_label(tmp_path):
     assert (drop.reason, drop.count) == ("another label than an earlier row of the same item", 1)
 
 
-def test_folders_that_are_no_release(tmp_path):
+def test_folders_without_a_release_are_refused(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
         read(tmp_path / "none")
     with pytest.raises(UserError, match="no file named as supervised_learning/OoD/OOV_Train_1"):
@@ -72,13 +72,12 @@ def test_folders_that_are_no_release(tmp_path):
         read(tmp_path)
 
 
-def test_the_published_rows(shared_data):
+def test_the_rows_of_the_release_have_the_labels_of_the_rules(shared_data):
     reading = read(shared_data / "plane")
     assert reading.dropped == {}
     assert reading.tables["plane_splits"].num_rows == 125_340
     rows = reading.tables["plane_items"]
     assert rows.num_rows == len(rows["item_id"].unique())
     columns = (rows[name].to_pylist() for name in ("class", "inference_type", "label"))
-    assert all(
-        label(kind, inference) == gold for kind, inference, gold in zip(*columns, strict=True)
-    )
+    for kind, inference, gold in zip(*columns, strict=True):
+        assert label(kind, inference) == gold

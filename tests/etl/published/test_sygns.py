@@ -28,7 +28,7 @@ def write(path, rows):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def test_a_row(tmp_path):
+def test_a_row_gets_its_polarity_phenomena_and_splits(tmp_path):
     write(tmp_path / "results.tsv", [ROW])
     reading = read(tmp_path)
     (row,) = reading.tables["sygns"].to_pylist()
@@ -70,21 +70,21 @@ def test_files_with_other_columns_are_ignored(tmp_path):
     assert read(tmp_path).tables["sygns"].num_rows == 1
 
 
-def test_a_byte_order_mark_is_no_part_of_a_column(tmp_path):
+def test_a_byte_order_mark_is_not_part_of_a_column(tmp_path):
     write(tmp_path / "results.tsv", [ROW])
     (tmp_path / "results.tsv").write_text("\ufeff" + (tmp_path / "results.tsv").read_text())
     assert read(tmp_path).tables["sygns"].num_rows == 1
     assert [row["id"] for _, row in tsv_rows(tmp_path / "results.tsv", ["id"])] == [ROW["id"]]
 
 
-def test_nothing_to_read(tmp_path):
+def test_folders_without_a_release_are_refused(tmp_path):
     with pytest.raises(UserError, match="no such file or folder"):
         read(tmp_path / "nowhere")
     with pytest.raises(UserError, match="no TSV file with the columns id, depth"):
         read(tmp_path)
 
 
-def test_the_published_rows(shared_data):
+def test_all_rows_of_the_release_are_read(shared_data):
     reading = read(shared_data / "sygns")
     assert reading.tables["sygns"].num_rows == 25
     assert reading.dropped == {}

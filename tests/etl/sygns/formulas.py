@@ -1,4 +1,4 @@
-"""Random formulas of the three forms, for property tests."""
+"""Random formulas, boxes and terms for property tests."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NAMES = st.sampled_from(["dog", "run", "two", "chase", "small"])
 
 @st.composite
 def formulas(draw: st.DrawFn, bound: int = 0, size: int = 4) -> fol.Formula:
-    """A formula whose free variables are at most the first `bound` of x1, x2, …: closed with 0.
+    """A formula whose free variables are among the first `bound` of x1, x2, …; with 0 it is closed.
 
-    A quantifier may use a variable again, beside another quantifier or inside it.
+    Several quantifiers may use one variable, side by side or nested.
     """
     connectives = ["not", "and", "or", "implies"]
     kinds = ["all", "exists"] if bound == 0 else ["atom", *connectives, "exists", "every"]
@@ -39,7 +39,7 @@ def formulas(draw: st.DrawFn, bound: int = 0, size: int = 4) -> fol.Formula:
 
 @st.composite
 def boxes(draw: st.DrawFn, bound: int = 0, size: int = 3) -> drs.Box:
-    """A box over its own referents and the first `bound` of x1, x2, …, which are accessible."""
+    """A box that mentions its own referents and the first `bound` of x1, x2, …."""
     referents = [f"x{bound + 1 + i}" for i in range(draw(st.integers(1 if bound == 0 else 0, 2)))]
     accessible = bound + len(referents)
     names = st.sampled_from([f"x{i + 1}" for i in range(accessible)])
@@ -61,7 +61,7 @@ def boxes(draw: st.DrawFn, bound: int = 0, size: int = 3) -> drs.Box:
 
 
 def terms(size: int = 8) -> st.SearchStrategy[vf.Term]:
-    """A term of any shape, whether it is a sentence or not."""
+    """A term of any shape, not necessarily a sentence."""
     return st.recursive(
         NAMES.filter(lambda name: name != "two").map(lambda name: vf.Word(name.upper())),
         lambda inner: st.sampled_from(sorted(vf.ARITY)).flatmap(

@@ -1,4 +1,4 @@
-"""docs/sygns.md shows the row that the grammar gives."""
+"""The row in docs/sygns.md is the one that the grammar gives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from etl.sygns.grammar import grammar
 PAGE = Path(__file__).parents[3] / "docs" / "sygns.md"
 
 
-def test_the_row_of_the_page():
+def test_the_documented_row_is_that_of_the_grammar():
     documented = dict(re.findall(r"^\| (\w+) \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE))
     clean = grammar("clean")
     depth, tree = clean.parse(documented["sentence"])

@@ -11,7 +11,7 @@ from tests.etl.sygns.formulas import boxes
 DOG = "b1 REF x1 [SEP] b1 dog x1 [SEP] b1 NOT b2 [SEP] b2 run x1"
 
 
-def test_text_and_parse():
+def test_a_box_is_written_as_clauses_and_parsed():
     box = Box(
         ("x1",), (Predication("dog", ("x1",)), Negation(Box((), (Predication("run", ("x1",)),))))
     )
@@ -24,7 +24,7 @@ def test_parse_inverts_text(box):
     assert drs.parse(drs.text(box)) == box
 
 
-def test_siblings_share_a_number_only_when_numbered_by_nesting():
+def test_sibling_boxes_share_a_number_only_by_nesting():
     box = Box(
         ("x1",),
         (
@@ -57,7 +57,7 @@ def test_siblings_share_a_number_only_when_numbered_by_nesting():
         ("b1 REF x1 [SEP] b1 dog x1 [SEP] b2 NOT b3 [SEP] b3 NOT b2", "not inside b1"),
     ],
 )
-def test_parse_names_the_fault(string, message):
+def test_errors_name_the_fault(string, message):
     with pytest.raises(ParseError, match=message):
         drs.parse(string)
 

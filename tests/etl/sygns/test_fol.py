@@ -11,7 +11,7 @@ from tests.etl.sygns.formulas import formulas
 CAT = "all x1.((cat(x1) & small(x1)) -> -dance(x1))"
 
 
-def test_text_and_parse_of_a_published_formula():
+def test_a_published_formula_is_written_and_parsed():
     restrictor = And((Atom("cat", ("x1",)), Atom("small", ("x1",))))
     formula = All("x1", Implies(restrictor, Not(Atom("dance", ("x1",)))))
     assert fol.text(formula) == CAT
@@ -37,15 +37,14 @@ def test_parse_inverts_text(formula):
         ("all x1.(cat(x1) -> )", "expected a formula"),
     ],
 )
-def test_parse_names_the_fault(string, message):
+def test_errors_name_the_fault(string, message):
     with pytest.raises(ParseError, match=message):
         fol.parse(string)
 
 
 def test_conjunctions_are_flat():
-    assert fol.parse("exists x1.(a(x1) & (b(x1) & c(x1)))") == fol.parse(
-        "exists x1.((a(x1) & b(x1)) & c(x1))"
-    )
+    left = fol.parse("exists x1.((a(x1) & b(x1)) & c(x1))")
+    assert left == fol.parse("exists x1.(a(x1) & (b(x1) & c(x1)))")
 
 
 def test_quantifiers_bind_tighter_than_conjunction():
@@ -88,7 +87,7 @@ def test_tokens_restore_the_string(string):
     assert "".join(fol.tokens(string)) == string
 
 
-def test_tokens_keep_their_spaces():
+def test_tokens_include_their_spaces():
     assert fol.tokens("all x1.(cat(x1) -> -run(x1))") == [
         "all ", "x1", ".", "(", "cat", "(", "x1", ")", " -> ", "-", "run", "(", "x1", ")", ")",
     ]  # fmt: skip
@@ -99,7 +98,7 @@ def test_the_longest_published_formula_of_depth_0_has_32_tokens():
     assert len(fol.tokens(formula)) == 32
 
 
-def test_free_variables():
+def test_free_variables_are_those_without_a_quantifier():
     formula = Exists("x1", And((Atom("dog", ("x1",)), Atom("see", ("x1", "x2")))))
     assert fol.free_variables(formula) == {"x2"}
 

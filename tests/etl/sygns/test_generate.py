@@ -9,7 +9,7 @@ from etl.sygns.generate import Sampler, arrangements, sample, sentence_id, sente
 from etl.sygns.grammar import grammar
 
 
-def test_draws_depend_on_their_number_alone():
+def test_a_draw_depends_only_on_its_number_and_the_seed():
     sampler = Sampler(grammar("clean", 5, 5), 2, seed=7)
     in_order = list(sampler.records(range(20)))
     in_parts = [
@@ -38,7 +38,7 @@ def test_content_words_do_not_repeat_within_their_category():
         assert len(set(words)) == len(words)
 
 
-def test_samples_are_different_sentences():
+def test_the_sentences_of_a_sample_are_distinct():
     rows = sample(Sampler(grammar("paper", 5, 5), 0, seed=0), 500)
     assert len({row.sentence for row in rows}) == 500
 
@@ -68,5 +68,5 @@ def test_enumeration_agrees_with_the_count():
     ("pool", "count", "repeating", "ways"),
     [(10, 2, False, 90), (3, 4, False, 12 * 11 * 10 * 9), (3, 4, True, 81), (5, 0, False, 1)],
 )
-def test_arrangements(pool, count, repeating, ways):
+def test_arrangements_are_counted_with_and_without_repetition(pool, count, repeating, ways):
     assert arrangements(pool, count, repeating) == ways

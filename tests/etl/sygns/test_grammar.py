@@ -13,8 +13,8 @@ from etl.sygns.generate import Sampler, surface
 from etl.sygns.grammar import Grammar, grammar
 from etl.sygns.translate import fol_to_drs
 
-# The published clauses number boxes by nesting, so that in these rows two boxes share a number:
-# a second operator in a box, or one in each box of an implication, opens "the same" box again.
+# The published clauses number boxes by nesting. In these rows two boxes share a number, because a
+# box has two operators, or both boxes of an implication have one.
 SHARED_NUMBERS = {11, 13, 15, 17, 23, 25, 27, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49}
 
 
@@ -43,7 +43,7 @@ def test_templates_equal_the_published_ones(shared_data, paper, depth, size):
     assert set(paper.templates(depth)) == published_templates
 
 
-def test_numbers_of_templates(paper, clean):
+def test_the_number_of_templates_of_each_depth(paper, clean):
     assert [paper.pattern_count(d) for d in range(5)] == [48, 440, 3640, 29240, 234040]
     assert [clean.pattern_count(d) for d in range(5)] == [48, 440, 3520, 28160, 225280]
 
@@ -85,7 +85,7 @@ def test_published_rows_are_reproduced(published, paper):
 
 @pytest.mark.parametrize("edition", ["clean", "paper"])
 @pytest.mark.parametrize("depth", range(5))
-def test_sentences_parse_back_to_what_they_were_generated_from(edition, depth):
+def test_generated_sentences_are_parsed_with_their_meanings(edition, depth):
     rules = grammar(edition, 5, 5)
     sampler = Sampler(rules, depth, seed=1)
     for number in range(60):
@@ -118,7 +118,7 @@ def test_strings_outside_the_grammar_are_refused(clean, sentence, message):
         clean.parse(sentence)
 
 
-def test_depth_outside_the_grammar(clean):
+def test_depths_and_patterns_outside_the_grammar_are_refused(clean):
     with pytest.raises(ValueError, match="from 0 to 4"):
         clean.pattern_count(5)
     with pytest.raises(IndexError, match="expected 0 to 47"):

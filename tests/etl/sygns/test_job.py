@@ -26,7 +26,7 @@ def lake(spark, tmp_path_factory) -> Lake:
     return Lake(spark, root)
 
 
-def test_the_sentences_are_those_of_the_samplers(lake):
+def test_a_build_writes_the_sentences_of_the_samplers(lake):
     rows = {row["sentence_id"]: row.asDict(recursive=True) for row in lake.read("sygns").collect()}
     sampled = {
         record.sentence_id: record
@@ -43,7 +43,7 @@ def test_the_sentences_are_those_of_the_samplers(lake):
         assert tuple(row["phenomena"]) == record.phenomena
 
 
-def test_the_splits(lake):
+def test_the_splits_follow_the_rules_and_have_their_sizes(lake):
     sentences = {row["sentence_id"]: row for row in lake.read("sygns").collect()}
     sizes: Counter[tuple[str, str]] = Counter()
     for row in lake.read("sygns_splits").collect():
@@ -60,7 +60,7 @@ def test_the_splits(lake):
     assert sizes["embedded_quantifiers", ""] == 8 + 2 * 8
 
 
-def test_systematicity_has_as_many_sentences_as_asked_for(spark, tmp_path):
+def test_systematicity_has_the_requested_number_of_sentences(spark, tmp_path):
     root = str(tmp_path / "lake")
     build(replace(SMALL, sentences=20, per_depth=60, embedded=0, max_depth=0, lake=root))
     ids: dict[str, set[str]] = {}
@@ -73,12 +73,12 @@ def test_systematicity_has_as_many_sentences_as_asked_for(spark, tmp_path):
 def test_draws_do_not_depend_on_the_partitioning(spark, tmp_path):
     settings = replace(SMALL, max_depth=0, embedded=0)
     with scratch(str(tmp_path)) as folder:
-        one_task, many_tasks = (
+        by_one_task, by_many_tasks = (
             set(selected_draws(spark, replace(settings, task_size=size), folder).collect())
             for size in (1000, 15)
         )
-    assert len(one_task) == 60
-    assert one_task == many_tasks
+    assert len(by_one_task) == 60
+    assert by_one_task == by_many_tasks
 
 
 def test_more_sentences_than_the_grammar_has_are_refused(spark, tmp_path):
@@ -88,7 +88,7 @@ def test_more_sentences_than_the_grammar_has_are_refused(spark, tmp_path):
         selected_draws(spark, too_large, folder)
 
 
-def test_presets():
+def test_the_preset_paper_sets_edition_rules_and_boxes():
     paper = conf.load(Settings, ["preset=paper"])
     assert (paper.name, paper.rules) == ("paper", "paper")
     assert (paper.adjectives, paper.boxes) == (5, "nesting")

@@ -8,7 +8,7 @@ from etl.sygns import fol, polarity, vf
 @pytest.mark.parametrize(
     ("formula", "term", "directions"),
     [
-        # The examples of the paper's table 3.
+        # The examples in table 3 of the paper.
         ("exists x1.(dog(x1) & run(x1))", "EXIST DOG RUN", "dog+ run+"),
         ("all x1.(dog(x1) -> run(x1))", "ALL DOG RUN", "dog- run+"),
         ("all x1.(dog(x1) -> -run(x1))", "ALL DOG NOT RUN", "dog- run-"),
@@ -19,7 +19,7 @@ from etl.sygns import fol, polarity, vf
         ),
     ],
 )
-def test_polarity_of_both_forms(formula, term, directions):
+def test_formulas_and_terms_have_the_same_polarity(formula, term, directions):
     polarities = [(w[:-1], "up" if w[-1] == "+" else "down") for w in directions.split()]
     assert polarity.from_fol(fol.parse(formula)) == polarities
     assert polarity.from_vf(vf.parse(term)) == polarities

@@ -13,7 +13,7 @@ from etl.sygns.splits import SCHEMES, in_validation, modifier_class, part, quant
 @pytest.mark.parametrize(
     ("primitive", "sentence", "phenomena", "expected"),
     [
-        # The paper's table 1.
+        # Table 1 of the paper.
         ("one", "one tiger ran", (), "train"),
         ("one", "a tiger ran", (), "train"),
         ("one", "two tigers ran", (), "train"),
@@ -30,7 +30,7 @@ from etl.sygns.splits import SCHEMES, in_validation, modifier_class, part, quant
         ("one", "ann ran quickly", ("adverb",), "test"),
     ],
 )
-def test_systematicity(primitive, sentence, phenomena, expected):
+def test_systematicity_tests_new_modified_quantifiers(primitive, sentence, phenomena, expected):
     assert part("systematicity", primitive, 0, sentence, phenomena) == expected
 
 
@@ -42,11 +42,11 @@ def test_systematicity(primitive, sentence, phenomena, expected):
         ("every tiger did not run", ("negation",), "test"),
     ],
 )
-def test_quantifiers_and_negation(sentence, phenomena, expected):
+def test_quantifier_negation_tests_new_combinations_with_negation(sentence, phenomena, expected):
     assert part("quantifier_negation", "one", 0, sentence, phenomena) == expected
 
 
-def test_productivity_goes_by_depth():
+def test_productivity_tests_greater_depths():
     parts = [part("productivity", "", depth, "ann ran", ()) for depth in range(5)]
     assert parts == ["train", "train", "test", "test", "test"]
 
@@ -60,7 +60,7 @@ def test_productivity_goes_by_depth():
         (1, "a dog that loved two rats ran", None),
     ],
 )
-def test_embedded_quantifiers(depth, sentence, expected):
+def test_embedded_quantifiers_test_other_quantifiers_at_depth_1(depth, sentence, expected):
     assert part("embedded_quantifiers", "", depth, sentence, ()) == expected
 
 
@@ -68,12 +68,12 @@ def test_only_depth_0_tests_systematicity():
     assert part("systematicity", "one", 1, "one dog that ran swam", ()) is None
 
 
-def test_an_unknown_scheme():
+def test_an_unknown_scheme_is_refused():
     with pytest.raises(ValueError, match="expected one of"):
         part("comp", "one", 0, "ann ran", ())
 
 
-def test_classes():
+def test_sentences_have_quantifier_and_modifier_classes():
     assert quantifier_class("ann kissed bob") == "NON"
     assert quantifier_class("ann kissed two dogs") == "NUM"
     assert quantifier_class("every dog that a cat kissed ran") == "MIX"
@@ -83,14 +83,14 @@ def test_classes():
     assert modifier_class(()) == "NON"
 
 
-def test_a_tenth_is_for_validation_by_seed():
+def test_a_tenth_is_for_validation_depending_on_the_seed():
     flags = [in_validation(0, "productivity", "", str(i)) for i in range(5000)]
     assert 400 < sum(flags) < 600
     assert flags != [in_validation(1, "productivity", "", str(i)) for i in range(5000)]
 
 
 def test_split_sizes_are_those_of_the_paper():
-    # 12,000 to 38,000 of 50,000; here a twentieth of it: 600, give or take 4 standard errors of 21.
+    # The paper trains on 12,000 of 50,000 sentences; of 2,500, that is 600 (standard error 21).
     rows = sample(Sampler(grammar("paper", 5, 5), 0, seed=0), 2500)
     parts = Counter(
         (split["primitive"], split["part"])

@@ -22,7 +22,7 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize(("formula", "clauses"), SENTENCES)
-def test_formula_to_structure_and_back(formula, clauses):
+def test_a_formula_becomes_a_structure_and_back(formula, clauses):
     assert drs.text(fol_to_drs(fol.parse(formula))) == clauses
     assert fol.text(drs_to_fol(drs.parse(clauses))) == formula
 
@@ -40,7 +40,7 @@ MODELS = st.frozensets(
 
 
 def is_true(formula: fol.Formula, model: Model, values: dict[str, int]) -> bool:
-    """Whether the model, which is the set of its facts, makes the formula true."""
+    """Whether the formula is true in a model, which is a set of facts."""
     match formula:
         case fol.Atom(predicate, arguments):
             return (predicate, tuple(values[name] for name in arguments)) in model
@@ -59,7 +59,7 @@ def is_true(formula: fol.Formula, model: Model, values: dict[str, int]) -> bool:
 
 
 @given(formulas(), st.lists(MODELS, min_size=3, max_size=3))
-def test_a_structure_is_true_where_its_formula_is(formula, models):
+def test_a_structure_is_true_in_the_models_of_its_formula(formula, models):
     try:
         box = fol_to_drs(formula)
     except ValueError:
@@ -111,7 +111,7 @@ def test_terms_and_formulas_of_the_grammar_translate_into_each_other(depth):
         ("ALL DOG EXIST CAT ALL DOG SEE", "ALL: a property where"),
     ],
 )
-def test_terms_that_do_not_fit_their_position(term, message):
+def test_terms_that_do_not_fit_their_position_are_refused(term, message):
     with pytest.raises(ParseError, match=message):
         vf_to_fol(vf.parse(term))
 
@@ -126,7 +126,7 @@ def test_terms_that_do_not_fit_their_position(term, message):
         "exists x1.(dog(x1) & all x1.(cat(x1) -> see(x1,x1)))",
     ],
 )
-def test_formulas_outside_the_variable_free_fragment(formula):
+def test_formulas_outside_the_variable_free_fragment_are_refused(formula):
     with pytest.raises(ValueError, match=r"expected|no |not a "):
         fol_to_vf(fol.parse(formula))
 

@@ -23,6 +23,6 @@ def test_parse_inverts_text(term):
         ("ALL DOG (RUN)", "capitals"),
     ],
 )
-def test_parse_names_the_fault(string, message):
+def test_errors_name_the_fault(string, message):
     with pytest.raises(ParseError, match=message):
         vf.parse(string)

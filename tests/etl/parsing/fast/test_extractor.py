@@ -1,4 +1,4 @@
-"""The compiled extractor: words, sentences, lemmas, and that no input harms it."""
+"""The compiled extractor: words, sentences and lemmas, for any input."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def words(text: str) -> list[list[str]]:
     tokens = [
         content[b:e].decode() for b, e in zip(begin.view(np.int32), end.view(np.int32), strict=True)
     ]
-    cuts = [*opens.view(np.int32).tolist(), len(tokens)]
-    return [tokens[a:b] for a, b in pairwise(cuts)]
+    borders = [*opens.view(np.int32).tolist(), len(tokens)]
+    return [tokens[a:b] for a, b in pairwise(borders)]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def words(text: str) -> list[list[str]]:
         ("ÉCOLE straße 日本 🙂!", "ÉCOLE straße 日本 🙂 !"),
     ],
 )
-def test_words(text, expected):
+def test_texts_are_split_into_words(text, expected):
     assert [word for sentence in words(text) for word in sentence] == expected.split()
 
 
@@ -76,7 +76,7 @@ def test_words(text, expected):
         ("See Fig. 3 and No. 5, e.g. Berlin vs. Paris.", 1),
     ],
 )
-def test_sentences(text, sentences):
+def test_texts_are_split_into_sentences(text, sentences):
     assert len(words(text)) == sentences
 
 
@@ -88,19 +88,19 @@ def test_lemmas_are_those_of_the_dictionary():
         if extractor.lemmatize(form.encode(), CLASS_OF[tag]) != lemma
     ]
     assert wrong == []
-    # lemminflect has the count noun "leave" before "leaf"; nothing else is chosen by hand.
+    # lemminflect lists the noun "leave" before "leaf"; no other lemma is set by hand.
     assert extractor.lemmatize(b"leaves", CLASS_OF["NNS"]) == "leaf"
-    chosen_by_hand = {
+    set_by_hand = {
         form
         for kind, _, form, lemma in inflected_forms()
         if kind == "n" and lemma != getAllLemmas(form, upos="NOUN")["NOUN"][0].lower()
     }
-    assert chosen_by_hand == {"leaves"}
+    assert set_by_hand == {"leaves"}
     assert extractor.lemmatize(b"Googles", CLASS_OF["NNS"]) == "google"
     assert extractor.lemmatize("Œuvres".encode(), CLASS_OF["NNS"]) == "œuvre"
 
 
-def test_columns_are_those_of_every_parser():
+def test_the_parser_gives_the_columns_of_every_parser():
     (parsed,) = load_parser("fast").parse([TEXT, "", "A red ball \ud800."])
     assert parsed.tokens.schema == TOKENS
     assert parsed.sentences.schema == SENTENCES
@@ -115,11 +115,11 @@ def test_columns_are_those_of_every_parser():
 
 
 def by_columns(text: str, rules=CLEAN) -> Counter[tuple[str, str]]:
-    counted: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for parsed in load_parser("fast").parse([text.replace("\n", "\n\n")]):
         for row in pairs(occurrences(parsed.tokens, rules)).to_pylist():
-            counted[row["adjective"], row["noun"]] += 1
-    return counted
+            counts[row["adjective"], row["noun"]] += 1
+    return counts
 
 
 def by_counting(*texts: str, rules=CLEAN) -> Counter[tuple[str, str]]:
@@ -162,21 +162,21 @@ def test_counting_gives_the_pairs_of_the_columns_on_any_text(text, rules):
 
 
 @given(st.lists(st.lists(_WORDS, max_size=20).map(" ".join), max_size=6), st.integers(0, 6))
-def test_counts_are_the_same_for_any_cut(texts, cut):
+def test_counts_do_not_depend_on_the_division_into_texts(texts, cut):
     counts_at_once = by_counting(*texts)
     assert by_counting(*texts[:cut]) + by_counting(*texts[cut:]) == counts_at_once
     assert by_counting("\n".join(texts)) == counts_at_once
 
 
 @given(st.binary(max_size=300), st.booleans())
-def test_any_bytes_are_read_and_offsets_are_right(content, newline_ends):
+def test_any_bytes_are_read_with_correct_offsets(content, newline_ends):
     extractor = new_extractor()
     extractor.parse(content, newline_ends)
     begin, end, *_, opens = extractor.tokens()
     begin, end = np.frombuffer(begin, np.int32), np.frombuffer(end, np.int32)
     assert (begin < end).all() and (end[:-1] <= begin[1:]).all()
     assert not len(end) or end[-1] <= len(content)
-    # Nothing but white space is left between tokens.
+    # Only white space is between tokens.
     covered = np.zeros(len(content), dtype=bool)
     for b, e in zip(begin, end, strict=True):
         covered[b:e] = True
@@ -187,7 +187,7 @@ def test_any_bytes_are_read_and_offsets_are_right(content, newline_ends):
     extractor.drain()
 
 
-def test_scores_are_sums_of_the_rows_that_training_lists():
+def test_scores_are_the_sums_of_the_features_used_in_training():
     extractor = new_extractor()
     extractor.parse(TEXT.encode())
     from etl.parsing.fast.extractor import tables
@@ -201,13 +201,13 @@ def test_scores_are_sums_of_the_rows_that_training_lists():
         assert (sums == np.frombuffer(scores, np.int16)).all()
 
 
-def test_long_texts_are_cut_and_forgotten_without_effect():
+def test_many_long_texts_give_the_sum_of_their_counts():
     paragraph = " ".join(f"The old{i} dog{i} saw a new{i % 7} house." for i in range(200))
-    many = [paragraph.replace("old", f"q{k}x") for k in range(60)]
+    texts = [paragraph.replace("old", f"q{k}x") for k in range(60)]
     alone: Counter[tuple[str, str]] = Counter()
-    for text in many:
+    for text in texts:
         alone += by_counting(text)
-    assert by_counting(*many) == alone
+    assert by_counting(*texts) == alone
     unbroken = "x" * 100_000 + " (" * 50_000
     assert by_counting(unbroken) == by_columns(unbroken)
 

@@ -27,7 +27,7 @@ SENTENCES = [
 
 
 def treebank(path: Path, times: int = 1) -> Path:
-    """A treebank of those sentences, the period without a space before it."""
+    """Write a treebank of these sentences, without a space before the period; its path."""
     lines = []
     for _ in range(times):
         for words in SENTENCES:
@@ -44,7 +44,7 @@ def treebank(path: Path, times: int = 1) -> Path:
     return path
 
 
-def test_labels_are_aligned_with_the_extractors_tokens(tmp_path):
+def test_labels_are_aligned_with_the_tokens_of_the_extractor(tmp_path):
     bank = train.read_treebank([treebank(tmp_path / "a.conllu")])
     labels = train.align(train_extractor(), bank)
     assert labels.aligned == 1
@@ -90,16 +90,13 @@ def test_words_with_the_same_neighbours_share_a_cluster():
         words += ["the", *(str(random.choice(kinds[kind])) for kind in "xyz")]
         opens.append(len(words))
         words += random.permutation(fillers)[:3].tolist()
-    cluster_of = clusters.clusters(
-        words, np.array(opens, dtype=np.uint32), clusters.Options(8, 5, 0)
-    )
+    starts, options = np.array(opens, dtype=np.uint32), clusters.Options(8, 5, 0)
+    cluster_of = clusters.clusters(words, starts, options)
     by_kind = [{cluster_of[word] for word in members} for members in kinds.values()]
     assert [len(numbers) for numbers in by_kind] == [1, 1, 1]
     assert len(set.union(*by_kind)) == 3
-    again = clusters.clusters(words, np.array(opens, dtype=np.uint32), clusters.Options(8, 5, 0))
-    assert again == cluster_of
-    rare = clusters.clusters(words, np.array(opens, dtype=np.uint32), clusters.Options(8, 300, 0))
-    assert rare == {}
+    assert clusters.clusters(words, starts, options) == cluster_of
+    assert clusters.clusters(words, starts, clusters.Options(8, 300, 0)) == {}
 
 
 def test_a_damaged_model_is_refused(tmp_path):
@@ -173,7 +170,7 @@ def test_silver_text_needs_the_unpacked_packages(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_silver_text_is_running_english_and_comes_once(tmp_path):
+def test_silver_text_is_running_english_without_repetitions(tmp_path):
     prose = "The old house at the end of the street was sold to a friend of my father's."
     folder = tmp_path / "jargon-text"
     folder.mkdir()
@@ -183,13 +180,12 @@ def test_silver_text_is_running_english_and_comes_once(tmp_path):
     gathered = list(silver.gather(silver.Settings(folder=str(tmp_path))))
     assert [text for _, text, _ in gathered] == [prose]
     assert [use for _, _, use in gathered] == [silver.Use.PARSED]
-    assert (
-        silver.running_text("Das Haus am Ende der Straße wurde an einen Freund verkauft.") is None
-    )
+    german = "Das Haus am Ende der Straße wurde an einen Freund verkauft."
+    assert silver.running_text(german) is None
     assert silver.running_text("too short") is None
 
 
-def test_what_is_beyond_the_limit_of_a_source_is_plain_text(tmp_path):
+def test_text_beyond_the_limit_of_a_source_is_not_parsed(tmp_path):
     folder = tmp_path / "jargon-text"
     folder.mkdir()
     prose = [f"The house number {n} at the end of the street was sold to a friend." for n in "1234"]
@@ -199,7 +195,7 @@ def test_what_is_beyond_the_limit_of_a_source_is_plain_text(tmp_path):
     assert uses == [silver.Use.PARSED] * 2 + [silver.Use.PLAIN]
 
 
-def test_readers_of_formats():
+def test_texts_are_read_from_the_formats_of_packages():
     novel = b"".join(
         b"\x00\x04\x00\x09" + len(line).to_bytes(4, "big") + line
         for line in (b"It was", b"a dark night.", b"", b"Nobody slept.")
