@@ -40,7 +40,7 @@ def rows_of(
     if tabs:
         reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     else:
-        reader = csv.DictReader(lines)
+        reader = csv.DictReader(lines, strict=True)
     line = 1
     try:
         names = reader.fieldnames or ()
@@ -59,4 +59,5 @@ def rows_of(
             yield line, {column: value or "" for column, value in row.items()}
             line = reader.line_num + 1
     except csv.Error as error:
-        raise UserError(f"{name}: line {line}: {error}") from error
+        hint = "" if tabs else "; close every quote, and double those inside a quoted field"
+        raise UserError(f"{name}: line {line}: {error}{hint}") from error

@@ -89,6 +89,6 @@ def _rows_of_file(path: Path) -> Iterator[Mapping[str, Any]]:
             if tabs:  # quotes are literal there, as in import_pairs
                 yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             else:
-                yield from csv.DictReader(lines)
+                yield from csv.DictReader(lines, strict=True)
         except (csv.Error, UnicodeDecodeError) as error:
             raise UserError(f"file={path}: not a table in UTF-8: {error}") from error

@@ -161,7 +161,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             if kind == ".tsv":
                 reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             else:
-                reader = csv.DictReader(lines)
+                reader = csv.DictReader(lines, strict=True)
             for row in reader:
                 yield reader.line_num, row
     except (OSError, ValueError, csv.Error, pa.ArrowInvalid) as error:

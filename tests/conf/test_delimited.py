@@ -23,6 +23,7 @@ def test_rows_with_the_lines_that_they_begin_on():
         (b"", "line 1 has no column a, it has nothing"),
         (b"\xef\xbb\xbfb\n", "line 1 has no column a, it has b$"),
         (b'a\n"1\n2"\n3,4\n', "line 4: more fields than the 1 columns; quote a field"),
+        (b'a\n1\n"2\n3\n', "line 3: unexpected end of data; close every quote"),
         (b"a\n1\n" + b"x" * 200_000, "line 3: field larger"),
     ],
 )
