@@ -337,11 +337,14 @@ def _report(
     parent: Run | None,
 ) -> None:
     """Print the matrix and log it; for a single model, print the tables of each task too."""
-    prediction_rows = pa.concat_tables(
-        [pq.read_table(cell.folder / "predictions.parquet") for cell in cells]
-    )
-    cell_scores = matrix(prediction_rows)
-    text = matrix_text(cell_scores, names_of([cell.model for cell in cells]), undefined_cells)
+    tables = [pq.read_table(cell.folder / "predictions.parquet") for cell in cells]
+    keys = {
+        table.column("run_id")[0].as_py(): cell.target.key
+        for cell, table in zip(cells, tables, strict=True)
+    }
+    cell_scores = matrix(pa.concat_tables(tables))
+    names = names_of([cell.model for cell in cells])
+    text = matrix_text(cell_scores, names, keys, undefined_cells)
     print(text)
     if len({result["model"] for result in results}) == 1:
         for cell in cells:

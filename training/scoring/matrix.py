@@ -7,7 +7,7 @@ the evaluated task and whose `text` is the model's own label before its interpre
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -114,19 +114,23 @@ def _two_way(gold: Sequence[str], predicted: Sequence[str]) -> tuple[list[str], 
 
 
 def grid(
-    cells: pa.Table, value: str = "accuracy", names: Mapping[str, str] | None = None
+    cells: pa.Table,
+    value: str = "accuracy",
+    names: Mapping[str, str] | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> pa.Table:
     """Pivot `matrix`: a row for each model, a column for each task, in percent.
 
     Column trained_on has the models' `names` (or their own names), and the last row is the majority
-    baseline. With `value` accuracy, cells include the interval. Empty cells are null.
+    baseline. With `value` accuracy, cells include the interval. Empty cells are null. `keys` has
+    what each run is called in ``tasks=``; it tells columns apart that score the same task twice
+    (another part, edition or form of it).
     """
-    names = names or {}
+    names, columns = names or {}, _columns(cells, keys or {})
     rows: dict[str, dict[str, str | None]] = {}
     baseline: dict[str, str | None] = {}
     for cell in cells.to_pylist():
-        of = [cell["task"], cell["scheme"], cell["fold"]]
-        column = " ".join(part for part in of if part)
+        column = columns[cell["run_id"]]
         if cell["answers"] == TWO_WAY:
             column += f", {TWO_WAY}"
         text = _percent(cell[value])
@@ -140,6 +144,22 @@ def grid(
     return pa.Table.from_pylist(
         [{"trained_on": name, **cells_of_row} for name, cells_of_row in rows.items()], schema
     )
+
+
+def _columns(cells: pa.Table, keys: Mapping[str, str]) -> dict[str, str]:
+    """The column of each run: task, scheme and fold, with its key if another key has the same."""
+    columns: dict[str, str] = {}
+    keys_of: dict[str, set[str | None]] = defaultdict(set)
+    for run, *of in zip(
+        *(cells.column(name).to_pylist() for name in ("run_id", "task", "scheme", "fold")),
+        strict=True,
+    ):
+        columns[run] = " ".join(part for part in of if part)
+        keys_of[columns[run]].add(keys.get(run))
+    return {
+        run: f"{column} ({keys[run]})" if len(keys_of[column]) > 1 else column
+        for run, column in columns.items()
+    }
 
 
 def _percent(share: float | None) -> str | None:

@@ -26,17 +26,23 @@ def names_of(models: Sequence[ScoredModel]) -> dict[str, str]:
 
 
 def matrix_text(
-    cells: pa.Table, names: Mapping[str, str], undefined_cells: Mapping[tuple[str, str], str]
+    cells: pa.Table,
+    names: Mapping[str, str],
+    keys: Mapping[str, str],
+    undefined_cells: Mapping[tuple[str, str], str],
 ) -> str:
-    """Return accuracy with interval and macro-F1, one row per model, and why cells are empty."""
+    """Return accuracy with interval and macro-F1, one row per model, and why cells are empty.
+
+    `names` has what each model is called, `keys` what the task of each run is called in ``tasks=``.
+    """
     lines = [
         "Accuracy in percent (95 % interval), by what the model was trained on:",
         "",
-        markdown(matrix.grid(cells, names=names)),
+        markdown(matrix.grid(cells, names=names, keys=keys)),
         "",
         "Macro-F1 in percent:",
         "",
-        markdown(matrix.grid(cells, "macro_f1", names)),
+        markdown(matrix.grid(cells, "macro_f1", names, keys)),
         "",
     ]
     for (model, key), reason in undefined_cells.items():

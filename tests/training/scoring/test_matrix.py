@@ -77,6 +77,23 @@ def test_generated_texts_are_right_or_wrong():
     assert matrix.grid(cells, "macro_f1").to_pylist()[0]["sygns_fol published 1"] is None
 
 
+def test_a_task_that_is_scored_twice_has_two_columns():
+    wrong = [("entailed", "not entailed"), ("entailed", "entailed"), ("not entailed", "entailed")]
+    every = [rows([("entailed", "entailed")] * 2, run="1"), rows(wrong, run="2")]
+    cells = matrix.matrix(pa.concat_tables(every))
+    scores, majority = matrix.grid(cells, keys={"1": "plane", "2": "again"}).to_pylist()
+    assert list(scores) == [
+        "trained_on",
+        "plane published 1 (plane)",
+        "plane published 1 (again)",
+    ]
+    assert list(majority.values())[1:] == ["100.0", "66.7"]
+    # Two models on one task share the column.
+    every[1] = rows(wrong, run="2", model="other")
+    cells = matrix.matrix(pa.concat_tables(every))
+    assert len(matrix.grid(cells, keys={"1": "plane", "2": "plane"}).column_names) == 2
+
+
 def test_the_grid_has_models_by_tasks():
     every = [
         rows([("entailed", "entailed"), ("not entailed", "entailed")], model="a", run="1"),
