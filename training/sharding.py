@@ -43,8 +43,8 @@ def read_deepspeed(name: str) -> dict[str, Any]:
     """Read a DeepSpeed configuration: a file of conf/deepspeed by name, or any by path.
 
     Raises:
-        UserError: the file does not exist, is not JSON, or sets what our settings control (batch
-            sizes, precision, clipping).
+        UserError: the file does not exist, is not JSON, has no ZeRO stage from 0 to 3, or sets what
+            our settings control (batch sizes, precision, clipping).
     """
     named = DEEPSPEED / f"{name}.json"
     path = named if named.is_file() else Path(name)
@@ -67,6 +67,9 @@ def read_deepspeed(name: str) -> dict[str, Any]:
         "optimizer": "learning_rate and weight_decay",
         "scheduler": "schedule and warmup",
     }
+    zero = config.get("zero_optimization", {})
+    if not isinstance(zero, dict) or zero.get("stage", 0) not in range(4):
+        raise UserError(f"{path}: zero_optimization={zero}: expected an object with stage 0 to 3")
     for key, setting in setting_of.items():
         if key in config:
             raise UserError(

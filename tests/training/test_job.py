@@ -478,6 +478,10 @@ def test_deepspeed_settings_that_are_ours_are_refused(adept_lake, tiny_encoder, 
     config_file.write_text('{"train_batch_size": 8}')
     with pytest.raises(UserError, match=r"has train_batch_size, which must not be set.*batch_size"):
         prepare(settings(adept_lake, tiny_encoder, f"deepspeed={config_file}"))
+    for zero in ({"stage": "two"}, {"stage": 5}, [1]):
+        config_file.write_text(json.dumps({"zero_optimization": zero}))
+        with pytest.raises(UserError, match="expected an object with stage 0 to 3"):
+            prepare(settings(adept_lake, tiny_encoder, f"deepspeed={config_file}"))
     config_file.write_text("{")
     with pytest.raises(UserError, match="not JSON"):
         prepare(settings(adept_lake, tiny_encoder, f"deepspeed={config_file}"))

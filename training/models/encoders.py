@@ -180,8 +180,18 @@ class PairLearner(TokenLearner):
         import torch
         import transformers
 
-        with quiet(), torch.device("meta"):
-            return getattr(transformers, self.auto_class).from_config(self.config)
+        try:
+            with quiet(), torch.device("meta"):
+                return getattr(transformers, self.auto_class).from_config(self.config)
+        except ValueError as error:
+            if "Unrecognized configuration class" not in str(error):
+                raise
+            kind = self.auto_class.removeprefix("AutoModel")
+            raise UserError(
+                f"model={self.name}: transformers has no {kind} for {type(self.config).__name__}; "
+                "expected another model"
+                + (", or instructions=true" if self.task_type == "SEQ_CLS" else "")
+            ) from error
 
     def _limit(self) -> int:
         longest_input = longest(self)
@@ -212,8 +222,10 @@ class PairLearner(TokenLearner):
     def _prepared_model(self, model: Any, missing: set[str]) -> Any:
         """Prepare the model for training by the settings; `missing` weights are new."""
         if self._settings.freeze:
-            for parameter in model.base_model.parameters():
-                parameter.requires_grad = False
+            # New layers, such as a pooler that the weights lack, belong to the head.
+            for name, parameter in model.named_parameters():
+                if _of_body(model, name) and name not in missing:
+                    parameter.requires_grad = False
         if self._settings.gradient_checkpointing:
             model.gradient_checkpointing_enable({"use_reentrant": False})
         if self._settings.lora.rank:

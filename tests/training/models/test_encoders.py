@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,32 @@ def test_a_frozen_encoder_trains_its_head(adept_lake, tiny_encoder):
     model = learner(adept_lake, f"model={tiny_encoder}", "freeze=true").model(0)
     trained = {name for name, p in model.named_parameters() if p.requires_grad}
     assert trained == {"classifier.weight", "classifier.bias"}
+
+
+def test_a_pooler_that_the_weights_lack_is_trained_with_the_head(
+    adept_lake, tiny_encoder, tmp_path
+):
+    from transformers import AutoModelForMaskedLM
+
+    folder = shutil.copytree(tiny_encoder, tmp_path / "masked")
+    AutoModelForMaskedLM.from_pretrained(tiny_encoder).save_pretrained(folder)
+    model = learner(adept_lake, f"model={folder}", "freeze=true").model(0)
+    trained = {name for name, p in model.named_parameters() if p.requires_grad}
+    assert trained == {
+        "bert.pooler.dense.weight",
+        "bert.pooler.dense.bias",
+        "classifier.weight",
+        "classifier.bias",
+    }
+
+
+def test_a_model_without_a_classifier_is_refused(adept_lake, tiny_encoder, tmp_path):
+    from transformers import MambaConfig
+
+    folder = shutil.copytree(tiny_encoder, tmp_path / "mamba")
+    MambaConfig(vocab_size=40, hidden_size=16, num_hidden_layers=1).save_pretrained(folder)
+    with pytest.raises(UserError, match=r"ForSequenceClassification for MambaConfig.*instructions"):
+        learner(adept_lake, f"model={folder}").parameters()
 
 
 def test_a_decoder_without_padding_gets_some(adept_lake, tiny_encoder, tmp_path):
