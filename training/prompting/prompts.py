@@ -133,6 +133,8 @@ def _parsed_prompts(
         if not isinstance(document[key], kind) or not document[key]:
             expected = "names with their texts" if kind is dict else "a list of texts"
             raise UserError(f"{path}: {key}: expected {expected}")
+    if not all(isinstance(member, str) for member in document["content_free"]):
+        raise UserError(f"{path}: content_free: expected a list of texts")
     known_verbalisers = {
         key: _verbaliser(path, key, value, task) for key, value in document["verbalisers"].items()
     }
@@ -174,7 +176,7 @@ def _verbaliser(path: Path, name: str, entry: Any, task: str) -> Verbaliser:
     if not isinstance(entry, dict) or set(entry) != set(LABELS[task]):
         raise UserError(f"{where}: expected words for {' and '.join(LABELS[task])}, got {entry}")
     words = tuple(
-        tuple(label_words) if isinstance(label_words, list) else (str(label_words),)
+        tuple(label_words) if isinstance(label_words, list) else (label_words,)
         for label_words in (entry[label] for label in LABELS[task])
     )
     flat = [word for label_words in words for word in label_words]
@@ -201,8 +203,11 @@ def _template(
         raise UserError(f"{where}: {ANSWER} begins it; expected something before")
     item_fields = [field for field in fields if field != "answer"]
     known_fields = FIELDS[task]
-    if not item_fields or not set(item_fields) <= set(known_fields):
+    if set(item_fields) != set(known_fields):
         spelled = " and ".join(f"{{{field}}}" for field in known_fields)
         raise UserError(f"{where}: {text!r}; expected exactly the fields {spelled}")
-    _check_known(path, f"template {name}, verbalisers", values["verbalisers"], verbalisers)
-    return text, [verbalisers[verbaliser] for verbaliser in values["verbalisers"]]
+    names = values["verbalisers"]
+    if not isinstance(names, list) or not all(isinstance(member, str) for member in names):
+        raise UserError(f"{where}: verbalisers: expected a list of names, got {names}")
+    _check_known(path, f"template {name}, verbalisers", names, verbalisers)
+    return text, [verbalisers[verbaliser] for verbaliser in names]
