@@ -138,7 +138,7 @@ class Runs:
                 log.info("already finished (%s); not run again", folder)
                 if (folder / _PREDICTIONS).exists():
                     self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
-                run = self.tracker.ended_run(result["run_id"])
+                run = self.tracker.ended_run(result["run_id"], folder)
                 if parent is not None:
                     run.nest(parent.id)
                 problem = self._register(run, folder)

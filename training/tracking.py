@@ -200,10 +200,14 @@ class Tracker:
         self.experiment_id = experiment.experiment_id
         self.client = client
 
-    def ended_run(self, run_id: str) -> Run:
-        """Return a run that has ended, to add to it."""
+    def ended_run(self, run_id: str, folder: Path) -> Run:
+        """Return the run that has ended in `folder`, to add to it; warn if MLflow does not have it.
+
+        It was then run with ``tracking=none`` or another store, or tracking had failed.
+        """
         run = Run(self, run_id)
         run.id = run_id
+        run.warn_if_missing(folder)
         return run
 
     def run(self, name: str, mlflow_file: Path, *, parent: str | None = None) -> Run:
@@ -255,6 +259,17 @@ class Run:
         created = client.create_run(self.tracker.experiment_id, run_name=name, tags=tags)
         self.id = created.info.run_id
         replace_json(mlflow_file, {"uri": self.tracker.uri, "run_id": self.id})
+
+    @_logging_failures
+    def warn_if_missing(self, folder: Path) -> None:
+        """Warn if the store does not have the run, so that the report will not show it."""
+        if self.id is not None and not self._is_there(self.id):
+            log.warning(
+                "tracking=%s does not have this run, so the report will not show it; delete %s to "
+                "run it again",
+                self.tracker.uri,
+                folder,
+            )
 
     @_logging_failures
     def nest(self, parent: str | None) -> None:

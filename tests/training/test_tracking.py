@@ -146,6 +146,16 @@ def test_a_deleted_experiment_is_named_with_the_way_back(tracker, caplog):
     assert Tracker(tracker.uri, "old").uri == tracker.uri
 
 
+def test_an_ended_run_that_the_store_lacks_is_told(tracker, tmp_path, caplog):
+    run = tracker.run("known", tmp_path / "mlflow.json")
+    tracker.ended_run(run.id, tmp_path)
+    assert not caplog.text
+    tracker.ended_run("local-run", tmp_path)
+    assert (
+        f"does not have this run, so the report will not show it; delete {tmp_path}" in caplog.text
+    )
+
+
 def test_a_run_is_nested_in_its_first_parent(tracker, tmp_path):
     first, second, child = (tracker.run(name, tmp_path / f"{name}.json") for name in "abc")
 

@@ -7,6 +7,7 @@ import functools
 import gc
 import json
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +97,7 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     models = [
         scored_model(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris
     ]
-    if len({model.source.name for model in models}) < len(models):
+    if len({os.path.realpath(model.source.path) for model in models}) < len(models):
         raise UserError(f"models={settings.models}: the same model twice")
     targets = [
         Target(key, settings.task.get(key), settings.lake, settings.limit, settings.seed)

@@ -246,7 +246,7 @@ def test_settings_that_do_not_fit_are_refused(more, reason):
 def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
     nli = models["nli"]
     for task, words, message in (
-        ("plane", [f"models=[{nli},{nli}/]"], "the same model twice"),
+        ("plane", [f"models=[{nli},{nli}/.]"], "the same model twice"),
         ("plane", ["model=no/such/model/x"], "no such folder"),
         ("plane", ["model=m", f"out={__file__}"], r"out=.* is a file; expected a folder"),
         ("plane", ["model=m", f"cache={__file__}"], r"cache=.* is a file; expected a folder"),
