@@ -174,13 +174,18 @@ def _head(path: str) -> bytes:
 
 
 class ParsedAsText(Unreadable):
-    """A parsed corpus where text is expected: its columns would be read as prose."""
+    """A parsed corpus or a dump where text is expected: its markup would be read as prose."""
 
 
 def _refuse_parsed(path: str) -> None:
-    """Raise `ParsedAsText` for a file that is a parsed corpus."""
+    """Raise `ParsedAsText` for a file that is a parsed corpus, or a dump of Wikipedia."""
     with cast("BufferedReader", open_input(path)) as stream:
-        dialect = parsed_dialect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+    if head.lstrip().startswith(b"<mediawiki"):
+        raise ParsedAsText(
+            path, "is a dump, which source=text would read as prose; write source=wikipedia"
+        )
+    dialect = parsed_dialect(head)
     if dialect is not None:
         raise ParsedAsText(
             path,

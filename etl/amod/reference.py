@@ -179,6 +179,12 @@ class Sentence:
     rows: bytes
     pairs: list[tuple[str, str]]
 
+    @property
+    def parse(self) -> bytes:
+        """The first eight columns of its rows, up to DEPREL, which alone decide the pairs."""
+        rows = self.rows.split(b"\n")
+        return b"\n".join(b"\t".join(row.split(b"\t", 8)[:8]) for row in rows)
+
 
 def sentences(
     blocks: Iterable[bytes | memoryview], dialect: Dialect, rules: ReadingRules, stats: Stats

@@ -119,7 +119,7 @@ def new_digests(staged_rows: DataFrame, earlier_digests: DataFrame | None) -> Da
 def once(pairs: DataFrame, new: DataFrame) -> DataFrame:
     """Staged pairs of new sentences (or documents), with those of equal ones kept once.
 
-    Equal digests mean equal content and thus equal pairs, so any of the copies may be kept.
+    Equal digests mean equal pairs, so any of the copies may be kept.
     """
     return pairs.dropDuplicates(["digest", "adjective", "noun"]).join(
         new.select("digest"), "digest", "left_semi"
@@ -137,7 +137,7 @@ def sentences_of(
     rows = kind(staged_rows, "sentence").select("digest", "document", "place", "text")
     if new is not None:
         # A document may repeat a sentence, and its digest covers the whole document.
-        keys = ("digest", "place") if deduplicate == "document" else ("digest", "text")
+        keys = ("digest", "place") if deduplicate == "document" else ("digest",)
         rows = (
             rows.groupBy(*keys)
             .agg(F.min(F.struct("document", "place", "text")).alias("first"))

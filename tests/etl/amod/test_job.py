@@ -240,6 +240,13 @@ def test_the_error_for_another_layout_names_its_source(run: Run, tmp_path: Path)
         run(tmp_path / "lake", source="conllu")
 
 
+def test_a_dump_is_not_read_as_prose(run: Run, tmp_path: Path) -> None:
+    dump = tmp_path / "dump.xml"
+    dump.write_text("\n<mediawiki><page><title>Key</title></page></mediawiki>")
+    with pytest.raises(JobFailed, match=r"dump\.xml: is a dump.*write source=wikipedia"):
+        run(tmp_path / "lake", "parser=fast", source="text", input=str(dump))
+
+
 @pytest.mark.slow
 def test_the_error_for_changed_settings_names_them(
     run: Run, tmp_path: Path, extracted: Extracted

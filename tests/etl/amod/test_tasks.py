@@ -149,6 +149,15 @@ def test_equal_sentences_have_equal_digests(part: Path) -> None:
     assert len(rows_of(documents, "digest")) == 1
 
 
+def test_sentences_are_equal_whatever_their_last_columns_say(tmp_path: Path) -> None:
+    path = tmp_path / "two.conllu"
+    row = "1\tgolden\tgolden\tADJ\tJJ\t_\t2\tamod\t{}\n2\tkey\tkey\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
+    path.write_text(row.format("_\tEntity=1") + row.format("2:amod\tEntity=7"))
+    task = replace(SETTINGS, source="conllu", deduplicate="sentence", keep_text=True)
+    staged = list(tasks.count_units(whole_file(path), task))
+    assert len({row["digest"] for row in rows_of(staged, "digest")}) == 1
+
+
 @pytest.mark.parametrize("memory", [1, 1 << 20])
 @pytest.mark.parametrize("deduplicate", ["sentence", "document"])
 def test_pairs_of_a_text_that_occurs_twice_in_a_file_count_once_by_their_digest(
