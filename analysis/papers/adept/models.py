@@ -76,7 +76,7 @@ def baselines(
     "accuracy on the development set",
     command=_TRAIN,
     tables=("adept", "predictions", *annotators.TABLES),
-    beside=("table 5", "section 7"),
+    beside=("table 5", "section 6"),
 )
 def accuracy(page: Adept) -> list[Block]:
     """Accuracy of people, baselines and models; then all models trained here, compared pairwise."""
@@ -111,7 +111,7 @@ def accuracy(page: Adept) -> list[Block]:
         blocks.append(Text(who))
     missing = Missing(f"{_TRAIN} model=roberta-base task.classes=4")
     caption = "Without the label impossible"
-    blocks += comparison("adept", "section 7", four, caption, missing=missing)
+    blocks += comparison("adept", "section 6", four, caption, missing=missing)
     if best:
         caption = "Models trained here, each with its best settings on val"
         blocks.append(Table(caption, _trained_rows(best, by_rule)))
