@@ -97,6 +97,14 @@ def test_both_denominators_of_the_gold_rule():
     # One in ten is not more than 10 %.
     assert far_from_gold([*answers, answer("a", "g9", 2, "gold", 2)], Rules()) == {}
     assert far_from_gold([*answers, answer("a", "g9", 2, "gold", 2)], Rules(gold_share=0.09))
+
+
+@pytest.mark.parametrize(("misses", "items", "share"), [(29, 100, 0.29), (63, 90, 0.7)])
+def test_exactly_the_share_of_misses_is_allowed(misses, items, share):
+    labels = [4] * misses + [0] * (items - misses)
+    answers = [answer("a", f"g{at}", label, "gold", 0) for at, label in enumerate(labels)]
+    assert not far_from_gold(answers, Rules(gold_share=share))
+    assert far_from_gold(answers[:-1], Rules(gold_share=share))
     # One degree off is no miss.
     assert far_from_gold(gold("a", 1, 0, 5), Rules()) == {}
 
