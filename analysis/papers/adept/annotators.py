@@ -154,7 +154,8 @@ class Annotations:
             if one.keys() & two.keys():
                 interval = _kappa_of(one, two)
                 if not math.isnan(interval.estimate):
-                    cells[row, "kappa"] = interval
+                    unknown = math.isnan(interval.low)
+                    cells[row, "kappa"] = interval.estimate if unknown else interval
         return cells
 
     def human(self) -> Cells:

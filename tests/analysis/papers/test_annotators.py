@@ -32,6 +32,9 @@ def test_kappa_with_its_interval() -> None:
     assert interval.low < interval.estimate < interval.high and interval.n == 8
     assert kappa([0, 1], [0, 1]).low == kappa([0, 1], [0, 1]).high == 1.0
     assert math.isnan(kappa([2, 2], [2, 2]).estimate)
+    for first, second in (([0], [1]), ([0, 0, 0], [1, 0, 1]), ([1, 2, 1, 0], [0, 0, 0, 0])):
+        interval = kappa(first, second)
+        assert interval.estimate == 0 and math.isnan(interval.low) and math.isnan(interval.high)
 
 
 def test_editions_that_were_answered(lake: str, tmp_path) -> None:
@@ -53,6 +56,16 @@ def test_rounds_without_answers_have_no_cells(lake: str) -> None:
     assert Annotations(lake, "published").agreement() == ({}, {})
     made_up = Annotations(lake, "own")
     assert made_up.kappas() == {} and made_up.human() == {} and made_up.audit() == ({}, None)
+
+
+def test_an_expert_with_a_single_label_has_a_kappa_without_interval(tmp_path) -> None:
+    answers = rows("item_id label", ("a", 2), ("b", 2), annotator="one")
+    answers += rows("item_id label", ("a", 1), ("b", 2), annotator="two")
+    place = {"batch": "e", "page": "e-1", "round": "expert"}
+    constants = {**place, "kind": "item", "platform": "csv", "condition": "context"}
+    write(tmp_path, "adept_annotations", [{**answer, **constants} for answer in answers])
+    write(tmp_path, "adept_batches", [{**place, "question_id": "e", "edition": "published"}])
+    assert Annotations(str(tmp_path), "published").kappas() == {("two experts", "kappa"): 0.0}
 
 
 def test_findings_of_an_audit(tmp_path) -> None:
