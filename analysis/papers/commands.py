@@ -66,7 +66,7 @@ class Commands:
     def _tasks_of(self, words: list[str]) -> list[tuple[str, Mapping[str, Any], str | None]]:
         """The tasks of a command as in `_tasks`, with its changes, and the edition of each."""
         path = next((word for word in words if word.startswith("conf/training/")), None)
-        tasks = []
+        tasks: list[tuple[str, Mapping[str, Any], str | None]] = []
         for key, settings in _tasks(self._settings_file(path)) if path else ():
             changes = dict(
                 word.removeprefix(key).split("=", 1)
