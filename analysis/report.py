@@ -152,9 +152,7 @@ def _parts(settings: Settings, lake: Lake, runs: Runs) -> Iterator[Part]:
 def _of_lake(section: Section, commands: Commands) -> Section:
     """The section with commands for this lake."""
     blocks = [
-        dataclasses.replace(block, command=commands.of_lake(block.command))
-        if isinstance(block, NotRun)
-        else block
+        commands.completed(block) if isinstance(block, NotRun) else block
         for block in section.blocks
     ]
     return dataclasses.replace(section, blocks=blocks)

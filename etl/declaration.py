@@ -227,10 +227,12 @@ class Release:
     Attributes:
         meaning: meaning of the dataset's setting in ``etl/import_published.py``.
         example: example of the setting.
+        sample: whether it is a sample of the dataset, too small to train on or to compare with.
     """
 
     meaning: str
     example: str
+    sample: bool = False
 
 
 @dataclass(frozen=True)

@@ -119,14 +119,17 @@ def mean_over_runs(scores: Sequence[Interval]) -> Interval:
 def kappa(first: Sequence[int], second: Sequence[int]) -> Interval:
     """Cohen's kappa of two raters with its asymptotic 95 % interval (Fleiss et al. 1969).
 
-    Both bounds equal the estimate if the raters agree on everything; all values are NaN if only one
-    label is used.
+    Both bounds equal the estimate if the raters agree on everything. If one rater uses a single
+    label, kappa is 0 whatever the other says, and the bounds are NaN; all values are NaN if only
+    one label is used.
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
     codes = sorted({*first, *second})
     if len(codes) < 2:
         return Interval(math.nan, math.nan, math.nan, len(first))
+    if 1 in (len(set(first)), len(set(second))):
+        return Interval(0.0, math.nan, math.nan, len(first))
     pairs = list(zip(first, second, strict=True))
     result = cohens_kappa([[pairs.count((a, b)) for b in codes] for a in codes])
     # Of few items the asymptotic interval reaches beyond what kappa can be.

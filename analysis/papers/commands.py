@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
 
 import conf
 from analysis.editions import Lake
+from analysis.rendering.blocks import NotRun
 from analysis.rows import distinct_values
 from etl.declaration import Dataset
 from etl.lake import arrow
@@ -29,6 +30,24 @@ class Commands:
     lake: Lake
     _parts: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
+    def completed(self, block: NotRun) -> NotRun:
+        """The block with its commands for this lake, and a remark if the requested edition cannot
+        have their results."""
+        requested, reason = self.lake.requested_edition, block.reason
+        editions = {
+            edition or settings["edition"]
+            for command in block.command.split(" && ")
+            for _, settings, edition in self._tasks_of(command.split(" "))
+            if f"edition={settings['edition']}" not in command  # of any edition requested
+        }
+        if requested is not None and editions - {requested}:
+            remark = (
+                f"Edition {requested} lacks the rows for it; without edition= the report shows "
+            )
+            sentence = f"{reason.removesuffix('.')}. " if reason else ""
+            reason = f"{sentence}{remark}the results."
+        return replace(block, command=self.of_lake(block.command), reason=reason)
+
     def of_lake(self, text: str) -> str:
         """Commands joined by ``&&``, with the lake in the place of ``LAKE``."""
         commands = [step for command in text.split(" && ") for step in self._steps(command)]
@@ -36,28 +55,31 @@ class Commands:
 
     def _steps(self, command: str) -> list[str]:
         """The command with the editions shown, after the commands that make missing rows."""
-        words = command.split(" ")
-        at = next((at for at, word in enumerate(words) if word.startswith("conf/training/")), None)
-        if at is None:
-            return [command]
-        steps = []
-        words[at] = self._settings_file(words[at])
-        for key, settings in _tasks(words[at]):
-            changes = dict(
-                word.removeprefix(key).split("=", 1)
-                for word in words[at + 1 :]
-                if word.startswith((f"{key}edition=", f"{key}scheme="))
-            )
-            settings = {**settings, **changes}
-            edition = self._edition(settings, fixed="edition" in changes)
+        words, steps = command.split(" "), []
+        for key, settings, edition in self._tasks_of(words):
             if edition is None:
                 steps.append(_making(settings["name"], settings["edition"]))
             elif edition != settings["edition"]:
                 words.append(f"{key}edition={edition}")
-        return [*steps, " ".join(words)]
+        return [*steps, " ".join(map(self._settings_file, words))]
+
+    def _tasks_of(self, words: list[str]) -> list[tuple[str, Mapping[str, Any], str | None]]:
+        """The tasks of a command as in `_tasks`, with its changes, and the edition of each."""
+        path = next((word for word in words if word.startswith("conf/training/")), None)
+        tasks: list[tuple[str, Mapping[str, Any], str | None]] = []
+        for key, settings in _tasks(self._settings_file(path)) if path else ():
+            changes = dict(
+                word.removeprefix(key).split("=", 1)
+                for word in words
+                if word.startswith((f"{key}edition=", f"{key}scheme="))
+            )
+            settings = {**settings, **changes}
+            tasks.append((key, settings, self._edition(settings, fixed="edition" in changes)))
+        return tasks
 
     def _settings_file(self, path: str) -> str:
-        """The settings file for the release (its splits may differ) if the report shows it."""
+        """The settings file for the release (its splits may differ) if the report shows it; other
+        words of a command are unchanged."""
         released = f"{path.removesuffix('.yaml')}_published.yaml"
         if not (conf.ROOT / released).exists():
             return path
@@ -65,19 +87,22 @@ class Commands:
         return released if self._editions(settings)[:1] == ["published"] else path
 
     def _editions(self, settings: Mapping[str, Any]) -> list[str]:
-        """The editions of the items, the one shown first."""
-        editions = self.lake.editions.get(DATASETS[settings["name"]].tables[0].name, ())
+        """The editions of the items without a release that is a sample, the one shown first."""
+        dataset = DATASETS[settings["name"]]
+        editions = self.lake.editions.get(dataset.tables[0].name, ())
+        if dataset.release is not None and dataset.release.sample:
+            editions = tuple(edition for edition in editions if edition != "published")
         return sorted(editions, key=lambda edition: edition != self.lake.requested_edition)
 
     def _edition(self, settings: Mapping[str, Any], fixed: bool) -> str | None:
         """The first edition with the rows to train on or to ask; None if there is none.
 
-        If the items lack the requested edition, it is the edition of the settings file.
+        If the items lack the requested edition, it is that of the settings file.
         """
         editions, requested = self._editions(settings), self.lake.requested_edition
-        if requested is not None and requested not in editions:
-            return str(settings["edition"])
-        if fixed or "train_edition" in settings:  # whose rounds are those of this edition alone
+        is_absent = requested is not None and requested not in editions
+        # The rounds of a train_edition are those of one edition alone.
+        if fixed or is_absent or "train_edition" in settings:
             editions = [edition for edition in editions if edition == settings["edition"]]
         return next((edition for edition in editions if self._has_rows(settings, edition)), None)
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 from analysis.editions import Lake
+from analysis.papers.comparison import comparison
 from analysis.predictions import runs_with_answers
-from analysis.rendering.blocks import Block, RunsText, Section, build_blocks
+from analysis.rendering.blocks import Block, NotRun, RunsText, Section
+from conf import UserError
 from training.finished_runs import Run, Runs
 
 
@@ -72,12 +73,21 @@ class Exhibit(Generic[Context]):
     build: Callable[[Context], Sequence[Block]]
 
     def section(self, page: str, context: Context) -> Section:
-        """Build its section; if tables or runs are missing, the section has a `NotRun` block."""
+        """Build its section; if tables or runs are missing (UserError), the section has the printed
+        numbers and a `NotRun` block, so that it does not stop the others."""
         named = f"{self.number}: {self.title}"
         name = named if self.number else self.title[0].upper() + self.title[1:]
         words = re.sub(r"[^a-z0-9]+", "-", (self.number or self.title).lower()).strip("-")
-        build = partial(self.build, context)
-        return Section(f"{page}-{words}", name, build_blocks(name, self.command, build))
+        try:
+            blocks = list(self.build(context))
+        except UserError as error:
+            blocks = [
+                block
+                for table in self.beside
+                for block in comparison(page, table, {}, table.capitalize())
+            ]
+            blocks.append(NotRun(name, self.command, str(error)))
+        return Section(f"{page}-{words}", name, blocks)
 
 
 def exhibit(

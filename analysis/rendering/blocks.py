@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 from matplotlib.figure import Figure
-
-from conf import UserError
 
 
 @dataclass(frozen=True)
@@ -100,15 +98,6 @@ class Report:
     title: str
     opening: Sequence[Block]
     parts: Sequence[Part]
-
-
-def build_blocks(caption: str, command: str, build: Callable[[], Sequence[Block]]) -> list[Block]:
-    """Build the blocks; on a UserError (a table or edition is missing) return the reason and the
-    command that makes the data, so that a section without data does not stop the others."""
-    try:
-        return list(build())
-    except UserError as error:
-        return [NotRun(caption, command, str(error))]
 
 
 def blocks_by_anchor(report: Report) -> Iterator[tuple[str, Block]]:

@@ -29,13 +29,18 @@ def pmi(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total
 
 
 def npmi(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total) -> Values:
-    """PMI / -log2(c / N); its limit 1 if the pair is the whole corpus."""
-    return _normalised_pmi(pmi(count, adjective_count, noun_count, total), count, total)
+    """PMI / -log2(c / N); exactly 1 if the words occur only together."""
+    bits = pmi(count, adjective_count, noun_count, total)
+    return _normalised_pmi(bits, count, adjective_count, noun_count, total)
 
 
-def _normalised_pmi(bits: Values, count: Counts, total: Total) -> Values:
+def _normalised_pmi(
+    bits: Values, count: Counts, adjective_count: Counts, noun_count: Counts, total: Total
+) -> Values:
+    is_exclusive = (count == adjective_count) & (count == noun_count)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(count == total, 1.0, bits / -np.log2(count / total))
+        # The quotient of exclusive pairs is undefined (a corpus of one pair) or 1 up to rounding.
+        return np.where(is_exclusive, 1.0, np.clip(bits / -np.log2(count / total), -1, 1))
 
 
 def log_dice(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total) -> Values:
@@ -59,6 +64,6 @@ def measures(
     bits = pmi(count, adjective_count, noun_count, total)
     return {
         "pmi": bits,
-        "npmi": _normalised_pmi(bits, count, total),
+        "npmi": _normalised_pmi(bits, count, adjective_count, noun_count, total),
         "log_dice": log_dice(count, adjective_count, noun_count, total),
     }

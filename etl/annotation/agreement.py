@@ -159,4 +159,6 @@ def wilson(successes: int, size: int) -> tuple[float, float]:
     z2, share = 1.959964**2, successes / size
     middle = (share + z2 / (2 * size)) / (1 + z2 / size)
     reach = (z2 * (share * (1 - share) / size + z2 / (4 * size**2))) ** 0.5 / (1 + z2 / size)
-    return middle - reach, middle + reach
+    # At 0 and `size`, rounding errors remain near the bound.
+    low = middle - reach if successes else 0.0
+    return low, middle + reach if successes < size else 1.0

@@ -140,7 +140,8 @@ def far_from_gold(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
         who: f"{count} of {counted_answers[who]} {checked} {rules.gold_degrees} degrees or more "
         "from gold"
         for who, count in misses.items()
-        if count > rules.gold_share * counted_answers[who]
+        # A quotient, since the product of the limit and a number may be below the exact share.
+        if count / counted_answers[who] > rules.gold_share
     }
 
 

@@ -60,7 +60,7 @@ DATASET = Dataset(
     ),
     hub_task="text-generation",
     layout="tsv",
-    release=Release("release of SyGNS: its repository, or a TSV file", "sygns=SyGNS/"),
+    release=Release("release of SyGNS: its repository, or a TSV file", "sygns=SyGNS/", sample=True),
     published=Licence(
         *BY_SA_4,
         ("Published under CC BY-SA 4.0; credit the authors and share alike.",),

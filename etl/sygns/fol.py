@@ -319,8 +319,8 @@ def canonical(formula: Formula) -> str:
             case Implies(left, right):
                 return f"({walk(left, depths, depth)}>{walk(right, depths, depth)})"
             case Exists(variable, body):
-                return "E" + walk(body, {**depths, variable: depth}, depth + 1)
+                return "E." + walk(body, {**depths, variable: depth}, depth + 1)
             case All(variable, body):
-                return "A" + walk(body, {**depths, variable: depth}, depth + 1)
+                return "A." + walk(body, {**depths, variable: depth}, depth + 1)
 
     return walk(formula, {}, 0)

@@ -154,7 +154,8 @@ class Annotations:
             if one.keys() & two.keys():
                 interval = _kappa_of(one, two)
                 if not math.isnan(interval.estimate):
-                    cells[row, "kappa"] = interval
+                    unknown = math.isnan(interval.low)
+                    cells[row, "kappa"] = interval.estimate if unknown else interval
         return cells
 
     def human(self) -> Cells:
@@ -169,16 +170,25 @@ class Annotations:
                 cells[row, f"{classes}-class"] = Interval(accuracy, low, high, scores["answers"])
         return cells
 
-    def audit(self) -> pa.Table | None:
-        """The audit of the labels impossible and necessarily true (section 4.2): columns label,
-        finding, count, share; None without answers from the round audit."""
+    def audit(self) -> tuple[Cells, pa.Table | None]:
+        """The audit of the labels impossible and necessarily true (section 4.2): its printed cells,
+        and a table with the columns label, finding, count, share; None without answers from the
+        round audit."""
         figures = audit_figures(self.answers_of("audit"))
+        cells: Cells = {
+            ("clear case", label): findings["clear case"]["share"]
+            for label, findings in figures.items()
+        }
+        if "impossible" in figures:
+            cells["not so or not well formed", "impossible"] = sum(
+                figures["impossible"][finding]["share"] for finding in ("not so", "not well formed")
+            )
         rows = [
             {"label": label, "finding": finding, "count": row["count"], "share": row["share"]}
             for label in LABELS
             for finding, row in figures.get(label, {}).items()
         ]
-        return pa.Table.from_pylist(rows) if rows else None
+        return cells, pa.Table.from_pylist(rows) if rows else None
 
 
 def _kappa_of(one: Mapping[str, int], two: Mapping[str, int]) -> Interval:
@@ -229,7 +239,7 @@ def labelling(lake: Lake) -> list[Block]:
     "agreement of experts and crowd",
     command=IMPORT,
     tables=("adept", *TABLES),
-    beside=("section 4.2",),
+    beside=("section 4.2", "section 4.2, audit"),
 )
 def experts(page: Adept) -> list[Block]:
     """Agreement of experts with each other and the labels, and the audit of extreme labels."""
@@ -242,7 +252,9 @@ def experts(page: Adept) -> list[Block]:
     blocks = comparison("adept", "section 4.2", cells, caption, edition)
     if not cells:
         blocks.append(Text(f"It needs the answers of two experts: {_EXPORT}"))
-    audit = annotations.audit() if annotations else None
+    findings, audit = annotations.audit() if annotations else ({}, None)
+    caption = "Findings on the two extreme labels"
+    blocks += comparison("adept", "section 4.2, audit", findings, caption, edition)
     if annotations is not None and audit is not None:
         caption = f"Findings of {annotations.annotators('audit')} on the two extreme labels"
         blocks.append(Table(f"{caption}, edition {edition}", audit))

@@ -17,7 +17,6 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
 from analysis.rows import distinct_values, tuples, where_equal, with_column
-from conf import UserError
 from etl.plane import CLASSES
 from training.finished_runs import model_name, short_name
 from training.scoring import matrix
@@ -44,11 +43,7 @@ def _column(model: str) -> str | None:
 def accuracy(page: Plane) -> list[Block]:
     """F1 by class of adjective, for the paper's models and all others."""
     caption, lake = "F1 of models for NLI", page.lake
-    try:
-        rows, runs = page.nli
-    except UserError as error:
-        missing = Missing(_SCORE, str(error))
-        return comparison("plane", "table 5", {}, caption, missing=missing)
+    rows, runs = page.nli
     kinds = groups_of(lake.root, rows, "class")
     groups = groups_of(lake.root, rows, "group_id")
     ours: dict[tuple[str, str], float | Interval] = {}

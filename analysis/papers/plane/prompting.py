@@ -19,7 +19,6 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
 from analysis.rows import places, schema, where_equal
-from conf import UserError
 from conf.numbers import percent_with_deviation
 from etl.plane import CLASSES
 from etl.plane.rules import HOLDS
@@ -80,13 +79,7 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
 
     @exhibit(name.capitalize(), f"{kind} prompts", command=command, tables=_TABLES, beside=(name,))
     def build(page: Plane) -> list[Block]:
-        try:
-            rows = page.two_shot if shots == "2" else page.zero_shot
-        except UserError as error:
-            # The printed numbers are shown in any case.
-            missing = Missing(command, str(error))
-            blocks = comparison("plane", name, {}, caption, missing=missing)
-            return [*blocks, *runs_text(page.prompted_runs(shots))]
+        rows = page.two_shot if shots == "2" else page.zero_shot
         firsts = rows.filter(pc.is_valid(rows.column("text")))
         ours = _ours(page, firsts) if firsts.num_rows else {}
         edition = edition_of(rows)

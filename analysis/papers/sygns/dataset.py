@@ -176,22 +176,23 @@ def productivity(page: Sygns) -> list[Block]:
 )
 def sizes(page: Sygns) -> list[Block]:
     """Sentences by scheme and part."""
-    edition = page.lake.edition("sygns", "sygns_splits")
+    editions = page.lake.shown_editions("sygns", "sygns_splits")
+    # The release is a sample of fifty sentences, and the demo is intentionally small.
+    comparable = [name for name in editions if name not in ("published", "demo")]
+    edition = (comparable or editions)[0]
     data = split_sizes(page.lake.root, edition)
     counts = {tuple(key): count for *key, count in tuples(data)}
     train, val, test = (
         counts.get(("systematicity", "one", part), 0) for part in ("train", "val", "test")
     )
     ours: dict[tuple[str, str], float] = {}
-    # The release is a sample of fifty sentences, and the demo is intentionally small.
-    is_comparable = edition not in ("published", "demo")
-    if is_comparable and train + val + test:
+    if comparable and train + val + test:
         ours["systematicity", "sentences"] = float(train + val + test)
         ours["systematicity, train", "sentences"] = float(train + val)
         ours["systematicity, test", "sentences"] = float(test)
     by_depth = _by_depth(page.lake, edition)
     deeper = [count for depth, count in tuples(by_depth) if depth > 0]
-    if is_comparable and deeper:
+    if comparable and deeper:
         ours["productivity, each depth", "sentences"] = float(min(deeper))
     caption = "Sizes; training includes its validation part"
     return [

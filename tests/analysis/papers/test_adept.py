@@ -6,15 +6,18 @@ import pyarrow as pa
 import pytest
 
 from analysis import slices
+from analysis.editions import open_lake
 from analysis.papers.adept import dataset, models, sources
 from analysis.papers.published import agrees, table, value
 from analysis.rendering import figures
+from analysis.rendering.blocks import Table
 from conf import UserError
 from etl.knowledge import lexicons
 from etl.lake import arrow
 from etl.lake.tables import table as declaration
 from tests.rows import rows as records
 from tests.rows import write
+from training.finished_runs import Runs
 
 
 def rows(*cells: tuple[str, int, str], agreement: str | None = None) -> pa.Table:
@@ -52,6 +55,21 @@ def test_baselines_of_a_few_rows():
     }
     with pytest.raises(ValueError, match="no labels"):
         models.baselines(SMALL.slice(3), {"fake"})
+
+
+def test_instances_are_counted_if_all_parts_are_there(tmp_path):
+    for number, part in enumerate(("train", "val", "test")):
+        cells = (str(number), 2, "red", part)
+        item = records("item_id label modifier split_random", cells, edition="published")
+        write(tmp_path, "adept", item)
+        page = sources.Adept(open_lake(str(tmp_path)), Runs(()))
+        (section,) = [
+            block
+            for block in dataset.agreement.build(page)
+            if isinstance(block, Table) and block.caption.startswith("Sizes named")
+        ]
+        second_line = section.data.column("entries")[2].as_py().split("\n")[1]
+        assert second_line == ("ours 3" if part == "test" else "not recomputable")
 
 
 def test_tables_of_labels():

@@ -10,10 +10,11 @@ from sklearn.metrics import cohen_kappa_score
 
 from analysis.editions import open_lake
 from analysis.inference.intervals import kappa
-from analysis.papers.adept.annotators import Annotations, editions, labelling
+from analysis.papers.adept.annotators import Annotations, editions, experts, labelling
 from analysis.papers.adept.sources import Adept, has_simulated_labels
-from analysis.rendering.blocks import NotRun
+from analysis.rendering.blocks import NotRun, Table
 from tests.analysis.report.conftest import adept
+from tests.rows import rows, write
 from training.finished_runs import Runs
 
 
@@ -31,6 +32,9 @@ def test_kappa_with_its_interval() -> None:
     assert interval.low < interval.estimate < interval.high and interval.n == 8
     assert kappa([0, 1], [0, 1]).low == kappa([0, 1], [0, 1]).high == 1.0
     assert math.isnan(kappa([2, 2], [2, 2]).estimate)
+    for first, second in (([0], [1]), ([0, 0, 0], [1, 0, 1]), ([1, 2, 1, 0], [0, 0, 0, 0])):
+        interval = kappa(first, second)
+        assert interval.estimate == 0 and math.isnan(interval.low) and math.isnan(interval.high)
 
 
 def test_editions_that_were_answered(lake: str, tmp_path) -> None:
@@ -51,7 +55,37 @@ def test_made_up_annotators_are_counted_apart(lake: str) -> None:
 def test_rounds_without_answers_have_no_cells(lake: str) -> None:
     assert Annotations(lake, "published").agreement() == ({}, {})
     made_up = Annotations(lake, "own")
-    assert made_up.kappas() == {} and made_up.human() == {} and made_up.audit() is None
+    assert made_up.kappas() == {} and made_up.human() == {} and made_up.audit() == ({}, None)
+
+
+def test_an_expert_with_a_single_label_has_a_kappa_without_interval(tmp_path) -> None:
+    answers = rows("item_id label", ("a", 2), ("b", 2), annotator="one")
+    answers += rows("item_id label", ("a", 1), ("b", 2), annotator="two")
+    place = {"batch": "e", "page": "e-1", "round": "expert"}
+    constants = {**place, "kind": "item", "platform": "csv", "condition": "context"}
+    write(tmp_path, "adept_annotations", [{**answer, **constants} for answer in answers])
+    write(tmp_path, "adept_batches", [{**place, "question_id": "e", "edition": "published"}])
+    assert Annotations(str(tmp_path), "published").kappas() == {("two experts", "kappa"): 0.0}
+
+
+def test_findings_of_an_audit(tmp_path) -> None:
+    findings = [(0, 0), (0, 1), (0, 3), (0, 4), (4, 0), (4, 2)]
+    answers = rows("expected label", *findings, annotator="one", kind="item", round="audit")
+    batch = {"batch": "a", "page": "a-1", "platform": "csv", "condition": "context"}
+    write(
+        tmp_path,
+        "adept_annotations",
+        [{**answer, **batch, "item_id": f"i{at}"} for at, answer in enumerate(answers)],
+    )
+    place = {"question_id": "a", "batch": "a", "round": "audit", "page": "a-1"}
+    write(tmp_path, "adept_batches", [{**place, "edition": "published"}])
+    page = Adept(open_lake(str(tmp_path)), Runs())
+    tables = [block for block in experts.build(page) if isinstance(block, Table)]
+    (audit,) = [table for table in tables if table.caption.startswith("Findings on")]
+    clear, other = audit.data.to_pylist()
+    assert clear["impossible"] == "~0.25\nours 0.25\n0.00"
+    assert clear["necessarily true"] == "~0.33\nours 0.50\n+0.17"
+    assert other["impossible"] == "~0.5\nours 0.5\n0.0" and other["necessarily true"] is None
 
 
 def test_parts_that_are_not_built_name_the_command(lake: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from analysis.editions import open_lake
 from analysis.papers.commands import Commands
+from analysis.rendering.blocks import NotRun
 from tests.rows import write
 
 FINETUNE = "python training/finetune.py conf/training"
@@ -20,7 +21,7 @@ def parts(lake, dataset, edition, scheme, *names):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Releases and a demo edition: PLANE's demo, as SyGNS's release, has nothing to train on."""
+    """Releases and a demo edition: PLANE's demo has nothing to train on."""
     root = str(tmp_path_factory.mktemp("lake"))
     for edition in ("published", "demo"):
         write(root, "adept", [{"item_id": "a", "edition": edition}])
@@ -32,7 +33,7 @@ def lake(tmp_path_factory):
     parts(root, "asp", "demo", "adjectives", "train", "val", "test")
     parts(root, "plane", "published", "published", "train", "test")
     parts(root, "plane", "demo", "two_shot", "test")
-    parts(root, "sygns", "published", "systematicity", "test")
+    parts(root, "sygns", "published", "systematicity", "train", "val", "test")
     parts(root, "sygns", "demo", "systematicity", "train", "val", "test")
     return root
 
@@ -52,11 +53,16 @@ def lake(tmp_path_factory):
             f"{FINETUNE}/asp.yaml lake=LAKE",
             f"{FINETUNE}/asp.yaml lake=LAKE task.edition=demo",
         ),
-        # No sentence of SyGNS's release is trained on.
+        # SyGNS's release is a sample, too small for training.
         (
             None,
             f"{FINETUNE}/sygns.yaml lake=LAKE",
             f"{FINETUNE}/sygns.yaml lake=LAKE task.edition=demo",
+        ),
+        (
+            "published",
+            f"{FINETUNE}/sygns.yaml lake=LAKE",
+            f"python etl/build_sygns.py preset=paper lake=LAKE && {FINETUNE}/sygns.yaml lake=LAKE",
         ),
         (
             "demo",
@@ -83,6 +89,30 @@ def lake(tmp_path_factory):
 def test_commands_name_the_edition_shown(lake, edition, command, completed):
     commands = Commands(open_lake(lake, edition))
     assert commands.of_lake(command) == completed.replace("LAKE", lake)
+
+
+@pytest.mark.parametrize(
+    ("edition", "command", "is_elsewhere"),
+    [
+        (None, f"{FINETUNE}/adept.yaml lake=LAKE", False),
+        ("demo", f"{FINETUNE}/adept.yaml lake=LAKE", False),
+        ("published", PROMPT, True),  # the release has no items with examples
+        ("demo", f"{FINETUNE}/plane.yaml lake=LAKE", True),
+        ("published", f"{FINETUNE}/sygns.yaml lake=LAKE", True),
+        # More files of the release may have the rows.
+        ("published", f"{FINETUNE}/plane_one_it.yaml lake=LAKE", False),
+        ("demo", "python -m analysis.report lake=LAKE", False),
+        ("demo", f"{FINETUNE}/plane.yaml task.edition=clean lake=LAKE", False),
+    ],
+)
+def test_results_that_the_edition_shown_cannot_have(lake, edition, command, is_elsewhere):
+    commands = Commands(open_lake(lake, edition))
+    completed = commands.completed(NotRun("a table", command, "no run"))
+    assert completed.command == commands.of_lake(command)
+    remark = (
+        f" Edition {edition} lacks the rows for it; without edition= the report shows the results."
+    )
+    assert completed.reason == ("no run." + remark if is_elsewhere else "no run")
 
 
 def test_commands_without_a_settings_file_have_the_lake_alone(lake):

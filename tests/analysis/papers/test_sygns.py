@@ -5,6 +5,7 @@ import pytest
 
 from analysis.editions import open_lake
 from analysis.papers.sygns import dataset, models, sources
+from analysis.rendering.blocks import Table
 from conf import UserError
 from etl.lake import arrow
 from etl.published.sygns import read
@@ -71,6 +72,24 @@ def test_split_sizes(lake):
     ]
     with pytest.raises(UserError, match="edition=none: no rows"):
         dataset.split_sizes(lake, "none")
+
+
+def test_sizes_are_those_of_the_first_whole_edition(tmp_path):
+    for edition, sentences in (("published", "ab"), ("paper", "abc")):
+        items = rows("sentence_id", *sentences, sentence="a dog ran", phenomena=[], edition=edition)
+        write(tmp_path, "sygns", items)
+        splits = rows("sentence_id", *sentences, edition=edition, scheme="systematicity")
+        split = {"primitive": "one", "part": "train"}
+        write(tmp_path, "sygns_splits", [{**row, **split} for row in splits])
+
+    def of_systematicity(requested: str | None) -> str:
+        page = sources.Sygns(open_lake(str(tmp_path), requested), Runs(()))
+        table = dataset.sizes.build(page)[0]
+        assert isinstance(table, Table)
+        return str(table.data.column("sentences")[0])
+
+    assert of_systematicity(None) == "50000\nours 3\n−49,997"
+    assert of_systematicity("published") == "50000"
 
 
 def test_runs_are_found_on_the_edition_that_they_were_trained_on(tmp_path):

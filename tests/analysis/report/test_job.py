@@ -8,26 +8,26 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import conf
 from analysis import report as job
-from analysis.editions import open_lake
+from analysis.editions import Lake, open_lake
 from analysis.papers import adept, asp, sygns
+from analysis.papers.page import Sources, exhibit
 from analysis.rendering import figures
 from analysis.rendering.blocks import (
+    Block,
     FigureBlock,
     NotRun,
     Report,
     Table,
     Text,
     blocks_by_anchor,
-    build_blocks,
 )
 from conf import UserError
 from tests.rows import write
-from training.finished_runs import find_runs
+from training.finished_runs import Runs, find_runs
 
 PAGES = "pages=[adept,asp,sygns]"
 _VOID = {"meta", "br", "link", "img", "hr", "input"}
@@ -226,9 +226,12 @@ def test_a_lake_has_a_preferred_edition(tmp_path):
 
 
 def test_a_page_that_misses_something_is_not_run():
-    def build() -> list[Table]:
+    @exhibit("Table 1", "rules", command="make it", beside=("table 1",))
+    def rules(page: Sources) -> list[Block]:
         raise UserError("no table")
 
-    assert build_blocks("a table", "make it", build) == [NotRun("a table", "make it", "no table")]
-    table = Table("t", pa.table({"a": [1]}))
-    assert build_blocks("a table", "make it", lambda: [table]) == [table]
+    printed, missing = rules.section("plane", Sources(Lake("lake", {}), Runs(()))).blocks
+    # The printed numbers are shown and counted.
+    assert isinstance(printed, Table) and printed.caption == "Table 1 (as published)"
+    assert printed.printed == {"not run": 9} and printed.data.column("O").to_pylist()[2] == "1"
+    assert missing == NotRun("Table 1: rules", "make it", "no table")

@@ -113,6 +113,8 @@ def test_subwords(page):
     )
     overlap = next(block for block in tables(page["section-6"]) if "GOoD" in block.caption)
     assert overlap.data["adjective_subwords"].to_pylist() == [0, 0, 2]
+    count = next(block for block in tables(page["section-6"]) if "One-IT, ours" in block.caption)
+    assert count.data["subwords"].to_pylist() == ["33\nours 2\n−31"]
 
 
 def test_lengths_and_pmi(page):

@@ -154,6 +154,24 @@ def test_an_incomplete_search_is_not_proven():
     assert incomplete.clauses <= matching(rows[0], rows[1]).clauses
 
 
+def test_the_clauses_that_table_18_prints():
+    both = "b2 REF x1; b2 lion x1; b2 NOT b3; b3 REF x2; b3 REF x3; b3 two x2; "
+    gold = (
+        f"b1 IMP b2 b4; {both}b3 bear x2; b3 three x3; b3 monkey x3; b3 chase x3 x2; "
+        "b3 follow x2 x1; b4 NOT b5; b5 cry x1"
+    )
+    wrong = f"b1 IMP b2 b3; {both}b3 REF x2; "
+    gru = "b3 bear x2; b3 follow x2 x2; b3 three x3; b4 monkey x3; b4 like x3 x2; b4 like x1 x2"
+    transformer = "b3 two x2; b3 monkey x2; b3 follow x2 x1; b3 john x3; b3 chase x1 x3"
+    gold, *answers = (
+        text.replace("; ", " [SEP] ") for text in (gold, wrong + gru, wrong + transformer)
+    )
+    scores = [match(gold, answer, variant="sygns") for answer in answers]
+    assert [(s.matched, s.predicted, s.gold) for s in scores] == [(5, 10, 11), (4, 8, 11)]
+    # The paper prints 0.45 and 0.42.
+    assert [round(score.f, 2) for score in scores] == [0.48, 0.42]
+
+
 def test_the_copy_of_sygns_counts_the_name_of_a_first_argument():
     gold = "b1 ann x1 [SEP] b1 dog x2 [SEP] b1 lick x1 x2"
     renamed = "b1 ann x5 [SEP] b1 dog x2 [SEP] b1 lick x5 x2"

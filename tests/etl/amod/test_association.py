@@ -52,6 +52,14 @@ def test_a_pair_that_is_the_whole_corpus_has_the_strongest_association() -> None
     assert (only["pmi"], only["npmi"], only["log_dice"]) == (0.0, 1.0, 14.0)
 
 
+def test_words_that_occur_only_together_have_exactly_the_largest_npmi() -> None:
+    for one, two in ((399, 372), (1, 2), (3, 10**9)):
+        measures = measured(
+            pairs(("red", "car", one), ("blue", "sky", two)), {"red": one, "blue": two}
+        )
+        assert [pair["npmi"] for pair in measures.values()] == [1.0, 1.0]
+
+
 def test_no_pairs_give_no_rows() -> None:
     none = Adjectives.of(ADJECTIVES.empty_table())
     assert association_of(PAIRS.empty_table(), none, "a").num_rows == 0

@@ -101,6 +101,14 @@ def test_the_gold_rule_counts_misses_among_gold_items_or_all_items():
     assert far_from_gold(gold("a", 1, 0, 5), Rules()) == {}
 
 
+@pytest.mark.parametrize(("misses", "items", "share"), [(29, 100, 0.29), (63, 90, 0.7)])
+def test_exactly_the_share_of_misses_is_allowed(misses, items, share):
+    labels = [4] * misses + [0] * (items - misses)
+    answers = [answer("a", f"g{at}", label, "gold", 0) for at, label in enumerate(labels)]
+    assert not far_from_gold(answers, Rules(gold_share=share))
+    assert far_from_gold(answers[:-1], Rules(gold_share=share))
+
+
 def test_annotators_who_fail_both_rules_are_counted_once():
     answers = [*ITEMS, *gold("c", 4, 0), answer("c", "x", 0, "attention", 1)]
     result = filtered(answers, Rules())

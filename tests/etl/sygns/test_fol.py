@@ -76,6 +76,12 @@ def test_canonical_forms_of_different_formulas_differ(different):
     assert fol.canonical(fol.parse(formula)) != fol.canonical(fol.parse(different))
 
 
+def test_canonical_distinguishes_a_quantifier_from_a_letter_of_a_predicate():
+    for left, right in (("exists x2.b(x1)", "Eb(x1)"), ("all x2.b(x1)", "Ab(x1)")):
+        formulas = (fol.parse(f"all x1.{body}") for body in (left, right))
+        assert len(set(map(fol.canonical, formulas))) == 2
+
+
 def test_canonical_distinguishes_shadowed_variables():
     left = fol.parse("exists x1.(p(x1) & exists x1.(q(x1) & exists x2.r(x1,x2)))")
     right = fol.parse("exists x1.(p(x1) & exists x1.(q(x1) & exists x2.r(x2,x2)))")
