@@ -103,6 +103,9 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
     def next_line(data: bytes, too_long: bool = False) -> _Line:
         nonlocal number
         number += 1
+        if too_long or len(data) > MAX_LINE_BYTES:
+            data, too_long = data[:4096], True
+        data = data.removesuffix(b"\r")
         return _Line(data, base, number if stream.from_start else None, too_long)
 
     if reached_line_start:
@@ -118,11 +121,11 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
                 yield long_line
                 long_line = None
             else:
-                yield next_line(data.removesuffix(b"\r"))
+                yield next_line(data)
             base += len(data) + 1
         if len(tail) > MAX_LINE_BYTES or long_line is not None:
             if long_line is None:
-                long_line = next_line(tail[:4096], too_long=True)
+                long_line = next_line(tail, too_long=True)
             base += len(tail)
             tail = b""
         # The parts of a long line are joined once per doubling, not once per block.
@@ -138,7 +141,7 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
         if reached_line_start:
             yield long_line
     elif tail and reached_line_start:
-        yield next_line(tail.removesuffix(b"\r"))
+        yield next_line(tail)
 
 
 # ------------------------------------------------------------------------------------- plain text

@@ -7,6 +7,7 @@ text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,8 @@ from etl.corpora.documents import (
 from etl.corpora.files import Unit, Unreadable, open_input
 from etl.corpora.languages import header_languages
 from etl.corpora.text import MAX_LINE_BYTES, text_events
+
+_NEXT_RECORD, _NEXT_BYTES = re.compile(rb"\r\n\r\nWARC/1\.\d\r\n"), 16
 
 
 class _Records(ArchiveIterator):  # type: ignore[misc]
@@ -102,16 +105,34 @@ def _events(record: Any, document_filter: DocumentFilter) -> Iterator[Event]:
     yield from text_events(name, text, sample_of(text[:400]), document_filter)
 
 
+def _refuse_records_inside(record: Any, name: str, data: bytes = b"") -> None:
+    """Raise `ArchiveLoadFailed` if other records lie in the rest of a record, after `data`.
+
+    warcio reads a record without a length, or with one beyond the file's end, to that end.
+    """
+    while data or (data := record.raw_stream.read(1 << 20)):
+        if _NEXT_RECORD.search(data):
+            raise ArchiveLoadFailed(
+                f"the record of {name or 'no URL'} has no length or a wrong one, and the records "
+                "behind it cannot be told from it"
+            )
+        block = record.raw_stream.read(1 << 20)
+        data = data[-_NEXT_BYTES:] + block if block else b""
+
+
 def _text_of(record: Any, name: str) -> str | Event:
     """The text of a record called `name`, or the event that it gives instead."""
     headers = record.rec_headers
     length = headers.get_header("Content-Length") or ""
     if not name or not length.isdecimal():
+        _refuse_records_inside(record, name)
         return Rejected("bad_header", sample_of(name or str(headers.to_str())))
     if int(length) > MAX_LINE_BYTES:
+        _refuse_records_inside(record, name)
         return Rejected("line_too_long", sample_of(f"{length} bytes: {name}"))
     data = record.raw_stream.read(int(length))
     if len(data) < int(length):
+        _refuse_records_inside(record, name, data)
         return Rejected("truncated_record", sample_of(f"{len(data)} of {length} bytes: {name}"))
     if headers.get_header("WARC-Truncated"):
         return LeftOut("cut_by_crawler", name)

@@ -105,6 +105,14 @@ class TestPlainText:
         assert texts(documents) == ["One.", "Two."]
         assert faults(documents) == [("line_too_long", 3, 6)]
 
+    @pytest.mark.parametrize("before", range(0, 2000, 400))
+    def test_a_long_line_is_rejected_wherever_it_begins(self, plain, monkeypatch, before):
+        monkeypatch.setattr(text, "MAX_LINE_BYTES", 1000)
+        monkeypatch.setattr(text, "_BLOCK", 256)
+        for end in (b"", b"\n"):
+            documents = plain(b"a \n" * (before // 3) + b"\n" + b"long " * 300 + end)
+            assert [fault[0] for fault in faults(documents)] == ["line_too_long"]
+
     @pytest.mark.parametrize(
         "pack", [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress]
     )

@@ -60,6 +60,15 @@ def test_a_bad_record_is_rejected_and_the_others_are_read(read, bad, reason, cap
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("length", [None, 1000, 50_000_000, 10**12])
+def test_a_length_that_covers_the_next_records_fails_the_file(read, length):
+    bad = record("http://x/", "A bad key.", length=length or 10)
+    if length is None:
+        bad = bad.replace(b"Content-Length: 10\r\n", b"")
+    with pytest.raises(Unreadable, match=r"http://x/ has no length or a wrong one"):
+        read(ONE + bad + TWO)
+
+
 def test_a_truncated_last_record_is_rejected(read):
     events = read(ONE + TWO[:-10])
     assert events[1] == Rejected("truncated_record", "6 of 12 bytes: http://b/")
