@@ -27,7 +27,7 @@ _REFUSED = re.compile(r"[#?\x00-\x1f\x7f]")
 # delta-rs decodes local addresses once too often when it reads a log.
 _REFUSED_LOCALLY = re.compile(r"[%#?\\]")
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-_EMPTY = "_"  # no value escapes to this: there, two digits follow every underscore
+_EMPTY = "."  # no value escapes to this: there, two digits follow every point
 
 
 def local_path(root: str) -> Path | None:
@@ -108,17 +108,18 @@ def check_name(setting: str, value: str) -> None:
 
 
 def escape(value: str | None) -> str:
-    """Escape a partition value for a folder name of letters, digits, ``.``, ``-`` and ``_``.
+    """Escape a partition value for a folder name of letters, digits, ``_``, ``-`` and ``.``.
 
-    Every other character, and ``_`` itself, becomes ``_`` and two hexadecimal digits per byte.
+    Every other character, and ``.`` itself, becomes ``.`` and two hexadecimal digits per byte.
     Spark's own escapes (``%2F``) are escaped again in the Delta log, and readers differ on how
-    often to undo that; these names need no further escape.
+    often to undo that; these names need no further escape. polars takes the values from the names
+    of the folders, so that it shows values of other characters with their escapes.
     """
     if value is None:
         return _NULL
     if not value:
         return _EMPTY
-    return quote(value, safe="").replace("_", "%5F").replace("~", "%7E").replace("%", "_")
+    return quote(value, safe="").replace("~", "%7E").replace(".", "%2E").replace("%", ".")
 
 
 def unescape(name: str) -> str | None:
@@ -131,4 +132,4 @@ def unescape(name: str) -> str | None:
         return None
     if name == _EMPTY:
         raise ValueError("a partition value is the empty string, which Delta stores as null")
-    return unquote(name.replace("_", "%"))
+    return unquote(name.replace(".", "%"))

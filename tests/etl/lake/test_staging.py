@@ -109,6 +109,12 @@ def test_escaped_values_are_safe_names_and_can_be_unescaped(value):
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
+def test_letters_digits_and_underscores_are_not_escaped():
+    # polars takes partition values from the names of folders.
+    assert escape("published_wider-2") == "published_wider-2"
+    assert escape("my corpus") == "my.20corpus"
+
+
 def test_null_can_be_escaped_but_not_the_empty_string():
     assert unescape(escape(None)) is None
     with pytest.raises(ValueError, match="empty string"):

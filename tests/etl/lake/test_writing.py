@@ -127,7 +127,7 @@ def test_files_are_staged_in_a_store_of_delta_rs(full):
     uri = table_uri(full, "amod_pairs")
     store = PyFileSystem(Store(uri))
     write = staging.begin(store)
-    path = f"data/{write}/corpus=u_20k/0.parquet"
+    path = f"data/{write}/corpus=u.20k/0.parquet"
     with store.open_output_stream(path) as stream:
         pq.write_table(pairs(*NEW).drop_columns(["corpus"]), stream)
     (add,) = staging.collect(store, DECLARED, Staged(write, 1))
