@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from collections import Counter
 from dataclasses import replace
 
@@ -30,11 +31,9 @@ def test_all_sides_count_the_same(part):
 
 
 def test_heads_are_looked_up_by_id_and_words_are_lower_cased(tmp_path):
-    import gzip
-
     rows = [
         ("0", "Red", "red", "JJ", "3", "amod"),
-        ("3", "Cars", "Car", "NNS", "3", "ROOT"),  # by position row 3 would not be there
+        ("3", "Cars", "Car", "NNS", "3", "ROOT"),  # the second row, although its id is 3
         ("4", "Old", "old", "JJ", "5", "amod"),
         ("5", "Rome", "Rome", "NNP", "3", "dep"),
         ("6", "given", "give", "VBN", "3", "amod"),
@@ -57,13 +56,13 @@ def test_sides_that_differ_are_named():
         check_identical({"a": one, "b": replace(one, pairs=6, digest="bb")})
 
 
-def test_the_digest_is_of_content_not_of_order():
+def test_the_digest_does_not_depend_on_order():
     one = Counter({("a", "b"): 1, ("c", "d"): 2})
     assert digest(one) == digest(Counter(dict(reversed(one.items()))))
     assert digest(one) != digest(one + Counter({("a", "b"): 1}))
 
 
-def test_a_side_in_a_process_of_its_own(part):
+def test_a_side_is_measured_in_a_separate_process(part):
     path, size = part
     reading = measure_side("line_loop", path)
     assert reading.size == size and reading.seconds > 0 and reading.peak_mb > 1

@@ -1,4 +1,4 @@
-"""The page of runs that are killed; that they resume exactly is tested with training."""
+"""The page about killed runs; tests/training checks that such runs resume exactly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from benchmarks import resume
 from benchmarks.harness import page
 
 
-def test_the_page_counts_what_is_equal():
+def test_the_page_counts_the_runs_that_resumed_exactly():
     equal = {"killed": 12, "losses": 0.0, "weights": 0.0, "scores": 0.0}
     other = {**equal, "weights": 1e-4}
     near = {"losses": 2e-6, "weights": 3e-6, "scores": 4e-6}
