@@ -1,4 +1,4 @@
-"""A bar on a terminal, lines in a log, nothing from a process that is to be silent."""
+"""Progress is a bar on a terminal, lines in a log, or nothing in a silent process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.4, "0 s"), (47, "47 s"), (190, "3 min 10 s"), (7500, "2 h 05 min")]
 )
-def test_durations(seconds: float, text: str) -> None:
+def test_durations_have_suitable_units(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
@@ -36,7 +36,9 @@ def test_a_bar_has_share_rate_and_time_left() -> None:
     assert "samples/s" in text and " left" in text and "step 1" in text
 
 
-def test_lines_in_a_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_gets_a_line_per_interval(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(progress, "_LOG_INTERVAL", 0.05)
     with caplog.at_level(logging.INFO), Progress("work", 4, 1, unit="rows") as progress_lines:
         progress_lines.advance(0)
