@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.across.parsers import agreement
 from benchmarks import fast, fast_mutations, parse_quality
 from benchmarks.harness import page
 from conf import UserError
@@ -52,15 +51,6 @@ def test_f1_and_the_interval_of_its_difference():
     gain, low, high = parse_quality.difference(np.tile(good, (50, 1)), np.tile(half, (50, 1)))
     assert gain == pytest.approx(2 / 3)
     assert low <= gain <= high
-
-
-def test_agreement_is_one_only_for_equal_counts():
-    counts = Counter({("red", "dog"): 4, ("old", "cat"): 2, ("new", "car"): 1})
-    with_itself = agreement(counts, counts)
-    assert with_itself.f == 1
-    assert with_itself.nouns == pytest.approx(1)
-    with_extra_pair = agreement(counts, counts + Counter({("big", "car"): 1}))
-    assert with_extra_pair.f == pytest.approx(14 / 15)
 
 
 def test_mutations_follow_the_seed():

@@ -31,11 +31,13 @@ def test_kill_moments_are_spread_over_the_run_and_follow_the_seed():
 
 
 def test_tables_that_differ_are_named(tmp_path):
-    one = {name: jobs.table_digest(lake_of(tmp_path / "a", ROWS), name) for name in TABLES}
-    assert differing(one, dict(one)) == []
-    more = {**ROWS, "count": [2, 2]}
-    two = {name: jobs.table_digest(lake_of(tmp_path / "b", more), name) for name in TABLES}
-    assert differing(two, one) == ["amod_pairs"]
+    expected = {name: jobs.table_digest(lake_of(tmp_path / "a", ROWS), name) for name in TABLES}
+    assert differing(expected, dict(expected)) == []
+    changed_rows = {**ROWS, "count": [2, 2]}
+    digests = {
+        name: jobs.table_digest(lake_of(tmp_path / "b", changed_rows), name) for name in TABLES
+    }
+    assert differing(digests, expected) == ["amod_pairs"]
     assert commits_in(tmp_path / "a") == len(TABLES)
 
 

@@ -23,7 +23,7 @@ from benchmarks.papers_runs import experiments, states
 from conf import JobFailed, UserError
 from etl.amod.kernel import PairCounter
 from etl.amod.rules import CLEAN
-from tests.training.tasks.lake import write
+from tests.rows import write
 from training.finished_runs import Run, Runs
 
 
@@ -124,10 +124,10 @@ def test_a_store_without_finished_runs_is_an_error(tmp_path):
 
 
 def test_experiments_are_ordered_longest_first_and_have_unique_names():
-    known = experiments()
-    hours = [experiment.hours for experiment in known]
+    all_experiments = experiments()
+    hours = [experiment.hours for experiment in all_experiments]
     assert hours == sorted(hours, reverse=True)
-    assert len({experiment.name for experiment in known}) == len(known)
+    assert len({experiment.name for experiment in all_experiments}) == len(all_experiments)
     with pytest.raises(UserError, match="only=other: expected one of adept-5-mpnet"):
         experiments(["other"])
     (asp,) = experiments(["asp-minilm"])

@@ -69,11 +69,11 @@ def test_parts_of_hyphenated_words_make_no_pair():
 
 
 def test_sides_that_differ_are_reported():
-    one = Reading(1.0, tokens=100, pairs=5, digest="aa")
-    check_identical({"a": one, "pipe": Reading(1.0, tokens=100)})
-    for other in (replace(one, digest="bb"), replace(one, tokens=99)):
+    reading = Reading(1.0, tokens=100, pairs=5, digest="aa")
+    check_identical({"a": reading, "pipe": Reading(1.0, tokens=100)})
+    for other in (replace(reading, digest="bb"), replace(reading, tokens=99)):
         with pytest.raises(AssertionError, match="the sides differ"):
-            check_identical({"a": one, "b": other})
+            check_identical({"a": reading, "b": other})
 
 
 def test_rates_and_stages_are_relative_to_the_pipe(dumps):

@@ -50,16 +50,16 @@ def test_heads_are_looked_up_by_id_and_words_are_lower_cased(tmp_path):
 
 
 def test_sides_that_differ_are_named():
-    one = Reading(1.0, 1.0, 10, 1.0, 5, 4, "aa")
-    check_identical({"a": one, "b": one, "floor": Reading(1.0, 1.0, 10, 1.0)})
+    reading = Reading(1.0, 1.0, 10, 1.0, 5, 4, "aa")
+    check_identical({"a": reading, "b": reading, "floor": Reading(1.0, 1.0, 10, 1.0)})
     with pytest.raises(AssertionError, match="b: 6 pairs"):
-        check_identical({"a": one, "b": replace(one, pairs=6, digest="bb")})
+        check_identical({"a": reading, "b": replace(reading, pairs=6, digest="bb")})
 
 
 def test_the_digest_does_not_depend_on_order():
-    one = Counter({("a", "b"): 1, ("c", "d"): 2})
-    assert digest(one) == digest(Counter(dict(reversed(one.items()))))
-    assert digest(one) != digest(one + Counter({("a", "b"): 1}))
+    counts = Counter({("a", "b"): 1, ("c", "d"): 2})
+    assert digest(counts) == digest(Counter(dict(reversed(counts.items()))))
+    assert digest(counts) != digest(counts + Counter({("a", "b"): 1}))
 
 
 def test_a_side_is_measured_in_a_separate_process(part):
