@@ -27,9 +27,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("words", [["script.py"], ["-m", "script"], ["-u", "-c", REPORT]])
-def test_arguments_streams_and_environment_are_those_of_python(
-    python: str, tmp_path: Path, words: list[str]
-) -> None:
+def test_it_is_called_like_python(python: str, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "script.py").write_text(REPORT)
     process = subprocess.run(
         [python, *words, "one", "two"],
@@ -85,8 +83,6 @@ def test_the_process_ends_with_its_program(python: str, number: signal.Signals) 
         os.kill(process, 0)
 
 
-def test_without_a_server_the_program_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_fails_without_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fork_client.main(str(tmp_path / "socket")) == fork_client.NO_SERVER
     assert "no answer from the fork server" in capsys.readouterr().err

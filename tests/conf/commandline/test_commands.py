@@ -135,11 +135,7 @@ WRONG_COMMANDS = [
     ("line", "solution"), WRONG_COMMANDS, ids=[line or "nothing" for line, _ in WRONG_COMMANDS]
 )
 def test_wrong_commands_are_answered_by_one_line_with_the_solution(
-    line: str,
-    solution: str,
-    folder: Path,
-    port_in_use: int,
-    capsys: pytest.CaptureFixture[str],
+    line: str, solution: str, folder: Path, port_in_use: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = line.format(folder=folder, port=port_in_use).split()
     assert main(words) == 2
