@@ -1,4 +1,5 @@
-"""Shared fixtures: the engine, an MLflow store, where the published data lies."""
+"""Shared fixtures (engine, published data, MLflow store), and the order and distribution of
+tests."""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
-# The process that the others run beside imports this too, and needs no engine.
+# pytest-xdist's controlling process imports this file too and needs no engine.
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Reproducible examples on every machine; the two cores of a test machine make single examples slow.
+# Examples are reproducible, and single examples may be slow on a test machine with two cores.
 settings.register_profile(
     "adnominal",
     deadline=None,
@@ -26,29 +27,29 @@ settings.register_profile(
 )
 settings.load_profile("adnominal")
 
-# The garbage collector runs after so many new objects; by default, after 700.
+# The number of new objects after which the garbage collector runs; the default is 700.
 gc.set_threshold(50_000, 20, 10)
 
-# The tests on Spark have a process of their own (tests/spark/conftest.py).
+# The tests on Spark need a separate process (tests/spark/conftest.py).
 collect_ignore = [] if os.environ.get("ADNOMINAL_SPARK_TESTS") else ["spark"]
 
 SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with a slow test first: no process is left alone with them at the end.
+    """Put files with a slow test first, so that no process is left with them at the end.
 
-    Then those of `training`: the last ones, which any process takes, need fewer libraries.
+    The files of `training` follow; the last ones, which any process takes, need fewer libraries.
     """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     training = Path(__file__).parent / "training"
     items.sort(key=lambda item: (item.path not in slow, training not in item.path.parents))
 
 
-def _spare_the_imported() -> None:
-    """Let the garbage collector pass over what is there, imported modules above all.
+def _freeze_existing_objects() -> None:
+    """Exclude existing objects, mainly imported modules, from garbage collection.
 
-    To search them again and again takes an eighth of the tests' time.
+    Searching them again and again takes an eighth of the tests' time.
     """
     gc.collect()
     gc.freeze()
@@ -56,27 +57,27 @@ def _spare_the_imported() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Without the garbage collector: nothing that is imported is garbage."""
+    """Collect tests without garbage collection, because nothing that is imported is garbage."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
-        _spare_the_imported()
+        _freeze_existing_objects()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     yield
     if nextitem is not None and nextitem.path != item.path:
-        _spare_the_imported()
+        _freeze_existing_objects()
 
 
 class BySubject(LoadFileScheduling):  # type: ignore[misc]
-    """Whole files to each process, those of `etl` first to every other one.
+    """Distribute whole files, those of `etl` first to every other process.
 
-    Else each process would import torch and what is built on it. One with none of its own left
-    takes the others' last, which are short.
+    Otherwise each process would import torch and the libraries that depend on it. A process without
+    files of its kind takes the last ones of the other kind, which are short.
     """
 
     def _assign_work_unit(self, node: WorkerController) -> None:
@@ -90,13 +91,13 @@ class BySubject(LoadFileScheduling):  # type: ignore[misc]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySubject | None:
-    """Ours in the place of ``--dist loadfile``."""
+    """Replace the scheduler of ``--dist loadfile``."""
     return BySubject(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session with the embedded engine, shared by the whole run."""
+    """A session of the embedded engine, shared by all tests."""
     from etl import engine
     from etl.engine import EngineSettings
 
@@ -106,7 +107,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of published data; the test is skipped where it is absent."""
+    """The folder of published data; without it, the test is skipped."""
     if not SHARED.is_dir():
         pytest.skip(f"published data not found at {SHARED} (set ADNOMINAL_DATA)")
     return SHARED
@@ -114,10 +115,10 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MLflow's database without a run, to be copied: making its tables takes seconds."""
+    """An MLflow database without runs, to be copied because creating its tables takes seconds."""
     from training.tracking import Tracker
 
     path: Path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    # MLflow's own experiment: with another, a test that begins the same would find it there.
+    # MLflow's default experiment, so that the experiments of the tests do not exist yet.
     assert Tracker(f"sqlite:///{path}", "Default").experiment_id is not None
     return path

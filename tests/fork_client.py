@@ -1,7 +1,7 @@
-"""Stands for a process that a fork server runs: passes on arguments, streams, signals, exit code.
+"""Represents a process of a fork server: forwards arguments, streams, signals and the exit code.
 
-`tests/fork_server.py` writes a copy of it for each server. It imports little: it starts in
-milliseconds.
+`tests/fork_server.py` writes a copy of this file for each server. It imports little, so that it
+starts in milliseconds.
 """
 
 import json
@@ -15,7 +15,7 @@ NO_SERVER = 70
 
 
 def main(address: str) -> int:
-    """The exit code of the process; a signal that ended it ends this one too."""
+    """The exit code of the process; a signal that ended the process ends this one too."""
     request = {
         "program": sys.argv[0],
         "arguments": sys.argv[1:],

@@ -1,18 +1,18 @@
-"""The libraries that commands import: once, in the process that they are forked from."""
+"""Imports the libraries of commands once, in the process from which the commands are forked."""
 
 import importlib
 import os
 
 import torch
 
-# As `training.launch.environment`, which belongs to the product.
+# As in `training.launch.environment`, which cannot be imported at this level.
 if not torch.cuda.is_available():
     os.environ.setdefault("DS_ACCELERATOR", "cpu")
-# No pool of compilers: its threads would not be in the forked processes.
+# Without a pool of compilers, whose threads would be missing in forked processes.
 os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
 MODULES = (
     "deepspeed",
-    # DeepSpeed imports this on first use, which takes two seconds of CPU time.
+    # DeepSpeed imports this at its first use, which takes two seconds of CPU time.
     "deepspeed.runtime.zero.muon.muon_optimizer",
     "transformers.trainer",
     "peft",

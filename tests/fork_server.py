@@ -1,8 +1,8 @@
-"""Python processes forked from one that has imported what they need: imports take seconds.
+"""Python processes forked from a server that has imported their modules, which takes seconds.
 
-`python` gives the path of a program that is called as ``python`` is: with a script, ``-m`` or
-``-c``, arguments, environment, folder and standard streams. The process is forked by a server and
-ends with the program that stands for it: what kills one kills the other.
+`python` gives the path of a program that is called like ``python``: with a script, ``-m`` or
+``-c``, arguments, environment, folder and standard streams. A server forks the process, which the
+program represents: whatever kills one of them also ends the other.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-# What is imported, level by level; processes are forked from each.
+# The modules that each level adds to those of the level before; processes are forked from each.
 LEVELS = {
     "libraries": ("tests.fork_imports",),
     "product": ("tests.training.rank_imports",),
 }
-# How long a server waits for another process of the tests when all have left it.
+# How long a server without connections waits for another test process.
 _LINGER_SECONDS = 5.0
 _connections: list[socket.socket] = []
 
 
 @cache
 def python(level: str = "product") -> str:
-    """A program called as ``python``: its processes have the modules of a level of `LEVELS`.
+    """A program to call like ``python``, whose processes have the modules of a level of `LEVELS`.
 
-    The processes of one run of the tests share the server.
+    All processes of a test run share the server.
     """
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     folder = Path(tempfile.gettempdir(), f"adnominal-fork-{run[:12]}")
@@ -57,16 +57,16 @@ def python(level: str = "product") -> str:
 
 
 def settle(program: str | None = None) -> None:
-    """Wait until the processes whose programs were killed are gone."""
+    """Wait until processes whose programs were killed have ended."""
     subprocess.run([program or python(), "-c", ""], check=True)
 
 
 def start(
     folder: Path, levels: Mapping[str, Sequence[str]], environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """The program of each level, by a server in `folder`: the one that is there, or a new one.
+    """The program of each level of the server in `folder`, which is started if necessary.
 
-    The server ends after the processes that have called this.
+    The server ends after the processes that have called this function.
     """
     addresses = {level: os.fspath(folder / f"{level}.socket") for level in levels}
     if not _connected(addresses.values()):
@@ -96,7 +96,8 @@ def start(
 
 
 def _connected(addresses: Iterable[str]) -> bool:
-    """Whether this process could connect to all; the connections keep the server alive."""
+    """Whether this process could connect to all addresses; open connections keep the server
+    alive."""
     connections = []
     for address in addresses:
         connection = socket.socket(socket.AF_UNIX)
@@ -110,12 +111,12 @@ def _connected(addresses: Iterable[str]) -> bool:
 
 
 def main(folder: Path, levels: Mapping[str, Sequence[str]]) -> None:
-    """Serve each level; in a forked process, be the one that was asked for."""
+    """Serve each level; in a forked process, run the requested program."""
     listeners = {}
     for level in levels:
         address = folder / f"{level}.socket"
         address.unlink(missing_ok=True)
-        # Programs that call before all is imported wait.
+        # Programs that connect before the imports are finished wait.
         listeners[level] = socket.socket(socket.AF_UNIX)
         listeners[level].bind(os.fspath(address))
         listeners[level].listen(64)
@@ -125,7 +126,7 @@ def main(folder: Path, levels: Mapping[str, Sequence[str]]) -> None:
         for module in modules:
             importlib.import_module(module)
         gc.collect()
-        gc.freeze()  # what is forked need not copy what was imported
+        gc.freeze()  # so that forked processes share the memory of imported modules
         if level != last and os.fork():
             continue
         for other, listener in listeners.items():
@@ -140,15 +141,15 @@ def main(folder: Path, levels: Mapping[str, Sequence[str]]) -> None:
 
 
 class _Server:
-    """Forks a process for each request and returns its exit code to the program that asked."""
+    """Forks a process for each request and returns its exit code to the requesting program."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self._process: dict[socket.socket, int] = {}
-        """Of each connection; 0 before its request."""
+        """The process of each connection; 0 before its request."""
 
     def serve(self) -> dict[str, Any] | None:
-        """None when nobody is connected any more; in a forked process, what to run."""
+        """None when there are no connections any more; in a forked process, the request to run."""
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer)
@@ -163,13 +164,13 @@ class _Server:
             ready = {key.fileobj for key, _ in events}
             if reader in ready:
                 os.read(reader, 4096)
-            # Ends before beginnings: what was killed is gone when the next process starts.
+            # Ends are handled first, so that killed processes are gone when the next one starts.
             for connection in self._process.keys() & ready:
                 if self._process[connection]:
-                    self._heed(connection)
+                    self._forward_signals(connection)
             self._reap()
             for connection in self._process.keys() & ready:
-                if not self._process[connection] and (request := self._begin(connection)):
+                if not self._process[connection] and (request := self._fork(connection)):
                     os.close(reader)
                     os.close(writer)
                     return request
@@ -178,8 +179,8 @@ class _Server:
                 self._process[connection] = 0
                 self._selector.register(connection, selectors.EVENT_READ)
 
-    def _heed(self, connection: socket.socket) -> None:
-        """Pass on the signals that the program was sent; kill what it stood for if it is gone."""
+    def _forward_signals(self, connection: socket.socket) -> None:
+        """Forward the signals that the program received; kill its process if the program ended."""
         process, numbers = self._process[connection], connection.recv(16)
         for number in numbers:
             os.kill(process, number)
@@ -203,8 +204,8 @@ class _Server:
         connection.close()
         del self._process[connection]
 
-    def _begin(self, connection: socket.socket) -> dict[str, Any] | None:
-        """Fork the process that was asked for, in which the request is returned."""
+    def _fork(self, connection: socket.socket) -> dict[str, Any] | None:
+        """Fork the requested process, in which the request is returned."""
         head, streams, _, _ = socket.recv_fds(connection, 4, 3)
         if not head:
             self._forget(connection)
@@ -250,7 +251,7 @@ def _exit_code(request: dict[str, Any]) -> int:
 
 
 def _end(code: int) -> None:
-    """End this process without taking down all modules, which takes half a second."""
+    """End this process without unloading all modules, which takes half a second."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()
@@ -259,7 +260,7 @@ def _end(code: int) -> None:
 
 
 def _run(request: dict[str, Any]) -> None:
-    """What ``python`` does with these arguments, in this process."""
+    """Do in this process what ``python`` does with these arguments."""
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])

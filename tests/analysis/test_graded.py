@@ -1,4 +1,4 @@
-"""Ratings of pairs beside counts, measures and models' scores."""
+"""Correlation of ratings with counts, measures and scores of models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VALUES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, m
 
 
 @given(VALUES)
-def test_coefficients_are_scipys_with_ties(rows: list[tuple[int, int]]) -> None:
+def test_coefficients_equal_scipys_with_ties(rows: list[tuple[int, int]]) -> None:
     ratings, values = [float(a) for a, _ in rows], [float(b) for _, b in rows]
     result = correlation("count", ratings, values)
     assert result.spearman == pytest.approx(stats.spearmanr(ratings, values).statistic)
@@ -31,7 +31,7 @@ def test_coefficients_are_scipys_with_ties(rows: list[tuple[int, int]]) -> None:
     assert result.low <= result.high
 
 
-def test_a_pair_without_a_value_is_left_out_and_the_same_seed_gives_the_same_bounds() -> None:
+def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed() -> None:
     random = np.random.default_rng(1)
     ratings = random.normal(size=200)
     values: list[float | None] = [*(ratings[:199] + random.normal(size=199)), None]
@@ -53,7 +53,7 @@ def test_too_few_or_equal_values_have_no_correlation(values: list[float | None])
     ("scores", "expected"),
     [([1.0, 0.0, 0.0], 0.0), ([0.0, 0.5, 0.5], 1.5), ([0.0, 0.0], None), (None, None), ([], None)],
 )
-def test_a_models_score_is_the_mean_place_of_its_labels(scores, expected) -> None:
+def test_a_models_score_is_the_expected_label_number(scores, expected) -> None:
     assert expected_score(scores) == expected
 
 
@@ -65,7 +65,7 @@ def ratings() -> pa.Table:
     return pa.Table.from_pylist(rated, schema=table("graded_pairs").schema.remove_metadata())
 
 
-def test_a_pair_that_the_corpus_does_not_have_counts_nought_times() -> None:
+def test_a_pair_that_is_not_in_the_corpus_has_count_zero() -> None:
     association = pa.table(
         {
             "adjective": ["old", "red"],
@@ -81,7 +81,7 @@ def test_a_pair_that_the_corpus_does_not_have_counts_nought_times() -> None:
     assert results[0].spearman == results[-1].spearman == 1.0
 
 
-def test_the_command_prints_a_line_a_measure_and_says_what_is_missing(tmp_path, capsys) -> None:
+def test_the_command_prints_every_measure_and_reports_missing_data(tmp_path, capsys) -> None:
     lake = str(tmp_path)
     arrow.append(lake, "graded_pairs", ratings(), job="test")
     schema = table("amod_association").schema.remove_metadata()
@@ -93,10 +93,10 @@ def test_the_command_prints_a_line_a_measure_and_says_what_is_missing(tmp_path, 
     arguments = [f"lake={lake}", "source=s"]
     assert conf.run(Settings, report, [*arguments, "corpus=c"]) == 0
     assert "log_dice" in capsys.readouterr().out
-    for wrong, named in (
+    for wrong, message in (
         ([*arguments, "corpus=other"], "corpus=other"),
         ([f"lake={lake}", "source=none", "corpus=c"], "source=none"),
         ([*arguments, "corpus=c", "runs=[x]"], "predictions"),
     ):
         assert conf.run(Settings, report, wrong) == 2
-        assert named in capsys.readouterr().err
+        assert message in capsys.readouterr().err

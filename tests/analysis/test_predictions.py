@@ -28,7 +28,7 @@ def lake(tmp_path):
     return str(tmp_path)
 
 
-def test_items_are_paired_as_often_as_they_stand(lake):
+def test_repeated_items_are_paired_as_often_as_they_occur(lake):
     both = pair(read_run(lake, "one"), read_run(lake, "two"))
     assert both.item_ids == ["a", "a", "b"]
     assert (both.gold, both.first, both.second) == (list("xxy"), list("xyy"), list("xxy"))
@@ -45,7 +45,7 @@ def test_items_are_paired_as_often_as_they_stand(lake):
         ("one", "four", "3 and 2 items, 1 of which only one has"),
     ],
 )
-def test_runs_that_cannot_be_compared(lake, first, second, message):
+def test_runs_that_cannot_be_compared_are_refused(lake, first, second, message):
     with pytest.raises(UserError, match=message):
         pair(read_run(lake, first), read_run(lake, second))
 
@@ -62,7 +62,7 @@ def test_answers_to_prompts_are_paired_by_prompt(tmp_path, prompts):
     assert (both.item_ids, both.first, both.second) == (["a", "a"], list("xy"), list("yx"))
 
 
-def test_items_asked_by_other_prompts_of_the_same_set_are_no_pairs(tmp_path):
+def test_answers_to_different_prompts_are_not_paired(tmp_path):
     constants = {"task": "plane", "edition": "mine", "verbaliser": "v"}
     for run, wording in (("one", "pq"), ("two", "qp")):
         cells = zip("ab", wording, "xx", "xx", strict=True)

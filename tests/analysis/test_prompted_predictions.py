@@ -14,19 +14,19 @@ from tests.training.prompting.test_scores import FIRST_NO, FIRST_YES, MODEL, row
 from training.prompting.scores import asp_table, cells
 
 
-def test_variance_of_templates_goes_over_orders():
-    answered = rows(two_shot("I", [True]) + two_shot("I", [False], order="3,2"))
-    (row,) = prompting.template_variance(cells(answered)).to_pylist()
+def test_variance_of_templates_is_over_orders():
+    predictions_of_plane = rows(two_shot("I", [True]) + two_shot("I", [False], order="3,2"))
+    (row,) = prompting.template_variance(cells(predictions_of_plane)).to_pylist()
     assert (row["mean"], row["cells"], row["inference_type"]) == (0.5, 2, 1)
     assert row["deviation"] == pytest.approx(1 / sqrt(2))
 
 
-def test_recency_knows_whether_the_last_example_helps():
-    answered = rows(
-        # Subsective: types 1 and 2 hold, 3 does not.
+def test_recency_distinguishes_whether_the_last_example_agrees():
+    predictions_of_plane = rows(
+        # For subsective adjectives, types 1 and 2 hold and type 3 does not.
         two_shot("S", [True], inference=1, order="2,3") + two_shot("S", [True], order="3,2")
     )
-    sequences = prompting.recency(cells(answered)).to_pylist()
+    sequences = prompting.recency(cells(predictions_of_plane)).to_pylist()
     assert {(row["sequence"], row["last_agrees"]) for row in sequences} == {
         ("2,3,1", False),
         ("3,2,1", True),
@@ -39,7 +39,7 @@ ASP_YES, ASP_NO = "entailment", "not_entailment"
 
 
 def asp_rows():
-    """A test of two rows under two prompts: one of them right in both, the other in one."""
+    """Answers to two rows under two prompts: one is right with both, the other with one."""
     return records(
         "item_id prompt gold scores",
         ("i0", "asp/follows@1", ASP_YES, FIRST_NO),
@@ -55,19 +55,15 @@ def asp_rows():
     )
 
 
-def test_asp_is_averaged_over_prompts_read_from_the_lake(tmp_path):
+def test_scores_of_asp_are_averaged_over_prompts(tmp_path):
     lake = str(tmp_path)
     item: Any = {"test": "ordering", "adjective": "big", "noun": "dog", "edition": "clean"}
     write(lake, "asp_entailment", records("item_id", ("i0",), ("i1",), **item))
     write(lake, "predictions", asp_rows())
     (row,) = asp_table(predictions.read_prompted(lake, "r")).to_pylist()
-    assert (row["task"], row["test"], row["rows"], row["prompts"]) == (
-        "entailment",
-        "ordering",
-        2,
-        2,
-    )
-    # [-1, -2] is entailment: right in the first row, wrong in the second.
+    expected = {"task": "entailment", "test": "ordering", "rows": 2, "prompts": 2}
+    assert expected.items() <= row.items()
+    # The scores [-1, -2] are the answer entailment.
     assert (row["mean"], row["majority"]) == (0.75, 0.5)
     assert row["deviation"] == pytest.approx(0.5 / sqrt(2))
     with pytest.raises(UserError, match="run=q: no answers to prompts"):

@@ -1,4 +1,4 @@
-"""Labelled predictions, and groups of their items, from a lake."""
+"""Reading labelled predictions and the groups of their items from a lake."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.rows import write
 from tests.training.scoring.test_matrix import rows
 
 
-def test_groups_come_from_the_items_table(tmp_path):
+def test_groups_are_read_from_the_table_of_items(tmp_path):
     lake = str(tmp_path / "lake")
     items = [("0", "I", "published"), ("1", "O", "published"), ("0", "S", "other")]
     write(lake, "plane_items", records("item_id class edition", *items))
@@ -23,7 +23,7 @@ def test_groups_come_from_the_items_table(tmp_path):
         predictions.groups_of(lake, group_rows, "variant")
 
 
-def test_runs_are_read_by_their_ids(tmp_path):
+def test_runs_without_labelled_rows_are_refused(tmp_path):
     lake = str(tmp_path / "lake")
     labelled = rows([("entailed", "entailed")], run="one")
     unlabelled = rows([(None, "entailed")], run="two")

@@ -15,7 +15,7 @@ from tests.rows import rows, write
 NAYAK = {"fake", "alleged"}
 
 
-def test_words_decide():
+def test_slices_follow_from_words():
     adjectives = ["Fake", "red", None]
     assert slices.subsective(adjectives, NAYAK) == ["non-subsective", "subsective", None]
     assert slices.identity(["Old", "green"], {"old": "age"}) == ["age", "other"]
@@ -28,25 +28,25 @@ def test_words_decide():
     assert slices.depth([0, 4, None]) == ["0", "4", None]
 
 
-def test_sygns_words_decide():
+def test_slices_of_sygns_follow_from_sentences():
     assert slices.quantifier(["one dog ran", "ann ran", None]) == ["EXI", "NON", None]
     assert slices.modifier([["adverb", "negation"], [], None]) == ["ADV+NEG", "NON", None]
 
 
-def test_a_tokenizer_splits():
+def test_words_are_split_or_whole_by_the_tokenizer():
     pieces = {"fake": ["fake"], "counterfeit": ["counter", "##feit"]}
     parts = slices.subword_split(["fake", "counterfeit", None, "fake"], pieces.__getitem__)
     assert parts == ["whole", "split", None, "whole"]
 
 
-def test_deciles_of_known_counts():
+def test_deciles_of_literal_counts():
     assert slices.frequency_decile([*range(1, 21), 0, None])[:4] == ["1", "1", "2", "2"]
     assert slices.frequency_decile([*range(1, 21), 0, None])[18:] == ["10", "10", "0", "0"]
     assert slices.frequency_decile([0, None]) == ["0", "0"]
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=200))
-def test_deciles_rise_with_counts(counts):
+def test_deciles_never_fall_with_counts(counts):
     deciles = [int(str(value)) for value in slices.frequency_decile(counts)]
     for count, value in zip(counts, deciles, strict=True):
         assert (value == 0) == (count == 0) and value <= 10
@@ -64,7 +64,7 @@ def lake(tmp_path):
     return str(tmp_path)
 
 
-def test_counts_of_pairs(lake):
+def test_counts_of_pairs_are_read_in_any_case(lake):
     counts = slices.pair_counts(
         lake, "web", ["Red", "fake", "red", None], ["car", "gun", "gun", "car"]
     )
@@ -73,7 +73,7 @@ def test_counts_of_pairs(lake):
         slices.pair_counts(lake, "news", ["red"], ["car"])
 
 
-def test_words_of_items_in_the_order_asked(lake):
+def test_words_of_items_are_in_the_requested_order(lake):
     items = slices.words(lake, "adept", "mine", ["2", "1", "2"])
     assert items.to_pydict() == {"adjective": ["red"] * 3, "noun": ["gun", "car", "gun"]}
     with pytest.raises(UserError, match="1 of 2 items, such as 3, are not in the table adept"):
@@ -84,7 +84,7 @@ def test_words_of_items_in_the_order_asked(lake):
         slices.words(lake, "nli", "mine", ["1"])
 
 
-def test_every_table_has_the_columns_named():
+def test_every_item_table_has_its_declared_columns():
     for name, items in ITEM_TABLES.items():
         key, columns = items.item, items.words
         assert {key, "edition", *columns.values()} <= set(table(name).schema.names)

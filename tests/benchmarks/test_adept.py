@@ -17,11 +17,11 @@ from benchmarks.harness import page
         ("The effect of war is a loss.", "The effect of cold war is a loss.", "none"),
     ],
 )
-def test_article_cases(sentence, modified, case):
+def test_an_adjective_keeps_or_flips_the_article(sentence, modified, case):
     assert adept.article_case(sentence, modified) == case
 
 
-def test_judged_shares(tmp_path, monkeypatch):
+def test_judged_items_are_counted_by_stratum(tmp_path, monkeypatch):
     sheet = tmp_path / "judged.tsv"
     lines = [("path", "relation", "article", "sentence", "modified_sentence", "grammar", "remark")]
     lines += [("template", "HasA", "none", "a", "b", "right", "")] * 3
@@ -35,6 +35,6 @@ def test_judged_shares(tmp_path, monkeypatch):
     assert strata["all"][2] == pytest.approx(30.06, abs=0.01)
 
 
-def test_page_states_shares_and_verdicts():
+def test_the_page_states_shares_and_verdicts():
     text = page(adept.CASE, {"judged": {"all": [95, 100, 88.8, 97.8]}})
     assert "95 of 100 items well formed, 88.8 to 97.8 % (Wilson, 95 %); met: at least 90 %" in text

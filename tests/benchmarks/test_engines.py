@@ -10,7 +10,7 @@ from tests.benchmarks.test_jobs import ROWS, lake_of
 RUN = {"wall": 2.0, "cpu": 3.0, "memory": 400.0, "runs": 3, "load": 0.1}
 
 
-def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
+def test_the_page_has_a_row_per_figure_and_marks_missed_targets():
     figures = {
         "treebank-sail": RUN,
         "counting-sail": RUN | {"kernel": 0.5, "polars": RUN | {"wall": 1.0}},
@@ -38,12 +38,12 @@ def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
     assert "plane, growth" not in text
 
 
-def test_the_rows_of_a_table_are_written_again_and_timed(tmp_path):
+def test_rewriting_a_table_is_timed(tmp_path):
     lake_of(tmp_path, ROWS)
     assert 0 < seconds_to_write(tmp_path, "amod_pairs") < 5
 
 
-def test_mistakes_are_told():
+def test_parts_and_engines_are_chosen_by_name():
     with pytest.raises(UserError, match=r"parts=\['trees'\]: expected some of treebank"):
         load(Settings, ["parts=[trees]"])
     with pytest.raises(UserError, match=r"engines=\['flink'\]: expected some of sail, spark"):

@@ -1,4 +1,4 @@
-"""The generated lake is sorted, whole and restartable; its load is measured as promised."""
+"""The generated lake is sorted and complete, and its load is measured."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ SMALL = {"pairs": 3000, "files": 3, "nouns": 199, "adjectives": 97}
 SMALL |= {"users": 2, "seconds": 1, "pause": 0}
 
 
-def test_words_differ() -> None:
+def test_generated_words_are_distinct() -> None:
     assert len({word_of(number) for number in range(20_000)}) == 20_000
 
 
-def test_numbers_of_words_are_prime() -> None:
+def test_vocabulary_sizes_must_be_prime() -> None:
     with pytest.raises(UserError, match="prime"):
         conf.from_dict(Settings, {"adjectives": 100})
 
 
-def test_generated_pairs_are_those_of_sorted_tables(tmp_path: Path) -> None:
+def test_both_sorted_tables_hold_the_generated_pairs(tmp_path: Path) -> None:
     settings, lake = conf.from_dict(Settings, SMALL), str(tmp_path / "lake")
     generate(settings, lake)
     versions = [arrow.version(lake, name) for name in arrow.tables(lake)]
@@ -43,11 +43,11 @@ def test_generated_pairs_are_those_of_sorted_tables(tmp_path: Path) -> None:
             assert sketches.sketch(Query(role, word))["total"] == partner_count
 
 
-def test_users_look_words_up_and_the_page_tells(tmp_path: Path) -> None:
+def test_simulated_users_look_up_words_and_the_page_reports_it(tmp_path: Path) -> None:
     settings, lake = conf.from_dict(Settings, SMALL), str(tmp_path / "lake")
     figures = measure(settings, lake, generate(settings, lake))
     assert figures["errors"] == 0 and figures["views"] > 0
-    rest = {"first_ready_s": 1.0, "pairs": 3000, "gigabytes": 0.1}
-    rest |= {"saturated_p95_ms": 9.0, "saturated_views_s": 5.0, "saturated_memory_mb": 1}
-    text = page(CASE, {**figures, **rest})
+    figures |= {"first_ready_s": 1.0, "pairs": 3000, "gigabytes": 0.1}
+    figures |= {"saturated_p95_ms": 9.0, "saturated_views_s": 5.0, "saturated_memory_mb": 1}
+    text = page(CASE, figures)
     assert "an adjective's nouns" in text and explore.CORPUS == "generated"

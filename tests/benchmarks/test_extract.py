@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("parts")
 
 
-def test_parts_follow_each_other_in_one_corpus(folder):
+def test_parts_are_consecutive_pieces_of_one_corpus(folder):
     parts = make_parts(folder, 0.2, 3)
     synthetic_depcc.write(folder / "whole.gz", 0.6)
     contents = [gzip.decompress(part.read_bytes()) for part in parts]
@@ -30,7 +30,7 @@ def test_parts_follow_each_other_in_one_corpus(folder):
     assert make_parts(folder, 0.2, 3) == parts
 
 
-def test_a_slice_ends_with_a_sentence(folder):
+def test_a_slice_ends_at_a_sentence_boundary(folder):
     (part,) = make_parts(folder, 0.2, 1)
     content = gzip.decompress(make_slice(part, 0.05).read_bytes())
     assert gzip.decompress(part.read_bytes()).startswith(content)
@@ -58,6 +58,6 @@ def test_ratios_and_verdicts(tmp_path):
     assert outcome["DuckDB"] == outcome["conllu library"] == "met |"
 
 
-def test_mistakes_are_told():
+def test_the_number_of_rounds_must_be_positive():
     with pytest.raises(UserError, match="rounds=0"):
         load(Settings, ["rounds=0"])

@@ -1,4 +1,4 @@
-"""The comparison of parser=fast with spaCy and with gold trees."""
+"""Comparing parser=fast with spaCy and with gold trees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.across.parsers import agreement
 from benchmarks import fast, fast_mutations, parse_quality
 from benchmarks.harness import page
 from conf import UserError
@@ -34,7 +33,7 @@ CONLLU = """\
 """
 
 
-def test_gold_pairs_are_read_as_the_text_sources_are(tmp_path):
+def test_pairs_of_gold_trees_follow_the_rules_for_text_sources(tmp_path):
     path = tmp_path / "x.conllu"
     path.write_text(CONLLU)
     bank = parse_quality.read_treebank(path)
@@ -43,7 +42,7 @@ def test_gold_pairs_are_read_as_the_text_sources_are(tmp_path):
     assert pairs == [{("red", "dog"): 1}, {("old", "cat"): 1}]
 
 
-def test_scores_and_their_difference():
+def test_f1_and_the_interval_of_its_difference():
     gold = [Counter({("red", "dog"): 2}), Counter({("old", "cat"): 1})]
     good = parse_quality.counts(gold, gold)
     half = parse_quality.counts(gold, [Counter({("red", "dog"): 1}), Counter({("a", "b"): 2})])
@@ -54,22 +53,13 @@ def test_scores_and_their_difference():
     assert low <= gain <= high
 
 
-def test_agreement_of_two_countings():
-    one = Counter({("red", "dog"): 4, ("old", "cat"): 2, ("new", "car"): 1})
-    same = agreement(one, one)
-    assert same.f == 1
-    assert same.nouns == pytest.approx(1)
-    other = one + Counter({("big", "car"): 1})
-    assert agreement(one, other).f == pytest.approx(14 / 15)
-
-
-def test_mutations_are_reproducible():
+def test_mutations_follow_the_seed():
     line = b"The old house at the end of the street was sold."
     draws = [fast_mutations.mutate(random.Random(seed), line) for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
 
 
-def test_parts_are_those_whose_input_is_given():
+def test_only_parts_whose_input_is_given_are_measured():
     treebanks = fast.Settings(dev="a/dev.conllu", check=["b/test.conllu.gz"], silver_model="m")
     parts = ("quality", "trees", "silver_only")
     names = [f"{part}/{name}" for name in ("dev", "test") for part in parts]
@@ -83,7 +73,7 @@ def test_parts_are_those_whose_input_is_given():
         fast.measurements(fast.Settings())
 
 
-def test_the_page_has_what_was_measured():
+def test_the_page_shows_the_measured_figures():
     score = {"gold": 9, "fast": 0.5, "spacy": 0.4, "gain": 0.1, "low": -0.1, "high": 0.3}
     sides = {"f": 0.9, "top": 0.8, "adjectives": 0.7, "nouns": 0.6}
     figures = {

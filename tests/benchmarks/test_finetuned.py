@@ -1,4 +1,4 @@
-"""The page of small models on the releases, and the commands of its cases."""
+"""Small models finetuned on the releases: the commands of the cases, and the page."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from training.settings import Settings
 
 
 @pytest.mark.parametrize("case", finetuned.RUNS)
-def test_a_case_is_a_command(case):
+def test_a_case_gives_valid_settings(case):
     settings = conf.load(Settings, finetuned.arguments(case, Path("folder")))
     assert settings.task["edition"] == "published"
     assert settings.out == str(Path("folder") / case)
 
 
-def test_the_page_judges_every_seed():
+def test_every_seed_must_reach_the_target():
     result = {"seeds": [0, 1], "updates": 9, "macro_f1": [0.3, 0.4], "majority": [0.664, 0.664]}
     figures = {"adept_minilm": {**result, "accuracy": [0.71, 0.699]}}
     figures["plane_smollm2"] = {**result, "accuracy": [0.7, 0.665]}

@@ -1,4 +1,4 @@
-"""The harness finds what it is for: a planted slow-down, a planted lost pair, missed bounds."""
+"""The harness detects a planted slow-down, a planted lost pair and missed bounds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def kernel_figures(settings):
     (part,) = make_parts(settings.place("depcc"), settings.megabytes, 1)
     sides = {side: partial(peers.read, side, str(part)) for side in ("isal", "compiled")}
     readings = take_turns(sides, ROUNDS)
-    # The least of some readings hardly depends on what else the machine does.
+    # The minimum of several readings hardly depends on other load on the machine.
     seconds = {
         side: min(reading.seconds for reading in readings_of_side)
         for side, readings_of_side in readings.items()
@@ -46,9 +46,9 @@ def kernel_figures(settings):
     }
 
 
-# The kernel beside decompression alone, on a part that is read within a tenth of a second.
+# The kernel compared with decompression alone, on a part that is read within a tenth of a second.
 CASE = Case(
-    "kernel_mutations",  # any section
+    "kernel_mutations",  # any existing section
     lambda settings: {"": partial(kernel_figures, settings)},
     settings=Small,
     size="bytes",
@@ -65,19 +65,19 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def store(folder, tmp_path_factory):
-    """Where a sound run has recorded its figures."""
+    """The file with the recorded figures of a successful run."""
     path = tmp_path_factory.mktemp("store") / "results.json"
     run(CASE, Small(folder=folder), store=path)
     return path
 
 
 @pytest.mark.slow
-def test_a_sound_run_is_recorded_and_shown(folder, store):
+def test_a_successful_run_is_recorded_and_shown(folder, store):
     recorded = json.loads(store.read_text())["kernel_mutations"]
     assert recorded["pairs"] > 10_000
     text = store.with_name("RESULTS.md").read_text()
     assert text.index("## Headline figures") < text.index("## The kernel on mutated rows")
-    for attempts_left in (2, 1, 0):  # other work may slow a sound run once
+    for attempts_left in (2, 1, 0):  # other load on the machine may slow a run down
         try:
             again = run(CASE, Small(folder=folder), store=store)
             break
@@ -101,7 +101,7 @@ def test_a_planted_lost_pair_fails(folder, store):
     assert store.read_bytes() == recorded
 
 
-def test_a_lost_pair_of_one_side_is_found_in_processes(folder, monkeypatch):
+def test_a_pair_lost_by_one_side_is_found_across_processes(folder, monkeypatch):
     (part,) = make_parts(Small(folder=folder).place("depcc"), 0.2, 1)
     readings = {"line_loop": peers.measure_side("line_loop", part)}
     check_identical({**readings, "compiled": peers.measure_side("compiled", part)})
@@ -114,12 +114,12 @@ def fixed(figures, **declared):
     return Case("kernel_mutations", lambda settings: {"": lambda: figures}, **declared)
 
 
-def test_a_plant_that_nothing_finds_fails(tmp_path):
+def test_an_undetected_plant_fails(tmp_path):
     with pytest.raises(JobFailed, match="plant=slow was not detected"):
         run(fixed({"rows": 1}), Settings(plant="slow"), store=tmp_path / "results.json")
 
 
-def test_a_missed_bound_fails_after_it_is_recorded(tmp_path):
+def test_a_missed_bound_fails_after_the_figures_are_recorded(tmp_path):
     store = tmp_path / "results.json"
     case = fixed({"rows": 3}, bounds={"rows": Bound("rows / 2", most=1)})
     with pytest.raises(JobFailed, match="missed rows"):
@@ -127,7 +127,7 @@ def test_a_missed_bound_fails_after_it_is_recorded(tmp_path):
     assert json.loads(store.read_text()) == {"kernel_mutations": {"rows": 3}}
 
 
-def test_ratios_of_runs_of_another_size_are_not_compared(tmp_path):
+def test_ratios_are_compared_only_with_runs_of_the_same_size(tmp_path):
     store = tmp_path / "results.json"
     declared = {"bounds": {"ratio": Bound("ratio", least=0, steady=0.9)}, "size": "rows"}
     run(fixed({"rows": 3, "ratio": 1.0}, **declared), Settings(), store=store)
@@ -136,7 +136,7 @@ def test_ratios_of_runs_of_another_size_are_not_compared(tmp_path):
         run(fixed({"rows": 4, "ratio": 0.4}, **declared), Settings(), store=store)
 
 
-def test_what_is_recorded_is_not_measured_again(tmp_path):
+def test_recorded_figures_are_not_measured_again(tmp_path):
     store, measured = tmp_path / "results.json", []
 
     def measurement(name):
@@ -157,7 +157,7 @@ def test_what_is_recorded_is_not_measured_again(tmp_path):
     assert json.loads(store.read_text())["kernel_mutations"] == figures
 
 
-def test_only_what_was_measured_now_can_miss_a_bound(tmp_path):
+def test_only_parts_measured_in_this_run_can_miss_a_bound(tmp_path):
     store, values = tmp_path / "results.json", {"a": 3, "b": 1}
     case = Case(
         "kernel_mutations",
@@ -180,20 +180,20 @@ def test_parts_are_chosen_by_name():
         load(Settings, ["plant=fast"])
 
 
-def test_a_page_says_which_bound_was_met(tmp_path, monkeypatch):
+def test_a_page_states_the_outcome_of_each_bound(tmp_path, monkeypatch):
     case = fixed({}, bounds={"rows": Bound("rows", least=2), "lost": Bound("lost", most=0)})
     context = results.templates().from_string("{{ outcome.rows }}, {{ outcome.lost }}")
     monkeypatch.setattr(results, "render", lambda name, **values: context.render(**values))
     assert page(case, {"rows": 2}) == "met, not measured"
 
 
-def test_a_function_in_a_process_of_its_own():
+def test_a_function_is_called_in_a_separate_process():
     assert call("math:gcd", 12, 18) == 6
     with pytest.raises(RuntimeError, match="math:sqrt -1 failed"):
         call("math:sqrt", -1)
 
 
-def test_command_lines_of_earlier_versions_work(capsys):
+def test_deprecated_command_lines_name_the_current_ones(capsys):
     command = [sys.executable, "-m", "benchmarks.adept", "--help"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "is now python -m benchmarks adept" in result.stderr
@@ -212,7 +212,7 @@ def test_the_command_line_lists_cases(capsys):
     assert main(["extract", "rounds=0"]) == 2
 
 
-def test_the_page_says_what_is_recorded(tmp_path):
+def test_the_stored_page_matches_the_recorded_figures(tmp_path):
     for name in (results.PAGE, results.FIGURES):
         shutil.copy(name, tmp_path)
     write_pages(tmp_path / results.FIGURES.name)

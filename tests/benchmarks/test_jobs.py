@@ -22,13 +22,13 @@ def lake_of(folder, rows, name="amod_pairs"):
     return folder
 
 
-def test_the_digest_is_of_rows_whatever_their_order_and_files(tmp_path):
-    one = lake_of(tmp_path / "one", ROWS)
-    two = lake_of(tmp_path / "two", {name: values[1:] for name, values in ROWS.items()})
-    assert jobs.table_digest(one, "amod_pairs") != jobs.table_digest(two, "amod_pairs")
-    lake_of(two, {name: values[:1] for name, values in ROWS.items()})
-    assert jobs.table_digest(one, "amod_pairs") == jobs.table_digest(two, "amod_pairs")
-    assert jobs.table_digest(one, "dropped") is None
+def test_the_digest_depends_neither_on_row_order_nor_on_files(tmp_path):
+    one_file = lake_of(tmp_path / "one", ROWS)
+    two_files = lake_of(tmp_path / "two", {name: values[1:] for name, values in ROWS.items()})
+    assert jobs.table_digest(one_file, "amod_pairs") != jobs.table_digest(two_files, "amod_pairs")
+    lake_of(two_files, {name: values[:1] for name, values in ROWS.items()})
+    assert jobs.table_digest(one_file, "amod_pairs") == jobs.table_digest(two_files, "amod_pairs")
+    assert jobs.table_digest(one_file, "dropped") is None
 
 
 def test_counts_are_read_from_the_table(tmp_path):

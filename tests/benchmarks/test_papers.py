@@ -23,7 +23,7 @@ from benchmarks.papers_runs import experiments, states
 from conf import JobFailed, UserError
 from etl.amod.kernel import PairCounter
 from etl.amod.rules import CLEAN
-from tests.training.tasks.lake import write
+from tests.rows import write
 from training.finished_runs import Run, Runs
 
 
@@ -43,7 +43,7 @@ def run(seed: int, accuracy: float, **params: str) -> Run:
     return Run(f"{seed}{accuracy}", "finetune", seed, parameters, {**metrics, "val/accuracy": 0.5})
 
 
-def test_seeds_are_one_row_beside_the_paper():
+def test_runs_with_other_seeds_share_a_row_beside_the_paper():
     runs = Runs((run(1, 0.72), run(0, 0.70), run(0, 0.6, **{"task.context": "false"})))
     rows = classified(runs)
     assert [(row["settings"], row["runs"], row["paper"]) for row in rows] == [
@@ -57,7 +57,7 @@ def test_seeds_are_one_row_beside_the_paper():
     assert "| small | 12,892 | 2 | val | 71.0 ± 12.7 | 25.0 ± 0.0 | 66.4 | 70.8 |" in line
 
 
-def test_of_generated_meanings_every_seed_is_shown():
+def test_generated_meanings_show_every_seed():
     row = {
         "settings": "form vf",
         "parameters": 4_000_000,
@@ -69,7 +69,7 @@ def test_of_generated_meanings_every_seed_is_shown():
     assert "| 99.2 of 98.5, 99.8 (99.7) | 34.0 (37.0) |" in text
 
 
-def test_prompts_about_scales_stand_beside_those_of_the_paper():
+def test_scores_of_prompts_about_scales_are_shown_beside_the_paper():
     row = {"task": "degree", "test": "ordering", "model": "small", "rows": 200, "prompts": 5}
     row |= {"mean": 0.605, "deviation": 0.021, "majority": 0.675, "paper": "72.6"}
     text = page(CASE, {"asked_about_scales": [row]})
@@ -80,7 +80,7 @@ def test_other_editions_and_jobs_are_not_shown():
     assert not classified(Runs((run(0, 0.7, **{"task.edition": "demo"}),)))
 
 
-def test_folds_from_the_released_phrases_are_one_row_that_says_so():
+def test_folds_built_from_the_released_phrases_share_a_labelled_row():
     def fold(number: int, accuracy: float, edition: str = "released_phrases") -> Run:
         task = {"task.name": "plane", "task.scheme": "one_it", "task.edition": edition}
         examples = str(30_000 - 24 * number)
@@ -93,7 +93,7 @@ def test_folds_from_the_released_phrases_are_one_row_that_says_so():
     ]
 
 
-def test_rounds_of_asp_that_hold_out_another_dimension_are_rows_of_their_own():
+def test_asp_runs_get_a_row_per_held_out_dimension():
     asp = {"task.name": "asp", "task.round": "published"}
     held_out = (run(0, 0.6, **asp, **{"task.dimension": name}) for name in ("length", "mass"))
     settings = [row["settings"] for row in classified(Runs(tuple(held_out)))]
@@ -114,20 +114,20 @@ def test_the_released_phrases_are_read_as_a_corpus(tmp_path):
     assert counter.drain().select(["adjective", "noun"]).to_pylist() == [fake, old]
 
 
-def test_mean_of_one_run_has_no_interval():
+def test_the_mean_of_one_run_has_no_interval():
     assert mean([0.7064]) == "70.6"
 
 
-def test_a_store_without_runs_is_an_error(tmp_path):
+def test_a_store_without_finished_runs_is_an_error(tmp_path):
     with pytest.raises(JobFailed, match="no finished run"):
         measured(Settings(lake=str(tmp_path), tracking=f"sqlite:///{tmp_path / 'none.db'}"))
 
 
-def test_experiments_are_done_longest_first_and_are_known_by_name():
-    known = experiments()
-    hours = [experiment.hours for experiment in known]
+def test_experiments_are_ordered_longest_first_and_have_unique_names():
+    all_experiments = experiments()
+    hours = [experiment.hours for experiment in all_experiments]
     assert hours == sorted(hours, reverse=True)
-    assert len({experiment.name for experiment in known}) == len(known)
+    assert len({experiment.name for experiment in all_experiments}) == len(all_experiments)
     with pytest.raises(UserError, match="only=other: expected one of adept-5-mpnet"):
         experiments(["other"])
     (asp,) = experiments(["asp-minilm"])
@@ -146,17 +146,17 @@ def test_experiments_are_done_longest_first_and_are_known_by_name():
     assert mpnet.command.endswith("lake=LAKE")
 
 
-def test_no_experiment_trains_on_what_it_is_tested_on():
+def test_no_experiment_trains_on_its_test_rows():
     for experiment in experiments():
         words = " ".join(experiment.settings)
-        # Of ASP the rows of the release's own training files alone.
+        # ASP experiments train only on the release's own training files.
         if experiment.script.endswith("finetune.py") and experiment.name.startswith("asp"):
             assert "task.train_edition=published_tuning" in words
-        # What is called zero-shot is prompted, never trained.
+        # Zero-shot experiments prompt a model and never train it.
         assert "zero-shot" not in experiment.name or experiment.script.endswith("prompt.py")
 
 
-def test_the_progress_is_that_of_the_store(tmp_path, empty_store):
+def test_progress_is_read_from_the_store(tmp_path, empty_store):
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Param
 
@@ -164,25 +164,25 @@ def test_the_progress_is_that_of_the_store(tmp_path, empty_store):
     client = MlflowClient(uri)
     experiment_id = client.create_experiment("e", (tmp_path / "runs").as_uri())
     (experiment,) = experiments(["sygns-one-vf-gru"])
-    (begun, finished) = (
+    (running, finished) = (
         client.create_run(experiment_id, start).info.run_id for start in (2_000, 1_000)
     )
     params = {key: min(values) for key, values in experiment.parameters().items()}
     params["train_examples"] = "7200"
-    for run_id in (begun, finished):
+    for run_id in (running, finished):
         client.log_batch(run_id, params=[Param(key, value) for key, value in params.items()])
     metrics = {"train/epoch": 10.0, "train/samples_per_second": 20.0}
-    client.log_batch(begun, metrics=[Metric(k, v, 3_000, 1) for k, v in metrics.items()])
-    (one,) = states(uri, [experiment])
-    assert one["finished"] == 0 and one["share"] == pytest.approx(10 / 25)
-    assert one["begun_hours"] == pytest.approx(10 * 7_200 / 20 / 3_600)
+    client.log_batch(running, metrics=[Metric(k, v, 3_000, 1) for k, v in metrics.items()])
+    (state,) = states(uri, [experiment])
+    assert state["finished"] == 0 and state["share"] == pytest.approx(10 / 25)
+    assert state["begun_hours"] == pytest.approx(10 * 7_200 / 20 / 3_600)
     client.set_terminated(finished, "FINISHED", 1_000 + 3_600_000)
-    (one,) = states(uri, [experiment])
-    assert one["finished"] == one["runs"] and one["hours"] == pytest.approx(1.0)
+    (state,) = states(uri, [experiment])
+    assert state["finished"] == state["runs"] and state["hours"] == pytest.approx(1.0)
     assert not states(f"sqlite:///{tmp_path / 'none.db'}", [experiment])[0]["finished"]
 
 
-def test_what_was_recorded_stays_until_as_many_runs_take_its_place():
+def test_a_recorded_row_is_replaced_only_by_as_many_runs():
     def row(runs: int, accuracy: float, model: str = "a") -> dict[str, object]:
         same = {"task": "adept", "settings": "s", "model": model, "part": "val"}
         return {**same, "runs": runs, "accuracy": [accuracy]}
@@ -193,7 +193,7 @@ def test_what_was_recorded_stays_until_as_many_runs_take_its_place():
     assert merged(earlier, {"classified": [row(3, 0.8)]})["classified"][0]["accuracy"] == [0.8]
 
 
-def test_a_recorded_experiment_that_is_further_on_stays():
+def test_a_recorded_experiment_is_replaced_only_by_further_progress():
     def row(finished: int, share: float = 0.0) -> dict[str, object]:
         return {"name": "a", "finished": finished, "share": share}
 
@@ -207,10 +207,10 @@ def test_a_recorded_experiment_that_is_further_on_stays():
     assert shown(row(0, 0.5), row(1)) == row(1)
 
 
-def test_runs_on_other_editions_are_not_mixed_in(tmp_path):
-    """Were they, their answers would be looked for in the lake, which has none."""
+def test_runs_on_other_editions_are_ignored(tmp_path):
+    """If they were not, their answers would be looked up in the lake, which has none."""
 
-    def of_demo(name: str, job: str, **params: str) -> Run:
+    def demo_run(name: str, job: str, **params: str) -> Run:
         edition = {"task.edition": "demo", "model_name": "m"}
         return Run(name, job, 1, {"task.name": name, **edition, **params})
 
@@ -218,9 +218,9 @@ def test_runs_on_other_editions_are_not_mixed_in(tmp_path):
     architecture = {"seq2seq.architecture": "gru"}
     runs = Runs(
         [
-            *(of_demo(name, "prompt") for name in ("plane", "asp")),
-            of_demo("sygns", "finetune", **scheme, **architecture),
-            of_demo("plane", "score"),
+            *(demo_run(name, "prompt") for name in ("plane", "asp")),
+            demo_run("sygns", "finetune", **scheme, **architecture),
+            demo_run("plane", "score"),
         ]
     )
     for shown in (prompted, asked_about_scales, generated, transferred):

@@ -20,7 +20,7 @@ def dumps(tmp_path_factory):
     return make_dumps(DEMO, tmp_path_factory.mktemp("dumps"), 300)
 
 
-def test_larger_inputs_hold_the_smaller_ones(dumps):
+def test_larger_inputs_contain_the_smaller_ones(dumps):
     documents = {times: documents_of(str(dump.path)) for times, dump in dumps.items()}
     assert [len(documents[t]) for t in (1, 4, 16)] == [dumps[t].articles for t in (1, 4, 16)]
     for smaller, larger in ((1, 4), (4, 16)):
@@ -32,7 +32,7 @@ def test_larger_inputs_hold_the_smaller_ones(dumps):
         assert len(streams) == 2 + -(-dump.articles // 5)
 
 
-def test_articles_come_again_under_other_titles(tmp_path):
+def test_repeated_articles_get_other_titles(tmp_path):
     page = "<page><title>A &amp; B</title><ns>0</ns><revision><text>Old cars.</text></revision>"
     source = tmp_path / "one.xml"
     source.write_text(f"<mediawiki>{page}</page></mediawiki>")
@@ -51,7 +51,7 @@ def test_a_dump_without_articles_is_refused(tmp_path):
         load(Settings, ["rounds=0"])
 
 
-def test_all_sides_find_the_same(dumps):
+def test_all_sides_find_the_same_pairs(dumps):
     dump = str(dumps[1].path)
     sides = ("pipe", "lean", "full_without_ner", "full", "task")
     readings = {side: read(side, dump) for side in sides}
@@ -63,20 +63,20 @@ def test_all_sides_find_the_same(dumps):
     assert sum(stages.values()) == pytest.approx(readings["task"].seconds)
 
 
-def test_hyphen_fragments_make_no_pair():
+def test_parts_of_hyphenated_words_make_no_pair():
     assert full(["The anti-war movement."]).pairs == 0
     assert full(["The old movement."]).pairs == 1
 
 
-def test_sides_that_differ_are_told():
-    one = Reading(1.0, tokens=100, pairs=5, digest="aa")
-    check_identical({"a": one, "pipe": Reading(1.0, tokens=100)})
-    for other in (replace(one, digest="bb"), replace(one, tokens=99)):
+def test_sides_that_differ_are_reported():
+    reading = Reading(1.0, tokens=100, pairs=5, digest="aa")
+    check_identical({"a": reading, "pipe": Reading(1.0, tokens=100)})
+    for other in (replace(reading, digest="bb"), replace(reading, tokens=99)):
         with pytest.raises(AssertionError, match="the sides differ"):
-            check_identical({"a": one, "b": other})
+            check_identical({"a": reading, "b": other})
 
 
-def test_rates_of_the_tasks(dumps):
+def test_rates_and_stages_are_relative_to_the_pipe(dumps):
     stages = {"pipe": 9.0, "pairs": 1.0}
     task = Reading(10.0, tokens=1600, pairs=5, digest="aa", stages=stages)
     pipe = Reading(8.0, tokens=1600)
@@ -86,7 +86,7 @@ def test_rates_of_the_tasks(dumps):
     assert figures["stages"] == pytest.approx({"pipe": 0.9, "pairs": 0.1})
 
 
-def test_residue_is_counted_in_all_articles(tmp_path):
+def test_residual_markup_is_counted_in_all_articles(tmp_path):
     source = tmp_path / "one.xml"
     page = "<page><title>A</title><ns>0</ns><revision><text>The pipe | here is left.</text>"
     source.write_text(f"{page}</revision></page>")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from collections import Counter
 from dataclasses import replace
 
@@ -30,11 +31,9 @@ def test_all_sides_count_the_same(part):
 
 
 def test_heads_are_looked_up_by_id_and_words_are_lower_cased(tmp_path):
-    import gzip
-
     rows = [
         ("0", "Red", "red", "JJ", "3", "amod"),
-        ("3", "Cars", "Car", "NNS", "3", "ROOT"),  # by position row 3 would not be there
+        ("3", "Cars", "Car", "NNS", "3", "ROOT"),  # the second row, although its id is 3
         ("4", "Old", "old", "JJ", "5", "amod"),
         ("5", "Rome", "Rome", "NNP", "3", "dep"),
         ("6", "given", "give", "VBN", "3", "amod"),
@@ -51,19 +50,19 @@ def test_heads_are_looked_up_by_id_and_words_are_lower_cased(tmp_path):
 
 
 def test_sides_that_differ_are_named():
-    one = Reading(1.0, 1.0, 10, 1.0, 5, 4, "aa")
-    check_identical({"a": one, "b": one, "floor": Reading(1.0, 1.0, 10, 1.0)})
+    reading = Reading(1.0, 1.0, 10, 1.0, 5, 4, "aa")
+    check_identical({"a": reading, "b": reading, "floor": Reading(1.0, 1.0, 10, 1.0)})
     with pytest.raises(AssertionError, match="b: 6 pairs"):
-        check_identical({"a": one, "b": replace(one, pairs=6, digest="bb")})
+        check_identical({"a": reading, "b": replace(reading, pairs=6, digest="bb")})
 
 
-def test_the_digest_is_of_content_not_of_order():
-    one = Counter({("a", "b"): 1, ("c", "d"): 2})
-    assert digest(one) == digest(Counter(dict(reversed(one.items()))))
-    assert digest(one) != digest(one + Counter({("a", "b"): 1}))
+def test_the_digest_does_not_depend_on_order():
+    counts = Counter({("a", "b"): 1, ("c", "d"): 2})
+    assert digest(counts) == digest(Counter(dict(reversed(counts.items()))))
+    assert digest(counts) != digest(counts + Counter({("a", "b"): 1}))
 
 
-def test_a_side_in_a_process_of_its_own(part):
+def test_a_side_is_measured_in_a_separate_process(part):
     path, size = part
     reading = measure_side("line_loop", path)
     assert reading.size == size and reading.seconds > 0 and reading.peak_mb > 1

@@ -1,4 +1,4 @@
-"""The page of the benchmark of predicting, and its rows."""
+"""The prediction benchmark: its rows, its rates and its page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conf import UserError
 from etl.lake import arrow
 
 
-def test_rows_are_as_many_as_asked_for_and_all_different_as_commits_say(tmp_path, monkeypatch):
+def test_the_table_has_the_requested_number_of_distinct_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("benchmarks.train.DATA", tmp_path)
     lake = os.fspath(tmp_path / "lake")
     predict.fill(lake, 250, piece=100)
@@ -26,7 +26,7 @@ def test_rows_are_as_many_as_asked_for_and_all_different_as_commits_say(tmp_path
     assert sum(map(predict.committed_rows, log.glob("*.json"))) == 250
 
 
-def test_rates_are_taken_from_first_to_last():
+def test_rates_are_measured_from_the_first_to_the_last_reading():
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         side = predict.Side(process)
     side.note(100, 10.0, 12.0)
@@ -37,7 +37,7 @@ def test_rates_are_taken_from_first_to_last():
     assert side.rates() == {"rows": 300, "rows_per_second": 75.0, "rows_per_cpu_second": 50.0}
 
 
-def test_the_page_has_what_was_recorded():
+def test_the_page_shows_the_recorded_figures():
     side = {"rows": 60_000, "rows_per_second": 200.0, "rows_per_cpu_second": 180.0}
     figures = {
         "table_rows": 1_000_000,

@@ -13,7 +13,7 @@ from etl.engine.spark import java_fault
 BUSY = "import time\nwhile time.process_time() < 0.5: pass"
 
 
-def test_processes_that_outlive_their_parent_are_counted():
+def test_the_cpu_time_of_orphaned_processes_counts():
     orphan = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {BUSY!r}])"
     used = measured([sys.executable, "-c", orphan])
     assert used.code == 0 and 0.5 < used.cpu < 5
@@ -22,25 +22,25 @@ def test_processes_that_outlive_their_parent_are_counted():
 
 
 @pytest.mark.skipif(java_fault() is not None, reason="no Java")
-def test_the_share_of_jvms_is_told():
+def test_the_cpu_time_of_jvms_is_reported():
     used = measured(["java", "-version"])
     assert 0 < used.jvm <= used.cpu
 
 
-def test_output_is_kept_and_failure_told():
+def test_output_is_captured_and_failure_is_reported():
     used = measured([sys.executable, "-c", "print('said'); raise SystemExit(3)"])
     assert (used.code, used.output) == (3, "said\n")
     with pytest.raises(RuntimeError, match="exit code 3:\nsaid"):
         used.checked()
 
 
-def test_cores_and_environment_reach_the_command():
+def test_the_command_gets_the_requested_cores_and_environment():
     code = "import os; print(len(os.sched_getaffinity(0)), os.environ['MARK'])"
     used = measured([sys.executable, "-c", code], env={"MARK": "x"}, cores=[0])
     assert used.checked().output == "1 x\n"
 
 
-def test_a_tree_is_killed_to_the_last():
+def test_the_whole_process_tree_is_killed():
     child = "import time; time.sleep(60)"
     parent = (
         "import subprocess, sys, time; "
@@ -59,7 +59,7 @@ def test_a_tree_is_killed_to_the_last():
     assert kill_tree(process) == 0
 
 
-def test_processes_that_nobody_waits_for_are_counted():
+def test_the_cpu_time_of_processes_without_a_waiting_parent_counts():
     burn = "import time; end = time.process_time() + 1.0\nwhile time.process_time() < end: pass"
     code = (
         "import os, signal, subprocess, sys, time\n"

@@ -1,4 +1,4 @@
-"""The README's figures: from what was recorded, and nothing for what was not."""
+"""The README shows the recorded figures, and no row where a figure is missing."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ FIGURES = {
 }
 
 
-def test_what_was_not_measured_is_left_out():
+def test_figures_that_were_not_measured_are_omitted():
     assert section(FIGURES).splitlines()[2:] == [
         "| SyGNS with all meanings built | 200,000 sentences in 36 s; on Spark 50 s |",
         "| entailments decided by E, one core | 237/s at depth 0 and 241/s at depth 4 |",
     ]
 
 
-def test_the_recorded_figures_have_every_key():
+def test_every_headline_has_a_recorded_figure():
     recorded = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     rows = list(headlines(recorded))
     assert len(rows) == len(yaml.safe_load((ROOT / "benchmarks" / "headlines.yaml").read_text()))
     assert all(all(row) for row in rows)
 
 
-def test_the_page_is_written(tmp_path):
+def test_the_section_between_the_markers_is_replaced(tmp_path):
     page, figures = tmp_path / "README.md", tmp_path / "results.json"
     page.write_text(f"before\n{BEGIN}\nstale\n{END}\nafter\n")
     figures.write_text(json.dumps(FIGURES))
@@ -47,6 +47,6 @@ def test_the_page_is_written(tmp_path):
     assert "200,000 sentences" in text and "stale" not in text and text.endswith("\nafter\n")
 
 
-def test_missing_figures_are_told(tmp_path):
+def test_missing_figures_name_the_command_that_measures_them(tmp_path):
     with pytest.raises(UserError, match="make bench"):
         write(Documented(figures=str(tmp_path / "none.json")))

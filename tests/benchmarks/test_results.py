@@ -5,7 +5,7 @@ import pytest
 from benchmarks.results import record, recorded, table, verdict, write_section
 
 
-def test_a_section_is_written_anew_and_the_others_stay(tmp_path):
+def test_a_section_is_replaced_and_the_others_stay(tmp_path):
     page = tmp_path / "RESULTS.md"
     write_section("one", "## One\nfirst", page=page)
     write_section("two", "## Two\nother", page=page)
@@ -18,7 +18,7 @@ def test_a_section_is_written_anew_and_the_others_stay(tmp_path):
     assert first_page.split("<!-- section two -->")[1] == text.split("<!-- section two -->")[1]
 
 
-def test_a_section_says_where_and_when_it_was_measured(tmp_path):
+def test_a_section_states_where_and_when_it_was_measured(tmp_path):
     page = tmp_path / "RESULTS.md"
     write_section("one", "## One\nbody", page=page, packages=["pytest", "no-such-package"])
     stamp = next(line for line in page.read_text().splitlines() if line.startswith("*"))
@@ -35,7 +35,7 @@ def test_a_section_without_name_or_heading_is_refused(tmp_path, name, markdown):
     assert not page.exists()
 
 
-def test_figures_are_merged(tmp_path):
+def test_recorded_figures_are_merged_by_name(tmp_path):
     figures = tmp_path / "results.json"
     assert recorded(figures=figures) == {}
     record("a", {"x": 1.5}, figures=figures)
@@ -44,7 +44,7 @@ def test_figures_are_merged(tmp_path):
     assert recorded(figures=figures) == {"a": {"y": 1}, "b": 2}
 
 
-def test_a_table_sets_figures_right():
+def test_columns_of_figures_are_right_aligned():
     assert table([["side", "s"], ["a", "1.0"], ["b", ""]]).splitlines() == [
         "| side | s |",
         "| --- | --: |",
@@ -58,6 +58,6 @@ def test_a_ragged_table_is_refused():
         table([["a", "b"], ["c"]])
 
 
-def test_verdicts():
+def test_a_bound_is_met_by_equality():
     assert [verdict(2, 2), verdict(1.9, 2)] == ["met", "missed"]
     assert [verdict(2, 2, at_least=False), verdict(2.1, 2, at_least=False)] == ["met", "missed"]

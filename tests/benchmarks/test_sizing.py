@@ -1,4 +1,4 @@
-"""Sizes of clusters: arithmetic on round figures, and the page that they are written into."""
+"""Cluster sizes: arithmetic on round figures, and the page with the sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXTRACT = {
     "part_pairs": 100_000,
     "part_distinct_pairs": 50_000,
 }
-# A million pairs, counted a million and a half times in waves: 6 CPU seconds after these.
+# A million pairs in 1.5 million counted rows of waves, and 6 CPU seconds after the waves.
 SCALED = {
     "pairs": 2_000_000,
     "rows": 1_000_000,
@@ -47,7 +47,7 @@ FIGURES: dict[str, Any] = {
 }
 
 
-def test_depcc_follows_from_a_part_and_from_scale():
+def test_depcc_is_extrapolated_from_one_part_and_the_scale_runs():
     corpus = depcc(FIGURES)
     assert corpus.plain == pytest.approx(252e9 * 50)
     assert corpus.parts == 1260
@@ -60,7 +60,7 @@ def test_depcc_follows_from_a_part_and_from_scale():
     assert corpus.tables["amod_counts"] == pytest.approx(4 * corpus.distinct)
 
 
-def test_raw_text_follows_from_one_core():
+def test_raw_text_is_extrapolated_from_one_core():
     lines = sizing.section(FIGURES).splitlines()
     assert "| English Wikipedia: words/s of one core, from the bz2 dump | 500,000 |" in lines
     assert "| English Wikipedia: core-hours | 2.7 |" in lines
@@ -68,7 +68,7 @@ def test_raw_text_follows_from_one_core():
     assert "| a trillion words: core-hours, the job on plain text | 278 |" in lines
 
 
-def test_a_wave_holds_four_parts_a_core_and_never_more_than_there_are():
+def test_a_wave_has_four_parts_per_core_and_at_most_all_parts():
     corpus = depcc(FIGURES)
     assert corpus.wave_parts(16) == 64
     assert corpus.wave_parts(1024) == corpus.parts
@@ -87,11 +87,11 @@ def test_a_wave_holds_four_parts_a_core_and_never_more_than_there_are():
         (number(7), "7"),
     ],
 )
-def test_figures_in_words(words, expected):
+def test_figures_are_rounded_and_have_units(words, expected):
     assert words == expected
 
 
-def test_the_page_keeps_what_stands_around_the_tables(tmp_path):
+def test_text_around_the_tables_is_kept(tmp_path):
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     figures.write_text(json.dumps(FIGURES))
     page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
@@ -104,7 +104,7 @@ def test_the_page_keeps_what_stands_around_the_tables(tmp_path):
     assert page.read_text() == once
 
 
-def test_a_page_without_markers_and_missing_figures_are_said(tmp_path):
+def test_missing_figures_and_missing_markers_are_reported(tmp_path):
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     page.write_text("nothing")
     with pytest.raises(UserError, match=r"no part_distinct_pairs of extract; run `python"):
@@ -114,6 +114,6 @@ def test_a_page_without_markers_and_missing_figures_are_said(tmp_path):
         write(Settings(page=str(page), figures=str(figures)))
 
 
-def test_the_guide_has_its_markers():
+def test_the_cluster_guide_has_the_markers():
     page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     assert page.count(sizing.BEGIN) == page.count(sizing.END) == 1

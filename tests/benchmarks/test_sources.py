@@ -7,13 +7,13 @@ from benchmarks.harness import page
 from etl.amod.adjacent import count_words
 
 
-def test_texts_are_the_same_for_a_seed_and_as_long_as_asked():
+def test_texts_are_reproducible_and_have_the_requested_size():
     texts = list(web_texts.documents(0.2))
     assert texts == list(web_texts.documents(0.2))
     assert 0.2e6 <= sum(len(text.encode()) for text in texts) < 0.3e6
 
 
-def test_the_naive_count_is_that_of_the_definition():
+def test_the_naive_count_follows_the_definition():
     texts = list(web_texts.documents(0.1))
     words = Counter(word for text in texts for word in text.lower().split())
     frequent = [word for word, _ in words.most_common(60) if word.isalpha()]
@@ -26,13 +26,13 @@ def test_the_naive_count_is_that_of_the_definition():
     assert counts == expected
 
 
-def test_the_list_has_the_size_of_the_published_one():
+def test_the_list_is_as_long_as_the_published_one():
     pairs = sources.bigrams()
     assert len(set(pairs)) == 3979
     assert pairs == sources.bigrams()
 
 
-def test_the_page_has_what_was_measured_alone():
+def test_the_page_shows_only_the_measured_parts():
     text = page(sources.CASE, {"interleavings": {"runs": 7}})
     assert text.startswith("## ")
     assert "7 random interleavings" in text

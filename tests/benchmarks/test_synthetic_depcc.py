@@ -1,4 +1,4 @@
-"""The synthetic part is DepCC, and the same for the same seed."""
+"""The synthetic part is valid DepCC and follows the seed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from etl.amod.rules import CLEAN
 from etl.corpora.dialects import detect
 
 
-def test_is_a_lawful_part_of_the_size_asked_for(tmp_path, monkeypatch):
+def test_the_part_is_valid_and_has_the_requested_size(tmp_path, monkeypatch):
     monkeypatch.setattr(synthetic_depcc, "OPEN", dict.fromkeys(synthetic_depcc.OPEN, 300))
     monkeypatch.setattr(synthetic_depcc, "SKELETONS", 200)
     written = synthetic_depcc.write(tmp_path / "a.gz", 0.5, seed=3)

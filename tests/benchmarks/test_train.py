@@ -1,4 +1,4 @@
-"""The page of the training benchmark, and its rows; what it measures is tested with training."""
+"""The rows and the page of the training benchmark; tests/training tests what it measures."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from benchmarks import train
 from benchmarks.harness import page
 
 
-def test_rows_are_as_many_and_as_long_as_asked_for(monkeypatch, tmp_path):
-    # Made up: no published data there.
+def test_rows_have_the_requested_number_and_length(monkeypatch, tmp_path):
+    # A folder without published data, so that the rows are generated.
     monkeypatch.setattr(train, "DATA", tmp_path)
     short, long = train.pairs(50), train.pairs(50, sentences=8)
     assert len(short) == len(long) == 50
@@ -17,7 +17,7 @@ def test_rows_are_as_many_and_as_long_as_asked_for(monkeypatch, tmp_path):
     assert train.pairs(50) == short
 
 
-def test_the_page_has_what_was_recorded():
+def test_the_page_shows_the_recorded_figures():
     side = {"samples_per_second": 30.0, "samples_per_cpu_second": 31.0, "padding_efficiency": 0.95}
     speed = {
         "rows": 64,

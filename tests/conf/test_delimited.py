@@ -6,7 +6,7 @@ from conf import UserError
 from conf.delimited import rows_of, text_of
 
 
-def test_rows_with_the_lines_that_they_begin_on():
+def test_rows_have_the_number_of_their_first_line():
     text = 'a,b\r\n1,"two\r\nlines"\r\n3\r\n'
     assert list(rows_of(text, "file=x", ("b",))) == [
         (2, {"a": "1", "b": "two\r\nlines"}),
@@ -27,7 +27,7 @@ def test_rows_with_the_lines_that_they_begin_on():
         (b"a\n1\n" + b"x" * 200_000, "line 3: field larger"),
     ],
 )
-def test_what_cannot_be_read(tmp_path, content, message):
+def test_unreadable_files_are_reported_with_the_place(tmp_path, content, message):
     path = tmp_path / "rows.csv"
     if content is not None:
         path.write_bytes(content)

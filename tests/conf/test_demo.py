@@ -1,4 +1,4 @@
-"""The embedded demo corpus: well-formed, long enough, and rebuilt from its sources."""
+"""The embedded demo corpus is well-formed and long enough, and can be rebuilt from its sources."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MODEL_VERSION = "3.8.0"
 
 
 def words(wikitext):
-    """Running text in words, roughly: without markup, tables, captions and headings."""
+    """The approximate words of running text, without markup, tables, captions and headings."""
     text = re.sub(r"<!--.*?-->|<ref[^>]*/>|<(ref|gallery|math)\b.*?</\1>", "", wikitext, flags=re.S)
     text = re.sub(r"^\{\|.*?^\|\}|^=+.*?=+$", "", text, flags=re.S | re.M)
-    while (less := re.sub(r"\{\{[^{}]*\}\}", "", text)) != text:
-        text = less
+    while (shorter := re.sub(r"\{\{[^{}]*\}\}", "", text)) != text:
+        text = shorter
     text = re.sub(r"\[\[(?:File|Category):(?:[^\[\]]|\[\[[^\]]*\]\])*\]\]", "", text)
     text = re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", text)
     return re.findall(r"[^\W\d_][\w'-]*", re.sub(r"<[^>]*>|&\w+;|'{2,}", " ", text))
@@ -47,7 +47,7 @@ def articles(pages):
 
 @pytest.fixture(scope="module")
 def model():
-    """spaCy's small English model; the test is skipped where it is absent."""
+    """spaCy's small English model; without it, the test is skipped."""
     try:
         return importlib.import_module(find_model(None))
     except UserError as error:
@@ -59,7 +59,7 @@ def part():
     return gzip.decompress((DEMO / "depcc-part.gz").read_bytes()).decode()
 
 
-def test_words_are_only_those_of_running_text():
+def test_only_words_of_running_text_are_counted():
     wikitext = (
         "{{Infobox x\n| a = {{convert|1|m}}\n}}\n== See also ==\n{|\n| cell\n|}\n"
         "[[File:a.jpg|thumb|A [[fine|caption]]]]\n'''Two''' [[word|words]]<ref>none</ref>"
@@ -68,7 +68,7 @@ def test_words_are_only_those_of_running_text():
     assert words(wikitext) == ["Two", "words", "here"]
 
 
-def test_pages_by_kind(pages, articles):
+def test_the_corpus_has_articles_redirects_and_other_pages(pages, articles):
     kinds = [(page.findtext(f"{TAG}ns"), page.find(f"{TAG}redirect") is None) for page in pages]
     assert len(articles) == kinds.count(("0", True)) == 106
     assert kinds.count(("0", False)) == 2
@@ -76,7 +76,7 @@ def test_pages_by_kind(pages, articles):
     assert len(kinds) == 110
 
 
-def test_pages_are_complete_and_their_ids_unique(pages):
+def test_pages_are_complete_and_have_unique_ids(pages):
     for path in (f"{TAG}id", f"{TAG}revision/{TAG}id", f"{TAG}title"):
         values = [page.findtext(path) for page in pages]
         assert all(values) and len(set(values)) == len(values)
@@ -89,19 +89,19 @@ def test_every_article_has_running_text(articles):
     assert {title: n for title, text in articles.items() if (n := len(words(text))) < 100} == {}
 
 
-def test_every_article_is_closed_markup(articles):
+def test_the_markup_of_every_article_is_closed(articles):
     for title, text in articles.items():
         for opening, closing in (("{{", "}}"), ("[[", "]]"), ("{|", "|}"), ("<ref>", "</ref>")):
             assert text.count(opening) <= text.count(closing), (title, opening)
         assert "[[Category:" in text, title
 
 
-def test_false_key_occurs(articles, part):
+def test_the_pair_false_key_occurs_in_both_corpora(articles, part):
     assert sum(len(re.findall(r"\bfalse key\b", text)) for text in articles.values()) >= 3
     assert "\tfalse\tfalse\tJJ\tJJ\t\t" in part and "A false key" in part
 
 
-def test_depcc_part_has_the_layout_of_depcc(part):
+def test_the_depcc_part_has_the_layout_of_depcc(part):
     header, *blocks = part.rstrip("\n").split("\n\n")
     assert header.startswith("# parser = ")
     pairs = gaps = sentences = 0
@@ -127,15 +127,15 @@ def test_depcc_part_has_the_layout_of_depcc(part):
     assert sentences == 150 and gaps >= 10 and pairs >= 250
 
 
-def test_depcc_part_is_built_from_its_sentences(part, model):
+def test_the_depcc_part_is_built_from_its_sentences(part, model):
     if model.__version__ != MODEL_VERSION:
         pytest.skip(f"the part was built with model {MODEL_VERSION}, not {model.__version__}")
     lines = demo_depcc.SENTENCES.read_text(encoding="utf-8").splitlines()
-    # The content alone: what gzip makes of it differs between builds of zlib.
+    # Only the content is compared, because compressed bytes differ between builds of zlib.
     assert demo_depcc.build(lines).decode() == part
 
 
-def test_pages_of_sentences():
+def test_sentences_are_read_by_page():
     lines = ["# a comment", "", "http://a", "One.", "Two.", "", "", "http://b", "Three."]
     expected = [("http://a", ["One.", "Two."]), ("http://b", ["Three."])]
     assert list(demo_depcc.pages(lines)) == expected
@@ -152,7 +152,7 @@ def test_a_line_of_two_sentences_is_refused(model):
         demo_depcc.build(["http://a", "The coat is red. My house burned down yesterday."])
 
 
-def test_relations_are_collapsed_and_inner_commas_have_no_row(model):
+def test_relations_are_collapsed_and_commas_within_sentences_dropped(model):
     sentence = "In the market he sold a coat, a hat and a glove."
     part = demo_depcc.build(["http://a", sentence]).decode()
     rows = [line.split("\t") for line in part.split(f"# text = {sentence}\n")[1].splitlines()]
@@ -173,7 +173,7 @@ def test_relations_are_collapsed_and_inner_commas_have_no_row(model):
     ]
 
 
-def test_the_pipeline_reads_files_that_are_here():
+def test_the_pipeline_reads_existing_files():
     steps = jobs.planned_steps(conf.load(jobs.Settings, [str(DEMO / "pipeline.yaml")]))
     assert {step.label.split(", ")[1] for step in steps} == jobs.JOBS.keys() - {
         "import_published",
@@ -181,12 +181,12 @@ def test_the_pipeline_reads_files_that_are_here():
     }
     read = [path for step in steps for path in getattr(step.settings, "input", [])]
     assert len(read) == 2 and all((ROOT / path).is_file() for path in read)
-    # What masked language models are trained on.
+    # Masked language models are trained on the text.
     assert all(step.settings.keep_text for step in steps if hasattr(step.settings, "keep_text"))
 
 
-def test_the_script_names_files_that_are_here():
+def test_the_script_names_existing_files():
     script = (DEMO / "run.sh").read_text(encoding="utf-8")
-    named = set(re.findall(r"\b(?:conf|etl|training)/[\w/]+\.(?:py|yaml)", script))
-    assert len(named) >= 7
-    assert sorted(name for name in named if not (ROOT / name).is_file()) == []
+    files = set(re.findall(r"\b(?:conf|etl|training)/[\w/]+\.(?:py|yaml)", script))
+    assert len(files) >= 7
+    assert sorted(name for name in files if not (ROOT / name).is_file()) == []

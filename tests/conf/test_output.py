@@ -1,4 +1,4 @@
-"""Jobs whose output nobody reads any more (`| head`)."""
+"""Jobs whose output is no longer read, as by `| head`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ sys.exit(conf.run(Settings, job))
 
 
 def run(*words: str) -> tuple[int, str]:
-    """The exit code and the standard error of a job at a closed pipe."""
+    """The exit code and the standard error of a job that writes to a closed pipe."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as closed:
@@ -49,7 +49,7 @@ def run(*words: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("flush", ["flush=true", "flush=false"])
-def test_a_reader_that_leaves_changes_nothing(flush: str) -> None:
+def test_a_closed_output_does_not_change_the_exit_code(flush: str) -> None:
     code, messages = run(flush)
     assert (code, messages.splitlines()[-1]) == (0, "done")
     code, messages = run(flush, "fail=job")
@@ -57,7 +57,7 @@ def test_a_reader_that_leaves_changes_nothing(flush: str) -> None:
     assert "BrokenPipe" not in messages
 
 
-def test_help() -> None:
+def test_help_can_be_written_to_a_closed_output() -> None:
     assert run("--help") == (0, "")
 
 
@@ -67,7 +67,7 @@ def test_other_closed_pipes_are_errors() -> None:
     assert "BrokenPipeError: a worker has ended" in messages
 
 
-def test_a_job_without_standard_output() -> None:
+def test_a_job_can_run_without_standard_output() -> None:
     command = [sys.executable, "-c", "import sys; sys.stdout = None\n" + JOB, "fail=job"]
     process = subprocess.run(command, capture_output=True, cwd=ROOT, check=False, text=True)
     assert process.returncode == 1

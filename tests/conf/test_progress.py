@@ -1,4 +1,4 @@
-"""A bar on a terminal, lines in a log, nothing from a process that is to be silent."""
+"""Progress is a bar on a terminal, lines in a log, or nothing in a silent process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.4, "0 s"), (47, "47 s"), (190, "3 min 10 s"), (7500, "2 h 05 min")]
 )
-def test_durations(seconds: float, text: str) -> None:
+def test_durations_have_suitable_units(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
@@ -36,13 +36,13 @@ def test_a_bar_has_share_rate_and_time_left() -> None:
     assert "samples/s" in text and " left" in text and "step 1" in text
 
 
-def test_lines_in_a_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_get_lines(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(progress, "_LOG_INTERVAL", 0.05)
-    with caplog.at_level(logging.INFO), Progress("work", 4, 1, unit="rows") as progress_lines:
-        progress_lines.advance(0)
+    with caplog.at_level(logging.INFO), Progress("work", 4, 1, unit="rows") as lines:
+        lines.advance(0)
         time.sleep(0.06)
-        progress_lines.advance(1)
-        progress_lines.advance(1)  # too soon for another line
+        lines.advance(1)
+        lines.advance(1)  # too soon for another line
     assert [record.message for record in caplog.records if "2 of 4" in record.message]
     assert not [record for record in caplog.records if "3 of 4" in record.message]
     assert all("\r" not in record.message for record in caplog.records)

@@ -1,11 +1,11 @@
-"""pip's indexes and certificates as uv's variables."""
+"""pip's configuration becomes variables for uv."""
 
 from __future__ import annotations
 
 from conf.uv_settings import exports
 
 
-def test_pip_configuration_becomes_uv_variables(tmp_path):
+def test_existing_indexes_and_folders_become_variables(tmp_path):
     (tmp_path / "wheels").mkdir()
     listing = (
         f":env:.find-links='{tmp_path}/wheels'\n"
@@ -22,6 +22,6 @@ def test_pip_configuration_becomes_uv_variables(tmp_path):
     }
 
 
-def test_no_variables_without_pip_configuration():
+def test_without_usable_configuration_there_are_no_variables():
     assert exports("") == {}
     assert exports("global.extra-index-url='file:///no/such/index'\n") == {}

@@ -1,4 +1,4 @@
-"""A lake as the demo leaves it, a few rows a table, made by the rules themselves without Spark."""
+"""A small lake with the tables of the demo, made by the datasets' rules without Spark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADJECTIVES = {"wooden": "I", "red": "I", "small": "S", "old": "S", "false": "O",
 
 
 def fill(root: str) -> None:
-    """Every table that a notebook reads."""
+    """Write every table that a notebook reads."""
     pairs(root)
     adept(root)
     plane(root)
@@ -42,8 +42,8 @@ def pairs(root: str) -> None:
     write(root, "amod_association", [{**pair, **totals} for pair in counted])
     example = {"sentence": "A false key opens no door.", "document": "Key"}
     write(root, "amod_examples", [{**pair, **example} for pair in counted if pair["noun"] == "key"])
-    left_out = {"job": "extract_amod/demo-wikipedia", "table": "amod_counts", "sample": "line 7"}
-    write(root, "dropped", [{**left_out, "reason": "head_not_noun", "count": 3}])
+    dropped = {"job": "extract_amod/demo-wikipedia", "table": "amod_counts", "sample": "line 7"}
+    write(root, "dropped", [{**dropped, "reason": "head_not_noun", "count": 3}])
 
 
 def adept(root: str) -> None:
@@ -122,7 +122,7 @@ def plane(root: str) -> None:
 
 
 def asp(root: str) -> None:
-    """The tables of ASP, and of one run the answers, which are the labels themselves."""
+    """Write the tables of ASP and the answers of a run, all of which are right."""
     recipe = Recipe(Asp(preset="demo"))
     entailment, degree = recipe.entailment(), recipe.degree()
     edition = {"edition": EDITION}

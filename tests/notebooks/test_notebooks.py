@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom on a small lake, and is stored without its outputs."""
+"""Every notebook runs from top to bottom on a small lake, and is stored without outputs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from tests.notebooks import lake
 
 FOLDER = ROOT / "notebooks"
 FILES = sorted(FOLDER.glob("*.ipynb"))
-# Each notebook begins without the names of the one before.
+# Removes the names of the notebook before.
 CLEAR = "%reset -f -s"
 
 
-def executed(parts, root, monkeypatch):
-    """The code cells of several notebooks, run in turn by one kernel: it takes seconds to start."""
-    # The kernel is forked from a process that has the libraries.
+def execute(parts, root, monkeypatch):
+    """Run the code cells of several notebooks in one kernel, because a kernel takes seconds to
+    start."""
+    # The kernel is forked from a process that has imported the libraries.
     monkeypatch.setattr(sys, "executable", fork_server.python())
     monkeypatch.setenv("LAKE", root)
     monkeypatch.setenv("PYTHONPATH", os.fspath(ROOT))
@@ -36,7 +37,7 @@ def executed(parts, root, monkeypatch):
     ).execute()
 
 
-def test_there_is_one_a_paper_and_a_tour():
+def test_there_is_a_notebook_per_paper_and_a_tour():
     assert [file.stem for file in FILES] == ["adept", "asp", "plane", "sygns", "tour_of_the_lake"]
 
 
@@ -47,11 +48,11 @@ def test_notebooks_are_stored_without_outputs(file):
 
 
 @pytest.mark.slow
-def test_notebooks_run(tmp_path, monkeypatch):
+def test_notebooks_run_and_show_their_figures(tmp_path, monkeypatch):
     root = str(tmp_path / "lake")
     lake.fill(root)
     parts = [nbformat.read(file, 4).cells for file in FILES]
-    notebook = executed(parts, root, monkeypatch)
+    notebook = execute(parts, root, monkeypatch)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     figures = sum("image/svg+xml" in output.get("data", {}) for output in outputs)
     assert figures >= 6
@@ -60,7 +61,7 @@ def test_notebooks_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_cell_that_fails_is_seen(tmp_path, monkeypatch):
+def test_a_failing_cell_fails_the_test(tmp_path, monkeypatch):
     cells = [nbformat.v4.new_code_cell("from etl.lake import arrow\narrow.read('none', 'adept')")]
     with pytest.raises(CellExecutionError, match="no table"):
-        executed([cells], str(tmp_path), monkeypatch)
+        execute([cells], str(tmp_path), monkeypatch)

@@ -1,7 +1,7 @@
-"""A Spark session for the tests that need a JVM; they run in a process of their own.
+"""A Spark session for the tests that need a JVM.
 
-A process has one kind of session, so ``make test`` runs this folder apart from the others, where
-Java is found.
+A process can have only one kind of session, so ``make test`` runs this folder in a separate process
+if Java is installed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from etl import engine
 from etl.engine import EngineSettings
 from etl.engine.spark import java_fault
 
-# Tables of ten rows: what the JVM compiles never runs twice.
+# Tables have few rows, so that optimising compilation in the JVM does not pay.
 JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m "
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
@@ -28,7 +28,7 @@ SPARK = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what cannot run here, saying why."""
+    """Skip the tests, with the reason, if Java is missing."""
     if fault := java_fault():
         for item in items:
             item.add_marker(pytest.mark.skip(reason=fault))
@@ -36,6 +36,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A local Spark session on two cores, shared by the whole run."""
+    """A local Spark session on two cores, shared by all tests."""
     yield engine.start("tests", EngineSettings(engine="spark"), extra=SPARK).spark
     engine.stop()

@@ -1,4 +1,4 @@
-"""The job on a real standalone cluster: code shipped, a worker lost in the middle of a wave."""
+"""The job on a standalone cluster that gets its code shipped and loses a worker during a wave."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from tests.etl.amod.corpus import contents, depcc_part
 from tests.spark.conftest import JAVA_OPTIONS
 
 FILES = 8
-REPEATS = 15  # of a block of a megabyte: a task is long enough to be killed while it counts
-SECONDS = 400.0  # for whatever is waited for; a machine at rest needs a tenth of it
-SMALL_JVM = JAVA_OPTIONS
+REPEATS = 15  # of a block of a megabyte, so that a task can be killed while it counts
+SECONDS = 400.0  # the longest wait; an idle machine needs a tenth of it
 
-# Nothing of the machine's own: what workers import has been shipped.
-LEFT_OUT = ("PYTHONPATH", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+# Without these variables, workers can import only shipped code.
+REMOVED_VARIABLES = ("PYTHONPATH", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 
 T = TypeVar("T")
 
 
 def until(probe: Callable[[], T | None], event: str, alive: subprocess.Popen[bytes]) -> T:
-    """What `probe` returns as soon as it is true; fails when `alive` ends before, or time is up."""
+    """The first true result of `probe`; fails if the process `alive` ends before it, or after
+    `SECONDS`."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         result = probe()
@@ -51,29 +51,29 @@ def until(probe: Callable[[], T | None], event: str, alive: subprocess.Popen[byt
 
 
 class Cluster:
-    """A master and two workers of one core each, every process in a group with its children."""
+    """A master and two workers with one core each, all in process groups with their children."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "no-defaults").mkdir(parents=True)
         self.environment = {
-            **{k: v for k, v in os.environ.items() if k not in LEFT_OUT},
+            **{k: v for k, v in os.environ.items() if k not in REMOVED_VARIABLES},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "SPARK_CONF_DIR": str(folder / "no-defaults"),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": SMALL_JVM,
-            # Of the JVM that makes up the command line of each of the others.
-            "SPARK_LAUNCHER_OPTS": SMALL_JVM,
+            "SPARK_DAEMON_JAVA_OPTS": JAVA_OPTIONS,
+            # Options of the JVM that composes the command lines of the others.
+            "SPARK_LAUNCHER_OPTS": JAVA_OPTIONS,
         }
         self.processes: list[subprocess.Popen[bytes]] = []
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
         self.url = ""
 
     def start(self) -> None:
-        """Start all three on ports that the system picks.
+        """Start all three on free ports.
 
-        The workers may take their time: the job waits for as many cores as it asks for.
+        The job waits for the cores it requests, so the workers may still be starting.
         """
         options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
         master = self.run(
@@ -92,7 +92,7 @@ class Cluster:
     def run(
         self, name: str, *command: list[str], cwd: Path | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start a command in a process group of its own; what it says goes to a file."""
+        """Start a command in a new process group; its output goes to a file."""
         with (self.folder / f"{name}.log").open("wb") as out:
             process = subprocess.Popen(
                 [word for words in command for word in words],
@@ -107,7 +107,7 @@ class Cluster:
         return process
 
     def log(self, name: str) -> str:
-        """What the master, a worker or the driver has said so far."""
+        """The output of the master, a worker or the driver so far."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def work(self, worker: str) -> str:
@@ -115,21 +115,21 @@ class Cluster:
         return str(self.folder / f"work-{worker}")
 
     def executors(self, worker: str) -> str:
-        """What the executors of a worker, and their Python workers, have said so far."""
+        """The output of a worker's executors and of their Python workers so far."""
         logs = sorted(Path(self.work(worker)).glob("app-*/*/stderr"))
         return "".join(log.read_text(errors="replace") for log in logs)
 
     def kill(self, process: subprocess.Popen[bytes]) -> None:
-        """kill -9 for a process and, of a worker, its executors.
+        """kill -9 a process and, for a worker, its executors.
 
-        Python workers end with the pipe that ties them to their executor.
+        Python workers end when the pipe to their executor closes.
         """
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def stop(self) -> None:
-        """End whatever was started, in the order that leaves nobody to start anything anew."""
+        """End all processes, the last ones first, so that none is restarted."""
         for process in reversed(self.processes):
             self.kill(process)
 
@@ -153,7 +153,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def write_corpus(folder: Path) -> None:
-    """Parts of some fifteen megabytes that are small on disk: members of an archive, repeated."""
+    """Write parts of about 15 MB that are small on disk, because they repeat an archive member."""
     folder.mkdir()
     for part in range(FILES):
         pairs = [(f"adjective{part}", f"noun{n % 50}") for n in range(5_000)]
@@ -163,23 +163,23 @@ def write_corpus(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path):
-    foreign = tmp_path / "foreign"
-    foreign.mkdir()
-    write_corpus(foreign / "parts")
-    lake = foreign / "lake"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    write_corpus(elsewhere / "parts")
+    lake = elsewhere / "lake"
     driver = cluster.run(
         "driver",
         ["spark-submit", "--master", cluster.url],
         ["--properties-file", str(ROOT / "conf" / "spark" / "standalone.conf")],
         ["--driver-memory", "600m", "--executor-memory", "512m", "--executor-cores", "1"],
-        ["--driver-java-options", SMALL_JVM],
-        ["--conf", f"spark.executor.extraJavaOptions={SMALL_JVM}"],
+        ["--driver-java-options", JAVA_OPTIONS],
+        ["--conf", f"spark.executor.extraJavaOptions={JAVA_OPTIONS}"],
         ["--conf", "spark.cores.max=2", "--conf", f"spark.pyspark.python={sys.executable}"],
         ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.ui.enabled=false"],
         [str(ROOT / "etl" / "extract_amod.py"), "source=depcc", "input=parts/*.gz", "lake=lake"],
-        cwd=foreign,
+        cwd=elsewhere,
     )
-    # A worker that has begun to count, while most files have no attempt of theirs committed yet.
+    # The worker is killed when it has begun to count, before most files are committed.
     counting = re.compile(r"part-\d\d\.gz: (\w+) kernel")
     until(lambda: counting.search(cluster.executors("one")), "worker one counting", driver)
     cluster.kill(cluster.workers["one"])
@@ -198,23 +198,20 @@ def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path)
         assert {match[1] for match in counting.finditer(logged)} == {available()[0]}
         assert f"code from {cluster.work(name)}/app-" in logged
 
-    local_settings = load(
-        Settings,
-        ["source=depcc", f"input={foreign}/parts/*.gz", f"lake={tmp_path / 'local'}"],
-    )
-    extract(local_settings)
+    words = ["source=depcc", f"input={elsewhere}/parts/*.gz", f"lake={tmp_path / 'local'}"]
+    extract(load(Settings, words))
     expected = contents(tmp_path / "local")
     assert len(expected["amod_counts"]) == FILES * 50
     assert contents(lake) == expected
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_code_settings_and_the_compiled_kernel(tmp_path):
+def test_the_wheel_has_code_settings_and_the_compiled_kernel(tmp_path):
     checkout = tmp_path / "checkout"
     for name in ("conf", "etl"):
-        # What a build leaves in the checkout is left out: the wheel is to build its own.
-        leave = shutil.ignore_patterns("__pycache__", "*.so")
-        shutil.copytree(ROOT / name, checkout / name, ignore=leave)
+        # Without the results of earlier builds, the wheel must build its own.
+        build_results = shutil.ignore_patterns("__pycache__", "*.so")
+        shutil.copytree(ROOT / name, checkout / name, ignore=build_results)
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, checkout / name)
     build = [sys.executable, "-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation"]

@@ -1,4 +1,4 @@
-"""Every job that uses an engine gives the same tables on Sail, on Spark and by Spark Connect."""
+"""Every job that uses an engine gives the same tables on Sail, Spark and Spark Connect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -26,14 +25,15 @@ import conf
 from conf import ROOT
 from etl.jobs import JOBS, Settings, run_steps
 from etl.lake import arrow
+from tests.ports import LOOPBACK, free_port
 from tests.spark.conftest import JAVA_OPTIONS
 
 SECONDS = 300.0
 SCRIPT = ROOT / "etl" / "pipeline.py"
 DEMO = ROOT / "conf" / "demo"
-# Times of a run, and what engines may name differently: nothing that a row says.
-OF_THE_RUN = {"amod_files": {"path", "modified"}, "dropped": {"sample"}}
-# Sets: nobody reads them in an order, and the jobs that write them promise none.
+# Columns that depend on the run or on names in the engine.
+IGNORED_COLUMNS = {"amod_files": {"path", "modified"}, "dropped": {"sample"}}
+# Tables whose rows have no defined order.
 UNORDERED = {"amod_seen", "sentences", "plane_association", "asp_splits", "sygns_splits"}
 # Jobs that read and write small files without an engine.
 WITHOUT_ENGINE = {"import_published", "import_pairs"}
@@ -82,7 +82,7 @@ def pipeline(folder: Path) -> list[dict[str, Any]]:
 
 
 def run_elsewhere(steps: list[dict[str, Any]], lake: Path, engine: str, **variables: str) -> str:
-    """The pipeline as a command in a process of its own; what it said."""
+    """Run the pipeline as a command in another process; its messages."""
     file = lake.with_suffix(".yaml")
     file.write_text(yaml.safe_dump({"steps": steps}), encoding="utf-8")
     process = subprocess.run(
@@ -106,24 +106,24 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 def spark_lake(
     spark: SparkSession, steps: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """What the pipeline makes on Spark."""
+    """The lake that the pipeline writes on Spark."""
     lake = tmp_path_factory.mktemp("lakes") / "spark"
     run_steps(conf.from_dict(Settings, {"steps": steps, "lake": str(lake), "engine": "spark"}))
     return lake
 
 
 def files_of(lake: Path, table: str) -> list[list[dict[str, Any]]]:
-    """The rows of a table, file by file, in the order in which each file has them."""
+    """The rows of each file of a table in their order."""
     files = []
     for file in arrow.files(str(lake), table):
         rows = pq.ParquetFile(lake / table / file.path).read()
-        names = [name for name in rows.column_names if name not in OF_THE_RUN.get(table, ())]
+        names = [name for name in rows.column_names if name not in IGNORED_COLUMNS.get(table, ())]
         files.append([{**dict(file.partition), **row} for row in rows.select(names).to_pylist()])
     return files
 
 
 def without_fractions(value: Any) -> Any:
-    """A value without its floats, which may differ in their last units."""
+    """A value without its floats, which may differ in the last units."""
     if isinstance(value, dict):
         return {key: without_fractions(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -132,7 +132,7 @@ def without_fractions(value: Any) -> Any:
 
 
 def assert_equal(one: Any, other: Any, where: str) -> None:
-    """Equal values; numbers may differ in their last two units."""
+    """Check that values are equal; floats may differ in the last two units."""
     if isinstance(one, float) and isinstance(other, float):
         assert math.isclose(one, other, rel_tol=4.5e-16), f"{where}: {one!r} and {other!r}"
     elif isinstance(one, list) and isinstance(other, list):
@@ -148,10 +148,10 @@ def assert_equal(one: Any, other: Any, where: str) -> None:
 
 
 def assert_same_lake(one: Path, other: Path, *, all_tables: bool = True) -> None:
-    """The same tables and rows, or those that `one` has.
+    """Check that two lakes have the same tables and rows; by default also that `other` has no more.
 
-    Rows that share a file on both sides have one order in them. Engines cut a table into as many
-    files as they see fit, so that files are not compared whole.
+    Engines may divide a table into different files, so files are not compared as a whole; but rows
+    that share a file in both lakes must have the same order in it.
     """
     tables = sorted(arrow.tables(str(one)))
     if all_tables:
@@ -173,9 +173,9 @@ def assert_same_lake(one: Path, other: Path, *, all_tables: bool = True) -> None
                 if table not in UNORDERED:
                     assert last.get(number, -1) < place, f"{table}: another order at {row}"
                 last[number] = place
-        left = [row for matching in places.values() for _, _, row in matching]
-        left = [row for row in left if all_tables or table != "dropped"]
-        assert not left, f"{table}: only the other engine has {left[:3]}"
+        unmatched = [row for matching in places.values() for _, _, row in matching]
+        if all_tables or table != "dropped":
+            assert not unmatched, f"{table}: only the other engine has {unmatched[:3]}"
 
 
 def test_every_job_that_uses_an_engine_is_compared(steps: list[dict[str, Any]]) -> None:
@@ -193,21 +193,19 @@ def test_sail_gives_the_tables_of_spark(
 
 @pytest.fixture
 def connect_server(tmp_path: Path) -> Iterator[str]:
-    """The address of a Spark Connect server in a JVM of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    """The address of a Spark Connect server in a separate JVM."""
+    port = free_port()
     log = tmp_path / "server.log"
     environment = {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_IP": LOOPBACK,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     command = ["spark-submit", "--master", "local[2]", "--driver-java-options", JAVA_OPTIONS]
     for key, value in (
         ("spark.connect.grpc.binding.port", str(port)),
-        ("spark.connect.grpc.binding.address", "127.0.0.1"),
+        ("spark.connect.grpc.binding.address", LOOPBACK),
         ("spark.sql.shuffle.partitions", "2"),
         ("spark.ui.enabled", "false"),
     ):
@@ -229,7 +227,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
             assert process.poll() is None, log.read_text(errors="replace")[-4000:]
             assert time.monotonic() < deadline, "no server in time"
             time.sleep(0.1)
-        yield f"sc://127.0.0.1:{port}"
+        yield f"sc://{LOOPBACK}:{port}"
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The session's settings, whose they are; the packages as executors get them; conf/spark."""
+"""The settings of the session and of conf/spark, and the packages that executors get."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from delta import configure_spark_with_delta_pip
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -27,7 +28,7 @@ from tests.spark.conftest import JAVA_OPTIONS
 
 PROPERTIES = sorted((ROOT / "conf" / "spark").glob("*.conf"))
 IDS = [path.stem for path in PROPERTIES]
-# Objects whose loading makes their entries known to the JVM.
+# Loading these objects registers their configuration entries in the JVM.
 ENTRIES = [
     "org.apache.spark.internal.config.package$",
     "org.apache.spark.internal.config.Network$",
@@ -39,7 +40,7 @@ ENTRIES = [
     "org.apache.spark.deploy.k8s.Config$",
 ]
 
-NOT_IN_THE_PACKAGE = "org.apache.spark.internal.io.cloud."  # classes of a module to be fetched
+NOT_IN_THE_PACKAGE = "org.apache.spark.internal.io.cloud."  # classes of a separate module
 
 
 def properties(path: Path) -> dict[str, str]:
@@ -54,18 +55,18 @@ def properties(path: Path) -> dict[str, str]:
     return values
 
 
-def offered(path: Path) -> list[tuple[str, str]]:
-    """The properties that stand in a file's comments, to be uncommented."""
+def commented(path: Path) -> list[tuple[str, str]]:
+    """The properties that a file offers in comments."""
     return re.findall(r"^# (spark\.\S+) +(\S+)$", path.read_text(encoding="utf-8"), re.M)
 
 
-def refused(jvm, key: str, value: str) -> str | None:
-    """What Spark has against a property: unknown to it, or not a value it can read."""
+def property_error(jvm, key: str, value: str) -> str | None:
+    """Why Spark refuses a property: it is unknown, or its value cannot be read."""
     if key == "spark.master":
         return None
     if key.startswith("spark.hadoop."):
-        known = jvm.org.apache.hadoop.mapred.JobConf().get(key.removeprefix("spark.hadoop."))
-        return None if known is not None else f"{key}: not a property of Hadoop"
+        default = jvm.org.apache.hadoop.mapred.JobConf().get(key.removeprefix("spark.hadoop."))
+        return None if default is not None else f"{key}: not a property of Hadoop"
     entry = jvm.org.apache.spark.internal.config.ConfigEntry.findEntry(key)
     if entry is None:
         return f"{key}: not a property of Spark"
@@ -93,32 +94,32 @@ def test_there_is_a_file_for_each_kind_of_cluster():
 
 @pytest.mark.parametrize("path", PROPERTIES, ids=IDS)
 def test_spark_knows_every_property_and_can_read_its_value(jvm, path):
-    stated = [*properties(path).items(), *offered(path)]
-    assert [refusal for key, value in stated if (refusal := refused(jvm, key, value))] == []
+    pairs = [*properties(path).items(), *commented(path)]
+    assert [error for key, value in pairs if (error := property_error(jvm, key, value))] == []
 
 
-def test_the_check_sees_what_spark_does_not_know(jvm):
+def test_the_check_finds_unknown_properties_and_values(jvm):
     assert (
-        refused(jvm, "spark.executor.memry", "4g")
+        property_error(jvm, "spark.executor.memry", "4g")
         == "spark.executor.memry: not a property of Spark"
     )
-    assert "not a property of Hadoop" in str(refused(jvm, "spark.hadoop.fs.nope", "1"))
-    assert "spark.speculation=perhaps" in str(refused(jvm, "spark.speculation", "perhaps"))
+    assert "not a property of Hadoop" in str(property_error(jvm, "spark.hadoop.fs.nope", "1"))
+    assert "spark.speculation=perhaps" in str(property_error(jvm, "spark.speculation", "perhaps"))
 
 
 @pytest.mark.parametrize("path", PROPERTIES, ids=IDS)
-def test_properties_do_not_contradict_what_tables_rely_on(path):
+def test_files_do_not_set_required_properties(path):
     assert not properties(path).keys() & REQUIRED.keys()
 
 
 @pytest.mark.parametrize("path", PROPERTIES, ids=IDS)
-def test_every_property_has_its_reason_above(path):
+def test_every_property_is_preceded_by_its_reason(path):
     paragraphs = path.read_text(encoding="utf-8").split("\n\n")
     bare = [p for p in paragraphs if re.search("^spark", p, re.M) and not p.startswith("# ")]
     assert bare == []
 
 
-def test_the_checks_see_broken_files(tmp_path):
+def test_the_checks_find_broken_files(tmp_path):
     broken = tmp_path / "broken.conf"
     broken.write_text("spark.speculation\n")
     with pytest.raises(AssertionError, match="not a property with one value"):
@@ -128,18 +129,13 @@ def test_the_checks_see_broken_files(tmp_path):
         properties(broken)
 
 
-def test_the_coordinates_of_delta_are_those_of_its_own_helper():
-    from delta import configure_spark_with_delta_pip
-    from pyspark.sql import SparkSession
-
-    coordinates = configure_spark_with_delta_pip(SparkSession.Builder())._options[
-        "spark.jars.packages"
-    ]
+def test_the_coordinates_of_delta_are_those_of_its_helper():
+    options = configure_spark_with_delta_pip(SparkSession.Builder())._options
     for path in PROPERTIES:
-        assert ("spark.jars.packages", coordinates) in offered(path)
+        assert ("spark.jars.packages", options["spark.jars.packages"]) in commented(path)
 
 
-SAYS = """
+PRINT_SETTINGS = """
 import json, sys
 sys.path[0] = sys.argv[1]
 from etl import engine
@@ -154,9 +150,9 @@ print(json.dumps({key: session.conf.get(key) for key in keys}))
 
 
 @pytest.mark.slow
-def test_what_spark_submit_was_told_stands(tmp_path):
-    script = tmp_path / "says.py"
-    script.write_text(SAYS)
+def test_settings_of_spark_submit_are_kept_except_required_ones(tmp_path):
+    script = tmp_path / "print_settings.py"
+    script.write_text(PRINT_SETTINGS)
     (tmp_path / "given.conf").write_text(
         "spark.master local[1]\nspark.sql.adaptive.enabled false\n"
         "spark.sql.session.timeZone Europe/Paris\nspark.sql.shuffle.partitions 5\n"
@@ -186,7 +182,7 @@ def test_what_spark_submit_was_told_stands(tmp_path):
     }
 
 
-def test_a_session_that_runs_gets_what_tables_rely_on(spark):
+def test_a_running_session_gets_the_required_properties(spark):
     spark.conf.set("spark.sql.session.timeZone", "Europe/Paris")
     assert spark_engine.start("again").spark is spark
     assert {key: spark.conf.get(key) for key in REQUIRED} == REQUIRED
@@ -196,27 +192,27 @@ def test_a_session_that_runs_gets_what_tables_rely_on(spark):
     ("master", "local"),
     [("local", True), ("local[*]", True), ("local-cluster[1,1,1024]", False), ("yarn", False)],
 )
-def test_which_masters_are_local(master, local):
+def test_local_masters_are_recognised(master, local):
     assert spark_engine._is_local(master) is local
 
 
-def test_a_worker_leaves_what_was_there_out_of_its_garbage_collection(spark):
+def test_a_worker_excludes_existing_objects_from_garbage_collection(spark):
     def frozen(batches):
         list(batches)
         yield pa.RecordBatch.from_pydict({"objects": [gc.get_freeze_count()]})
 
-    frame, before = spark.range(1, numPartitions=1), gc.get_freeze_count()
-    assert frame.mapInArrow(Started(frozen), "objects long").first()[0] > 1000  # modules alone
-    assert gc.get_freeze_count() <= before  # this is no worker
+    frame, previous_count = spark.range(1, numPartitions=1), gc.get_freeze_count()
+    assert frame.mapInArrow(Started(frozen), "objects long").first()[0] > 1000
+    assert gc.get_freeze_count() <= previous_count  # because this is not a worker
 
 
-def test_jvm_class_exists(spark):
+def test_jvm_classes_are_looked_up(spark):
     jvm = spark.sparkContext._jvm
     assert jvm_class_exists(jvm, "org.apache.spark.SparkContext")
     assert not jvm_class_exists(jvm, "org.apache.spark.NoSuchThing")
 
 
-def test_a_java_home_without_java_is_said(monkeypatch, tmp_path):
+def test_a_java_home_without_java_is_reported(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(
         UserError, match=r"Spark needs Java 17 or later, and JAVA_HOME=.* has no bin/java: install"
@@ -224,14 +220,14 @@ def test_a_java_home_without_java_is_said(monkeypatch, tmp_path):
         check_java()
 
 
-def test_no_java_is_said(monkeypatch, tmp_path):
+def test_missing_java_is_reported(monkeypatch, tmp_path):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no java is on the PATH"):
         check_java()
 
 
-def test_executors_get_sources_data_and_the_compiled_kernel(tmp_path):
+def test_packages_for_executors_have_sources_data_and_the_kernel(tmp_path):
     for package in spark_engine.PACKAGES:
         with zipfile.ZipFile(pack(package, tmp_path)) as archive:
             archive.extractall(tmp_path / "executor" / package)
@@ -282,7 +278,7 @@ def test_local_workers_import_the_installed_pyspark(spark):
     assert str(ROOT) in paths
 
 
-def test_archives_of_another_spark_stay(monkeypatch, tmp_path):
+def test_only_archives_of_the_installed_pyspark_are_removed(monkeypatch, tmp_path):
     import pyspark
 
     installed = Path(pyspark.__file__).parent / "python" / "lib" / "pyspark.zip"
@@ -291,13 +287,13 @@ def test_archives_of_another_spark_stay(monkeypatch, tmp_path):
     spark_workers.leave_out_archives()
     assert str(other) in sys.path
     assert str(installed) not in sys.path
-    # Where the package is in them alone, they are what workers import from.
+    # If the package is only in the archives, workers import from them.
     monkeypatch.setattr(sys, "path", [str(other), str(installed)])
     spark_workers.leave_out_archives()
     assert sys.path == [str(other), str(installed)]
 
 
-def test_a_batch_for_python_is_bounded_in_bytes(spark):
+def test_batches_for_python_are_bounded_in_bytes(spark):
     def rows(batches):
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"rows": [batch.num_rows]})
@@ -308,7 +304,7 @@ def test_a_batch_for_python_is_bounded_in_bytes(spark):
     assert max(sizes) * 200_000 < 2 * (16 << 20)
 
 
-def test_a_lake_on_s3_without_hadoop_aws_is_refused_before_work(spark: SparkSession) -> None:
+def test_a_lake_on_s3_needs_hadoop_aws(spark: SparkSession) -> None:
     if running().has_class("org.apache.hadoop.fs.s3a.S3AFileSystem"):
         pytest.skip("hadoop-aws is on the classpath")
     for root in ("s3://bucket/lake", "s3a://bucket/lake"):

@@ -1,4 +1,4 @@
-"""Spark NLP's annotation columns as tokens, on DataFrames of their documented schema."""
+"""Converting Spark NLP's annotation columns, in their documented schema, to tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA = ", ".join(
     ["name string", *(f"`{column}` {ANNOTATION}" for column in sparknlp_parser.ANNOTATIONS)]
 )
 
-# Sentences of (form, lemma, tag, head from 1, relation, white space after).
+# (form, lemma, tag, head counted from 1, relation, whether white space follows)
 Word = tuple[str, str, str, int, str, bool]
 DOCUMENT: list[list[Word]] = [
     [
@@ -47,19 +47,19 @@ DOCUMENT: list[list[Word]] = [
 
 
 def annotated(name: str, sentences: list[list[Word]]) -> tuple[Any, ...]:
-    """A row as Spark NLP would give it for these trees."""
+    """The row that Spark NLP would give for these trees."""
 
     def annotation(kind, begin, end, result, **metadata):
         return (kind, begin, end, result, {k: str(v) for k, v in metadata.items()}, [])
 
     texts, tokens, tags, heads, labels = [], [], [], [], []
-    at = 0
+    offset = 0
     for number, words in enumerate(sentences):
         begins = []
-        first = at
+        first = offset
         for form, *_, space in words:
-            begins.append(at)
-            at += len(form) + space
+            begins.append(offset)
+            offset += len(form) + space
         text = "".join(form + " " * space for form, *_, space in words).rstrip()
         texts.append(annotation("document", first, first + len(text) - 1, text, sentence=number))
         for begin, (form, _, tag, head, relation, _) in zip(begins, words, strict=True):
@@ -81,7 +81,7 @@ def convert(spark, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
 
 
 def token_rule(sentences: list[list[Word]]) -> list[tuple[Any, ...]]:
-    """The pairs of the same trees by the rule on tokens, with their own ids and lemmas."""
+    """The pairs of the trees by the rule on tokens, with the ids and lemmas of the trees."""
     rows = [
         (0, number, i, form, lemma, tag, head, relation, space)
         for number, words in enumerate(sentences)
@@ -92,7 +92,7 @@ def token_rule(sentences: list[list[Word]]) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in pairs(occurrences(batch, CLEAN)).to_pylist()]
 
 
-def test_the_same_pairs_as_the_token_rule(spark):
+def test_pairs_equal_those_of_the_token_rule(spark):
     batch = convert(spark, [annotated("a", []), annotated("b", DOCUMENT)])
     parsed = sparknlp_parser.parsed(batch)
     assert parsed.tokens.schema == TOKENS and parsed.sentences.schema == SENTENCES
@@ -125,7 +125,7 @@ WORDS = st.tuples(
 
 @settings(max_examples=5)
 @given(st.lists(st.lists(st.lists(WORDS, min_size=1, max_size=6), max_size=3), max_size=20))
-def test_the_same_pairs_as_the_token_rule_on_any_trees(spark, documents_of_words):
+def test_pairs_of_any_trees_equal_those_of_the_token_rule(spark, documents_of_words):
     documents = [
         [
             [
@@ -149,7 +149,7 @@ def test_the_same_pairs_as_the_token_rule_on_any_trees(spark, documents_of_words
     assert parsed_pairs == expected
 
 
-def test_annotations_that_are_not_parallel_are_not_guessed_at(spark):
+def test_annotations_that_are_not_parallel_are_dropped(spark):
     name, texts, tokens, tags, heads, labels = annotated("b", DOCUMENT)
     rows = [
         (name, texts, tokens, tags, heads, labels[1:]),
@@ -161,7 +161,7 @@ def test_annotations_that_are_not_parallel_are_not_guessed_at(spark):
     assert set(sparknlp_parser.parsed(batch).tokens.column("document").to_pylist()) == {1}
 
 
-def test_converted_in_workers(spark):
+def test_annotations_can_be_converted_in_workers(spark):
     def pairs_in_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield pairs(occurrences(sparknlp_parser.parsed(batch).tokens, CLEAN)).select(
@@ -180,18 +180,18 @@ def test_converted_in_workers(spark):
     ]
 
 
-def test_a_missing_jar_is_the_users_to_get(spark):
+def test_a_missing_jar_is_reported_with_its_option(spark):
     pytest.importorskip("sparknlp")
     with pytest.raises(UserError, match=r"--packages com\.johnsnowlabs\.nlp:spark-nlp_2\.13:"):
         check_parser("sparknlp")
 
 
-def test_a_missing_package_is_the_users_to_get(monkeypatch):
+def test_a_missing_package_is_reported_with_its_command(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match="pip install spark-nlp=="):
         check_parser("sparknlp")
 
 
-def test_it_is_no_parser_of_texts():
+def test_spark_nlp_cannot_be_loaded_as_a_parser_of_texts():
     with pytest.raises(UserError, match="expected one of spacy, fast, stanza"):
         load_parser("sparknlp")

@@ -12,8 +12,8 @@ from tests.rows import write
 
 
 def rows(number=200, **inputs):
-    """Labels yes and no in turn; the first 3 in 4 rows are trained on."""
-    cut = 3 * number // 4
+    """Rows with the labels yes and no in turn, three quarters of them for training."""
+    training_rows = 3 * number // 4
     return Rows(
         dataset="mine",
         edition="demo",
@@ -22,63 +22,60 @@ def rows(number=200, **inputs):
         item_ids=[f"i{at}" for at in range(number)],
         labels=["yes" if at % 2 else "no" for at in range(number)],
         inputs=inputs,
-        train=range(cut),
-        test=range(cut, number),
+        train=range(training_rows),
+        test=range(training_rows, number),
     )
 
 
-TELLING = [f"a thing {at} is {'good' if at % 2 else 'bad'}" for at in range(200)]
-SILENT = [f"thing {at // 2}" for at in range(200)]
+PREDICTIVE = [f"a thing {at} is {'good' if at % 2 else 'bad'}" for at in range(200)]
+UNPREDICTIVE = [f"thing {at // 2}" for at in range(200)]
 
 
-def test_a_telling_part_is_found_and_a_silent_one_is_not():
-    audited = {r["input"]: r for r in audit([rows(telling=TELLING, silent=SILENT)]).to_pylist()}
-    telling_row, silent_row = audited["telling"], audited["silent"]
-    assert (
-        telling_row["accuracy"],
-        telling_row["majority"],
-        telling_row["rows"],
-        telling_row["trained"],
-    ) == (1, 0.5, 50, 150)
-    assert telling_row["p_holm"] < 0.01 and telling_row["low"] > 0.9
-    assert silent_row["p_holm"] > 0.05 and silent_row["low"] < 0.5 < silent_row["high"]
+def test_only_inputs_that_give_labels_away_are_above_chance():
+    audited = audit([rows(telling=PREDICTIVE, silent=UNPREDICTIVE)])
+    by_input = {row["input"]: row for row in audited.to_pylist()}
+    predictive, unpredictive = by_input["telling"], by_input["silent"]
+    expected = {"accuracy": 1, "majority": 0.5, "rows": 50, "trained": 150}
+    assert expected.items() <= predictive.items()
+    assert predictive["p_holm"] < 0.01 and predictive["low"] > 0.9
+    assert unpredictive["p_holm"] > 0.05 and unpredictive["low"] < 0.5 < unpredictive["high"]
 
 
-def test_order_of_rows_and_caps():
-    one = audit([rows(telling=TELLING)], train_size=60, test_size=30)
-    assert (one["trained"].to_pylist(), one["rows"].to_pylist()) == ([60], [30])
-    ordered = rows(telling=TELLING)
-    turned = Rows(
+def test_the_audit_depends_on_sizes_but_not_on_row_order():
+    limited_audit = audit([rows(telling=PREDICTIVE)], train_size=60, test_size=30)
+    assert (limited_audit["trained"].to_pylist(), limited_audit["rows"].to_pylist()) == ([60], [30])
+    ordered = rows(telling=PREDICTIVE)
+    reversed_rows = Rows(
         **{**vars(ordered), "train": list(ordered.train)[::-1], "test": list(ordered.test)[::-1]}
     )
-    assert audit([turned], train_size=60, test_size=30).equals(one)
+    assert audit([reversed_rows], train_size=60, test_size=30).equals(limited_audit)
 
 
-def test_inputs_that_are_all_alike_say_the_majority():
+def test_constant_inputs_reach_the_majority():
     (audited,) = audit([rows(same=["x"] * 200)]).to_pylist()
     assert (audited["accuracy"], audited["gain"], audited["p"]) == (audited["majority"], 0, 0.5)
 
 
-def test_nothing_to_audit():
+def test_empty_splits_are_refused():
     with pytest.raises(ValueError, match="no split"):
         audit([])
-    empty_part = rows(telling=TELLING)
+    empty_part = rows(telling=PREDICTIVE)
     with pytest.raises(ValueError, match="150 rows to train on, 0 to score on"):
         audit([Rows(**{**vars(empty_part), "test": []})])
 
 
-def test_words_that_give_labels_away():
-    words = token_table(rows(telling=TELLING), "telling")
+def test_words_that_predict_labels_are_listed():
+    words = token_table(rows(telling=PREDICTIVE), "telling")
     assert {(r["token"], r["label"]) for r in words.to_pylist()} == {("good", "yes"), ("bad", "no")}
-    # 75 rows, all of a label that half of the rows have: z = .5 / sqrt(.25 / 75).
+    # All 75 rows have a label that half of all rows have: z = .5 / sqrt(.25 / 75).
     assert words["z"].to_pylist() == pytest.approx([75**0.5] * 2)
     assert words["share"].to_pylist() == [1, 1] and words["expected"].to_pylist() == [0.5] * 2
-    assert token_table(rows(telling=TELLING), "telling", least=76).num_rows == 0
-    assert token_table(rows(silent=SILENT), "silent", least=2).num_rows == 0
+    assert token_table(rows(telling=PREDICTIVE), "telling", least=76).num_rows == 0
+    assert token_table(rows(silent=UNPREDICTIVE), "silent", least=2).num_rows == 0
 
 
-def test_figure_of_the_audit():
-    figure, plotted = audit_figure(audit([rows(telling=TELLING, silent=SILENT)]))
+def test_the_audit_is_drawn_by_split_and_input():
+    figure, plotted = audit_figure(audit([rows(telling=PREDICTIVE, silent=UNPREDICTIVE)]))
     assert plotted["audited"].to_pylist() == ["random: telling", "random: silent"]
     assert figure.axes[0].get_xlabel() == "accuracy (share of rows)"
 
@@ -98,8 +95,8 @@ def lake(tmp_path_factory):
     )
     write(root, "adept", adept)
     item: Any = {"adjective": "red", "class": "I", "premise": "red car", "label": 1}
-    ends = [("p0", "car"), ("p1", "vehicle")]
-    write(root, "plane_items", records("item_id conclusion", *ends, **item, edition="mine"))
+    conclusions = [("p0", "car"), ("p1", "vehicle")]
+    write(root, "plane_items", records("item_id conclusion", *conclusions, **item, edition="mine"))
     split: Any = {"scheme": "strict", "fold": "1", "edition": "mine"}
     parts = [("train", "p0"), ("train", "p0"), ("test", "p1")]
     write(root, "plane_splits", records("part item_id", *parts, **split))
@@ -122,7 +119,7 @@ def lake(tmp_path_factory):
     return root
 
 
-def test_rows_of_adept(lake):
+def test_rows_of_adept_are_read_by_split(lake):
     (split,) = audits.adept(lake, "mine")
     assert (split.split, split.part) == ("random", "val")
     at = split.test[0]
@@ -132,7 +129,7 @@ def test_rows_of_adept(lake):
         list(audits.adept(lake, "other"))
 
 
-def test_rows_of_plane_keep_repetitions(lake):
+def test_repeated_rows_of_plane_are_kept(lake):
     (split,) = audits.plane(lake, "mine")
     assert split.split == "strict" and len(split.train) == 2
     assert [split.inputs["conclusion alone"][at] for at in split.train] == ["car", "car"]
@@ -140,10 +137,11 @@ def test_rows_of_plane_keep_repetitions(lake):
     assert list(audits.plane(lake, "other")) == []
 
 
-def test_rows_of_asp_are_trained_on_in_the_tuning_edition(lake):
-    known, every = audits.asp(lake, "published")
-    assert known.split == "entailment, adjectives 0"
-    assert every.split == "entailment, adjectives 0, all tests"
-    assert [known.inputs["premise alone"][at] for at in known.train] == ["premise e0"]
-    assert [known.item_ids[at] for at in known.test] == ["e1"]
-    assert sorted(every.item_ids[at] for at in every.test) == ["e1", "e2"]
+def test_asp_is_trained_on_rows_of_the_tuning_edition(lake):
+    trained_tests, all_tests = audits.asp(lake, "published")
+    assert trained_tests.split == "entailment, adjectives 0"
+    assert all_tests.split == "entailment, adjectives 0, all tests"
+    premises = trained_tests.inputs["premise alone"]
+    assert [premises[at] for at in trained_tests.train] == ["premise e0"]
+    assert [trained_tests.item_ids[at] for at in trained_tests.test] == ["e1"]
+    assert sorted(all_tests.item_ids[at] for at in all_tests.test) == ["e1", "e2"]

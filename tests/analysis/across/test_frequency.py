@@ -15,7 +15,7 @@ from conf import UserError
 from tests.rows import write
 
 
-def test_tenths_of_known_values():
+def test_tenths_of_literal_values():
     assert slices.tenths([*map(float, range(1, 21)), None]) == [
         *(1 + at // 2 for at in range(20)),
         slices.ABSENT,
@@ -25,7 +25,7 @@ def test_tenths_of_known_values():
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(-20, 20)), min_size=1, max_size=100))
-def test_tenths_rise_with_values(values):
+def test_tenths_never_fall_with_values(values):
     numbers = slices.tenths(values)
     for value, tenth in zip(values, numbers, strict=True):
         assert (tenth == 0) == (value is None) and tenth <= 10
@@ -40,26 +40,26 @@ def test_accuracy_by_tenth():
     assert (tenths[0]["median"], tenths[0]["accuracy"]) == (None, 0)
     assert (tenths[1]["least"], tenths[1]["greatest"], tenths[1]["accuracy"]) == (1, 1, 1)
     assert (tenths[1]["low"], tenths[1]["high"]) == (wilson(1, 1).low, 1)
-    # One pair's items count once.
+    # Items of one pair count once.
     all_items = frequency.by_tenth([1.0] * 40, [1] * 40, ["red car"] * 20 + ["fake gun"] * 20)
     assert all_items["low"].to_pylist() == [wilson(2, 2).low]
     with pytest.raises(ValueError, match="1 values for 2 items"):
         frequency.by_tenth([1.0], [1, 0])
 
 
-def test_slope_is_that_of_the_table():
-    # Of four at 0 one is right, of four at 1 three: the log odds rise by 2 log 3.
+def test_the_slope_is_that_of_a_two_by_two_table():
+    # One of four is right at 0 and three of four at 1, so the log odds rise by 2 log 3.
     values = [0.0] * 4 + [1.0] * 4 + [None]
     right = [True, False, False, False, True, True, True, False, True]
     effect = regression.slope(values, right, list(range(9)))
     assert effect is not None and effect.items == 8
     assert effect.estimate == pytest.approx(2 * math.log(3), abs=1e-6)
     assert effect.text().startswith("9.00 [")
-    # Log odds of 1:3 and 3:1 vary by 1 + 1 / 3 each; eight clusters of one correct it by 8 / 6.
+    # The variance of each log odds is 1 + 1 / 3; eight clusters of one item correct it by 8 / 6.
     error = math.sqrt(8 / 3 * 8 / 6)
     assert (effect.high - effect.low) / 2 == pytest.approx(1.959964 * error, rel=1e-4)
     assert effect.p == pytest.approx(0.244, abs=1e-3)
-    # A unit ten times as large has a slope a tenth as steep.
+    # Values ten times as large have a slope a tenth as steep.
     wide = regression.slope([None if v is None else 10 * v for v in values], right, list(range(9)))
     assert wide is not None and wide.estimate == pytest.approx(effect.estimate / 10)
 
@@ -77,8 +77,8 @@ def test_items_of_one_pair_are_not_independent():
     assert often.high == pytest.approx(once.high, rel=0.06)
 
 
-def test_strata_take_their_own_intercepts():
-    # Within either class the value says nothing; classes differ in both value and accuracy.
+def test_strata_have_separate_intercepts():
+    # Values have no effect within a class; the classes differ in both value and accuracy.
     values = [0.0, 1.0, 0.0, 1.0, 8.0, 9.0, 8.0, 9.0] * 10
     right = [False, False, True, True, True, True, True, True] * 10
     right[4] = right[5] = False
@@ -87,23 +87,23 @@ def test_strata_take_their_own_intercepts():
     within = regression.slope(values, right, range(80), kinds * 10)
     assert effect is not None and effect.p < 0.001
     assert within is not None and abs(within.estimate) < 1e-6
-    # A class that is always right says nothing of the slope.
+    # A class that is always right does not contribute to the slope.
     sure = regression.slope([*values, 3.0], [*right, True], range(81), [*kinds * 10, "O"])
     assert sure is not None and sure.items == 80
 
 
-def test_slopes_that_cannot_be_had():
+def test_undefined_slopes_are_none():
     groups = list(range(6))
     assert regression.slope([1.0] * 6, [True, False] * 3, groups) is None
     assert regression.slope(list(map(float, range(6))), [True] * 6, groups) is None
     assert regression.slope([None] * 6, [True, False] * 3, groups) is None
-    # Parted completely: no slope is steep enough.
+    # With complete separation, no slope is steep enough.
     assert regression.slope(list(map(float, range(6))), [False] * 3 + [True] * 3, groups) is None
     with pytest.raises(ValueError, match="6 values, 6 answers, 1 groups"):
         regression.slope([1.0] * 6, [True] * 6, [1])
 
 
-def test_figure_of_tenths():
+def test_tenths_are_drawn_in_order():
     data = frequency.by_tenth(list(map(float, range(20))), [1] * 20)
     named = data.append_column("run", pa.array(["ours"] * data.num_rows))
     figure, plotted = frequency.tenths_figure(named, series="run", xlabel="tenth of the items")
@@ -111,7 +111,7 @@ def test_figure_of_tenths():
     assert figure.get_supxlabel() == "tenth of the items"
 
 
-def test_pmi_of_pairs(tmp_path):
+def test_pmi_of_pairs_is_read_in_any_case(tmp_path):
     row = {"corpus": "web", "adjective": "red", "noun": "car", "count": 3, "pmi": 1.5}
     write(tmp_path, "amod_association", [row])
     rows_of_table = slices.pair_pmi(

@@ -19,14 +19,14 @@ ROWS = [
 ]
 
 
-def test_patterns_keep_what_is_held_out():
+def test_patterns_replace_only_open_class_words():
     categories = {"dog": "noun", "dogs": "noun", "small": "adj", "ran": "iv", "run": "iv"}
     assert pattern("all small dogs ran", categories) == "all adj noun iv"
     assert pattern("ALL AND DOG SMALL NOT RUN", categories) == "ALL AND noun adj NOT iv"
     assert pattern("exists x1.(dog(x1) & -run(x1))", categories) == "exists x1.(noun(x1) & -iv(x1))"
 
 
-def test_what_training_gives_away(tmp_path):
+def test_overlap_with_training_is_counted(tmp_path):
     lake, edition = str(tmp_path), "mine"
     sentences = [row[:3] for row in ROWS]
     write(lake, "sygns", rows("sentence_id sentence fol", *sentences, depth=0, edition=edition))
@@ -35,10 +35,11 @@ def test_what_training_gives_away(tmp_path):
     write(lake, "sygns_splits", rows("sentence_id part", *parts, **split))
     (row,) = overlap(lake, edition).to_pylist()
     assert (row["trained"], row["tested"]) == (3, 4)
-    assert row["same_form"] == 0.25  # a dog ran, of one dog ran
+    assert row["same_form"] == 0.25  # "a dog ran" has the form of "one dog ran"
     assert row["known_sentence_pattern"] == 0.25  # one noun iv
     assert row["known_form_pattern"] == 0.5  # a and b
-    # Three words: the existential is right of a and b; five words are in no training sentence.
+    # The existential form of three-word sentences is right for a and b; no training sentence has
+    # five words.
     assert row["by_length"] == 0.5 and row["by_length_low"] < 0.5 < row["by_length_high"]
     assert row["most_frequent"] == 0.5
     with pytest.raises(UserError, match="edition=other"):

@@ -1,4 +1,4 @@
-"""Two lakes of the same text, read by two parsers."""
+"""Comparing two lakes that two parsers extracted from the same text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from training.finished_runs import Runs
 PAIRS = {("red", "dog"): 4, ("old", "cat"): 3, ("new", "car"): 3}
 
 
-def written(root, pairs):
-    """A lake with the pairs, their association and one ADEPT entry per noun."""
+def write_lake(root, pairs):
+    """Write a lake with the pairs, their association and one ADEPT entry per noun."""
     counts = [(*pair, count) for pair, count in pairs.items()]
     write(root, "amod_pairs", rows("adjective noun count", *counts, corpus="c"))
     scores = [(*row, row[2], row[2], 10.0 + row[2]) for row in counts]
@@ -32,20 +32,20 @@ def written(root, pairs):
     return str(root)
 
 
-def test_agreement_counts_pairs_as_often_as_they_occur():
+def test_agreement_weights_pairs_by_their_counts():
     pairs, other = Counter(PAIRS), Counter(PAIRS) + Counter({("red", "dog"): 2, ("big", "car"): 1})
     same = parsers.agreement(pairs, pairs)
     assert (same.f, same.top) == (1, 1)
-    assert same.adjectives == pytest.approx(1)
+    assert (same.adjectives, same.nouns) == pytest.approx((1, 1))
     figures = parsers.agreement(pairs, other)
     assert figures.f == pytest.approx(20 / 23)
     assert figures.top == pytest.approx(3 / 4)
 
 
-def test_tables_of_two_lakes(tmp_path):
-    first = written(tmp_path / "first", PAIRS)
+def test_tables_compare_pairs_and_datasets_of_two_lakes(tmp_path):
+    first = write_lake(tmp_path / "first", PAIRS)
     other = {("red", "dog"): 6, ("old", "cat"): 3, ("big", "car"): 1}
-    second = written(tmp_path / "second", other)
+    second = write_lake(tmp_path / "second", other)
     figures = dict(zip(*parsers.pair_table(first, second, "c").to_pydict().values(), strict=True))
     assert figures["pairs of the first lake"] == "10"
     assert figures["F1 of the pairs"] == "0.700"
@@ -58,7 +58,7 @@ def test_tables_of_two_lakes(tmp_path):
 
 
 def test_the_report_compares_with_another_lake(tmp_path):
-    first, second = (written(tmp_path / name, PAIRS) for name in ("first", "second"))
+    first, second = (write_lake(tmp_path / name, PAIRS) for name in ("first", "second"))
     blocks = parsers.parser_comparison.build(Across(Lake(first, {}, other_root=second), Runs()))
     assert len([block for block in blocks if isinstance(block, Table)]) == 3
     with pytest.raises(UserError, match="no other_lake="):

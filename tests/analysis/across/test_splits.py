@@ -15,18 +15,17 @@ RIGHT = pa.table({"gold": list("aabb"), "predicted": list("aaba"), "group": list
 WRONG = pa.table({"gold": list("ab"), "predicted": list("bb"), "group": list("wx")})
 
 
-def test_two_splits_side_by_side():
+def test_a_leaking_split_is_compared_with_a_leak_free_one():
     row = splits.split_rows("adept", "ours", ("random", RIGHT), ("noun_disjoint", WRONG))
     assert (row["leaking"], row["leaking_rows"], row["leaking_accuracy"]) == ("random", 4, 0.75)
     assert (row["leak_free_majority"], row["leak_free_accuracy"]) == (0.5, 0.5)
-    by_hand = difference(wilson(3, 4), wilson(1, 2))
-    assert (
-        row["difference"] == 0.25 and row["low"] < by_hand.low
-    )  # groups of one are corrected for being few
+    without_groups = difference(wilson(3, 4), wilson(1, 2))
+    # The interval is wider because it is corrected for the small number of groups.
+    assert row["difference"] == 0.25 and row["low"] < without_groups.low
     assert row["low"] < 0 < row["high"]
 
 
-def test_runs_of_one_item_are_one_group():
+def test_answers_of_several_runs_to_an_item_are_one_group():
     def row(answers):
         return splits.split_rows("adept", "ours", ("random", answers), ("noun_disjoint", WRONG))
 
@@ -35,7 +34,7 @@ def test_runs_of_one_item_are_one_group():
     assert row(thrice)["leaking_rows"] == 12
 
 
-def test_rows_parted_by_what_training_saw():
+def test_rows_are_compared_by_words_seen_in_training():
     sides: dict[str, list[str | None]] = {
         "noun": ["seen", "seen", "unseen", None],
         "adjective": ["unseen"] * 4,
@@ -45,7 +44,7 @@ def test_rows_parted_by_what_training_saw():
     assert (row["leak_free"], row["leak_free_rows"]) == ("unseen noun", 1)
 
 
-def test_words_that_training_saw(tmp_path):
+def test_words_of_the_training_part_are_collected(tmp_path):
     lake = str(tmp_path)
     items = rows(
         "item_id modifier noun split_random",
@@ -73,7 +72,7 @@ def test_words_that_training_saw(tmp_path):
         splits.trained_words(lake, "adept", "mine", "noun_disjoint")
 
 
-def test_words_of_a_fold_of_plane(tmp_path):
+def test_plane_also_has_hypernyms_of_a_fold(tmp_path):
     lake = str(tmp_path)
     item: Any = {"adjective": "red", "class": "I", "noun": "car", "edition": "mine"}
     write(lake, "plane_items", rows("item_id hypernym", ("1", "a"), ("2", "b"), **item))

@@ -1,4 +1,4 @@
-"""The small lake and what the explorer makes of it, once for all tests."""
+"""The small lake and its sketches, shared by all tests of the explorer."""
 
 from __future__ import annotations
 

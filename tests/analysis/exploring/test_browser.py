@@ -1,6 +1,6 @@
-"""The page in a real browser, served and from disk: what a reader does, and axe-core's findings.
+"""The page in a real browser, served and from disk, and checked by axe-core.
 
-The browser is the system's own (Debian's package chromium); nothing is downloaded.
+The browser is the one of the system (Debian's package chromium); nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 400, "height": 800}
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with sync_api.sync_playwright() as playwright:
-        # In a container the browser's own sandbox is not to be had; the process that stands for a
-        # GPU takes a fifth of the time, and no test looks at what it would paint.
+        # Containers do not support the browser's sandbox. The process that emulates a GPU takes a
+        # fifth of the time, and no test looks at its pixels.
         arguments = ["--no-sandbox", "--disable-gpu"]
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield opened
-        opened.close()
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield chromium
+        chromium.close()
 
 
 @contextmanager
@@ -60,14 +60,14 @@ def serving(sketches: Sketches) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def served(sketches: Sketches) -> Iterator[str]:
-    """The address of the explorer of the small lake."""
+    """The address of a server with the explorer of the small lake."""
     with serving(sketches) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def copied(sketches: Sketches, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of its static copy, on disk."""
+    """The address of a static copy on disk."""
     folder = tmp_path_factory.mktemp("static") / "copy"
     static.write(sketches, folder, 1)
     return (folder / "index.html").as_uri()
@@ -80,24 +80,24 @@ def address(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
-    """A page; a fault of its scripts fails the test."""
-    opened = browser.new_page(viewport=WIDE)
-    opened.set_default_timeout(10_000)
-    faults: list[str] = []
-    opened.on("pageerror", lambda error: faults.append(str(error)))
-    yield opened
-    opened.close()
-    assert faults == []
+    """A page; an error in its scripts fails the test."""
+    new_page = browser.new_page(viewport=WIDE)
+    new_page.set_default_timeout(10_000)
+    errors: list[str] = []
+    new_page.on("pageerror", lambda error: errors.append(str(error)))
+    yield new_page
+    new_page.close()
+    assert errors == []
 
 
 def words(page: Any) -> list[str]:
-    """The first column of the table that is shown."""
+    """The first column of the table on the page."""
     page.wait_for_selector("#result table, #result .error")
     headings: list[str] = page.locator("#result tbody th").all_inner_texts()
     return headings
 
 
-def test_search(page: Any, address: str) -> None:
+def test_a_search_with_filters_changes_result_address_and_title(page: Any, address: str) -> None:
     page.goto(address)
     page.get_by_label("Word", exact=True).press_sequentially("ke")
     page.wait_for_selector("datalist option[value=key]", state="attached")
@@ -117,13 +117,13 @@ def test_search(page: Any, address: str) -> None:
     sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
 
 
-def test_an_adjectives_nouns_by_its_address(page: Any, address: str) -> None:
+def test_an_address_shows_the_nouns_of_an_adjective(page: Any, address: str) -> None:
     page.goto(f"{address}#role=adjective&word=false&measure=count")
     assert words(page) == ["key", "name", "key"]
     assert page.locator("#result svg circle").count() == 3
 
 
-def test_difference(page: Any, address: str) -> None:
+def test_words_and_corpora_are_compared(page: Any, address: str) -> None:
     page.goto(f"{address}#word=key&other=door&corpus=news&measure=count")
     assert words(page) == ["false", "old", "small", "wooden"]
     page.goto(f"{address}#word=key&corpus=news&other_corpus=web&measure=count")
@@ -136,7 +136,7 @@ def test_difference(page: Any, address: str) -> None:
     assert "4" in counts and "1" in counts, counts
 
 
-def test_the_command_of_a_static_copy_leaves_out_what_the_copy_has_not(
+def test_the_command_of_a_static_copy_has_its_minimum_count(
     page: Any, sketches: Sketches, tmp_path: Path
 ) -> None:
     static.write(sketches, tmp_path / "copy", 4)
@@ -145,7 +145,7 @@ def test_the_command_of_a_static_copy_leaves_out_what_the_copy_has_not(
     assert "floor=4" in shlex.split(page.locator("#result code").inner_text())
 
 
-def test_a_pair_with_its_sentences_items_and_predictions(page: Any, address: str) -> None:
+def test_a_pair_is_shown_with_sentences_items_and_predictions(page: Any, address: str) -> None:
     page.goto(f"{address}#word=key&measure=count")
     page.get_by_role("link", name="false").first.click()
     page.wait_for_selector("blockquote")
@@ -156,7 +156,7 @@ def test_a_pair_with_its_sentences_items_and_predictions(page: Any, address: str
     assert "PLANE (demo)" in text and "ADEPT (demo)" in text and "tiny: 1" in text
 
 
-def test_an_unknown_word_links_to_the_nearest(page: Any, address: str) -> None:
+def test_an_unknown_word_links_to_similar_words(page: Any, address: str) -> None:
     page.goto(f"{address}#word=dor")
     page.wait_for_selector("#result .error")
     page.get_by_role("link", name="door").click()
@@ -172,7 +172,7 @@ def test_an_unknown_word_of_a_difference_is_replaced(page: Any, address: str) ->
     assert words(page) == ["false", "old", "small", "wooden"]
 
 
-def test_downloads(page: Any, address: str, tmp_path: Path) -> None:
+def test_rows_and_figures_can_be_downloaded(page: Any, address: str, tmp_path: Path) -> None:
     page.goto(f"{address}#word=key&measure=count")
     words(page)
     for name, begin in (("TSV", b"corpus\t"), ("SVG", b"<svg"), ("PNG", b"\x89PNG")):
@@ -198,9 +198,9 @@ def test_the_command_on_the_page_prints_the_downloaded_rows(
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> Sketches:
-    """Sketches of a lake with words that a shell reads otherwise, and a noun of rare pairs."""
-    folder = tmp_path_factory.mktemp("odd")
+def unusual(tmp_path_factory: pytest.TempPathFactory) -> Sketches:
+    """Sketches of a lake with words that need quoting in a shell, and a noun of rare pairs."""
+    folder = tmp_path_factory.mktemp("unusual")
     pairs = [("old", "o'clock", 3), ("x'$(touch pwned)'y", "key", 2)]
     pairs += [("big", "thing", 60_000), ("new", "stuff", 240_000)]
     pairs += [("big", "zebra", 1), ("new", "zebra", 1)]
@@ -209,17 +209,17 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Sketches:
 
 
 @pytest.fixture(scope="module")
-def odd_served(odd: Sketches) -> Iterator[str]:
-    with serving(odd) as address:
+def unusual_served(unusual: Sketches) -> Iterator[str]:
+    with serving(unusual) as address:
         yield address
 
 
-def test_bars_of_values_below_zero_are_empty(page: Any, odd_served: str) -> None:
-    page.goto(f"{odd_served}#word=zebra")
+def test_bars_of_negative_values_are_empty(page: Any, unusual_served: str) -> None:
+    page.goto(f"{unusual_served}#word=zebra")
     assert words(page) == ["big", "new"]
     widths = page.locator("#result td.bar span").evaluate_all("all => all.map(b => b.style.width)")
     assert widths == ["1%", "1%"]
-    page.goto(f"{odd_served}#word=zebra&measure=count")
+    page.goto(f"{unusual_served}#word=zebra&measure=count")
     sync_api.expect(page.locator("#result caption")).to_contain_text("by count")
     widths = page.locator("#result td.bar span").evaluate_all("all => all.map(b => b.style.width)")
     assert widths == ["100%", "100%"]
@@ -227,11 +227,11 @@ def test_bars_of_values_below_zero_are_empty(page: Any, odd_served: str) -> None
 
 @pytest.mark.parametrize("pair", [("old", "o'clock"), ("x'$(touch pwned)'y", "key")])
 def test_the_command_of_a_pair_is_quoted(
-    page: Any, odd: Sketches, odd_served: str, pair: tuple[str, str]
+    page: Any, unusual: Sketches, unusual_served: str, pair: tuple[str, str]
 ) -> None:
-    page.goto(f"{odd_served}#{urlencode({'adjective': pair[0], 'noun': pair[1]})}")
+    page.goto(f"{unusual_served}#{urlencode({'adjective': pair[0], 'noun': pair[1]})}")
     command = page.locator("#result code").inner_text()
-    assert shlex.split(command) == ["adnominal", "lake", "why", *pair, f"lake={odd.lake}"]
+    assert shlex.split(command) == ["adnominal", "lake", "why", *pair, f"lake={unusual.lake}"]
 
 
 @pytest.mark.parametrize(
@@ -244,23 +244,22 @@ def test_the_command_of_a_pair_is_quoted(
         "#word=dor",
     ],
 )
-def test_accessibility_and_a_narrow_screen(browser: Any, served: str, view: str) -> None:
+def test_pages_are_accessible_and_fit_a_narrow_screen(browser: Any, served: str, view: str) -> None:
     page = browser.new_page(viewport=NARROW)
     page.goto(served + view)
     page.wait_for_selector("#result[aria-busy=false] > *")
-    # The page's own policy lets no other script in: axe-core is put in by the browser itself.
+    # The policy of the page allows no other script, so the browser itself injects axe-core.
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     page.evaluate(axe)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= NARROW["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
         report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         assert [(scheme, one["id"], one["help"]) for one in report["violations"]] == []
     page.close()
 
 
-def test_the_keyboard_alone(page: Any, served: str) -> None:
+def test_the_page_can_be_used_with_the_keyboard_alone(page: Any, served: str) -> None:
     page.goto(f"{served}#word=key&corpus=news&measure=count")
     words(page)
     page.keyboard.press("Tab")

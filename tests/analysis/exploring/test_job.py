@@ -1,4 +1,4 @@
-"""The settings of the explorer: what would have no effect is refused."""
+"""Settings of the explorer that would have no effect are refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_settings_without_an_effect_are_refused(
         ["export=new", "min_count=2"],
     ],
 )
-def test_settings_that_go_together(
+def test_settings_that_fit_together_are_accepted(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""What the server answers, to whom, and that another host's pages cannot read it."""
+"""The answers of the server, and its protection against pages of other hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def client(sketches: Sketches) -> TestClient:
     return TestClient(application(sketches), base_url="http://127.0.0.1")
 
 
-def test_the_page_and_its_headers(client: TestClient) -> None:
+def test_the_page_has_a_content_security_policy(client: TestClient) -> None:
     page = client.get("/")
     assert page.status_code == 200 and "Word sketches" in page.text
     assert "default-src 'self'" in page.headers["content-security-policy"]
@@ -25,7 +25,7 @@ def test_the_page_and_its_headers(client: TestClient) -> None:
     assert client.get("/../server.py").status_code == 404
 
 
-def test_rows_as_json_and_as_tsv(client: TestClient, sketches: Sketches) -> None:
+def test_rows_are_served_as_json_and_as_tsv(client: TestClient, sketches: Sketches) -> None:
     expected = sketches.sketch(Query("noun", "key", measure="count", floor=2))
     values = {"role": "noun", "word": "key", "measure": "count", "floor": "2"}
     assert client.get("/api/rows", params=values).json() == expected
@@ -34,7 +34,7 @@ def test_rows_as_json_and_as_tsv(client: TestClient, sketches: Sketches) -> None
     assert "attachment" in table.headers["content-disposition"]
 
 
-def test_suggestions_corpora_and_pairs(client: TestClient) -> None:
+def test_suggestions_corpora_and_pairs_are_served(client: TestClient) -> None:
     assert client.get("/api/suggest?role=noun&word=do").json() == [{"word": "door", "count": 14}]
     assert client.get("/api/about").json()["corpora"] == {"news": 7, "web": 3}
     pair = client.get("/api/pair?adjective=false&noun=key").json()
@@ -43,7 +43,7 @@ def test_suggestions_corpora_and_pairs(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "way_out"),
+    ("address", "remedy"),
     [
         ("/api/rows?word=key&measure=pmy", "did you mean 'pmi'"),
         ("/api/rows?word=key&floor=two", "expected a whole number"),
@@ -54,18 +54,18 @@ def test_suggestions_corpora_and_pairs(client: TestClient) -> None:
     ],
 )
 def test_wrong_requests_are_refused_in_one_line(
-    client: TestClient, address: str, way_out: str
+    client: TestClient, address: str, remedy: str
 ) -> None:
     answer = client.get(address)
-    assert answer.status_code == 400 and way_out in answer.text and "\n" not in answer.text
+    assert answer.status_code == 400 and remedy in answer.text and "\n" not in answer.text
 
 
-def test_another_host_is_refused(sketches: Sketches) -> None:
-    other = TestClient(application(sketches), base_url="http://example.org")
-    assert other.get("/api/about").status_code == 400
+def test_requests_with_another_host_name_are_refused(sketches: Sketches) -> None:
+    client = TestClient(application(sketches), base_url="http://example.org")
+    assert client.get("/api/about").status_code == 400
 
 
-def test_a_taken_port_is_refused() -> None:
+def test_a_port_in_use_is_refused() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -1,4 +1,4 @@
-"""Rows of views: order, filters, differences, words, pairs, and the command that gives the same."""
+"""The rows of views and pairs, suggested words, and the command that prints the same rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def names(answer: dict[str, Any], column: str = "adjective") -> list[str]:
     return [row[column] for row in answer["rows"]]
 
 
-def test_a_noun_has_its_adjectives_in_the_order_of_the_measure(sketches: Sketches) -> None:
+def test_adjectives_of_a_noun_are_ordered_by_the_measure(sketches: Sketches) -> None:
     by_count = sketches.sketch(Query("noun", "key", corpus="news", measure="count"))
     assert names(by_count) == ["old", "false", "small"]
     assert by_count["total"] == 3 and by_count["words"] == {"news": 15, "web": 9}
@@ -35,7 +35,7 @@ def test_a_noun_has_its_adjectives_in_the_order_of_the_measure(sketches: Sketche
     assert [row["log_dice"] for row in by_dice["rows"]] == sorted(stored.values(), reverse=True)
 
 
-def test_an_adjective_has_its_nouns_in_every_corpus(sketches: Sketches) -> None:
+def test_an_adjective_has_nouns_of_every_corpus(sketches: Sketches) -> None:
     answer = sketches.sketch(Query("adjective", "false", measure="count"))
     assert [(row["noun"], row["corpus"]) for row in answer["rows"]] == [
         ("key", "news"),
@@ -56,17 +56,17 @@ def test_an_adjective_has_its_nouns_in_every_corpus(sketches: Sketches) -> None:
         ({"limit": 0}, ["old", "false", "small"]),
     ],
 )
-def test_filters(sketches: Sketches, change: dict[str, Any], expected: list[str]) -> None:
+def test_rows_are_filtered(sketches: Sketches, change: dict[str, Any], expected: list[str]) -> None:
     query = Query("noun", "key", corpus="news", measure="count", **change)
     assert names(sketches.sketch(query)) == expected
 
 
-def test_adjectives_without_a_class(sketches: Sketches) -> None:
+def test_rows_can_be_filtered_by_a_missing_class(sketches: Sketches) -> None:
     answer = sketches.sketch(Query("noun", "key", classes=("none",)))
     assert names(answer) == ["public"]
 
 
-def test_difference_of_two_words(sketches: Sketches) -> None:
+def test_two_words_are_compared(sketches: Sketches) -> None:
     query = Query("noun", "key", other="door", corpus="news", measure="count")
     rows = sketches.difference(query)["rows"]
     assert [(row["word"], row["first"], row["second"], row["difference"]) for row in rows] == [
@@ -77,8 +77,8 @@ def test_difference_of_two_words(sketches: Sketches) -> None:
     ]
 
 
-def test_the_floor_of_a_difference_holds_for_either_side(sketches: Sketches) -> None:
-    """A collocate that both sides have is not shown as one side's own."""
+def test_the_floor_of_a_difference_applies_to_either_side(sketches: Sketches) -> None:
+    """A collocate below the floor on one side is still shown as belonging to both."""
     query = Query("noun", "key", corpus="news", other_corpus="web", measure="count", floor=3)
     rows = sketches.difference(query)["rows"]
     assert [(row["word"], row["first"], row["second"]) for row in rows] == [
@@ -86,12 +86,12 @@ def test_the_floor_of_a_difference_holds_for_either_side(sketches: Sketches) -> 
         ("false", 4, 1),
         ("public", None, 8),
     ]
-    # Of several corpora, one whose count reaches the floor comes before a greater measure.
+    # A corpus whose count reaches the floor is preferred to one with a greater measure.
     rows = sketches.difference(Query("noun", "key", other="door", floor=3))["rows"]
     assert [row["second_count"] for row in rows if row["word"] == "wooden"] == [7]
 
 
-def test_difference_of_a_word_in_two_corpora(sketches: Sketches) -> None:
+def test_a_word_is_compared_in_two_corpora(sketches: Sketches) -> None:
     query = Query("noun", "key", corpus="news", other_corpus="web", measure="count")
     rows = sketches.difference(query)["rows"]
     assert [(row["word"], row["difference"]) for row in rows] == [
@@ -102,25 +102,25 @@ def test_difference_of_a_word_in_two_corpora(sketches: Sketches) -> None:
     ]
 
 
-def test_an_unknown_word_gets_the_nearest_ones(sketches: Sketches) -> None:
+def test_for_an_unknown_word_similar_words_are_suggested(sketches: Sketches) -> None:
     answer = sketches.sketch(Query("noun", "dor"))
     assert (answer["rows"], answer["nearest"]) == ([], ["door"])
-    beside = sketches.difference(Query("noun", "key", other="nane"))
-    assert (beside["unknown"], beside["nearest"]) == (["nane"], ["name"])
+    comparison = sketches.difference(Query("noun", "key", other="nane"))
+    assert (comparison["unknown"], comparison["nearest"]) == (["nane"], ["name"])
 
 
-def test_suggestions_are_the_most_frequent_words_that_begin_so(sketches: Sketches) -> None:
+def test_suggestions_are_the_most_frequent_words_with_the_prefix(sketches: Sketches) -> None:
     vocabulary = sketches.words["noun"]
-    assert [(one.word, one.count) for one in vocabulary.beginning("", 2)] == [
+    assert [(entry.word, entry.count) for entry in vocabulary.beginning("", 2)] == [
         ("key", 24),
         ("door", 14),
     ]
-    assert [one.word for one in vocabulary.beginning("q", 5)] == ["question"]
-    assert [one.word for one in sketches.words["adjective"].beginning("naï", 5)] == ["naïve"]
+    assert [entry.word for entry in vocabulary.beginning("q", 5)] == ["question"]
+    assert [entry.word for entry in sketches.words["adjective"].beginning("naï", 5)] == ["naïve"]
     assert vocabulary.beginning("x", 5) == []
 
 
-def test_a_suggestion_has_its_count_in_all_corpora(tmp_path: Path) -> None:
+def test_a_suggestion_has_its_total_count_in_all_corpora(tmp_path: Path) -> None:
     counts = {
         name: [("old", f"h{name}{number:02}", 10) for number in range(12)] + [("old", "hand", 9)]
         for name in "ab"
@@ -128,27 +128,27 @@ def test_a_suggestion_has_its_count_in_all_corpora(tmp_path: Path) -> None:
     counts["b"].append(("old", "ha00", 8))
     write_pairs(str(tmp_path / "lake"), counts)
     vocabulary = Sketches(str(tmp_path / "lake"), tmp_path / "cache").words["noun"]
-    first = [(one.word, one.count) for one in vocabulary.beginning("h", 12)][:3]
+    first = [(entry.word, entry.count) for entry in vocabulary.beginning("h", 12)][:3]
     assert first == [("ha00", 18), ("hand", 18), ("ha01", 10)]
 
 
-def test_words_beyond_those_kept_are_found_in_the_table(
+def test_words_beyond_the_cached_ones_are_found_in_the_table(
     lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(words, "_MOST", 1)
-    few = Sketches(str(lake), tmp_path)
-    assert few.words["noun"].file("news", "question") is None
-    assert names(few.sketch(Query("noun", "question", corpus="news"))) == ["naïve"]
+    sketches = Sketches(str(lake), tmp_path)
+    assert sketches.words["noun"].file("news", "question") is None
+    assert names(sketches.sketch(Query("noun", "question", corpus="news"))) == ["naïve"]
 
 
-def test_words_are_read_once_for_each_version(lake: Path, tmp_path: Path) -> None:
+def test_words_are_cached_for_each_version(lake: Path, tmp_path: Path) -> None:
     Sketches(str(lake), tmp_path)
     stored = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     Sketches(str(lake), tmp_path)
     assert stored == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
 
 
-def test_damaged_lists_are_made_again(lake: Path, tmp_path: Path) -> None:
+def test_damaged_cache_files_are_rewritten(lake: Path, tmp_path: Path) -> None:
     Sketches(str(lake), tmp_path)
     stored = {path: path.read_bytes() for path in tmp_path.iterdir()}
     for path, content in stored.items():
@@ -157,7 +157,7 @@ def test_damaged_lists_are_made_again(lake: Path, tmp_path: Path) -> None:
     assert stored == {path: path.read_bytes() for path in tmp_path.iterdir()}
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(
+def test_without_a_writable_cache_sketches_still_work(
     lake: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
@@ -168,7 +168,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(
 
 
 @pytest.mark.parametrize(
-    ("values", "way_out"),
+    ("values", "remedy"),
     [
         ({"role": "verb"}, "expected one of noun, adjective"),
         ({"measure": "logdice"}, "did you mean 'log_dice'"),
@@ -177,8 +177,8 @@ def test_a_cache_that_cannot_be_written_is_done_without(
         ({"corpus": "newz"}, "did you mean 'news'"),
     ],
 )
-def test_wrong_queries(sketches: Sketches, values: dict[str, Any], way_out: str) -> None:
-    with pytest.raises(UserError, match=way_out):
+def test_wrong_queries_are_refused(sketches: Sketches, values: dict[str, Any], remedy: str) -> None:
+    with pytest.raises(UserError, match=remedy):
         sketches.sketch(Query(**{"role": "noun", "word": "key", **values}))
 
 
@@ -222,7 +222,7 @@ def test_null_and_none_are_words(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert capsys.readouterr().out == tsv(answer["rows"]) != ""
 
 
-def test_no_rows_is_an_error_with_a_way_out(
+def test_an_empty_result_is_an_error_that_names_similar_words(
     lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["explore", f"lake={lake}", f"cache={tmp_path}"]

@@ -1,4 +1,4 @@
-"""The static copy: complete or not there, files small, data as the server has them."""
+"""The static copy is written completely or not at all, in small files, with the server's data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_words_rows_and_pairs_are_in_their_files(sketches: Sketches, tmp_path: P
     assert "data-static" in (folder / "index.html").read_text()
 
 
-def test_what_is_below_the_cut_off_is_left_out(sketches: Sketches, tmp_path: Path) -> None:
+def test_pairs_below_the_minimum_count_are_omitted(sketches: Sketches, tmp_path: Path) -> None:
     static.write(sketches, tmp_path / "copy", 4)
     rows = data(tmp_path / "copy", "noun/0")["key"]["rows"]
     assert [row[1] for row in rows] == ["old", "public", "false"]
@@ -50,7 +50,7 @@ def test_what_is_below_the_cut_off_is_left_out(sketches: Sketches, tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]
 
 
-def test_files_end_when_full_and_long_entries_are_cut(
+def test_full_files_are_closed_and_long_entries_shortened(
     sketches: Sketches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(static, "_FULL", 200)

@@ -1,4 +1,4 @@
-"""lm-evaluation-harness runs the tasks on a model of a few thousand random weights."""
+"""lm-evaluation-harness runs the exported tasks on a tiny model with random weights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def model() -> HFLM:
     )
 
 
-def evaluated(folder, group, model, tmp_path, monkeypatch):
+def evaluate(folder, group, model, tmp_path, monkeypatch):
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     tasks = TaskManager(include_path=str(folder), include_defaults=False)
     return simple_evaluate(
@@ -53,7 +53,7 @@ def exported(small_lake, tmp_path):
         out.parent.mkdir(exist_ok=True)
         arguments = [f"dataset={dataset}", f"edition={EDITION}", "format=lm_eval", f"out={out}"]
         export(conf.load(Settings, [*arguments, f"lake={small_lake}"]))
-        # The folder can be moved: nothing in it names where it was made.
+        # The exported folder contains no absolute paths, so that it can be moved.
         moved = tmp_path / dataset
         out.rename(moved)
         return moved
@@ -61,8 +61,8 @@ def exported(small_lake, tmp_path):
     return make
 
 
-def test_adept(exported, model, tmp_path, monkeypatch):
-    results = evaluated(exported("adept"), f"adept_{EDITION}", model, tmp_path, monkeypatch)
+def test_adept_is_run_as_multiple_choice(exported, model, tmp_path, monkeypatch):
+    results = evaluate(exported("adept"), f"adept_{EDITION}", model, tmp_path, monkeypatch)
     task = f"adept_{EDITION}_random"
     assert results["n-samples"][task]["effective"] == 1
     assert results["results"][task]["acc,none"] in (0.0, 1.0)
@@ -72,8 +72,8 @@ def test_adept(exported, model, tmp_path, monkeypatch):
     assert str(sample["target"]) == "0"
 
 
-def test_plane(exported, model, tmp_path, monkeypatch):
-    results = evaluated(exported("plane"), f"plane_{EDITION}", model, tmp_path, monkeypatch)
+def test_plane_has_a_task_for_each_prompt_and_verbaliser(exported, model, tmp_path, monkeypatch):
+    results = evaluate(exported("plane"), f"plane_{EDITION}", model, tmp_path, monkeypatch)
     names = [name for name in results["samples"] if name.startswith(f"plane_{EDITION}_strict_1_")]
     assert len(names) == 6
     internal = results["samples"][f"plane_{EDITION}_strict_1_internal_good_poor"]
@@ -86,9 +86,9 @@ def test_plane(exported, model, tmp_path, monkeypatch):
     assert external[0]["doc"]["label"] == 1
 
 
-def test_asp(exported, model, tmp_path, monkeypatch):
+def test_asp_has_a_task_for_each_test(exported, model, tmp_path, monkeypatch):
     folder = exported("asp")
-    results = evaluated(folder, f"asp_{EDITION}", model, tmp_path, monkeypatch)
+    results = evaluate(folder, f"asp_{EDITION}", model, tmp_path, monkeypatch)
     assert {
         n: s["effective"] for n, s in results["n-samples"].items() if n != f"asp_{EDITION}"
     } == {
@@ -104,7 +104,7 @@ def test_asp(exported, model, tmp_path, monkeypatch):
     assert plain["metadata"]["licence"] == "apache-2.0"
 
 
-def test_nothing_to_test_on(tmp_path):
+def test_an_edition_without_test_rows_is_refused(tmp_path):
     lake = str(tmp_path / "lake")
     put(lake, "adept", [{"item_id": "a", "label": 1, "split_random": "train"}])
     arguments = ["dataset=adept", f"edition={EDITION}", "format=lm_eval", f"out={tmp_path}/out"]

@@ -1,4 +1,4 @@
-"""Each export is opened by the library that it is for."""
+"""Each export can be open_dataset by the library for which it is made."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def exported(small_lake: str, tmp_path: Path, dataset: str, format: str) -> Path
     return out
 
 
-def opened(folder: Path, name: str, tmp_path: Path) -> datasets.DatasetDict:
+def open_dataset(folder: Path, name: str, tmp_path: Path) -> datasets.DatasetDict:
     return datasets.load_dataset(str(folder), name, cache_dir=str(tmp_path / "cache"))
 
 
 def test_adept_opens_as_a_hugging_face_dataset(small_lake, tmp_path):
     out = exported(small_lake, tmp_path, "adept", "huggingface")
-    parts = opened(out, "random", tmp_path)
+    parts = open_dataset(out, "random", tmp_path)
     assert {name: part["item_id"] for name, part in parts.items()} == {
         "train": ["a", "b"],
         "validation": ["c"],
@@ -57,18 +57,18 @@ def test_adept_opens_as_a_hugging_face_dataset(small_lake, tmp_path):
     assert "| label | int32 | 0 impossible to 4 necessarily true (0 impossible, 1 less" in card
 
 
-def test_plane_keeps_rows_that_a_split_names_twice(small_lake, tmp_path):
+def test_rows_that_a_split_of_plane_names_twice_are_kept(small_lake, tmp_path):
     out = exported(small_lake, tmp_path, "plane", "huggingface")
-    parts = opened(out, "strict_1", tmp_path)
+    parts = open_dataset(out, "strict_1", tmp_path)
     assert parts["train"]["item_id"] == ["x1", "x2", "x2"]
     assert parts["test"]["item_id"] == ["x1", "x3"]
-    assert opened(out, "items", tmp_path)["full"].num_rows == 3
+    assert open_dataset(out, "items", tmp_path)["full"].num_rows == 3
 
 
-def test_asp_and_its_rounds(small_lake, tmp_path):
+def test_asp_has_a_configuration_for_each_round(small_lake, tmp_path):
     out = exported(small_lake, tmp_path, "asp", "huggingface")
     rows = {
-        name: {part: rows.num_rows for part, rows in opened(out, name, tmp_path).items()}
+        name: {part: rows.num_rows for part, rows in open_dataset(out, name, tmp_path).items()}
         for name in ("entailment", "degree", "adjectives_0", "dimension_length")
     }
     assert rows == {
@@ -81,13 +81,13 @@ def test_asp_and_its_rounds(small_lake, tmp_path):
 
 def test_sygns_has_its_polarity_as_words(small_lake, tmp_path):
     out = exported(small_lake, tmp_path, "sygns", "huggingface")
-    parts = opened(out, "systematicity_one_two_every", tmp_path)
+    parts = open_dataset(out, "systematicity_one_two_every", tmp_path)
     assert parts["train"]["sentence"] == ["two dogs did not run"]
     assert parts["train"][0]["polarity_vf"] == ["dog:up", "run:down"]
 
 
 @pytest.mark.parametrize("dataset", ["adept", "plane", "asp", "sygns"])
-def test_croissant_is_valid_and_gives_the_rows(small_lake, tmp_path, dataset):
+def test_croissant_is_valid_and_leads_to_the_rows(small_lake, tmp_path, dataset):
     out = exported(small_lake, tmp_path, dataset, "croissant")
     croissant = mlcroissant.Dataset(jsonld=out / "croissant.json")
     issues = croissant.metadata.ctx.issues
@@ -105,7 +105,7 @@ def test_croissant_is_valid_and_gives_the_rows(small_lake, tmp_path, dataset):
     assert first[f"{name}/{column}"] == value
 
 
-def test_the_tsv_is_read_as_the_release_is(small_lake, tmp_path):
+def test_the_tsv_can_be_read_as_the_release(small_lake, tmp_path):
     out = exported(small_lake, tmp_path, "sygns", "tsv")
     lines = (out / "depth_0.tsv").read_text().splitlines()
     assert lines[0] == "id\tdepth\tsentence\tfol\tfolpol\tvf\tvfpol\ttags\tdrs"
@@ -118,7 +118,7 @@ def test_the_tsv_is_read_as_the_release_is(small_lake, tmp_path):
     assert row["polarity_vf"][1] == {"word": "run", "direction": "down"}
 
 
-def test_only_the_releases_have_their_licence():
+def test_only_published_editions_have_the_licence_of_the_release():
     assert {PUBLISHED, TUNING, WIDER} == set(RELEASED)
     declaration = dataset("asp")
     assert declaration.published.name != declaration.built.name
@@ -132,7 +132,7 @@ def test_a_commit_can_name_a_source_of_its_rows():
     assert about("adept", "mine", [commit]).made_of[-1] == "Labels of 3 annotators."
 
 
-def test_published_rows_come_back_byte_for_byte(shared_data, tmp_path):
+def test_published_rows_are_exported_unchanged(shared_data, tmp_path):
     source = shared_data / "sygns" / "sample.tsv"
     lake = str(tmp_path / "lake")
     rows = read_release(source).tables["sygns"].to_pylist()
@@ -175,7 +175,7 @@ def test_the_same_tables_give_the_same_files(small_lake, tmp_path):
         ("out={out}/x/y", "no folder"),
     ],
 )
-def test_mistakes(small_lake, tmp_path, arguments, message):
+def test_mistakes_are_reported_before_files_are_written(small_lake, tmp_path, arguments, message):
     words = {"dataset": "adept", "edition": EDITION, "format": "huggingface"}
     words |= {"out": f"{tmp_path}/new", "lake": small_lake}
     line = arguments.format(lake=small_lake, out=tmp_path)
@@ -185,7 +185,7 @@ def test_mistakes(small_lake, tmp_path, arguments, message):
     assert not any(path.name != "x" for path in tmp_path.iterdir())
 
 
-def test_splits_that_name_no_row(small_lake, tmp_path):
+def test_splits_of_unknown_rows_are_refused(small_lake, tmp_path):
     lake = str(tmp_path / "lake")
     put(lake, "sygns", [{"sentence_id": "s1", "depth": 0, "sentence": "ann ran", "phenomena": []}])
     put(lake, "sygns_splits", [{"scheme": "productivity", "primitive": "", "sentence_id": "s9"}])
@@ -194,7 +194,7 @@ def test_splits_that_name_no_row(small_lake, tmp_path):
         export(conf.load(Settings, [*arguments, f"out={tmp_path}/out", f"lake={lake}"]))
 
 
-def test_the_command_line_says_what_is_wrong(small_lake, tmp_path):
+def test_the_command_line_reports_mistakes(small_lake, tmp_path):
     process = subprocess.run(
         [
             *(sys.executable, "-m", "analysis.export", "dataset=adept", "edition=none"),

@@ -33,14 +33,14 @@ LABELS = st.lists(st.tuples(*[st.sampled_from("abc")] * 3), min_size=1, max_size
 
 
 def items(only_first: int, only_second: int, both: int = 0, neither: int = 0):
-    """Gold labels and two models' that are right alone, together and not at all as often."""
+    """Gold labels, and the answers of two models that are right on these numbers of items."""
     first = ["x"] * only_first + ["y"] * only_second + ["x"] * both + ["y"] * neither
     second = ["y"] * only_first + ["x"] * only_second + ["x"] * both + ["y"] * neither
     return ["x"] * len(first), first, second
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 10), (10, 10), (1, 3), (66, 100), (1070, 1611)])
-def test_wilson_is_statsmodels(right, n):
+def test_wilson_equals_statsmodels(right, n):
     interval = wilson(right, n, 0.9)
     low, high = proportion_confint(right, n, alpha=0.1, method="wilson")
     assert interval.low == pytest.approx(low, abs=1e-12)
@@ -51,8 +51,8 @@ def test_wilson_is_statsmodels(right, n):
 @pytest.mark.parametrize(
     ("only_first", "only_second"), [(121, 59), (6, 16), (0, 5), (1, 1), (30, 30)]
 )
-def test_mcnemar_is_statsmodels(only_first, only_second):
-    # 121 and 59 are the disagreements of statsmodels' own example of the test.
+def test_mcnemar_equals_statsmodels(only_first, only_second):
+    # 121 and 59 are the disagreements in the example of statsmodels.
     result = mcnemar(*items(only_first, only_second, both=40, neither=7))
     square = [[40, only_first], [only_second, 7]]
     asymptotic = statsmodels_mcnemar(square, exact=False, correction=True)
@@ -62,7 +62,7 @@ def test_mcnemar_is_statsmodels(only_first, only_second):
     assert result.exact == pytest.approx(statsmodels_mcnemar(square, exact=True).pvalue)
 
 
-def test_mcnemar_without_disagreement():
+def test_without_disagreement_mcnemars_p_is_one():
     result = mcnemar(*items(0, 0, both=3))
     assert (result.exact, result.asymptotic) == (1.0, 1.0)
 
@@ -70,14 +70,14 @@ def test_mcnemar_without_disagreement():
 @pytest.mark.parametrize(
     "p", [[0.01, 0.04, 0.03, 0.005], [0.2, 0.2, 0.9, 0.0], [0.5], [1.0, 0.6, 1.0]]
 )
-def test_holm_is_statsmodels(p):
+def test_holm_equals_statsmodels(p):
     assert holm(p) == pytest.approx(list(multipletests(p, method="holm")[1]))
     assert holm([]) == []
 
 
 @settings(max_examples=25)
 @given(LABELS)
-def test_macro_f1_is_scikit_learns(rows):
+def test_accuracy_and_macro_f1_equal_scikit_learns(rows):
     gold, predicted, _ = zip(*rows, strict=True)
     accuracy, macro_f1 = (
         bootstrap(statistic, gold, predicted, resampling=Resampling(1)).estimate
@@ -88,33 +88,33 @@ def test_macro_f1_is_scikit_learns(rows):
     assert accuracy == pytest.approx(right / len(gold))
 
 
-def test_bootstrap_is_scipys():
+def test_bootstrap_intervals_are_near_scipys():
     random.seed(1)
     gold = random.choices("abc", (5, 3, 2), k=300)
     predicted = [g if random.random() < 0.7 else random.choice("abc") for g in gold]
-    for statistic, of in (
+    for statistic, function in (
         ("accuracy", lambda g, p: np.mean(g == p)),
         ("macro_f1", lambda g, p: f1_score(g, p, average="macro")),
     ):
         interval = bootstrap(statistic, gold, predicted, resampling=Resampling(4000))
-        other = stats.bootstrap(
+        expected = stats.bootstrap(
             (np.array(gold), np.array(predicted)),
-            of,
+            function,
             paired=True,
             vectorized=False,
             n_resamples=300,
             method="percentile",
             rng=np.random.default_rng(0),
         ).confidence_interval
-        # Monte Carlo error of the ends of an interval some 0.1 wide.
-        assert interval.low == pytest.approx(other.low, abs=0.02)
-        assert interval.high == pytest.approx(other.high, abs=0.02)
+        # The tolerance covers the Monte Carlo error of an interval about 0.1 wide.
+        assert interval.low == pytest.approx(expected.low, abs=0.02)
+        assert interval.high == pytest.approx(expected.high, abs=0.02)
         assert interval.low < interval.estimate < interval.high
 
 
 @settings(max_examples=20)
 @given(LABELS, st.randoms(use_true_random=False))
-def test_workers_and_order_change_nothing(rows, shuffled):
+def test_results_depend_neither_on_workers_nor_on_order(rows, shuffled):
     gold, first, second = zip(*rows, strict=True)
     groups = [str(at // 3) for at in range(len(rows))]
     moved = list(zip(rows, groups, strict=True))
@@ -136,7 +136,7 @@ def test_workers_and_order_change_nothing(rows, shuffled):
             )
 
 
-def test_another_seed_is_another_interval():
+def test_intervals_follow_the_seed():
     gold, first, _ = items(30, 20, 10)
     lower_ends = {
         bootstrap("accuracy", gold, first, resampling=Resampling(99, s)).low for s in range(5)
@@ -145,19 +145,19 @@ def test_another_seed_is_another_interval():
 
 
 @pytest.mark.parametrize(("a", "b"), [(12, 3), (5, 9), (40, 22), (4, 4)])
-def test_permutation_of_accuracies_is_the_exact_sign_test(a, b):
+def test_permuting_accuracies_is_the_exact_sign_test(a, b):
     gold, first, second = items(a, b, both=50, neither=9)
     p = permutation("accuracy", gold, first, second, resampling=Resampling(20_000))
     assert p == pytest.approx(mcnemar(gold, first, second).exact, abs=0.015)
 
 
-def test_permutation_is_scipys():
+def test_permutation_p_is_near_scipys():
     gold, first, second = items(14, 5, both=11, neither=3)
     right = [
         np.array([g == p for g, p in zip(gold, guesses, strict=True)], float)
         for guesses in (first, second)
     ]
-    other = stats.permutation_test(
+    expected = stats.permutation_test(
         right,
         lambda a, b, axis: np.mean(a, axis=axis) - np.mean(b, axis=axis),
         permutation_type="samples",
@@ -166,10 +166,10 @@ def test_permutation_is_scipys():
         rng=np.random.default_rng(0),
     )
     p = permutation("accuracy", gold, first, second, resampling=Resampling(20_000))
-    assert p == pytest.approx(other.pvalue, abs=0.02)
+    assert p == pytest.approx(expected.pvalue, abs=0.02)
 
 
-def test_paired_bootstrap_sees_what_separate_intervals_hide():
+def test_the_paired_bootstrap_finds_differences_that_separate_intervals_hide():
     gold, first, second = items(20, 3, both=60, neither=60)
     difference = paired_bootstrap("accuracy", gold, first, second)
     assert difference.estimate == pytest.approx(17 / 143)
@@ -181,7 +181,7 @@ def test_paired_bootstrap_sees_what_separate_intervals_hide():
 
 
 def test_groups_widen_the_interval():
-    # Twenty premises, each right or wrong as a whole: twenty observations, not eight hundred.
+    # Twenty premises are each right or wrong as a whole, so there are only twenty observations.
     gold = ["x"] * 800
     predicted = ["x" if at // 40 % 2 else "y" for at in range(800)]
     alone = bootstrap("accuracy", gold, predicted)
@@ -197,7 +197,7 @@ def test_groups_widen_the_interval():
     )
 
 
-def test_scores_by_slice():
+def test_scores_by_slice_have_intervals_and_use_groups():
     gold = ["a", "a", "b", "b", "a", "b"]
     predicted = ["a", "b", "b", "b", "a", "a"]
     slices: dict[str, Any] = {"decile": ["1", "10", "2", "10", None, "2"], "seen": ["seen"] * 6}
@@ -216,7 +216,7 @@ def test_scores_by_slice():
     assert grouped[1].accuracy == scores[1].accuracy
 
 
-def test_compare_by_slice_corrects_all_together():
+def test_p_values_are_corrected_over_all_slices():
     gold, first, second = items(30, 5, both=20, neither=20)
     pair = Paired(gold, first, second)
     slices: dict[str, Any] = {"class": ["I" if at % 2 else "S" for at in range(75)]}
@@ -248,6 +248,6 @@ def test_compare_by_slice_corrects_all_together():
         (lambda: scores_by_slice("ab", "ab", {"d": ["1"]}), "slice d: 1 values for 2"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(call, message):
+def test_impossible_inputs_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()

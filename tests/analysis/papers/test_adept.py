@@ -42,9 +42,9 @@ SMALL = rows(
 )
 
 
-def test_baselines_of_a_few_rows():
+def test_baselines_of_literal_rows():
     accuracies = models.baselines(SMALL, {"fake"})
-    # Of the labels 0 1 2 4 the majority says 2, the rule lowest, lowest, 2, 2.
+    # The labels are 0 1 2 4; the majority answers 2, the rule answers lowest, lowest, 2, 2.
     assert {key: share.estimate for key, share in accuracies.items()} == {
         ("majority", 5): 0.25,
         ("normative rule", 5): 0.5,
@@ -72,7 +72,7 @@ def test_instances_are_counted_if_all_parts_are_there(tmp_path):
         assert second_line == ("ours 3" if part == "test" else "not recomputable")
 
 
-def test_tables_of_labels():
+def test_labels_are_counted_by_part_and_kind():
     label_rows = dataset.label_table(SMALL).to_pylist()
     assert [row["part"] for row in label_rows[::5]] == ["train", "val", "all"]
     assert label_rows[0] == {"part": "train", "label": "impossible", "count": 1} | {
@@ -88,7 +88,7 @@ def test_tables_of_labels():
     assert figure.axes[0].get_xlabel() and plotted.num_rows == 10
 
 
-def test_confusion_has_every_cell():
+def test_a_confusion_matrix_has_every_cell():
     counts = models.confusion(["a", "a", "b"], ["a", "b", "b"], ["a", "b"])
     assert counts.to_pydict() == {
         "gold": ["a", "a", "b", "b"],
@@ -101,7 +101,7 @@ def test_confusion_has_every_cell():
         models.confusion(["a"], ["c"], ["a", "b"])
 
 
-def test_stages_that_are_there_are_counted(tmp_path):
+def test_existing_stages_are_counted(tmp_path):
     lake = str(tmp_path)
     pairs = [("web", "car"), ("web", "key"), ("news", "car")]
     write(lake, "amod_pairs", records("corpus noun", *pairs, adjective="red", count=1))
@@ -119,7 +119,7 @@ def test_stages_that_are_there_are_counted(tmp_path):
     assert figures.svg(figure)
 
 
-def test_an_edition_that_is_not_there(tmp_path):
+def test_a_missing_edition_is_reported(tmp_path):
     arrow.append(str(tmp_path), "adept", SMALL, job="t")
     assert sources.read(str(tmp_path), "mine").num_rows == 7
     with pytest.raises(UserError, match="edition=theirs: no rows"):
@@ -137,7 +137,7 @@ def release(shared_data) -> pa.Table:
     return pa.Table.from_pylist(released, declaration("adept").schema)
 
 
-def test_table_5_to_the_printed_digit(release):
+def test_table_5_is_reproduced_to_the_printed_digit(release):
     accuracies = models.baselines(release, lexicons.nonsubsective())
     for name in ("majority", "normative rule"):
         for classes in (3, 5):
@@ -146,7 +146,7 @@ def test_table_5_to_the_printed_digit(release):
     assert 100 * accuracies["majority", 4].estimate == pytest.approx(77.8, abs=0.05)
 
 
-def test_table_4_to_the_printed_digit(release):
+def test_table_4_is_reproduced_to_the_printed_digit(release):
     labels = dataset.label_table(release)
     by_label = {row["label"]: row for row in labels.to_pylist() if row["part"] == "all"}
     for (row, label), printed in table("adept", "table 4").items():
@@ -158,13 +158,13 @@ def test_table_4_to_the_printed_digit(release):
         assert rows_of == value("adept", "table 4, sizes", part, "rows").value
 
 
-def test_figure_4_of_the_release(release):
+def test_figure_4_is_reproduced_from_the_release(release):
     modifiers = release.column("modifier").to_pylist()
     sixty = set(lexicons.nonsubsective()) - {"dead"}
     kinds = ["dead" if m == "dead" else "sixty" if m in sixty else "other" for m in modifiers]
     cells = dataset.label_shares(release, kinds).to_pylist()
     shares = {kind: [round(r["share"], 3) for r in cells if r["kind"] == kind] for kind in kinds}
-    # Counted independently on train and val.
+    # The expected shares were counted independently on train and val.
     assert shares["sixty"] == pytest.approx([0.250, 0.254, 0.468, 0.025, 0.003], abs=6e-4)
     assert shares["dead"] == pytest.approx([0.755, 0.096, 0.119, 0.018, 0.012], abs=6e-4)
     assert shares["other"] == pytest.approx([0.082, 0.073, 0.751, 0.088, 0.006], abs=6e-4)

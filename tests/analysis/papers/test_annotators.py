@@ -1,4 +1,4 @@
-"""Cells of ADEPT's tables counted of answers; the report's tests have them in their tables."""
+"""Figures from annotators' answers; the report's tests check them within their tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
     return root
 
 
-def test_kappa_with_its_interval() -> None:
+def test_kappa_equals_scikit_learns_and_has_an_interval() -> None:
     first, second = [0, 0, 1, 1, 2, 2, 2, 0], [0, 1, 1, 1, 2, 2, 0, 0]
     interval = kappa(first, second)
     assert interval.estimate == pytest.approx(cohen_kappa_score(first, second))
@@ -37,12 +37,12 @@ def test_kappa_with_its_interval() -> None:
         assert interval.estimate == 0 and math.isnan(interval.low) and math.isnan(interval.high)
 
 
-def test_editions_that_were_answered(lake: str, tmp_path) -> None:
+def test_editions_with_answers_are_listed(lake: str, tmp_path) -> None:
     assert editions(lake) == ["own", "published"]
     assert editions(str(tmp_path)) == []
 
 
-def test_made_up_annotators_are_counted_apart(lake: str) -> None:
+def test_simulated_annotators_are_reported_as_such(lake: str) -> None:
     assert Annotations(lake, "own").annotators("main") == "3 simulated annotators"
     assert has_simulated_labels(open_lake(lake), "own")
     assert not has_simulated_labels(open_lake(lake), "published")
@@ -52,10 +52,10 @@ def test_made_up_annotators_are_counted_apart(lake: str) -> None:
     assert Annotations(lake, "published").annotators("expert", "human") == "3 annotators"
 
 
-def test_rounds_without_answers_have_no_cells(lake: str) -> None:
+def test_rounds_without_answers_have_no_figures(lake: str) -> None:
     assert Annotations(lake, "published").agreement() == ({}, {})
-    made_up = Annotations(lake, "own")
-    assert made_up.kappas() == {} and made_up.human() == {} and made_up.audit() == ({}, None)
+    simulated = Annotations(lake, "own")
+    assert simulated.kappas() == {} and simulated.human() == {} and simulated.audit() == ({}, None)
 
 
 def test_an_expert_with_a_single_label_has_a_kappa_without_interval(tmp_path) -> None:
@@ -88,6 +88,6 @@ def test_findings_of_an_audit(tmp_path) -> None:
     assert other["impossible"] == "~0.5\nours 0.5\n0.0" and other["necessarily true"] is None
 
 
-def test_parts_that_are_not_built_name_the_command(lake: str) -> None:
+def test_missing_parts_name_the_command_that_builds_them(lake: str) -> None:
     commands = [block.command for block in labelling(open_lake(lake)) if isinstance(block, NotRun)]
     assert commands == ["python etl/annotate_adept.py finish edition=own lake=LAKE"]

@@ -28,7 +28,7 @@ def answers(threshold: float, rises: bool = True, model: str = "M") -> asp.Answe
     return asp.Answers(model, ["ordering"] * 80, ["positive"] * 80, z, predicted)
 
 
-def test_a_model_that_cuts_at_a_number():
+def test_the_threshold_of_a_model_is_fitted():
     thresholds = asp.model_thresholds(answers(101)).to_pylist()
     assert thresholds == [
         {"test": "ordering", "polarity": "positive", "answer": "M"}
@@ -45,7 +45,7 @@ def test_a_model_that_cuts_at_a_number():
 
 
 @pytest.mark.parametrize("model_answers", [answers(0), answers(101, rises=False)])
-def test_answers_that_no_curve_fits(model_answers):
+def test_answers_that_do_not_rise_have_no_threshold(model_answers):
     assert asp.model_thresholds(model_answers).column("threshold").to_pylist() == [None]
     assert set(asp.model_curves(model_answers).column("answer").to_pylist()) == {"M"}
 
@@ -60,21 +60,21 @@ def release(shared_data, tmp_path_factory) -> str:
 
 @pytest.mark.parametrize("task", ["asp_entailment", "asp_degree"])
 @pytest.mark.parametrize("paper_table", ["table 3", "table 4"])
-def test_baselines_to_the_printed_digit(release, task, paper_table):
+def test_baselines_are_reproduced_to_the_printed_digit(release, task, paper_table):
     baselines = baseline_table(release, task, "published", paper_table).to_pylist()
     assert len(baselines) == 2 * len(TESTS)
     for row in baselines:
-        # Equal, or the reason is stated; and a reason is stated only where they differ.
+        # A reason for a deviation is stated exactly where the figures differ.
         assert row["agrees"] == (row["deviation"] is None), row
     with pytest.raises(UserError, match="edition=none: no rows"):
         baseline_table(release, task, "none")
 
 
-def test_every_deviation_of_the_file_is_of_a_baseline():
+def test_deviations_are_stated_only_for_baselines():
     assert {number.row for number in load("asp") if number.deviation} == {"chance", "majority"}
 
 
-def test_human_curves_and_thresholds(release):
+def test_published_human_curves_and_thresholds_are_reproduced(release):
     thresholds = asp.human_thresholds(release, "published").to_pylist()
     assert {(r["test"], r["polarity"]): round(r["threshold"], 1) for r in thresholds} == PUBLISHED
     curves = asp.human_curves(release, "published")
@@ -87,7 +87,7 @@ def test_human_curves_and_thresholds(release):
         drawn_tests |= {title.split(",")[0] for title in panels}
         assert set(plotted.column_names) == {*curves.column_names, "panel"}
     assert drawn_tests == set(HUMAN)
-    # Their answer rises with the number, from hardly anybody to nearly all.
+    # The share of people who agree rises with the number, from almost none to almost all.
     long = [
         r["share"]
         for r in curves.to_pylist()
@@ -100,7 +100,7 @@ def test_human_curves_and_thresholds(release):
         asp.curves_figure(both, 9)
 
 
-def test_human_curves_of_a_small_table(tmp_path):
+def test_human_curves_have_the_even_numbers_of_the_figures(tmp_path):
     judgements = rows(
         "z share fit",
         (58.0, 0.9, 0.0),
@@ -138,7 +138,7 @@ def test_human_curves_of_a_small_table(tmp_path):
         ("negative", (), "no α"),
     ],
 )
-def test_degree_examples_state_the_numbers_that_are_entailed(tmp_path, polarity, entailed, text):
+def test_degree_examples_state_the_entailed_numbers(tmp_path, polarity, entailed, text):
     records = [
         {"item_id": f"{alpha}", "test": "ordering", "variant": "base", "group": 0, "unit": "cm"}
         | {"polarity": polarity, "alpha": float(alpha), "premise": "P.", "hypothesis": "H."}
@@ -151,7 +151,7 @@ def test_degree_examples_state_the_numbers_that_are_entailed(tmp_path, polarity,
     assert block.data.to_pylist()[0]["entailed for"] == text
 
 
-def test_correlation_as_scipy_has_it():
+def test_correlation_has_fishers_interval():
     coefficients = correlation([(1, 1), (2, 3), (3, 2), (4, 5), (5, 4)])
     assert coefficients["R"] == pytest.approx(0.8) and coefficients["p"] == pytest.approx(
         0.104, abs=5e-4
@@ -169,8 +169,8 @@ PROMPTS = 5
 
 
 def answered_prompts(lake: str, rights: list[bool], job: str = "prompt") -> Asp:
-    """A prompted model's answers to two tests: an item of each gets no other first token than words
-    that are no label, and `rights` says which items restricted choice gets right."""
+    """A prompted model's answers to the items of two tests: the first token is never a label, and
+    `rights` says which items restricted choice gets right."""
     items: list[dict[str, Any]] = [
         {"item_id": f"i{at}", "edition": "demo", "test": "ordering", "label": YES}
         for at in range(len(rights))
@@ -183,10 +183,10 @@ def answered_prompts(lake: str, rights: list[bool], job: str = "prompt") -> Asp:
     predictions = [
         {"run_id": "r", "task": "asp", "edition": "demo", "item_id": item["item_id"], "gold": YES}
         | {"model": "bert", "text": "the", "prompt": f"asp/{prompt}@1"}
-        # Labels in the order of the column scores: entailment first.
+        # The column scores has entailment first.
         | {"scores": [-1.0, -2.0] if right else [-2.0, -1.0]}
-        for every in (items, degree)
-        for item, right in zip(every, rights, strict=True)
+        for task_items in (items, degree)
+        for item, right in zip(task_items, rights, strict=True)
         for prompt in range(PROMPTS)
     ]
     for name, records in (
@@ -199,26 +199,26 @@ def answered_prompts(lake: str, rights: list[bool], job: str = "prompt") -> Asp:
     return Asp(open_lake(lake), Runs([run]))
 
 
-def test_prompted_models_are_read_by_restricted_choice(tmp_path):
+def test_prompted_models_are_scored_by_restricted_choice(tmp_path):
     (model,) = answered_prompts(str(tmp_path), [True] * 6 + [False] * 2).untrained_runs
     assert model.rows.column("predicted").null_count == 0
     entailment, degree = (model.accuracy(kind, "ordering") for kind in ("entailment", "degree"))
     assert entailment is not None and degree is not None
     assert (entailment.estimate, degree.estimate) == (0.75, 0.75)
-    # Five prompts of eight items are no forty observations; pairs of numbers of four premises less.
+    # Five prompts for eight items are not forty observations; degree items even share premises.
     assert entailment.n == 8
     assert entailment.low < wilson(30, 40).low - 0.1
     assert degree.low < entailment.low
 
 
-def test_items_that_are_all_right_count_once(tmp_path):
+def test_items_that_every_prompt_gets_right_count_once(tmp_path):
     (model,) = answered_prompts(str(tmp_path), [True] * 6).untrained_runs
     score = model.accuracy("entailment", "ordering")
     assert score is not None
     assert (score.low, score.high) == (wilson(6, 6).low, wilson(6, 6).high)
 
 
-def test_an_answer_that_is_no_label_is_wrong(tmp_path):
+def test_an_answer_without_a_label_is_wrong(tmp_path):
     (model,) = answered_prompts(str(tmp_path), [True] * 4, "score").untrained_runs
     for kind in ("entailment", "degree"):
         score = model.accuracy(kind, "ordering")

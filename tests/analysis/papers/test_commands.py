@@ -1,4 +1,4 @@
-"""The commands of what is not run, for lakes with other editions than the settings files have."""
+"""The commands for missing results name editions of the lake instead of the settings files'."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def parts(lake, dataset, edition, scheme, *names):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Releases and a demo edition: PLANE's demo has nothing to train on."""
+    """Published and demo editions; PLANE's demo and SyGNS's release have no training part."""
     root = str(tmp_path_factory.mktemp("lake"))
     for edition in ("published", "demo"):
         write(root, "adept", [{"item_id": "a", "edition": edition}])
@@ -86,7 +86,7 @@ def lake(tmp_path_factory):
         ),
     ],
 )
-def test_commands_name_the_edition_shown(lake, edition, command, completed):
+def test_commands_name_the_edition_of_the_report(lake, edition, command, completed):
     commands = Commands(open_lake(lake, edition))
     assert commands.of_lake(command) == completed.replace("LAKE", lake)
 
@@ -115,7 +115,7 @@ def test_results_that_the_edition_shown_cannot_have(lake, edition, command, is_e
     assert completed.reason == ("no run." + remark if is_elsewhere else "no run")
 
 
-def test_commands_without_a_settings_file_have_the_lake_alone(lake):
+def test_commands_without_a_settings_file_get_only_the_lake(lake):
     command = "python etl/build_asp.py preset=clean lake=LAKE"
     assert Commands(open_lake(lake)).of_lake(command) == command.replace("LAKE", lake)
 
@@ -126,7 +126,7 @@ def test_the_name_of_the_lake_is_quoted(tmp_path):
     assert Commands(open_lake(lake)).of_lake("report lake=LAKE") == f"report lake='{lake}'"
 
 
-def test_a_lake_without_the_tables_makes_them_first(tmp_path):
+def test_commands_begin_by_building_missing_tables(tmp_path):
     lake = str(tmp_path)
     write(lake, "amod_pairs", [{"corpus": "c", "adjective": "red", "noun": "cup", "count": 3}])
     completed = Commands(open_lake(lake)).of_lake(f"{FINETUNE}/asp.yaml lake=LAKE")

@@ -1,4 +1,4 @@
-"""The first page: states, first results with intervals, and commands of what is missing."""
+"""The first page: states, first results with intervals, and commands for missing results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PARTS = [
 ]
 
 
-def test_what_was_run_what_came_of_it_and_what_is_missing() -> None:
+def test_the_summary_has_states_results_and_missing_results() -> None:
     states, results, missing = summary(PARTS)
     assert isinstance(states, Table) and isinstance(results, Table) and isinstance(missing, Table)
     assert [list(row.values()) for row in states.data.to_pylist()] == [
@@ -42,19 +42,19 @@ def test_what_was_run_what_came_of_it_and_what_is_missing() -> None:
     assert missing.data.column("command").to_pylist() == ["adnominal build adept lake=x"]
 
 
-def test_without_results_it_says_so() -> None:
+def test_a_summary_without_results_says_so() -> None:
     _, text = summary(PARTS[1:])
     assert isinstance(text, Text) and "yet" in text.text
 
 
-def test_what_was_not_run_is_folded_and_the_page_can_be_searched() -> None:
+def test_missing_results_are_folded_and_the_page_can_be_searched() -> None:
     text = html(Report("T", summary(PARTS), PARTS), {})
     assert "<aside><details><summary><b>Not run:</b> counts</summary>" in text
     assert "<details><summary>What is missing, and the command for each</summary>" in text
     assert 'type="search"' in text and "prefers-color-scheme: dark" in text
 
 
-def test_what_every_printed_table_is():
+def test_every_printed_table_has_a_state():
     counted = Table("cells", RESULTS, printed={"recomputed": 2, "not run": 3})
     named = RunsText("Runs: MiniLM 1f.", (("MiniLM", "1f"),))
     by_run: list[Block] = [counted, named, NotRun("c", "train")]
@@ -64,7 +64,7 @@ def test_what_every_printed_table_is():
         Section("a-3", "Figure 2: shares", [Table("rows of the lake", RESULTS)]),
         Section("a-4", "Artefacts", [Table("ours alone", RESULTS)]),
         Section("a-5", "Section 4: people", [Table("p", RESULTS, printed={"not recomputable": 4})]),
-        # A baseline beside a model that was not run is not a run.
+        # A baseline alone does not count as a run.
         Section("a-6", "Table 3: models", [counted, NotRun("c", "train")]),
     ]
     table, text = overview([Part("asp", "ASP: scales", sections)])

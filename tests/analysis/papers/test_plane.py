@@ -13,7 +13,7 @@ from analysis.papers.plane.sources import FineTuned, Plane
 from conf import UserError
 from etl.lake import arrow
 from tests.rows import rows, write
-from tests.training.scoring.test_matrix import rows as predicted
+from tests.training.scoring.test_matrix import rows as prediction_rows
 from training.finished_runs import Run, Runs
 
 ITEMS = pa.table(
@@ -38,7 +38,7 @@ def items(*cells: tuple[str, int, int]) -> pa.RecordBatch:
     )
 
 
-def test_rules_over_batches():
+def test_rules_are_checked_by_class_and_type():
     checks = dataset.rule_check(
         [items(("O", 3, 1), ("I", 1, 1)), items(("I", 1, 1), ("S", 3, 1), ("S", 3, 0))]
     ).to_pylist()
@@ -51,7 +51,7 @@ def test_rules_over_batches():
         dataset.rule_check([])
 
 
-def test_pmi_by_class(tmp_path):
+def test_quantiles_of_pmi_are_by_class(tmp_path):
     cells = [("I", 3.0), ("I", 1.0), ("I", 16.0), ("O", 0.0)]
     write(tmp_path, "plane_association", rows("class pmi", *cells, corpus="web", edition="mine"))
     values = dataset.pmi_by_class(str(tmp_path), "mine", "web")
@@ -69,7 +69,7 @@ def test_pmi_by_class(tmp_path):
         dataset.pmi_by_class(str(tmp_path), "mine", "news")
 
 
-def test_accuracy_by_share_of_split_items():
+def test_accuracy_is_related_to_the_share_of_split_items():
     points = subwords.subword_accuracy(
         ITEMS, [True, False, True, True, False], list("12112"), tokenize
     )
@@ -77,7 +77,7 @@ def test_accuracy_by_share_of_split_items():
     assert (by_cell["O", "1"]["split"], by_cell["O", "2"]["split"]) == (0.0, 1.0)
     assert (by_cell["O", "1"]["accuracy"], by_cell["O", "2"]["accuracy"]) == (1.0, 0.0)
     assert (by_cell["S", "1"]["split_adjective"], by_cell["S", "1"]["split_noun"]) == (1.0, 0.0)
-    # Every small thing is split, and red cars are of one fold: only O has a line over all words.
+    # All items of S are split and those of I are in one fold, so only O has a line.
     assert subwords.subword_lines(points) == {"O": (1.0, -1.0)}
     figure, plotted = subwords.subword_figure(points)
     assert plotted.num_rows == 5 and figure.axes[0].get_ylabel() == "accuracy"
@@ -85,7 +85,7 @@ def test_accuracy_by_share_of_split_items():
         subwords.subword_accuracy(ITEMS, [True], list("11122"), tokenize)
 
 
-def test_overlap_of_subwords():
+def test_shared_subwords_are_counted_by_class():
     overlaps = {row["class"]: row for row in subwords.subword_overlap(ITEMS, tokenize).to_pylist()}
     assert overlaps["S"]["adjective_subwords"] == 2
     assert overlaps["S"]["with_nouns"] == 0.5  # "ner", of gunner
@@ -97,7 +97,7 @@ def test_overlap_of_subwords():
     )
 
 
-def test_table_1_of_the_release(shared_data):
+def test_table_1_is_reproduced_from_the_release(shared_data):
     batches = []
     for name in ("ood_train_1", "ood_test_1", "one_it_train_1", "one_it_test_1"):
         with gzip.open(shared_data / "plane" / f"{name}.tsv.gz", "rt", encoding="utf-8") as lines:
@@ -117,11 +117,13 @@ def test_table_1_of_the_release(shared_data):
     assert 2 * sum(row["entailed"] for row in checks) == total
 
 
-def test_runs_on_the_release_come_before_newer_ones_on_another_edition(tmp_path):
+def test_runs_on_the_release_are_preferred_to_newer_ones(tmp_path):
     root = str(tmp_path)
 
     def run(name: str, ended: int, **params: str) -> Run:
-        arrow.append(root, "predictions", predicted([("entailed", "entailed")], run=name), job="t")
+        arrow.append(
+            root, "predictions", prediction_rows([("entailed", "entailed")], run=name), job="t"
+        )
         task = {"task.name": "plane", "task.scheme": "one_it", "task.fold": "1", **params}
         return Run(name, "finetune", ended, {"model": "small", **task})
 
@@ -131,17 +133,17 @@ def test_runs_on_the_release_come_before_newer_ones_on_another_edition(tmp_path)
     answers = FineTuned(Lake(root, {"predictions": ()}), Runs((*folds, release)), "one_it")
     assert answers.runs == [release]
     assert [group.runs for group in answers.others] == [folds]
-    of_paper = run("BERT", 3, model="bert-base-cased", **rebuilt)
-    answers = replace(answers, stored_runs=Runs((*folds, release, of_paper)))
-    assert answers.runs == [of_paper]
+    paper_model = run("BERT", 3, model="bert-base-cased", **rebuilt)
+    answers = replace(answers, stored_runs=Runs((*folds, release, paper_model)))
+    assert answers.runs == [paper_model]
 
 
-def test_of_a_model_for_nli_the_run_on_the_two_shot_items_is_shown(tmp_path):
+def test_nli_runs_on_the_two_shot_items_are_preferred(tmp_path):
     root = str(tmp_path)
 
     def run(name: str, ended: int, scheme: str) -> Run:
         answers = [("entailed", "entailed")]
-        table = predicted(answers, run=name, scheme=scheme, texts=["entailment"])
+        table = prediction_rows(answers, run=name, scheme=scheme, texts=["entailment"])
         arrow.append(root, "predictions", table, job="test")
         return Run(name, "score", ended, {"task.name": "plane", "task.scheme": scheme})
 
@@ -151,17 +153,17 @@ def test_of_a_model_for_nli_the_run_on_the_two_shot_items_is_shown(tmp_path):
     assert Plane(lake, Runs((newer,))).nli[1] == [newer]
 
 
-def test_runs_are_of_the_edition_asked_for_or_of_the_first_with_any(tmp_path):
+def test_runs_are_shown_for_the_requested_edition_or_the_first_with_runs(tmp_path):
     root = str(tmp_path)
     editions = ("published", "clean", "demo")
 
     def run(name: str, job: str, edition: str, **params: str) -> Run:
-        table = predicted([("entailed", "entailed")], run=name, texts=["entailment"])
+        table = prediction_rows([("entailed", "entailed")], run=name, texts=["entailment"])
         place = table.schema.get_field_index("edition")
         table = table.set_column(place, "edition", pa.array([edition]))
         arrow.append(root, "predictions", table, job="test")
-        of_all = {"task.name": "plane", "task.edition": edition, "model": "m"}
-        return Run(name, job, 1, {**of_all, **params})
+        common = {"task.name": "plane", "task.edition": edition, "model": "m"}
+        return Run(name, job, 1, {**common, **params})
 
     for edition in editions:
         write(root, "plane_items", rows("item_id class", ("0", "I"), edition=edition))

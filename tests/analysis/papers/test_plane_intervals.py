@@ -13,7 +13,7 @@ PLANE = DATASETS["plane"].label_names
 
 
 def answered(kinds: str, types: list[int], right: list[bool]) -> pa.Table:
-    """Answers to items of classes and types; all of them hold."""
+    """Answers to items of these classes and types; the conclusion of every item holds."""
     size = len(kinds)
     return pa.table(
         {
@@ -33,19 +33,19 @@ def answered(kinds: str, types: list[int], right: list[bool]) -> pa.Table:
     )
 
 
-def test_means_are_those_of_the_table():
+def test_means_equal_those_of_the_table():
     rows = answered("IIIISS", [1, 1, 2, 2, 1, 1], [True, False, True, True, False, False])
     scores = intervals.prompt_interval(rows, list("ababxy"), "first")
     table = {row["row"]: row["mean"] for row in class_table(cells(rows)).to_pylist()}
     assert {kind: score.estimate for (kind, _), score in scores.items()} == pytest.approx(table)
-    # Of I the groups are right in both types, or in one of them: F1 from 1/2 to 1.
+    # One group of I is right in both types and one in a single type: F1 from 1/2 to 1.
     score = scores["I", "bert"]
     assert (score.low, score.high) == (0.5, 1.0)
     assert (scores["S", "bert"].low, scores["S", "bert"].high) == (0, 0)
     assert intervals.prompt_interval(rows.slice(0, 0), [], "first") == {}
 
 
-def test_scores_of_nli_are_those_of_the_table():
+def test_nli_scores_equal_those_of_the_table():
     rng = np.random.default_rng(0)
     items = [f"i{at}" for at in range(120)]
     answers = rng.choice(["entailment", "neutral", "contradiction"], 120).tolist()
@@ -64,10 +64,9 @@ def test_scores_of_nli_are_those_of_the_table():
         assert scores[row["group"]].estimate == pytest.approx(row["f1"])
     assert scores["average"].estimate == pytest.approx(matrix.average(table))
     assert all(answer.low < answer.estimate < answer.high for answer in scores.values())
-    # Items that stand and fall together say less than as many alone.
+    # Groups of items with equal answers widen the intervals.
     groups = {item: answers[at] for at, item in enumerate(items)}
     wide = intervals.nli(rows, kinds, groups)
     assert wide["I"].high - wide["I"].low > 1.5 * (scores["I"].high - scores["I"].low)
-    # The order of rows says nothing.
-    turned = intervals.nli(rows.take(list(range(119, -1, -1))), kinds, groups)
-    assert turned == wide
+    reversed_rows = rows.take(list(range(119, -1, -1)))
+    assert intervals.nli(reversed_rows, kinds, groups) == wide

@@ -26,7 +26,7 @@ tables:
 """
 
 
-def test_numbers_as_printed():
+def test_numbers_are_parsed_as_printed():
     numbers = parse("adept", GOOD)
     assert [(v.row, v.column, v.value) for v in numbers] == [
         ("majority", "3-class", 66.4),
@@ -56,13 +56,13 @@ def test_numbers_as_printed():
         ("[3-class, 5-class]", "[3-class, 3-class]", "table 5/majority/3-class is there twice"),
     ],
 )
-def test_every_fault_is_named(old, new, message):
+def test_every_mistake_in_a_file_is_named(old, new, message):
     with pytest.raises(UserError, match=message):
         parse("adept", GOOD.replace(old, new, 1))
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_the_files_that_come_with_it(paper):
+def test_the_files_of_the_papers_can_be_loaded(paper):
     assert len(load(paper)) > 40
     assert "20" in citation(paper) and "\n" not in citation(paper)
     for number in load(paper):
@@ -72,7 +72,7 @@ def test_the_files_that_come_with_it(paper):
             assert 0 <= number.value <= 1, number
 
 
-def test_tables_that_must_add_up():
+def test_published_tables_are_consistent():
     for name in ("unanimous", "majority"):
         assert value("adept", "table 4", name, "impossible").recomputable is False
     agreement = table("adept", "table 4")
@@ -92,22 +92,21 @@ def test_tables_that_must_add_up():
         assert total == 1611
         assert agrees(value("adept", "table 5", model, classes), 100 * right / total)
     for name in ("FOL", "VF"):
-        again = table("sygns", f"table 15, {name}")
-        first = table("sygns", "table 4, one")
-        for (kind, column), cell in again.items():
+        table_4 = table("sygns", "table 4, one")
+        for (kind, column), cell in table("sygns", f"table 15, {name}").items():
             model, _, label_kind = column.partition(" ")
             if label_kind == "exact":
-                assert cell.value == first[kind, f"{model} {name}"].value
+                assert cell.value == table_4[kind, f"{model} {name}"].value
 
 
-def test_agreement_is_to_the_printed_digit():
+def test_numbers_agree_to_the_printed_digit():
     majority = value("adept", "table 5", "majority", "3-class")
     assert agrees(majority, 66.4183) and agrees(majority, 66.35) and not agrees(majority, 66.46)
     booster = value("asp", "table 3, degree estimation", "majority", "booster")
     assert agrees(booster, 81.25) and not agrees(booster, 81.2)
 
 
-def test_what_is_not_there_is_said():
+def test_missing_papers_tables_and_cells_are_reported():
     with pytest.raises(UserError, match="paper=bert: expected one of adept"):
         load("bert")
     with pytest.raises(UserError, match="adept has no 'table 9'; it has figure 1, section"):
@@ -116,7 +115,7 @@ def test_what_is_not_there_is_said():
         value("adept", "table 5", "XLNet", "3-class")
 
 
-def test_ours_beside_theirs():
+def test_our_figures_are_compared_with_printed_ones():
     cells = beside("adept", "table 5", {("majority", "5-class"): wilson(1070, 1611)})
     majority = cells["majority", "5-class"]
     assert majority.ours == pytest.approx(66.4183, abs=1e-4)

@@ -35,7 +35,7 @@ def lake(tmp_path) -> str:
     return str(tmp_path)
 
 
-def test_table_1(lake):
+def test_patterns_of_table_1_are_counted(lake):
     patterns = dataset.pattern_table(lake, "mine").to_pylist()
     assert [(r["set"], r["pattern"], r["sentences"], r["example"]) for r in patterns] == [
         ("primitive quantifier", "EXI", 1, "one tiger ran"),
@@ -52,7 +52,7 @@ def test_table_1(lake):
         dataset.pattern_table(lake, "none")
 
 
-def test_split_sizes(lake):
+def test_sizes_of_splits_are_counted(lake):
     splits = rows(
         "scheme primitive part",
         ("productivity", "", "test"),
@@ -92,7 +92,7 @@ def test_sizes_are_those_of_the_first_whole_edition(tmp_path):
     assert of_systematicity("published") == "50000"
 
 
-def test_runs_are_found_on_the_edition_that_they_were_trained_on(tmp_path):
+def test_the_edition_is_requested_or_that_of_the_runs(tmp_path):
     lake = str(tmp_path)
     for name in ("sygns", "sygns_splits"):
         write(lake, name, rows("edition", ("published",), ("paper",), sentence_id="1"))
@@ -101,8 +101,8 @@ def test_runs_are_found_on_the_edition_that_they_were_trained_on(tmp_path):
     params = {"task.name": "sygns", "task.edition": "paper"}
     runs = Runs((Run(id="trained", job="finetune", ended=1, params=params),))
 
-    def edition(requested: str | None, found: Runs) -> str:
-        meanings = sources.Sygns(open_lake(lake, requested), found).meanings
+    def edition(requested: str | None, stored_runs: Runs) -> str:
+        meanings = sources.Sygns(open_lake(lake, requested), stored_runs).meanings
         assert meanings is not None
         return meanings.edition
 
@@ -111,7 +111,7 @@ def test_runs_are_found_on_the_edition_that_they_were_trained_on(tmp_path):
     assert edition(None, Runs(())) == "published"
 
 
-def test_the_published_rows(shared_data, tmp_path):
+def test_the_published_rows_have_patterns_and_splits(shared_data, tmp_path):
     lake = str(tmp_path)
     for name, table in read(shared_data / "sygns" / "sample.tsv").tables.items():
         arrow.append(lake, name, table, job="t")
@@ -121,7 +121,7 @@ def test_the_published_rows(shared_data, tmp_path):
     assert {row["scheme"] for row in sizes} >= {"systematicity", "productivity"}
 
 
-def test_learning_curves_have_a_panel_a_model():
+def test_learning_curves_have_a_panel_per_model():
     points = pa.table(
         {
             "model": ["GRU"] * 4 + ["Transformer"] * 2,
@@ -137,7 +137,7 @@ def test_learning_curves_have_a_panel_a_model():
         models.learning_figure(points.drop_columns("model"))
 
 
-def test_table_2_and_the_classes_of_sentences(tmp_path):
+def test_patterns_of_table_2_and_classes_of_sentences(tmp_path):
     lake = str(tmp_path)
     sentences = rows(
         "sentence_id depth sentence phenomena",
@@ -161,8 +161,8 @@ def test_table_2_and_the_classes_of_sentences(tmp_path):
     assert [kinds[at]["modifier"] for at in "0123"] == ["NON", "NON+NEG", "ADV", "NON"]
 
 
-def test_clause_f_is_micro_and_its_interval_of_items():
-    # 3 of 4 and 0 of 2 clauses: 2 * 3 / (6 + 6).
+def test_clause_f_is_micro_averaged_with_an_interval_over_items():
+    # 3 of 4 and 0 of 2 clauses match: 2 * 3 / (6 + 6).
     interval = sources.clause_f([(3, 4, 4), (0, 2, 2)])
     assert (interval.estimate, interval.low, interval.high, interval.n) == (0.5, 0.0, 0.75, 2)
     assert sources.clause_f([(0, 2, 2), (3, 4, 4)]) == interval

@@ -21,8 +21,8 @@ POINTS = pa.table(
 )
 
 
-def labelled(figure: Figure) -> None:
-    """Both axes of every drawn panel say what they show."""
+def assert_labelled(figure: Figure) -> None:
+    """Check that both axes of every drawn panel have labels."""
     visible_axes = [axes for axes in figure.axes if axes.has_data()]
     assert visible_axes
     across = figure.get_supxlabel() or all(axes.get_xlabel() for axes in visible_axes)
@@ -30,11 +30,11 @@ def labelled(figure: Figure) -> None:
     assert across and upwards, "an axis without label"
 
 
-def test_the_check_sees_a_missing_label():
+def test_the_check_finds_a_missing_label():
     figure = Figure()
     figure.subplots().plot([1, 2])
     with pytest.raises(AssertionError, match="an axis without label"):
-        labelled(figure)
+        assert_labelled(figure)
 
 
 def channels(x: str, y: str = "y", series: str | None = None, **channels_by_name: Any) -> Channels:
@@ -70,14 +70,14 @@ def drawings():
     )
 
 
-def test_every_chart_is_labelled_and_drawn():
+def test_every_chart_is_labelled_and_can_be_drawn():
     for figure, data in drawings():
-        labelled(figure)
+        assert_labelled(figure)
         assert data.num_rows
         assert figures.png(figure, dpi=40).startswith(b"\x89PNG")
 
 
-def test_bars_of_shares_are_labelled_inside():
+def test_bars_of_shares_have_labels_inside():
     data = pa.table({"k": ["a", "a", "b"], "p": ["no", "yes", "no"], "s": [0.25, 0.75, 1.0]})
     figure, plotted = figures.shares(data, row="k", part="p", share="s", xlabel="share")
     assert plotted is data
@@ -86,22 +86,22 @@ def test_bars_of_shares_are_labelled_inside():
     assert [bar.get_window_extent().width > 0 for bar in axes.patches] == [True, True, True, False]
 
 
-def test_equal_figures_are_equal_files():
+def test_equal_figures_give_equal_files():
     first, second = (figures.svg(next(drawings())[0]) for _ in range(2))
     assert first == second
 
 
-def test_what_cannot_be_drawn():
+def test_data_that_cannot_be_drawn_are_refused():
     with pytest.raises(ValueError, match="no column 'x' to draw; there is z, y"):
         figures.bars(POINTS, channels("x"))
     with pytest.raises(ValueError, match="nothing to draw"):
         figures.bars(POINTS.slice(0, 0), channels("z"))
 
 
-def test_colours_differ_in_grey():
+def test_colours_are_distinct_and_dark_enough_for_print():
     def grey(colour: str) -> float:
         red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     greys = sorted(grey(colour) for colour in figures.COLOURS)
-    assert len(set(figures.COLOURS)) == 7 and greys[-1] < 190  # none too light for paper
+    assert len(set(figures.COLOURS)) == 7 and greys[-1] < 190

@@ -1,4 +1,4 @@
-"""A small lake of three datasets with answers of made-up models, and the MLflow store of these."""
+"""A small lake with three datasets and the answers of invented models, and their MLflow store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.rows import rows, write
 from training.finished_runs import find_runs
 
 NOUNS = ("dog", "key", "leg", "leaf", "boat")
-# Labels 0 to 4 by adjective and noun: every adjective has three kinds of label.
+# The labels of an adjective with each noun; every adjective has three different ones.
 LABELS = {
     "dead": (0, 1, 2, 0, 1),
     "false": (1, 2, 0, 1, 2),
@@ -60,9 +60,9 @@ def adept(lake: str) -> list[dict[str, Any]]:
         (f"i-{adjective}", adjective, adjective == "dead", at, at == 1, f"A {adjective} dog barks.")
         for at, adjective in enumerate(VARIANTS)
     ]
-    # Of another edition, whose variants are all chosen, annotators have answered some.
-    asked = [(*cells[:4], True, cells[5]) for cells in variants]
-    for edition, cells in (("demo", variants), ("own", asked)):
+    # In the edition own, all variants are chosen, and annotators have answered some.
+    all_chosen = [(*cells[:4], True, cells[5]) for cells in variants]
+    for edition, cells in (("demo", variants), ("own", all_chosen)):
         items = rows(
             "item_id adjective nonsubsective variant chosen modified_sentence",
             *cells,
@@ -81,9 +81,10 @@ def adept(lake: str) -> list[dict[str, Any]]:
 
 
 def write_annotations(lake: str, labelled: list[dict[str, Any]]) -> None:
-    """Three made-up annotators of the items, two experts and one more person on the rows of val."""
+    """Answers of three simulated annotators to items, and of two experts and one more person to the
+    rows of val."""
     val = [row for row in labelled if row["split_random"] == "val"]
-    # One item unanimous, two by majority, one without agreement.
+    # One item is unanimous, two have a majority, and one has no agreement.
     main = {"dead": (0, 0, 0), "old": (2, 2, 1), "red": (2, 2, 3), "big": (0, 1, 2)}
     answers = [
         (f"i-{adjective}", f"simulated-{at}", label, "main", "context")
@@ -91,10 +92,10 @@ def write_annotations(lake: str, labelled: list[dict[str, Any]]) -> None:
         for at, label in enumerate(labels)
     ]
     for at, row in enumerate(val):
-        one, two = (2 if at % every == 0 else row["label"] for every in (5, 3))
-        answers.append((row["item_id"], "one", one, "expert", "context"))
-        answers.append((row["item_id"], "two", two, "expert", "context"))
-        # Two of fifteen are wrong with context, five of ten without.
+        for expert, interval in (("one", 5), ("two", 3)):
+            label = 2 if at % interval == 0 else row["label"]
+            answers.append((row["item_id"], expert, label, "expert", "context"))
+        # Two of fifteen answers are wrong with context, five of ten without.
         wrong = at in (1, 2) if at < 15 else at % 2 == 0
         label = (row["label"] + 2) % 5 if wrong else row["label"]
         condition = "context" if at < 15 else "no_context"
@@ -135,11 +136,11 @@ def asp(lake: str) -> None:
     people = []
     for test in HUMAN:
         for polarity in POLARITIES:
-            cut = PUBLISHED[test, polarity]
+            threshold = PUBLISHED[test, polarity]
             sign = 1 if rises(test, polarity) else -1
             for z in range(60, 140, 2):
-                share = 1 / (1 + math.exp(-sign * (z - cut) / 4))
-                people.append((test, polarity, float(z), share, share, cut))
+                share = 1 / (1 + math.exp(-sign * (z - threshold) / 4))
+                people.append((test, polarity, float(z), share, share, threshold))
     names, constants = "test polarity z share fit threshold", {"source": "published"}
     write(lake, "asp_human", rows(names, *people, standard_error=0.5, **constants))
 
@@ -199,7 +200,7 @@ SYGNS_RUN = {
 
 
 class Store:
-    """Runs written to an MLflow store, and their answers to a lake."""
+    """Writes runs to an MLflow store and their answers to a lake."""
 
     def __init__(self, folder: Path, lake: str) -> None:
         from mlflow import MlflowClient
@@ -232,7 +233,8 @@ class Store:
 def _adept_answers(
     labelled: list[dict[str, Any]], wrong: int, classes: int
 ) -> list[dict[str, Any]]:
-    """The gold label of val rows, but `equally likely` for the first `wrong` of other labels."""
+    """Gold labels for the rows of val, except that the first `wrong` rows with another label get
+    `equally likely`."""
     answers = []
     for row in labelled:
         label = {5: (0, 1, 2, 3, 4), 3: (1, 1, 2, 3, 3)}[classes][row["label"]]
@@ -245,14 +247,14 @@ def _adept_answers(
 
 
 def _asp_answers(lake: str, threshold: float) -> list[dict[str, Any]]:
-    """Degree estimation cut at one number; entailment inference always entailed."""
+    """In degree estimation, entailment follows one threshold; elsewhere everything is entailed."""
     answers = []
     for name in ("asp_entailment", "asp_degree"):
         for row in arrow.read(lake, name).to_pylist():
             answer = "entailment"
             if name == "asp_degree":
-                up = rises(row["test"], row["polarity"])
-                answer = "entailment" if (row["z"] >= threshold) == up else "not_entailment"
+                is_entailed = (row["z"] >= threshold) == rises(row["test"], row["polarity"])
+                answer = "entailment" if is_entailed else "not_entailment"
             answers.append((row["item_id"], row["label"], answer))
     return rows("item_id gold predicted", *answers, task="asp", edition="published")
 
@@ -260,7 +262,7 @@ def _asp_answers(lake: str, threshold: float) -> list[dict[str, Any]]:
 def _sygns_answers(
     sentences: list[dict[str, Any]], params: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Right but for sentences with a universal quantifier, which lose their last part."""
+    """Right meanings, except that those with a universal quantifier lose their last part."""
     scheme, primitive = params["task.scheme"], params.get("task.primitive", "")
     form, answers = params["task.form"], []
     for row in sentences:
@@ -276,13 +278,13 @@ def _sygns_answers(
 
 @pytest.fixture(scope="module")
 def small_lake(tmp_path_factory: pytest.TempPathFactory) -> SmallLake:
-    """A lake of a few rows, for the pages of a paper alone."""
+    """A lake with a few rows, for single pages."""
     return SmallLake(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="session")
 def report_inputs(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> tuple[str, str]:
-    """(lake, tracking store)."""
+    """The lake and the address of the tracking store."""
     folder = tmp_path_factory.mktemp("report")
     shutil.copy(empty_store, folder)
     lake = str(folder / "lake")
@@ -327,7 +329,7 @@ def report_inputs(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -
 
 @pytest.fixture(scope="session")
 def built(report_inputs: tuple[str, str]) -> Report:
-    """The report of the three papers' pages."""
+    """The report with the pages of three papers."""
     lake, uri = report_inputs
     arguments = [f"lake={lake}", f"tracking={uri}", "pages=[adept,asp,sygns]"]
     settings = conf.load(job.Settings, arguments)

@@ -1,4 +1,4 @@
-"""A lake of a few rows of each dataset, with what some models answered, and the runs of these."""
+"""A lake with a few rows of each dataset, and the runs of some models with their answers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ EDITION = "published"
 CLASS = {"red": "I", "dead": "I", "big": "S", "small": "S", "fake": "O", "former": "O"}
 TRAINED = ("red", "big", "fake")
 HYPERNYM = {"car": "object", "gun": "weapon", "key": "object"}
-# item, premise, hypothesis, test, label, edition, part
+# item, adjective, test, label, edition, part
 ASP = [
     ("e0", "tall", "ordering", "entailment", "published_tuning", "train"),
     ("e1", "tall", "ordering", "entailment", "published", "leaking"),
     ("e2", "short", "ordering", "not_entailment", "published", "test"),
     ("e3", "short", "booster", "entailment", "published", "test"),
 ]
-# item, dimension, label, part (the row of the dimension held out is in no part)
+# item, dimension, label, part (the row of the held-out dimension is in no part)
 DEGREE = [("d0", "mass", "entailment", "train"), ("d1", "mass", "entailment", "val")]
 HELD_OUT = ("d2", "length", "not_entailment", None)
 
@@ -57,7 +57,7 @@ def _items() -> Iterator[dict[str, Any]]:
 
 
 def tokenizer(folder: Path) -> str:
-    """A folder with a tokenizer that splits *former* and *weapon*."""
+    """Save a tokenizer that splits *former* and *weapon*; the folder."""
     words = [word for word in (*CLASS, *HYPERNYM, "object") if word != "former"]
     vocabulary = {
         word: at for at, word in enumerate(["[UNK]", *words, "for", "##mer", "weap", "##on"])
@@ -74,13 +74,13 @@ def tokenizer(folder: Path) -> str:
 def _plane(root: str) -> list[dict[str, Any]]:
     items = list(_items())
     write(root, "plane_items", items)
-    of = {"fold": "1", "edition": EDITION}
+    constants = {"fold": "1", "edition": EDITION}
     splits = []
     for item in items:
         trained = item["adjective"] in TRAINED
         part = "train" if trained and item["noun"] == "car" else "test"
         if trained == (part == "train"):
-            row = {**of, "part": part, "item_id": item["item_id"]}
+            row = {**constants, "part": part, "item_id": item["item_id"]}
             splits.append({**row, "scheme": "published"})
             if item["inference_type"] == 3:
                 splits.append({**row, "scheme": "one_it"})
@@ -142,13 +142,13 @@ def _corpus(root: str) -> None:
 def _answers(
     task: str, scheme: str, fold: str, cells: Sequence[tuple[str, ...]], edition: str = EDITION
 ) -> list[dict[str, Any]]:
-    """Rows of predictions; `cells` are item, gold and predicted label, and the text, if any."""
+    """Rows of predictions from item, gold label, predicted label and, if there is one, text."""
     names = " ".join(("item_id", "gold", "predicted", "text")[: len(cells[0])])
     return rows(names, *cells, task=task, scheme=scheme, fold=fold, edition=edition)
 
 
 class SmallLake:
-    """The lake's root and its runs, newest first."""
+    """The lake with its runs."""
 
     def __init__(self, folder: Path) -> None:
         self.root = str(folder / "lake")
@@ -166,17 +166,19 @@ class SmallLake:
 
     @property
     def all(self) -> Runs:
+        """The runs, newest first."""
         return Runs(sorted(self.runs, key=lambda run: -run.ended))
 
     def run(self, name: str, job: str, answers: list[dict[str, Any]], **params: str) -> None:
-        """A run with its answers."""
+        """Add a run with its answers."""
         self.runs.append(Run(name, job, len(self.runs), params))
-        same = {"run_id": name, "seed": int(params.get("seeds", "[0]").strip("[]"))}
-        same["model"] = params.get("model_name", params["model"])
-        self.rows += [{**same, **row} for row in answers]
+        constants = {"run_id": name, "seed": int(params.get("seeds", "[0]").strip("[]"))}
+        constants["model"] = params.get("model_name", params["model"])
+        self.rows += [{**constants, **row} for row in answers]
 
     def _supervised(self, folder: Path, tested: list[Any], adept: list[Any]) -> None:
-        """Answers that are right, but for O adjectives of type 1 (PLANE) and red ones (ADEPT)."""
+        """Runs that are wrong only for O adjectives in type 1 (PLANE), one modifier (ADEPT) and
+        items that are not entailed (ASP)."""
 
         def plane(scheme: str, items: list[Any]) -> list[dict[str, Any]]:
             answers = []
@@ -186,17 +188,17 @@ class SmallLake:
                 answers.append((item["item_id"], PLANE[item["label"]], guess))
             return _answers("plane", scheme, "1", answers)
 
-        of: dict[str, str] = {"model": self.base, "model_name": self.base, "task.edition": EDITION}
+        common = {"task.edition": EDITION, **dict.fromkeys(("model", "model_name"), self.base)}
         for seed in ("[0]", "[1]"):
-            params = {**of, "task.name": "plane", "task.scheme": "published", "seeds": seed}
+            params = {**common, "task.name": "plane", "task.scheme": "published", "seeds": seed}
             self.run(f"plane {seed}", "finetune", plane("published", tested), **params)
         one_it = plane("one_it", [item for item in tested if item["inference_type"] == 3])
-        params = {**of, "task.name": "plane", "task.scheme": "one_it"}
+        params = {**common, "task.name": "plane", "task.scheme": "one_it"}
         self.run("one_it", "finetune", one_it, **params)
         for length in ("6", "12"):
-            params = {**of, "task.name": "plane", "task.scheme": "in_distribution"}
-            asked = plane("in_distribution", tested if length == "12" else tested[:6])
-            self.run(f"length {length}", "finetune", asked, **params, max_length=length)
+            params = {**common, "task.name": "plane", "task.scheme": "in_distribution"}
+            answers_in_part = plane("in_distribution", tested if length == "12" else tested[:6])
+            self.run(f"length {length}", "finetune", answers_in_part, **params, max_length=length)
 
         def answers(scheme: str, wrong: str) -> list[dict[str, Any]]:
             cells = []
@@ -206,32 +208,35 @@ class SmallLake:
                     cells.append((row["item_id"], ADEPT[row["label"]], guess))
             return _answers("adept_5", scheme, "", cells)
 
-        of |= {"task.name": "adept", "task.classes": "5", "task.context": "true", "seeds": "[0]"}
-        self.run("base", "finetune", answers("random", "red"), **of, **{"task.split": "random"})
-        apart = {"task.split": "noun_disjoint", "train_examples": "16"}
-        self.run("disjoint", "finetune", answers("noun_disjoint", "big"), **of, **apart)
-        # The same, started from PLANE's run: its folder says which that was.
+        common |= {"task.name": "adept", "task.classes": "5"}
+        common |= {"task.context": "true", "seeds": "[0]"}
+        random_split = {"task.split": "random"}
+        self.run("base", "finetune", answers("random", "red"), **common, **random_split)
+        split = {"task.split": "noun_disjoint", "train_examples": "16"}
+        self.run("disjoint", "finetune", answers("noun_disjoint", "big"), **common, **split)
+        # The same model trained on from PLANE's run, which is named in its folder.
         weights = folder / "runs" / "plane" / "model"
         weights.mkdir(parents=True)
         (weights.parent / "mlflow.json").write_text(json.dumps({"run_id": "plane [0]"}))
-        of |= {"model": str(weights), "model_name": str(weights)}
-        self.run("again", "finetune", answers("random", "none"), **of, **{"task.split": "random"})
+        common |= dict.fromkeys(("model", "model_name"), str(weights))
+        self.run("again", "finetune", answers("random", "none"), **common, **random_split)
 
-        of_asp = [(item, label, "entailment") for item, _, _, label, *_ in ASP[1:]]
-        entailed = _answers("asp", "adjectives", "published", of_asp)
-        of = {"model": self.base, "task.name": "asp", "task.edition": "published"}
-        of |= {"task.train_edition": "published_tuning"}
+        asp_cells = [(item, label, "entailment") for item, _, _, label, *_ in ASP[1:]]
+        entailed = _answers("asp", "adjectives", "published", asp_cells)
+        common = {"model": self.base, "task.name": "asp", "task.edition": "published"}
+        common |= {"task.train_edition": "published_tuning"}
         fold_params = {"task.scheme": "adjectives", "task.round": "published"}
-        self.run("asp", "finetune", entailed, **of, **fold_params)
-        known = [("d1", "entailment", "entailment")]
+        self.run("asp", "finetune", entailed, **common, **fold_params)
+        seen_dimension = [("d1", "entailment", "entailment")]
         held_out = [("d2", "not_entailment", "entailment")]
-        numbers = _answers("asp", "dimension", "length", known, edition="published_tuning")
+        numbers = _answers("asp", "dimension", "length", seen_dimension, edition="published_tuning")
         numbers += _answers("asp", "dimension", "length", held_out)
         fold_params = {"task.scheme": "dimension", "task.dimension": "length", "task.round": "0"}
-        self.run("asp degree", "finetune", numbers, **of, **fold_params)
+        self.run("asp degree", "finetune", numbers, **common, **fold_params)
 
     def _prompted(self, tested: list[Any]) -> None:
-        """A model that always finds the positive word likelier, and says a third one first."""
+        """Runs of a model to which the positive word is always likelier; its first token is right
+        for I adjectives and another word for others."""
         two, zero = [], []
         for item in tested:
             row = {
@@ -247,19 +252,19 @@ class SmallLake:
             one, other = (at for at in (1, 2, 3) if at != item["inference_type"])
             orders = (f"{one},{other}", f"{other},{one}")
             for prompt in ("plane/internal@1", "plane/external@1"):
-                asked = {**row, "prompt": prompt}
-                zero.append({**asked, "scheme": "zero_shot", "verbaliser": "conversion"})
+                answer = {**row, "prompt": prompt}
+                zero.append({**answer, "scheme": "zero_shot", "verbaliser": "conversion"})
                 pairs = product(("good/poor", "true/false"), orders)
-                two += rows("verbaliser premise_order", *pairs, **asked, scheme="two_shot")
-        of = {"model": "bert-base-cased", "model_name": "bert-base-cased", "task.name": "plane"}
-        self.run("two", "prompt", two, **of, shots="2")
-        self.run("zero", "prompt", zero, **of, shots="0")
+                two += rows("verbaliser premise_order", *pairs, **answer, scheme="two_shot")
+        common = {"model": "bert-base-cased", "model_name": "bert-base-cased", "task.name": "plane"}
+        self.run("two", "prompt", two, **common, shots="2")
+        self.run("zero", "prompt", zero, **common, shots="0")
 
     def _scored(self, tested: list[Any], adept: list[Any]) -> None:
-        """A model for NLI that says entailment of red things, and is neutral of the others; and
-        one of ADEPT that finds everything equally likely."""
+        """Runs of a model for NLI with one answer per class of adjectives, and of a model for ADEPT
+        to which everything is equally likely."""
 
-        def of_plane(text: dict[str, str], outcome: dict[str, int]) -> list[dict[str, Any]]:
+        def plane_answers(text: dict[str, str], outcome: dict[str, int]) -> list[dict[str, Any]]:
             answers = []
             for item in tested:
                 gold, kind = PLANE[item["label"]], item["class"]
@@ -268,10 +273,10 @@ class SmallLake:
 
         text = {"I": "entailment", "S": "neutral", "O": "contradiction"}
         params = {"model": "FacebookAI/roberta-large-mnli", "task.name": "plane"}
-        self.run("nli", "score", of_plane(text, {"I": 1, "S": 0, "O": 0}), **params)
+        self.run("nli", "score", plane_answers(text, {"I": 1, "S": 0, "O": 0}), **params)
         name = "runs/adept/model"
         params = {"model": name, "model_name": name, "trained_on": "adept_5"}
-        equal = of_plane(dict.fromkeys("ISO", ADEPT[2]), dict.fromkeys("ISO", 1))
+        equal = plane_answers(dict.fromkeys("ISO", ADEPT[2]), dict.fromkeys("ISO", 1))
         self.run("adept on plane", "score", equal, **params, **{"task.name": "plane"})
         cells = [(row["item_id"], ADEPT[row["label"]], ADEPT[2], ADEPT[2]) for row in adept[16:]]
         equal = _answers("adept_5", "random", "", cells)

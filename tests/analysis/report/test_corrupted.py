@@ -1,5 +1,5 @@
-"""No cell is right by itself: each table of the lake is corrupted in turn, and every cell that
-reads it must change. A cell with a number of ours that no corruption changes reads nothing."""
+"""Every figure of ours depends on the lake: each table is corrupted in turn, and a cell with a
+figure of ours must change with at least one table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def first_of(rows: Iterable[Row], *names: str) -> list[Row]:
 
 
 def drop(*names: str) -> Callable[[list[Row]], list[Row]]:
-    """Without the first row of each combination of values."""
+    """Drop the first row of each combination of values."""
 
     def change(rows: list[Row]) -> list[Row]:
         lost = [id(row) for row in first_of(rows, *names)]
@@ -54,42 +54,36 @@ def drop(*names: str) -> Callable[[list[Row]], list[Row]]:
 
 
 def other_labels(rows: list[Row]) -> list[Row]:
-    """The next label in every row but the last, and a row less of each part."""
+    """Give all rows but the last the next label, and drop a row of each part."""
     for row in rows[:-1]:
         row["label"] = (row["label"] + 1) % 5
     return drop("split_random")(rows)
 
 
 def other_answers(rows: list[Row]) -> list[Row]:
-    """One label in four turned, in each round and condition by itself."""
-    for group in (
-        [r for r in rows if (r["round"], r["condition"]) == key] for key in _rounds(rows)
-    ):
-        for row in group[::4]:
+    """Change every fourth label of each round and condition."""
+    for key in {(row["round"], row["condition"]) for row in rows}:
+        for row in [row for row in rows if (row["round"], row["condition"]) == key][::4]:
             row["label"] = (row["label"] + 1) % 5
     return rows
 
 
-def _rounds(rows: list[Row]) -> set[tuple[str, str]]:
-    return {(row["round"], row["condition"]) for row in rows}
-
-
 def entailed(rows: list[Row]) -> list[Row]:
-    """In each test one row more is entailed."""
+    """Make one more row of each test entailed."""
     for row in first_of((r for r in rows if r["label"] != "entailment"), "test"):
         row["label"] = "entailment"
     return rows
 
 
 def one_flipped(rows: list[Row]) -> list[Row]:
-    """One label of each class and inference type, and a noun and an adjective more."""
+    """Flip one label of each class and inference type, and add a noun and an adjective."""
     for row in first_of(rows, "class", "inference_type"):
         row["label"] = 1 - row["label"]
     return [*rows, {**rows[0], "item_id": "odd cup 1", "adjective": "odd", "noun": "cup"}]
 
 
 def all_right(rows: list[Row]) -> list[Row]:
-    """Every answer is the gold one."""
+    """Replace every answer by the gold label."""
     for row in rows:
         row["predicted"] = row["gold"] if row["predicted"] is not None else None
         row["text"] = row["gold"] if row["text"] is not None else None
@@ -97,12 +91,14 @@ def all_right(rows: list[Row]) -> list[Row]:
 
 
 def all_wrong(rows: list[Row]) -> list[Row]:
-    """No answer is the gold one."""
+    """Replace every answer by another label."""
     labels: dict[str, list[str]] = {}
     for row in rows:
-        known = labels.setdefault(row["task"], [])
-        known += [
-            answer for answer in (row["gold"], row["predicted"]) if answer and answer not in known
+        task_labels = labels.setdefault(row["task"], [])
+        task_labels += [
+            answer
+            for answer in (row["gold"], row["predicted"])
+            if answer and answer not in task_labels
         ]
     for row in rows:
         if row["predicted"] is not None:
@@ -114,7 +110,7 @@ def all_wrong(rows: list[Row]) -> list[Row]:
 
 
 def shifted(name: str, by: float) -> Callable[[list[Row]], list[Row]]:
-    """A number that is another one in each row but the first."""
+    """Shift a number in each row but the first."""
 
     def change(rows: list[Row]) -> list[Row]:
         for at, row in enumerate(rows[1:], 1):
@@ -125,7 +121,7 @@ def shifted(name: str, by: float) -> Callable[[list[Row]], list[Row]]:
 
 
 def renamed(name: str) -> Callable[[list[Row]], list[Row]]:
-    """A word that is another one in every second row."""
+    """Change a word in every second row."""
 
     def change(rows: list[Row]) -> list[Row]:
         for row in rows[::2]:
@@ -136,7 +132,7 @@ def renamed(name: str) -> Callable[[list[Row]], list[Row]]:
 
 
 def moved(name: str = "part") -> Callable[[list[Row]], list[Row]]:
-    """Every third row is in the part of the first."""
+    """Move every third row into another part."""
 
     def change(rows: list[Row]) -> list[Row]:
         for row in rows[::3]:
@@ -147,7 +143,7 @@ def moved(name: str = "part") -> Callable[[list[Row]], list[Row]]:
 
 
 def other_sentences(rows: list[Row]) -> list[Row]:
-    """Every second sentence has another quantifier, so it is of another class; one form fewer."""
+    """Change the quantifier and the meaning of every second sentence, and drop the last rows."""
     for row in rows[::2]:
         row["sentence"] = " ".join(
             {"one": "every", "a": "all", "every": "two", "two": "a"}.get(word, word)
@@ -160,7 +156,7 @@ def other_sentences(rows: list[Row]) -> list[Row]:
 
 
 def numbers(sections: Iterable[Section]) -> dict[Cell, str]:
-    """Every cell of every table, and each figure's data, by (section, caption, row, column)."""
+    """Every cell of every table, and the data of each figure, by (section, block, row, column)."""
     texts: dict[Cell, str] = {}
     for section in sections:
         for at, block in enumerate(section.blocks):
@@ -176,20 +172,20 @@ def numbers(sections: Iterable[Section]) -> dict[Cell, str]:
 
 
 def ours(text: str) -> str:
-    """The number of ours in a cell beside a published one; empty where there is none."""
+    """Our figure in a cell beside a published one; empty if there is none."""
     lines = text.split("\n")
     return lines[1] if len(lines) > 1 and lines[1].startswith("ours ") else ""
 
 
 class Lake:
-    """A lake with its runs, and copies of it in which one table is corrupted."""
+    """A lake with its runs, and its copies with one corrupted table."""
 
     def __init__(self, root: str, runs: Runs, folder: Path) -> None:
         self.root, self.runs, self.folder = Path(root), runs, folder
         self._intact: dict[str, list[Section]] = {}
 
     def intact(self, name: str, table: str | None = None) -> dict[Cell, str]:
-        """The cells of a page where nothing is corrupted; of those exhibits that read `table`."""
+        """The cells of a page without corruption, in the exhibits that read `table` if given."""
         page = _PAGES[name]
         if name not in self._intact:
             self._intact[name] = page.sections(open_lake(str(self.root)), self.runs)
@@ -197,14 +193,14 @@ class Lake:
         return numbers(section for entry, section in sections if table in (None, *entry.tables))
 
     def differing(self, name: str, table: str, root: Path) -> set[Cell]:
-        """The cells of a page that change where `table` is corrupted, in the lake at `root`.
+        """The cells of a page that change in the lake at `root`, where `table` is corrupted.
 
-        Exhibits that do not declare the table do not read it (`test_declarations`).
+        Only exhibits that declare the table are built; others do not read it (`test_declarations`).
         """
         exhibits = tuple(entry for entry in _PAGES[name].exhibits if table in entry.tables)
         page = replace(_PAGES[name], exhibits=exhibits)
-        later = numbers(page.sections(open_lake(str(root)), self.runs))
-        return {key for key, text in self.intact(name, table).items() if later.get(key) != text}
+        changed = numbers(page.sections(open_lake(str(root)), self.runs))
+        return {key for key, text in self.intact(name, table).items() if changed.get(key) != text}
 
     def corrupted(self, name: str, change: Callable[[list[Row]], list[Row]], root: Path) -> Path:
         root.mkdir()
@@ -230,7 +226,7 @@ def crossed(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return Lake(small.root, small.all, tmp_path_factory.mktemp("crossed"))
 
 
-# Of each table what is wrong with it, the pages that read it, and the sections that must change.
+# A table, its corruption, and the sections that must change.
 Case: TypeAlias = tuple[str, Callable[[list[Row]], list[Row]], tuple[str, ...]]
 PAPERS: Mapping[str, list[Case]] = {
     "adept": [
@@ -275,12 +271,12 @@ SMALL: list[tuple[str, Callable[[list[Row]], list[Row]], tuple[str, ...], tuple[
 
 
 @pytest.mark.parametrize("page", list(PAPERS))
-def test_every_cell_of_a_paper_reads_the_lake(page: str, papers: Lake) -> None:
+def test_every_cell_of_a_paper_depends_on_the_lake(page: str, papers: Lake) -> None:
     cases: list[Case] = [*PAPERS[page]]
     cases += [("predictions", all_right, ()), ("predictions", all_wrong, ())]
     touched: set[Cell] = set()
     for name, change, sections in cases:
-        differing = papers.differing(page, name, _once(papers, name, change))
+        differing = papers.differing(page, name, corrupted_copy(papers, name, change))
         assert set(sections) <= {section for section, *_ in differing}, name
         touched |= differing
     cells = papers.intact(page).items()
@@ -288,7 +284,7 @@ def test_every_cell_of_a_paper_reads_the_lake(page: str, papers: Lake) -> None:
     assert not constant, f"no table of the lake decides these cells: {constant}"
 
 
-def _once(lake: Lake, name: str, change: Callable[[list[Row]], list[Row]]) -> Path:
+def corrupted_copy(lake: Lake, name: str, change: Callable[[list[Row]], list[Row]]) -> Path:
     copy = lake.folder / f"{name}-{getattr(change, '__name__', '')}"
     return copy if copy.exists() else lake.corrupted(name, change, copy)
 
@@ -301,11 +297,11 @@ def test_every_section_changes_with_its_table(
     sections: tuple[str, ...],
     crossed: Lake,
 ) -> None:
-    root = _once(crossed, name, change)
+    root = corrupted_copy(crossed, name, change)
     differing = {cell for page in pages for cell in crossed.differing(page, name, root)}
     assert set(sections) <= {section for section, *_ in differing}
     if name == "plane_items":
-        # A tenth of the labels turned is no 1 that rounding gives back.
+        # So many labels are changed that rounding cannot hide it.
         own_cells = crossed.intact("plane").items()
         printed = {key for key, text in own_cells if key[0] == "plane-table-1" and ours(text)}
         assert len(printed) == 9 and printed <= differing

@@ -1,4 +1,4 @@
-"""Exhibits read the tables and compare the published numbers that they declare, and no others."""
+"""Exhibits read exactly the tables and compare exactly the published numbers they declare."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from training.finished_runs import Runs, find_runs
 
 Names = set[str]
 MEANINGS = {"sygns", "sygns_splits"}
-# Declared, but not read in these lakes, which lack the pairs, labels or runs for it.
+# Declared tables that are not read here because the lakes lack pairs, labels or runs.
 NOT_READ: dict[tuple[str, str], Names] = {
     ("adept", "Figure 1"): {"amod_pairs"},
     ("adept", "Table 2"): {"adept"},
@@ -32,7 +32,7 @@ NOT_READ: dict[tuple[str, str], Names] = {
 
 @contextmanager
 def recorded() -> Iterator[tuple[Names, Names]]:
-    """The tables of the lake that are read meanwhile, and the published tables."""
+    """Record the tables of the lake and the published tables that the block reads."""
     tables: Names = set()
     printed: Names = set()
 
@@ -52,7 +52,7 @@ def recorded() -> Iterator[tuple[Names, Names]]:
 
 @pytest.fixture(scope="module")
 def observed(report_inputs, tmp_path_factory) -> dict[tuple[str, str], tuple[Names, Names]]:
-    """What each exhibit read and compared in two lakes, by page and title."""
+    """The tables that each exhibit read and compared in two lakes, by page and title."""
     small = SmallLake(tmp_path_factory.mktemp("declared"))
     names_read: dict[tuple[str, str], tuple[Names, Names]] = defaultdict(lambda: (set(), set()))
     for root, runs in ((report_inputs[0], find_runs(report_inputs[1])), (small.root, small.all)):
@@ -60,7 +60,7 @@ def observed(report_inputs, tmp_path_factory) -> dict[tuple[str, str], tuple[Nam
         for name in PAGES:
             page = page_of(name)
             for entry in page.exhibits:
-                # A context of its own: what another exhibit has read is read again.
+                # With a new context, tables that another exhibit has read are read again.
                 with recorded() as (tables, printed), suppress(UserError):
                     entry.build(page.context(lake, runs))
                 names_read[name, entry.title][0].update(tables)
@@ -77,19 +77,19 @@ def exhibits() -> Iterator[tuple[str, Exhibit[Any]]]:
 @pytest.mark.parametrize(
     ("name", "entry"), [pytest.param(n, e, id=f"{n}-{e.number or e.title}") for n, e in exhibits()]
 )
-def test_what_is_declared_is_read(observed, name, entry):
+def test_exhibits_read_exactly_what_they_declare(observed, name, entry):
     tables, printed = observed[name, entry.title]
     assert printed == set(entry.beside)
     assert tables <= set(entry.tables)
     assert set(entry.tables) - tables == NOT_READ.get((name, entry.number or entry.title), set())
 
 
-def test_every_published_table_stands_beside_ours():
+def test_every_published_table_is_compared():
     tables = Counter((name, table) for name, entry in exhibits() for table in entry.beside)
     assert {(paper, number.table) for paper in PAPERS for number in load(paper)} == set(tables)
 
 
-def test_the_record_sees_an_undeclared_table(report_inputs):
+def test_the_record_includes_undeclared_tables(report_inputs):
     @exhibit("", "undeclared", command="none")
     def undeclared(page: Sources) -> list[Any]:
         assert arrow.read(page.lake.root, "adept").num_rows

@@ -1,4 +1,4 @@
-"""The whole report, as it is written, over a small lake with runs and over one without."""
+"""The written report of a small lake with runs and of one without."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ PAGES = "pages=[adept,asp,sygns]"
 _VOID = {"meta", "br", "link", "img", "hr", "input"}
 
 
-class Checked(HTMLParser):
-    """Ids, references, and whether every element is closed where it must be."""
+class CheckingParser(HTMLParser):
+    """Collects ids and references, and checks that elements are closed properly."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,8 +77,8 @@ class Checked(HTMLParser):
         self.classes.pop()
 
 
-def checked(text: str) -> Checked:
-    parser = Checked()
+def parse(text: str) -> CheckingParser:
+    parser = CheckingParser()
     parser.feed(text)
     parser.close()
     assert not parser.open
@@ -92,24 +92,24 @@ def written(built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_the_page_is_whole_and_needs_nothing_from_outside(written):
+def test_the_page_is_well_formed_and_self_contained(written):
     text = (written / "report.html").read_text(encoding="utf-8")
-    page = checked(text)
+    page = parse(text)
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links} <= set(page.ids)
-    # What a picture holds as pixels is within the page too.
+    # Pixel images are embedded in the page.
     assert all(link.startswith("data:image/png") for link in page.outside)
     assert (
         not {"link", "iframe"} & page.tags and text.count("<script>") == text.count("<script") == 1
     )
     assert len(text.encode()) < 5_000_000
-    # Only names of vocabularies are addresses; nothing is loaded.
+    # Styles load nothing.
     assert "url(http" not in text and "@import" not in text
     assert page.boxed and all(page.boxed)
     assert page.figures and all({"svg", "figcaption"} <= parts for parts in page.figures)
 
 
-def test_every_block_is_in_markdown_and_in_files(written):
+def test_every_block_is_written_to_markdown_and_files(written):
     text = (written / "report.md").read_text(encoding="utf-8")
     manifest = json.loads((written / "report.json").read_text(encoding="utf-8"))
     files = {str(p.relative_to(written)) for p in written.rglob("*") if p.is_file()}
@@ -122,12 +122,12 @@ def test_every_block_is_in_markdown_and_in_files(written):
         assert heading in text
 
 
-def test_equal_input_gives_equal_blocks_and_equal_pictures(report_inputs, built):
+def test_equal_input_gives_equal_blocks_and_figures(report_inputs, built):
     opened, runs = open_lake(report_inputs[0]), find_runs(report_inputs[1])
     for part, module in zip(built.parts, (adept, asp, sygns), strict=True):
-        again = module.PAGE.sections(opened, runs)
-        assert len(part.sections) == len(again) + 1
-        for first, second in zip(part.sections[1:], again, strict=True):
+        rebuilt = module.PAGE.sections(opened, runs)
+        assert len(part.sections) == len(rebuilt) + 1
+        for first, second in zip(part.sections[1:], rebuilt, strict=True):
             assert first.title == second.title
             for one, two in zip(first.blocks, second.blocks, strict=True):
                 if isinstance(one, NotRun):
@@ -140,7 +140,7 @@ def test_equal_input_gives_equal_blocks_and_equal_pictures(report_inputs, built)
     assert figures.svg(figure) == figures.svg(figure)
 
 
-def test_a_report_takes_the_place_of_an_earlier_one(tmp_path):
+def test_a_report_replaces_an_earlier_one(tmp_path):
     out = tmp_path / "again"
     small = Report("T", [Text("of words")], [])
     job._write(out, small)
@@ -151,7 +151,7 @@ def test_a_report_takes_the_place_of_an_earlier_one(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["again"]
 
 
-def test_no_axis_is_without_label_and_no_table_is_empty_or_too_wide(built):
+def test_axes_have_labels_and_tables_have_a_reasonable_size(built):
     figure_count = 0
     for anchor, block in blocks_by_anchor(built):
         if isinstance(block, FigureBlock):
@@ -160,7 +160,7 @@ def test_no_axis_is_without_label_and_no_table_is_empty_or_too_wide(built):
             assert block.caption and block.data.num_rows
             axes = [ax for ax in figure.axes if ax.axison]
             assert figure.get_supxlabel() or all(ax.get_xlabel() for ax in axes), anchor
-            # Bars that lie carry their names on the axis itself.
+            # Horizontal bars have their names as tick labels.
             named = all(ax.get_ylabel() or ax.get_yticklabels() for ax in axes)
             assert figure.get_supylabel() or named, anchor
         if isinstance(block, Table):
@@ -168,7 +168,7 @@ def test_no_axis_is_without_label_and_no_table_is_empty_or_too_wide(built):
     assert figure_count >= 12
 
 
-def test_a_lake_with_next_to_nothing_gives_a_complete_report(tmp_path):
+def test_an_almost_empty_lake_gives_a_complete_report(tmp_path):
     lake = str(tmp_path / "lake")
     write(lake, "amod_pairs", [{"corpus": "c", "adjective": "red", "noun": "cup", "count": 3}])
     out = tmp_path / "report"
@@ -178,9 +178,9 @@ def test_a_lake_with_next_to_nothing_gives_a_complete_report(tmp_path):
     assert "cannot be read (no file" in text
     assert not (tmp_path / "none.db").exists()
     assert text.count("**Not run:**") > 30
-    # What the papers print is there all the same, in the layout of the papers.
+    # The papers' figures are shown nevertheless, in the layout of the papers.
     assert "| EXI | 96.1 | 99.5 | 99.9 |" in text and "| majority | 66.4 | 66.4 |" in text
-    checked((out / "report.html").read_text(encoding="utf-8"))
+    parse((out / "report.html").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_lake_with_next_to_nothing_gives_a_complete_report(tmp_path):
         (["prover=oracle"], "oracle"),
     ],
 )
-def test_mistakes_are_told_before_work(tmp_path, monkeypatch, arguments, message, capsys):
+def test_mistakes_are_reported_early(tmp_path, monkeypatch, arguments, message, capsys):
     monkeypatch.chdir(tmp_path)
     write("lake", "adept_entries", [{"noun": "dog", "adjectives": [], "edition": "demo"}])
     (tmp_path / "taken").mkdir()
@@ -225,7 +225,7 @@ def test_a_lake_has_a_preferred_edition(tmp_path):
     }
 
 
-def test_a_page_that_misses_something_is_not_run():
+def test_exhibits_that_lack_a_table_are_marked_as_not_run():
     @exhibit("Table 1", "rules", command="make it", beside=("table 1",))
     def rules(page: Sources) -> list[Block]:
         raise UserError("no table")

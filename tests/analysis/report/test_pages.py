@@ -1,4 +1,4 @@
-"""Which numbers stand in which cell."""
+"""The figures in the cells of the pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(blocks, caption: str) -> dict[str, dict[str, Any]]:
     return {row[first]: row for row in table.data.to_pylist()}
 
 
-def test_runs_are_found_newest_first_and_by_settings(report_inputs):
+def test_runs_are_found_by_settings_newest_first(report_inputs):
     runs = find_runs(report_inputs[1])
     assert runs.note == "" and len(runs.runs) == 14
     assert [run.ended for run in runs.runs] == sorted((r.ended for r in runs.runs), reverse=True)
@@ -38,19 +38,22 @@ def test_runs_are_found_newest_first_and_by_settings(report_inputs):
     assert runs.of("prompt") == [] and runs.of("score", {"task.name": "adept"}) == []
 
 
-def test_adept_cells(pages):
+def test_adepts_page_shows_the_scores_of_runs(pages):
     table_5 = rows(pages["adept-table-5"], "Accuracy on val")
-    # 2 and 4 of 25 wrong: 92 and 84 percent, and Student's interval of two runs.
+    # Two runs have 2 and 4 of 25 wrong, 92 and 84 percent, with Student's interval.
     assert table_5["RoBERTa"]["5-class"].startswith("70.8\nours 88.0 [37.2, 100.0]\n+17.2 [")
     assert table_5["RoBERTa"]["3-class"] == "73.1\nnot run"
     assert table_5["human"]["3-class"].startswith("90.0\nours ")
-    # 12 of 25 rows have label 2; the rule answers impossible for dead and false.
+    # 12 of 25 rows have the majority label 2.
     assert table_5["majority"]["5-class"].split("\n")[1].startswith("ours 48.0 [")
     assert [b.command for b in pages["adept-table-5"] if isinstance(b, NotRun)]
-    mine = rows(pages["adept-table-5"], "Models trained here")
-    assert mine["MiniLM"]["accuracy (%)"].startswith("88.0") and mine["MiniLM"]["runs"] == 1
+    own_models = rows(pages["adept-table-5"], "Models trained here")
+    assert (
+        own_models["MiniLM"]["accuracy (%)"].startswith("88.0")
+        and own_models["MiniLM"]["runs"] == 1
+    )
     (pair,) = rows(pages["adept-table-5"], "Five-class models compared").values()
-    # 2 of 25 wrong against 13: eleven that only the second has right to none.
+    # With 13 and 2 of 25 wrong, eleven items are right only in the second model.
     assert (pair["first"], pair["second"]) == ("MiniLM", "roberta-base")
     assert pair["first less second (%)"].startswith("−44.0 [−64.0, −24.0")
     assert pair["p (McNemar, exact)"] == pytest.approx(2 * 0.5**11)
@@ -64,7 +67,7 @@ def test_adept_cells(pages):
     assert pipeline["selected for labelling"]["result"] == "old: not labelled yet"
 
 
-def test_cells_of_ones_own_annotators(pages):
+def test_adepts_page_shows_the_figures_of_annotators(pages):
     table_4 = rows(pages["adept-table-4"], "Agreement and labels of 3 simulated annotators")
     assert table_4["unanimous"]["impossible"].startswith("0.21\nours 1.00 [0.21, 1.00]")
     assert table_4["label distribution"]["equally likely"].startswith("0.67\nours 0.67 [")
@@ -74,7 +77,7 @@ def test_cells_of_ones_own_annotators(pages):
     assert counts["majority"] == "ours 2" and counts["train"] == "not run"
     kappas = rows(pages["adept-section-4-2"], "Agreement of experts and crowd, ours of 2 annot")
     ours = [float(row["kappa"].split("\n")[1].split()[1]) for row in kappas.values()]
-    # The first expert has 3 of 25 wrong, the second 7; where they agree 2 are.
+    # The first expert has fewer wrong labels than the second.
     assert ours[0] < ours[1] and ours[2] > ours[3]
     people = rows(pages["adept-table-5"], "Accuracy on val")
     assert people["human"]["5-class"].startswith("85.0\nours 86.7 [")
@@ -83,14 +86,14 @@ def test_cells_of_ones_own_annotators(pages):
     assert text.startswith("Human rows: 1 annotator on items of edition published (human: 15 items")
 
 
-def test_asp_cells(pages):
+def test_asps_page_shows_scores_and_thresholds(pages):
     zero = rows(pages["asp-table-3"], "Entailment inference, accuracy")
-    # Everything is said to be entailed; half of the rows are.
+    # The model answers entailment everywhere, which is right for half of the rows.
     assert zero["DeBERTa-base"]["ordering"].startswith("56.2\nours 50.0\n[")
     assert zero["DeBERTa-base"]["dimension"].startswith("94.0\nours 0.0\n[")
     assert zero["BERT-base"]["ordering"] == "56.9\nnot run"
     tuned = rows(pages["asp-table-4"], "Entailment inference, accuracy")
-    # Two of three rows are entailed when the one that leaks is left out.
+    # Without the leaking row, two of three rows are entailed.
     assert tuned["BERT-base"]["ordering"].startswith("96.4\nours 66.7\n[")
     leaks = rows(pages["asp-what-training-rows-give-away"], "Accuracy by whether")
     assert leaks["bert-base-cased"]["adjective in training (%)"].startswith("0.0")
@@ -101,7 +104,7 @@ def test_asp_cells(pages):
     assert degrees["ordering"]["entailed for"] == "α ≤ 82 cm"
 
 
-def test_sygns_cells(pages, report_inputs):
+def test_sygnss_page_shows_the_scores_of_meanings(pages, report_inputs):
     table_4 = rows(pages["sygns-table-4"], "Accuracy by quantifier, primitive one, in")
     assert table_4["EXI"]["GRU FOL"].startswith("96.1\nours 100.0\n[")
     assert table_4["UNI"]["GRU FOL"].startswith("3.1\nours 0.0\n[0.0, ")
@@ -113,7 +116,7 @@ def test_sygns_cells(pages, report_inputs):
     assert 0 < matched < 100
     table_8 = rows(pages["sygns-table-8"], "F of polarity")
     assert table_8["EXI"]["GRU up"].startswith("99.9\nours 100.0 [")
-    # A table of fourteen columns is turned: its columns are the rows.
+    # A table with fourteen columns is transposed.
     assert "GRU up P" in rows(pages["sygns-table-15"], "Polarity of FOL")
     entailment = [b for b in pages["sygns-table-6"] if isinstance(b, NotRun)]
     assert "prover=eprover" in entailment[0].command
@@ -134,7 +137,7 @@ def test_entailment_is_proved_on_request(report_inputs):
     assert entailed["EXI"][2].estimate == 1.0 and entailed["UNI"][2].estimate == 0.0
 
 
-def test_a_report_of_nothing_but_words():
+def test_texts_and_cells_are_escaped():
     table = Table("A & B", pa.table({"a_b": ["x|y\n<z>"], "n": [1234.5], "t": [True], "o": [None]}))
     report = Report("T", [Text("<b>")], [Part("p", "P", [Section("s", "S", [table])])])
     assert cells(table) == (
@@ -146,7 +149,7 @@ def test_a_report_of_nothing_but_words():
     assert "| x\\|y<br>\\<z\\> | 1,234.50 | yes | – |" in markdown(report)
 
 
-def test_examples_do_not_depend_on_order():
+def test_examples_follow_the_seed_and_not_the_order():
     names = [str(at) for at in range(20)]
     assert (
         seeded_order(names, 1, str)

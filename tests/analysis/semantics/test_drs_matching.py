@@ -36,7 +36,7 @@ def small_clauses() -> st.SearchStrategy[list[Clause]]:
 
 
 def by_enumeration(predicted: list[Clause], gold: list[Clause]) -> int:
-    """What `matching` returns, found by trying every mapping."""
+    """The result of `matching`, found by trying every mapping."""
     best = 0
     names = {
         k: sorted({v for c in predicted for v in (c.box, *c.arguments) if v[0] == k}) for k in "bx"
@@ -59,7 +59,7 @@ def by_enumeration(predicted: list[Clause], gold: list[Clause]) -> int:
 
 
 @given(small_clauses(), small_clauses())
-def test_matching_is_exact(predicted, gold):
+def test_matching_finds_the_best_mapping(predicted, gold):
     best = matching(predicted, gold)
     assert best.proven
     assert best.clauses == by_enumeration(predicted, gold)
@@ -68,7 +68,7 @@ def test_matching_is_exact(predicted, gold):
 
 
 @given(boxes(), st.randoms(use_true_random=False))
-def test_renamed_variables_and_shuffled_clauses_match_entirely(box, rng):
+def test_renaming_variables_and_shuffling_clauses_changes_nothing(box, rng):
     gold = drs.clauses(box)
     names = sorted({v for c in gold for v in (c.box, *c.arguments)})
     numbers = list(range(1, len(names) + 1))
@@ -81,7 +81,7 @@ def test_renamed_variables_and_shuffled_clauses_match_entirely(box, rng):
 
 
 @pytest.mark.parametrize("depth", [0, 2, 4])
-def test_sentences_match_themselves_and_never_climb_higher_than_the_best(depth):
+def test_sentences_match_themselves_and_hill_climbing_is_never_better(depth):
     rows = [
         without_redundant_referents(drs.parse_clauses(r.drs))
         for r in Sampler(grammar("clean", 5, 5), depth, seed=0).records(range(40))
@@ -106,23 +106,23 @@ def test_redundant_referents_are_ignored_on_both_sides():
     assert [str(c) for c in clauses] == ["b1 REF x1", "b2 dog x1"]
 
 
-def test_partial_agreement():
+def test_partial_agreement_has_precision_and_recall():
     score = match(GOLD, "b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 lion x1 [SEP] b3 sing x1")
     assert (score.matched, score.predicted, score.gold) == (2, 3, 4)
     assert (score.precision, score.recall) == (2 / 3, 0.5)
     assert score.f == pytest.approx(4 / 7)
 
 
-def test_equal_clauses_match_as_often_as_both_have_them():
+def test_repeated_clauses_match_as_often_as_both_sides_have_them():
     score = match("b1 two x1 [SEP] b1 two x1", "b1 two x1 [SEP] b1 two x1 [SEP] b1 two x1")
     assert score.matched == 2
 
 
-def test_a_variable_twice_is_not_two_variables():
+def test_one_variable_does_not_match_two():
     assert match("b1 see x1 x2", "b1 see x1 x1").matched == 0
 
 
-def test_ill_formed_output_counts_as_a_clause_that_matches_nothing():
+def test_ill_formed_output_counts_as_one_unmatched_clause():
     score = match(GOLD, "b1 IMP b2 [SEP] b2 lion x1")
     assert score == Score(0, 1, 4, 1)
     assert (score.precision, score.recall, score.f) == (0.0, 0.0, 0.0)
@@ -133,7 +133,7 @@ def test_ill_formed_gold_is_an_error():
         match("b1 IMP b2", GOLD)
 
 
-def test_an_unknown_search():
+def test_an_unknown_search_is_refused():
     with pytest.raises(ValueError, match="expected exact or hill_climbing"):
         match(GOLD, GOLD, search="guess")
 
@@ -172,14 +172,14 @@ def test_the_clauses_that_table_18_prints():
     assert [round(score.f, 2) for score in scores] == [0.48, 0.42]
 
 
-def test_the_copy_of_sygns_counts_the_name_of_a_first_argument():
+def test_variant_sygns_matches_first_arguments_by_name():
     gold = "b1 ann x1 [SEP] b1 dog x2 [SEP] b1 lick x1 x2"
     renamed = "b1 ann x5 [SEP] b1 dog x2 [SEP] b1 lick x5 x2"
-    turned = "b1 ann x1 [SEP] b1 dog x2 [SEP] b1 lick x2 x1"
+    swapped = "b1 ann x1 [SEP] b1 dog x2 [SEP] b1 lick x2 x1"
     assert (match(gold, renamed).matched, match(gold, renamed, variant="sygns").matched) == (3, 2)
-    # The same name stands for another thing: the copy finds the clause's sense, not its object.
+    # With arguments swapped, only two clauses match.
     assert match(gold, gold, variant="sygns").f == 1.0
-    assert match(gold, turned, variant="sygns").matched == 2
+    assert match(gold, swapped, variant="sygns").matched == 2
     twice = f"{gold} [SEP] b1 dog x2"
     assert match(gold, twice).predicted == 4
     assert match(gold, twice, variant="sygns").f == 1.0

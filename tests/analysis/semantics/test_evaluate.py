@@ -42,7 +42,7 @@ def proving():
         pytest.skip(str(error))
 
 
-def test_formulas(proving):
+def test_formulas_are_scored_by_entailment_and_polarity(proving):
     scores = evaluate(ITEMS, "fol", proving=proving)
     theorem, no, broken = Outcome.THEOREM, Outcome.NOT_A_THEOREM, Outcome.UNPARSEABLE
     assert [s.exact for s in scores] == [False, False, False]
@@ -55,7 +55,7 @@ def test_formulas(proving):
     assert scores[1].up == (1.0, 1.0, 1.0)
 
 
-def test_summaries_by_class(proving):
+def test_scores_are_summarised_by_class(proving):
     summaries = {
         (s.group, s.name): s for s in summarise(ITEMS, evaluate(ITEMS, "fol", proving=proving))
     }
@@ -83,7 +83,7 @@ def test_summaries_by_class(proving):
     assert summaries["depth", "1"].record()["up"]["items"] == 1
 
 
-def test_clauses_are_scored_micro_and_by_item():
+def test_clauses_are_averaged_over_clauses_and_over_items():
     gold = "b1 REF x1 [SEP] b1 dog x1 [SEP] b1 run x1"
     items = [Item(gold, gold), Item(gold, "b1 REF x1 [SEP] b1 dog x1"), Item(gold, "b1 dog")]
     scores = evaluate(items, "drs")
@@ -104,6 +104,6 @@ def test_clauses_are_scored_micro_and_by_item():
     }
 
 
-def test_an_unknown_form():
+def test_an_unknown_form_is_refused():
     with pytest.raises(ValueError, match="expected one of fol, drs, vf"):
         evaluate(ITEMS, "amr")

@@ -34,7 +34,7 @@ def files(tmp_path):
     return gold, predicted
 
 
-def test_scores_of_two_files(files, tmp_path, capsys):
+def test_meanings_of_two_files_are_scored(files, tmp_path, capsys):
     gold, predicted = files
     arguments = [f"gold={gold}", f"predicted={predicted}", "form=vf", "prover=none"]
     score(conf.load(Settings, [*arguments, f"out={tmp_path}/out"]))
@@ -48,7 +48,7 @@ def test_scores_of_two_files(files, tmp_path, capsys):
     assert [row["item_id"] for row in rows] == ["a", "b"]
 
 
-def test_byte_order_marks_are_no_part_of_a_formula(files):
+def test_byte_order_marks_are_ignored(files):
     gold, predicted = files
     for file in files:
         file.write_text("\ufeff" + file.read_text(), encoding="utf-8")
@@ -69,7 +69,7 @@ def test_plain_lines_have_no_classes(tmp_path, capsys):
     assert len(lines) == 2
 
 
-def test_published_tags_are_understood(tmp_path):
+def test_tags_of_the_release_are_understood(tmp_path):
     (tmp_path / "gold.tsv").write_text(
         "id\tdepth\tsentence\tvf\ttags\n1\t0\tann ran\tEXIST ANN RUN\tnegation:no;adverb:yes\n"
     )
@@ -95,7 +95,7 @@ def test_published_tags_are_understood(tmp_path):
         ("form=vf gold={gold} predicted={predicted} rounding=-1", "rounding=-1: expected 0 or"),
     ],
 )
-def test_mistakes_of_the_user(files, arguments, message):
+def test_mistakes_are_reported(files, arguments, message):
     gold, predicted = files
     words = arguments.format(gold=gold, predicted=predicted).split()
     with pytest.raises(UserError, match=message):
@@ -117,14 +117,14 @@ def test_mistakes_of_the_user(files, arguments, message):
         ("two", "tw\xf6", "not UTF-8 at byte 115"),
     ],
 )
-def test_lines_that_are_no_rows_are_named(files, old, new, message):
+def test_broken_lines_are_reported_by_number(files, old, new, message):
     gold, predicted = files
     gold.write_bytes(GOLD.replace(old, new).encode("latin-1"))
     with pytest.raises(UserError, match=message):
         text_items(gold, predicted, "vf")
 
 
-def test_cells_in_quotes_are_read(files):
+def test_quoted_cells_are_read(files):
     import pandas as pd
 
     gold, predicted = files
@@ -137,7 +137,7 @@ def test_cells_in_quotes_are_read(files):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x0c"])
-def test_a_line_ends_at_a_line_feed_alone(files, mark, end):
+def test_lines_end_only_at_line_feeds(files, mark, end):
     gold, predicted = files
     predicted.write_bytes(f"ALL CAT{mark}RUN{end}TWO DOG RUN{end}".encode())
     gold.write_bytes(GOLD.replace("CAT WILD", f"CAT{mark}WILD").replace("\n", end).encode())
@@ -147,7 +147,7 @@ def test_a_line_ends_at_a_line_feed_alone(files, mark, end):
     ]
 
 
-def test_a_file_in_place_of_the_folder_is_noticed_before_any_work(files, monkeypatch):
+def test_an_output_folder_that_is_a_file_is_reported_before_work_starts(files, monkeypatch):
     gold, predicted = files
     monkeypatch.setattr("analysis.semantics.job.evaluate", lambda *_, **__: pytest.fail("worked"))
     arguments = [f"gold={gold}", f"predicted={predicted}", "form=vf", f"out={gold}"]
@@ -155,7 +155,7 @@ def test_a_file_in_place_of_the_folder_is_noticed_before_any_work(files, monkeyp
         score(conf.load(Settings, arguments))
 
 
-def test_predictions_of_a_run(tmp_path):
+def test_predictions_of_a_run_are_read(tmp_path):
     lake = str(tmp_path / "lake")
     first, second, *_ = records = sentences(depth=1)
     write(lake, "sygns", record_batch(records, "clean").to_pylist())
@@ -182,7 +182,7 @@ def test_predictions_of_a_run(tmp_path):
         run_form(lake, "r1")
 
 
-def test_parts_of_a_run_are_scored_apart(tmp_path, capsys):
+def test_parts_of_a_run_are_scored_separately(tmp_path, capsys):
     lake = str(tmp_path / "lake")
     records = sentences(depth=0)
     write(lake, "sygns", record_batch(records, "clean").to_pylist())
@@ -206,7 +206,7 @@ def test_parts_of_a_run_are_scored_apart(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["all", "2", "100.0"]
 
 
-def test_the_command_line(files):
+def test_the_command_line_scores_and_reports_mistakes(files):
     gold, predicted = files
     command = [sys.executable, "-m", "analysis.semantics", "form=vf", f"gold={gold}"]
     result = subprocess.run(

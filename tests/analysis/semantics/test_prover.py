@@ -62,18 +62,18 @@ def problem(premise: str, conclusion: str) -> Problem:
         ("all x1.(p(x1) | q(x1))", "(all x1.p(x1) | all x1.q(x1))", NOT),
     ],
 )
-def test_what_follows(prover, premise, conclusion, outcome):
+def test_provers_decide_entailment(prover, premise, conclusion, outcome):
     assert prover.prove(problem(premise, conclusion), 5.0) is outcome
 
 
-def test_tptp_hides_the_words():
+def test_tptp_replaces_words_by_symbols():
     text = tptp(problem("exists x1.(dog(x1) & -see(x1,ann))", "all x2.(dog(x2) -> dog(x2,x2))"))
     assert text == (
         "fof(a,axiom,(?[X1]:(p1(X1)&~p2(X1,c1)))).\nfof(c,conjecture,(![X2]:(p1(X2)=>p3(X2,X2)))).\n"
     )
 
 
-def test_gold_formulas_are_equivalent_to_themselves_renamed_and_reordered():
+def test_renamed_and_reordered_formulas_are_equivalent():
     prover = installed("eprover")
     rng = random.Random(0)
     for depth in range(5):
@@ -85,59 +85,59 @@ def test_gold_formulas_are_equivalent_to_themselves_renamed_and_reordered():
             assert prover.prove(Problem(other, formula), 5.0) is THEOREM
 
 
-def test_three_forms_of_a_sentence_are_equivalent():
+def test_the_three_forms_of_a_sentence_are_equivalent():
     proving = Proving([installed("eprover")], seconds=5.0, workers=2)
     problems = []
     for depth in range(4):
         for row in Sampler(grammar("clean", 5, 5), depth, seed=5).records(range(5)):
-            one, two, three = (
+            from_fol, from_drs, from_vf = (
                 formula_of(form, text)
                 for form, text in (("fol", row.fol), ("drs", row.drs), ("vf", row.vf))
             )
-            assert one == three
-            problems += [Problem(one, two), Problem(two, three)]
+            assert from_fol == from_vf
+            problems += [Problem(from_fol, from_drs), Problem(from_drs, from_vf)]
     assert set(proving.decide(problems)) == {THEOREM}
 
 
 class Slow:
-    """A prover without answers."""
+    """A prover that always times out."""
 
     name = "slow"
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.calls = 0
 
     def prove(self, problem: Problem, seconds: float) -> Outcome:
-        self.asked += 1
+        self.calls += 1
         return TIMEOUT
 
 
-def test_provers_are_asked_in_order_until_one_answers():
+def test_provers_are_called_in_order_until_one_answers():
     slow = Slow()
     proving = Proving([slow, installed("eprover")])
     assert proving.entailments("fol", [(SMALL_DOG, DOG)]) == [Entailment(THEOREM, NOT)]
-    assert slow.asked == 2
+    assert slow.calls == 2
 
 
-def test_answers_are_kept_timeouts_are_not(tmp_path):
+def test_answers_are_cached_but_timeouts_are_not(tmp_path):
     slow = Slow()
     proving = Proving([slow])
     pairs = [(SMALL_DOG, DOG), (DOG.replace("x1", "x7"), SMALL_DOG)]
     assert proving.entailments("fol", pairs)[0] == Entailment(TIMEOUT, TIMEOUT)
-    assert slow.asked == 2  # the second pair asks the same the other way round
+    assert slow.calls == 2  # the second pair is the first one reversed
     proving.entailments("fol", pairs)
-    assert slow.asked == 4
+    assert slow.calls == 4
 
     first = Proving([installed("eprover")], cache=tmp_path / "answers.sqlite")
     first.entailments("fol", [(SMALL_DOG, DOG)])
     first.close()
-    again = Proving([slow], cache=tmp_path / "answers.sqlite")
+    second = Proving([slow], cache=tmp_path / "answers.sqlite")
     cats = [text.replace("dog", "cat") for text in (SMALL_DOG, DOG)]
-    assert again.entailments("fol", [(cats[0], cats[1])]) == [Entailment(THEOREM, NOT)]
-    assert again.counts.cached == 2
+    assert second.entailments("fol", [(cats[0], cats[1])]) == [Entailment(THEOREM, NOT)]
+    assert second.counts.cached == 2
 
 
-def test_a_cache_that_is_none(tmp_path):
+def test_a_file_that_is_no_cache_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("not a database, but long enough to be taken for one" * 20)
     for path in (tmp_path / "notes.txt", tmp_path / "nowhere" / "answers.sqlite"):
         with pytest.raises(UserError, match="expected a cache file of this job"):
@@ -162,7 +162,7 @@ def test_equal_forms_need_no_prover():
         ("vf", "EXIST DOG RUN", "EXIST DOG INV RUN"),
     ],
 )
-def test_what_is_broken_is_unparseable_never_no(form, gold, predicted):
+def test_broken_meanings_are_unparseable(form, gold, predicted):
     proving = Proving([Slow()])
     assert proving.entailments(form, [(gold, predicted)]) == [Entailment(BROKEN, BROKEN)]
 
@@ -174,7 +174,7 @@ def test_broken_gold_is_an_error():
         formula_of("sql", DOG)
 
 
-def test_unknown_and_missing_provers(monkeypatch):
+def test_unknown_and_missing_provers_are_reported(monkeypatch):
     with pytest.raises(UserError, match="expected some of eprover, vampire, cvc5"):
         provers(["spass"])
     monkeypatch.setenv("PATH", "")
@@ -203,12 +203,12 @@ def program(tmp_path):
         ("Timeout", TIMEOUT),
     ],
 )
-def test_statuses_of_vampire(program, status, outcome):
+def test_the_status_of_vampire_is_read(program, status, outcome):
     vampire = Vampire(program(f"print('% SZS status {status} for x')"))
     assert vampire.prove(problem(SMALL_DOG, DOG), 5.0) is outcome
 
 
-def test_a_program_past_its_time_is_killed(program):
+def test_a_prover_that_exceeds_its_time_is_killed(program):
     vampire = Vampire(program("time.sleep(60)"))
     assert vampire.prove(problem(SMALL_DOG, DOG), 0.5) is TIMEOUT
 
@@ -220,12 +220,12 @@ def test_a_program_past_its_time_is_killed(program):
         ("print('% SZS status Miracle')", "unknown status 'Miracle'"),
     ],
 )
-def test_a_program_that_fails_is_no_answer(program, body, message):
+def test_a_prover_that_fails_is_an_error(program, body, message):
     with pytest.raises(JobFailed, match=message):
         EProver(program(body)).prove(problem(SMALL_DOG, DOG), 5.0)
 
 
-def test_cvc5_without_its_package(monkeypatch):
+def test_a_missing_cvc5_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "cvc5", None)
     with pytest.raises(UserError, match="cvc5 is not installed"):
         Cvc5()

@@ -1,4 +1,4 @@
-"""One name for every job: the same settings as its script, help, completion, and wrong commands."""
+"""The command line: settings of each job, help, completion, and errors for wrong commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.lake_of_pairs import write_lake
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
-def test_a_command_takes_the_settings_of_its_script(
+def test_a_command_accepts_the_settings_of_its_script(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = importlib.import_module(command.module)
@@ -49,7 +49,7 @@ def test_every_script_has_a_command() -> None:
     assert scripts == {command.module for command in COMMANDS.values()}
 
 
-def test_the_next_steps_that_scripts_name_are_commands() -> None:
+def test_next_steps_printed_by_scripts_are_valid_commands() -> None:
     scripts = [*(ROOT / "etl").glob("*.py"), *(ROOT / "training").glob("*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in scripts)
     steps = re.findall(r'"adnominal ([^"]+)"', text)
@@ -70,18 +70,18 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert ", ".join(settings_of(COMMANDS["lake"])) in text
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith(f"adnominal {conf.package_version()}")
 
 
-def test_two_words_are_one_command() -> None:
+def test_a_command_may_have_two_words() -> None:
     command, rest = find(["build", "plane", "seed=1"])
     assert (command.module, rest) == ("etl.build_plane", ["seed=1"])
 
 
 @pytest.fixture
-def taken_port() -> Iterator[int]:
+def port_in_use() -> Iterator[int]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -90,7 +90,7 @@ def taken_port() -> Iterator[int]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a lake, a broken lake, a file and a settings file that is none."""
+    """A folder with a lake, a broken lake, a file and a broken settings file."""
     write_lake(tmp_path / "lake")
     log = tmp_path / "broken" / "amod_association" / "_delta_log"
     log.mkdir(parents=True)
@@ -100,7 +100,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-WRONG = [
+WRONG_COMMANDS = [
     ("", "expected a command"),
     ("extrat source=conllu", "did you mean 'extract'"),
     ("build adpet", "did you mean 'adept'"),
@@ -131,15 +131,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("line", "solution"), WRONG, ids=[line or "nothing" for line, _ in WRONG])
-def test_wrong_commands_get_one_line_with_the_solution(
-    line: str,
-    solution: str,
-    folder: Path,
-    taken_port: int,
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("line", "solution"), WRONG_COMMANDS, ids=[line or "nothing" for line, _ in WRONG_COMMANDS]
+)
+def test_wrong_commands_are_answered_by_one_line_with_the_solution(
+    line: str, solution: str, folder: Path, port_in_use: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = line.format(folder=folder, port=taken_port).split()
+    words = line.format(folder=folder, port=port_in_use).split()
     assert main(words) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if line]
     assert len([line for line in lines if line.startswith("error: ")]) == 1
@@ -147,7 +145,7 @@ def test_wrong_commands_get_one_line_with_the_solution(
     assert not any("Traceback" in line for line in lines)
 
 
-def test_a_missing_package_of_an_extra_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_for_a_missing_package_its_extra_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     message = conf.missing_package(ModuleNotFoundError(name="torch"))
     assert message is not None and "adnominal[train]" in message
     assert conf.missing_package(ModuleNotFoundError(name="etl.gone")) is None
@@ -170,7 +168,7 @@ def test_a_missing_package_of_an_extra_is_named(capsys: pytest.CaptureFixture[st
         ("adnominal extract input=", []),
     ],
 )
-def test_completion(line: str, words: list[str]) -> None:
+def test_words_are_completed(line: str, words: list[str]) -> None:
     assert candidates(line) == words
 
 
@@ -201,7 +199,7 @@ _adnominal; printf '%s\\n' "${{COMPREPLY[@]}}"
     assert process.stdout.strip() == "wikipedia"
 
 
-def test_the_command_line_alone_imports_neither_spark_nor_torch() -> None:
+def test_the_command_line_imports_neither_spark_nor_torch() -> None:
     code = (
         "import sys, conf.commandline.__main__ as a; a.main(['--help']); a.main(['extrat']);"
         "assert not {'pyspark', 'torch', 'transformers'} & set(sys.modules), 'heavy'"
