@@ -7,8 +7,9 @@ No jar is needed. Each file that tasks wrote is checked before the log names it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +25,8 @@ from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import declared_rows, spark_schema, spark_type
 from etl.lake.log import Change, Commit, File
-from etl.lake.storage import filesystem, table_uri
+from etl.lake.staging import Staged
+from etl.lake.storage import filesystem, local_path, table_uri
 from etl.lake.writing import publish
 
 
@@ -33,19 +35,32 @@ def write(
     table_spec: Table,
     root: str,
     change: Change,
+    files_read: Iterable[Path] = (),
 ) -> Commit:
-    """Let tasks stage the rows, then check and commit them (`etl.lake.writing.publish`)."""
+    """Let tasks stage the rows, then check and commit them (`etl.lake.writing.publish`).
+
+    Raises:
+        LakeFailed: one of `files_read`, from which the rows may have been computed, is gone; else
+            as `etl.lake.writing.publish`.
+    """
     rows = (
         frame
         if isinstance(frame, Blocks)
         else blocks.blocks_of(declared_rows(frame, table_spec), table_spec)
     )
-    return publish(
-        table_uri(root, table_spec.name),
-        table_spec,
-        lambda _, write: blocks.stage(rows, table_spec, root, write),
-        change,
-    )
+
+    def stage(_: pa_fs.FileSystem, write: str) -> Staged:
+        staged = blocks.stage(rows, table_spec, root, write)
+        # The embedded engine takes a file that a vacuum has deleted meanwhile for an empty one.
+        for path in files_read:
+            if not path.exists():
+                raise LakeFailed(
+                    f"{path} was deleted while this job read it (a vacuum with a short "
+                    "older_than=); nothing was written: run the job again"
+                )
+        return staged
+
+    return publish(table_uri(root, table_spec.name), table_spec, stage, change)
 
 
 def read(
@@ -55,15 +70,19 @@ def read(
     *,
     version: int | None,
     where: Mapping[str, str],
+    files_read: set[Path],
 ) -> DataFrame:
-    """Return the rows of the active files, with the partition columns from the log."""
+    """Return the rows of the active files, with the partition columns from the log.
+
+    In a local lake, the files are added to `files_read`, for `write`.
+    """
     handle = log.existing_table(root, table_spec, version=version)
     groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
     for file in log.active_files(handle, where):
         groups[file.partition].append(file)
     uri = table_uri(root, table_spec.name)
     locate = running().location
-    is_local = uri.startswith("file:")
+    folder = local_path(root)
     stored_schema = spark_schema(table_spec.stored_schema)
     parts = []
     # One relation per partition: a filter on the partition column then skips the others.
@@ -73,7 +92,9 @@ def read(
         for info in filesystem(uri).get_file_info(names):
             if info.type == pa_fs.FileType.NotFound:
                 raise _missing_version(table_spec, handle.version(), info.path)
-        paths = [locate(f"{uri}/{quote(name)}" if is_local else f"{uri}/{name}") for name in names]
+        if folder is not None:
+            files_read.update(folder / table_spec.name / name for name in names)
+        paths = [locate(f"{uri}/{quote(name)}" if folder else f"{uri}/{name}") for name in names]
         try:
             part = (
                 spark.read.schema(stored_schema)

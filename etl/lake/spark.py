@@ -8,6 +8,7 @@ and store the job, the code version and the caller's metadata with every commit.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Unpack
 
 import pyarrow as pa
@@ -59,6 +60,10 @@ class Lake:
         self.root = root
         self.engine = _pick_engine(engine)
         self._engine = delta_spark if self.engine == "delta-spark" else delta_rs
+        # Spark itself fails if a file is gone.
+        self._read_check: dict[str, set[Path]] = (
+            {} if self.engine == "delta-spark" else {"files_read": set()}
+        )
 
     def path(self, table: str) -> str:
         """Return the table's address as delta-rs takes it (``file://…``, ``s3://…``)."""
@@ -88,7 +93,12 @@ class Lake:
         declared = log.declaration(table)
         check_partition(declared, where or {})
         return self._engine.read(
-            self.spark, declared, self.root, version=version, where=where or {}
+            self.spark,
+            declared,
+            self.root,
+            version=version,
+            where=where or {},
+            **self._read_check,
         )
 
     def files(self, table: str, where: Mapping[str, str]) -> DataFrame:
@@ -168,5 +178,5 @@ class Lake:
         if isinstance(frame, pa.Table):
             return arrow.write(self.root, table, frame, change)
         check_partition_types(declared)
-        commit: Commit = self._engine.write(frame, declared, self.root, change)
+        commit: Commit = self._engine.write(frame, declared, self.root, change, **self._read_check)
         return commit

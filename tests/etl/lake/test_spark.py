@@ -349,6 +349,15 @@ def test_a_file_deleted_after_its_commit_is_reported(plain_lake, frame):
         plain_lake.read("amod_pairs")
 
 
+def test_rows_of_a_file_that_is_deleted_before_they_are_computed_are_not_lost(plain_lake, frame):
+    plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    rows = plain_lake.read("amod_pairs")
+    data_files(plain_lake, "amod_pairs")[0].unlink()
+    with pytest.raises(LakeFailed, match="was deleted while this job read it"):
+        plain_lake.append("amod_pairs", rows, job="test")
+    assert plain_lake.version("amod_pairs") == 0
+
+
 def test_unknown_engines_are_refused(spark, tmp_path):
     assert Lake(spark, str(tmp_path)).engine in ("delta-rs", "delta-spark")
     with pytest.raises(LakeError, match="expected one of auto, delta-rs, delta-spark"):
