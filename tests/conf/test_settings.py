@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import subprocess
 import sys
@@ -57,6 +58,46 @@ def test_command_line_wins_over_file_over_preset_over_default(tmp_path: Path) ->
 def test_texts_that_look_like_numbers_stay_texts() -> None:
     assert load(Settings, ["input=1e5,2", "name=007"]).name == "007"
     assert load(Settings, ["input=1e5,2"]).input == ["1e5", "2"]
+
+
+WORDS = ["007", "2024_01", "1.10", "12:30", "1e3", "no", "on", "true", "0x1F", "2024-01-01", "3"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_text_is_spelled_as_in_the_file_list_or_mapping(word: str, tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(f"name: {word}  # a comment\ninput:\n- {word}\n")
+    assert (load(Settings, [str(file)]).name, load(Settings, [str(file)]).input) == (word, [word])
+    assert load(Settings, [f"input=[{word},'a, b']"]).input == [word, "a, b"]
+    free = load(Outer, [f"free.x={word}", f"free.y=[{word}]"]).free
+    text = word if word not in ("true", "3") else json.loads(word)
+    assert free == {"x": text, "y": [text]}
+    file.write_text(f"free: {{x: {word}, y: [{word}]}}\n")
+    assert load(Outer, [str(file)]).free == free
+
+
+@pytest.mark.parametrize("text", ["a: b", "a #b", "*a", "&a", "@a", "a, b", "- a", "!a", "| a"])
+def test_a_text_of_a_mapping_is_not_read_as_yaml(text: str) -> None:
+    assert load(Outer, [f"free.x={text}"]).free == {"x": text}
+
+
+def test_numbers_and_truth_values_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    for share, value in (("1e-5", 1e-5), ("3", 3.0), (".5", 0.5), ("null", None), ("~", None)):
+        for truth in ("yes", "on", "True", "true"):
+            file.write_text(f"input: [a]\nshare: {share}\nkeep_text: {truth}\ncount: 1_000\n")
+            loaded = load(Settings, [str(file)])
+            assert (loaded.share, loaded.keep_text, loaded.count) == (value, True, 1000)
+
+
+def test_a_file_with_words_merge_keys_and_texts_of_several_lines(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("free:\n  a: &a {it's: on}\n  b:\n    <<: *a\n    c: no\n     yes\n")
+    a, b = load(Outer, [str(file)]).free.values()
+    assert (a, b) == ({"it's": "on"}, {"it's": "on", "c": "no yes"})
+    file.write_text("size: 1\nfree: {a: on}\nsize: 2\n")
+    with pytest.raises(UserError, match=r"duplicate key size.*line 3"):
+        load(Outer, [str(file)])
 
 
 def test_nested_settings_and_null() -> None:
