@@ -100,6 +100,15 @@ def test_a_file_with_words_merge_keys_and_texts_of_several_lines(tmp_path: Path)
         load(Outer, [str(file)])
 
 
+def test_an_empty_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="name= is empty; expected a text"):
+        load(Settings, ["input=a", "name="])
+    file = tmp_path / "s.yaml"
+    file.write_text("input: [a]\nname: ''\n")
+    with pytest.raises(UserError, match="name= is empty"):
+        load(Settings, [str(file)])
+
+
 def test_nested_settings_and_null() -> None:
     loaded = load(Settings, ["input=a", "grid.rate=0.5", "share=0.2"])
     assert loaded.grid == Grid(0.5)
