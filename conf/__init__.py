@@ -312,6 +312,8 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         value = OmegaConf.select(config, key)
         if type_hint is str and value == "" != field.default and not choices:
             raise UserError(f"{key}= is empty; expected a text")
+        if isinstance(value, str) and value.startswith("~/"):
+            OmegaConf.update(config, key, _escaped(os.path.expanduser(value)))
         members = value if _is_list(type_hint) else [value]
         for member in members if choices and value is not None else []:
             if member not in choices:

@@ -109,6 +109,12 @@ def test_an_empty_text_is_refused(tmp_path: Path) -> None:
         load(Settings, [str(file)])
 
 
+def test_a_path_in_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    for text, path in (("~/x", "/home/me/x"), ("~", "~"), ("a/~/x", "a/~/x")):
+        assert load(Settings, ["input=a", f"name={text}"]).name == path
+
+
 def test_nested_settings_and_null() -> None:
     loaded = load(Settings, ["input=a", "grid.rate=0.5", "share=0.2"])
     assert loaded.grid == Grid(0.5)
