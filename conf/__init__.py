@@ -62,6 +62,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "safetensors",
         "tokenizers",
         "sentencepiece",
+        "huggingface_hub",
     ),
     "analysis": ("mlflow", "matplotlib", "scipy", "statsmodels", "sklearn"),
     "spacy": ("spacy",),
