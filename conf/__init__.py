@@ -205,8 +205,10 @@ def _any_value(key: str, text: str) -> Any:
 
 
 def _read_yaml(path: str) -> dict[str, Any]:
+    # An installed package has the files that the documents name, where there is no checkout.
+    is_own = path.startswith("conf/") and not Path(path).exists()
     try:
-        text = as_written(Path(path).read_text(encoding="utf-8"))
+        text = as_written((ROOT / path if is_own else Path(path)).read_text(encoding="utf-8"))
         yaml_values = OmegaConf.to_container(OmegaConf.load(io.StringIO(text)), resolve=True)
     except FileNotFoundError as error:
         raise UserError(f"--config {path}: no such file") from error

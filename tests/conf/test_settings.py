@@ -15,6 +15,7 @@ import pytest
 
 import conf
 from conf import JobFailed, UserError, load, setting
+from training.settings import Settings as TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,18 @@ def test_a_file_with_words_merge_keys_and_texts_of_several_lines(tmp_path: Path)
     file.write_text("size: 1\nfree: {a: on}\nsize: 2\n")
     with pytest.raises(UserError, match=r"duplicate key size.*line 3"):
         load(Outer, [str(file)])
+
+
+def test_files_of_the_package_are_found_outside_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load(TrainingSettings, ["conf/training/asp.yaml"]).task["name"] == "asp"
+    with pytest.raises(UserError, match=r"--config conf/training/own\.yaml: no such file"):
+        load(TrainingSettings, ["conf/training/own.yaml"])
+    (tmp_path / "conf/training").mkdir(parents=True)
+    (tmp_path / "conf/training/asp.yaml").write_text("task: {name: adept}\n")
+    assert load(TrainingSettings, ["conf/training/asp.yaml"]).task == {"name": "adept"}
 
 
 def test_an_empty_text_is_refused(tmp_path: Path) -> None:
