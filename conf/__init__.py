@@ -22,6 +22,7 @@ import atexit
 import dataclasses
 import gc
 import hashlib
+import io
 import json
 import logging
 import os
@@ -34,17 +35,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException, ValidationError
-from yaml import MappingNode, SequenceNode, YAMLError
+from yaml import YAMLError
 
 from conf.help import fields_of, hints, nearest, type_name
 from conf.help import help_text as help_text
 from conf.output import output_may_be_closed
+from conf.yaml_text import as_written, is_literal
 
-MOST_VALUES = 10_000
-"""The most values that a settings file may have once its YAML aliases are expanded."""
 ROOT = Path(__file__).resolve().parent.parent
 
 SettingsType = TypeVar("SettingsType")
@@ -63,6 +62,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "safetensors",
         "tokenizers",
         "sentencepiece",
+        "huggingface_hub",
     ),
     "analysis": ("mlflow", "matplotlib", "scipy", "statsmodels", "sklearn"),
     "spacy": ("spacy",),
@@ -107,7 +107,7 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def _hint(cls: type, key: str) -> Any:
+def setting_type(cls: type, key: str) -> Any:
     """The type of the setting `key`, nested ones written with a dot; `Any` inside dictionaries.
 
     Raises `UserError` for an unknown key.
@@ -133,6 +133,10 @@ def _is_list(type_hint: Any) -> bool:
     if origin in (list, tuple):
         return True
     return origin is typing.Union and any(map(_is_list, typing.get_args(type_hint)))
+
+
+def _is_typed(type_hint: Any) -> bool:
+    return type_hint is not Any and all(map(_is_typed, typing.get_args(type_hint)))
 
 
 def _unknown(key: str, known_keys: Sequence[str]) -> UserError:
@@ -189,38 +193,23 @@ def _list_items(key: str, text: str) -> list[Any]:
 
 
 def _any_value(key: str, text: str) -> Any:
-    """A value without a declared type, as YAML reads it."""
+    """A value without a declared type: a list, a mapping, a literal or a text."""
+    if not text.startswith(("[", "{", "'", '"')) and not is_literal(text):
+        return text
     try:
-        return OmegaConf.to_container(OmegaConf.create(f"v: {text}"))["v"]  # type: ignore[index, call-overload]
+        return OmegaConf.to_container(OmegaConf.create(as_written(f"v: {text}")))["v"]  # type: ignore[index, call-overload]
     except (YAMLError, OmegaConfBaseException) as error:
         is_list = text.startswith("[")
         expected = f"a list; write {key}=[a,b,c]" if is_list else "readable as a value"
         raise UserError(f"{key}={text}: not {expected}") from error
 
 
-def _expanded_size(node: Any, sizes: dict[int, int]) -> int:
-    """How many values a YAML document has once its aliases are expanded."""
-    if id(node) not in sizes:
-        sizes[id(node)] = MOST_VALUES + 1  # a node that contains itself has no end
-        children: list[Any] = []
-        if isinstance(node, MappingNode):
-            children = [child for pair in node.value for child in pair]
-        elif isinstance(node, SequenceNode):
-            children = node.value
-        sizes[id(node)] = 1 + sum(_expanded_size(child, sizes) for child in children)
-    return sizes[id(node)]
-
-
 def _read_yaml(path: str) -> dict[str, Any]:
+    # An installed package has the files that the documents name, where there is no checkout.
+    is_own = path.startswith("conf/") and not Path(path).exists()
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if node is not None and _expanded_size(node, {}) > MOST_VALUES:
-            raise UserError(
-                f"--config {path}: more than {MOST_VALUES} values once its aliases are expanded; "
-                "settings have some dozens"
-            )
-        yaml_values = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
+        text = as_written((ROOT / path if is_own else Path(path)).read_text(encoding="utf-8"))
+        yaml_values = OmegaConf.to_container(OmegaConf.load(io.StringIO(text)), resolve=True)
     except FileNotFoundError as error:
         raise UserError(f"--config {path}: no such file") from error
     except IsADirectoryError as error:
@@ -253,7 +242,7 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
     free_texts = {key for key, field, _ in fields_of(cls) if field.metadata.get("free_text")}
     command_line_keys: set[str] = set()
     for key, raw in pairs:
-        type_hint = _hint(cls, key)
+        type_hint = setting_type(cls, key)
         if _is_list(type_hint):
             previous_items = assignments[key] if key in command_line_keys else []
             assignments[key] = [*previous_items, *_list_items(key, raw)]
@@ -277,9 +266,9 @@ def from_dict(cls: type[SettingsType], values: Mapping[str, Any]) -> SettingsTyp
 
 def _check_keys(cls: type, values: Mapping[str, Any]) -> None:
     for key, value in values.items():
-        hint = _hint(cls, key)
+        hint = setting_type(cls, key)
         for inner in value if dataclasses.is_dataclass(hint) and value else ():
-            _hint(cls, f"{key}.{inner}")
+            setting_type(cls, f"{key}.{inner}")
 
 
 def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> SettingsType:
@@ -312,18 +301,22 @@ def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> Setting
 def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]) -> SettingsType:
     _make_writable(config)
     for key, value in values.items():
-        type_hint = _hint(cls, key)
+        type_hint = setting_type(cls, key)
         is_group = dataclasses.is_dataclass(type_hint)
         try:
             if isinstance(value, str) and (is_group or typing.get_origin(type_hint) is dict):
                 raise ValidationError("OmegaConf would take a text with ${ for an interpolation")
-            OmegaConf.update(config, key, _escaped(value), merge=True)
+            OmegaConf.update(config, key, _escaped(value, _is_typed(type_hint)), merge=True)
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
             raise UserError(f"{key}={value}: expected a {expected}") from error
     for key, field, type_hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
+        if type_hint is str and value == "" != field.default and not choices:
+            raise UserError(f"{key}= is empty; expected a text")
+        if isinstance(value, str) and value.startswith("~/"):
+            OmegaConf.update(config, key, _escaped(os.path.expanduser(value)))
         members = value if _is_list(type_hint) else [value]
         for member in members if choices and value is not None else []:
             if member not in choices:
@@ -337,19 +330,24 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         raise UserError(f"{error.full_key}=???: expected a value; ??? stands for none") from error
 
 
-def _escaped(value: Any) -> Any:
-    """A value of which OmegaConf takes each text as it is, ``${…}`` too."""
+def _escaped(value: Any, is_typed: bool = False) -> Any:
+    """A value of which OmegaConf takes each text as it is, ``${…}`` too.
+
+    Truth values of settings with a declared type are written as in YAML: the type may be text.
+    """
     if isinstance(value, str):
         return re.sub(r"(\\*)\$\{", r"\1\1\\${", value)
     if isinstance(value, Mapping):
-        return {key: _escaped(member) for key, member in value.items()}
-    return [_escaped(member) for member in value] if isinstance(value, list | tuple) else value
+        return {key: _escaped(member, is_typed) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(member, is_typed) for member in value]
+    return str(value).lower() if is_typed and isinstance(value, bool) else value
 
 
 def with_changes(settings: SettingsType, changes: Mapping[str, Any]) -> SettingsType:
     """The settings with these changes, nested ones by dotted key, checked as by `load`."""
     for key in changes:
-        _hint(type(settings), key)
+        setting_type(type(settings), key)
     values = {**to_dict(settings), **changes}
     return _with_values(type(settings), OmegaConf.structured(type(settings)), values)
 

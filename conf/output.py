@@ -1,8 +1,9 @@
-"""Standard output whose reader may leave before a job ends, as ``head`` does."""
+"""Standard output: of any encoding, and with a reader that may leave early, as ``head`` does."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -44,6 +45,9 @@ def output_may_be_closed() -> Iterator[None]:
     if cast("TextIO | None", sys.stdout) is None:  # started without one
         yield
         return
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Characters that the terminal's encoding lacks, as standard error writes them.
+        sys.stdout.reconfigure(errors="backslashreplace")
     output = _Output(sys.stdout)
     with contextlib.redirect_stdout(cast("TextIO", output)):
         try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 
 import pytest
 
-from conf import ROOT
+from conf import EXTRAS, ROOT
 
+TOP = ("conf", "etl", "training", "analysis")
 FORBIDDEN = {
     "etl": {"training", "analysis", "benchmarks", "tests"},
     "training": {"analysis", "benchmarks", "tests", "pyspark"},
@@ -34,6 +36,21 @@ def test_packages_do_not_import_packages_that_depend_on_them(package: str) -> No
         for path in modules
         for name in imported_packages(path.read_text(encoding="utf-8"))
         if name in FORBIDDEN[package]
+    }
+    assert wrong == set()
+
+
+def test_every_package_is_of_the_core_or_of_a_named_extra() -> None:
+    """So that a command of an extra that is not installed names it."""
+    core = {"anyio", "deltalake", "numpy", "pandas", "pyarrow", "starlette", "uvicorn", "yaml"}
+    extras = {name for names in EXTRAS.values() for name in names}
+    known = {*core, *extras, *TOP, *sys.stdlib_module_names}
+    modules = [path for top in ("training", "analysis") for path in (ROOT / top).rglob("*.py")]
+    wrong = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in modules
+        for name in imported(path.read_text(encoding="utf-8"))
+        if name not in known
     }
     assert wrong == set()
 

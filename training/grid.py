@@ -68,13 +68,22 @@ def axes(settings: Training) -> dict[str, list[Any]]:
                     "expected a setting such as learning_rate, lora.rank or task.classes, and "
                     f"{name}= itself"
                 )
-            elif len({json.dumps(v, default=str) for v in value}) < len(value):
-                raise UserError(f"grid.{name}={value}: the same value twice")
             else:
-                axes_by_name[name] = value
+                axes_by_name[name] = _with_numbers(type(settings), name, value)
+                if len({json.dumps(v, default=str) for v in axes_by_name[name]}) < len(value):
+                    raise UserError(f"grid.{name}={value}: the same value twice")
 
     walk(settings.grid, "")
     return axes_by_name
+
+
+def _with_numbers(cls: type[Training], name: str, values: list[Any]) -> list[Any]:
+    """Return the values of an axis, as numbers if the setting is one: a grid keeps 1e-5 as text."""
+    try:
+        is_number = conf.setting_type(cls, name) is float
+        return [float(v) if is_number and isinstance(v, str) else v for v in values]
+    except (UserError, ValueError):  # reported with the settings of a run
+        return values
 
 
 def points(settings: _Settings) -> list[Point[_Settings]]:

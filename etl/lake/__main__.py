@@ -162,10 +162,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         if _asks_for_help(arguments):
-            print(_help(arguments), end="")
+            print(_help(arguments), end="", flush=True)
         else:
-            print(_text(*_parse(arguments)))
-        sys.stdout.flush()
+            print(_text(*_parse(arguments)), flush=True)
     except (UserError, JobFailed) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2 if isinstance(error, UserError) else 1

@@ -35,7 +35,9 @@ _STORAGE = {
 }
 _ANSI = re.compile(r"\x1b\[\d*m|↳")  # colours and arrows in delta-rs's messages
 # How delta-rs, obstore and the embedded engine begin an error of a store or its connection.
-_STORE = re.compile(r"Generic (?!LocalFileSystem)\w+ error")
+_STORE = re.compile(
+    r"Generic (?!LocalFileSystem)\w+ error|an error occurred while loading credentials"
+)
 
 
 def storage_failure(error: BaseException) -> str | None:
@@ -59,7 +61,8 @@ def storage_failure(error: BaseException) -> str | None:
 def _store_failure(text: str) -> str:
     answer = re.search(r"<Code>(.*?)</Code>\s*<Message>(.*?)</Message>", text, re.DOTALL)
     request = re.search(r"Error performing ([A-Z]+ [^\s?]+)", text)
-    reason = ": ".join(answer.groups()) if answer else text.strip().splitlines()[-1].strip()[:300]
+    last = text.strip().splitlines()[-1].strip(" .")[:300]
+    reason = ": ".join(answer.groups()) if answer else last
     return (
         f"the store failed ({request[1] if request else text.splitlines()[0]}): {reason}; check "
         "lake= and the store's variables (address, region, credentials; docs/lake.md), and run the "

@@ -11,6 +11,7 @@ delta-rs checks neither files nor schema when a commit names them: `collect` is 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -65,7 +66,8 @@ def begin(filesystem: pa_fs.FileSystem) -> str:
     """
     write = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}"
     create_folder(filesystem, MARKERS)
-    with filesystem.open_output_stream(f"{MARKERS}/{write}") as stream:
+    marker = f"{MARKERS}/{write}"
+    with _creating(filesystem, marker), filesystem.open_output_stream(marker) as stream:
         stream.write(write.encode())
     return write
 
@@ -78,8 +80,14 @@ def create_folder(filesystem: pa_fs.FileSystem, path: str) -> None:
     Raises:
         LakeError: lake= does not name a writable folder.
     """
-    try:
+    with _creating(filesystem, path):
         filesystem.create_dir(path, recursive=True)
+
+
+@contextlib.contextmanager
+def _creating(filesystem: pa_fs.FileSystem, path: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         if storage_failure(error) is not None:  # reported as such, whatever job meets it
             raise

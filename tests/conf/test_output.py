@@ -32,6 +32,18 @@ sys.exit(conf.run(Settings, job))
 """
 
 
+def test_an_encoding_without_a_character() -> None:
+    process = subprocess.run(
+        [sys.executable, "-m", "conf.commandline", "--help"],
+        check=False,
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert process.returncode == 0
+    assert rb"key=value \u2026: adjective\u2013noun" in process.stdout
+
+
 def run(*words: str) -> tuple[int, str]:
     """The exit code and the standard error of a job that writes to a closed pipe."""
     reader, writer = os.pipe()
@@ -72,3 +84,5 @@ def test_a_job_can_run_without_standard_output() -> None:
     process = subprocess.run(command, capture_output=True, cwd=ROOT, check=False, text=True)
     assert process.returncode == 1
     assert "error: a file failed" in process.stderr
+    code = "import sys; sys.stdout = None; import etl.lake.__main__ as m; sys.exit(m.main(['-h']))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

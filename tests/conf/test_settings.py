@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 import conf
 from conf import JobFailed, UserError, load, setting
+from training.settings import Settings as TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,73 @@ def test_precedence_is_command_line_file_preset_default(tmp_path: Path) -> None:
 def test_texts_that_look_like_numbers_stay_texts() -> None:
     assert load(Settings, ["input=1e5,2", "name=007"]).name == "007"
     assert load(Settings, ["input=1e5,2"]).input == ["1e5", "2"]
+
+
+WORDS = ["007", "2024_01", "1.10", "12:30", "1e3", "no", "on", "true", "0x1F", "2024-01-01", "3"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_text_is_spelled_as_in_the_file_list_or_mapping(word: str, tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(f"name: {word}  # a comment\ninput:\n- {word}\n")
+    assert (load(Settings, [str(file)]).name, load(Settings, [str(file)]).input) == (word, [word])
+    assert load(Settings, [f"input=[{word},'a, b']"]).input == [word, "a, b"]
+    free = load(Outer, [f"free.x={word}", f"free.y=[{word}]"]).free
+    text = word if word not in ("true", "3") else json.loads(word)
+    assert free == {"x": text, "y": [text]}
+    file.write_text(f"free: {{x: {word}, y: [{word}]}}\n")
+    assert load(Outer, [str(file)]).free == free
+
+
+@pytest.mark.parametrize("text", ["a: b", "a #b", "*a", "&a", "@a", "a, b", "- a", "!a", "| a"])
+def test_a_text_of_a_mapping_is_not_read_as_yaml(text: str) -> None:
+    assert load(Outer, [f"free.x={text}"]).free == {"x": text}
+
+
+def test_numbers_and_truth_values_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    for share, value in (("1e-5", 1e-5), ("3", 3.0), (".5", 0.5), ("null", None), ("~", None)):
+        for truth in ("yes", "on", "True", "true"):
+            file.write_text(f"input: [a]\nshare: {share}\nkeep_text: {truth}\ncount: 1_000\n")
+            loaded = load(Settings, [str(file)])
+            assert (loaded.share, loaded.keep_text, loaded.count) == (value, True, 1000)
+
+
+def test_a_file_with_words_merge_keys_and_texts_of_several_lines(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("free:\n  a: &a {it's: on}\n  b:\n    <<: *a\n    c: no\n     yes\n")
+    a, b = load(Outer, [str(file)]).free.values()
+    assert (a, b) == ({"it's": "on"}, {"it's": "on", "c": "no yes"})
+    file.write_text("size: 1\nfree: {a: on}\nsize: 2\n")
+    with pytest.raises(UserError, match=r"duplicate key size.*line 3"):
+        load(Outer, [str(file)])
+
+
+def test_files_of_the_package_are_found_outside_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load(TrainingSettings, ["conf/training/asp.yaml"]).task["name"] == "asp"
+    with pytest.raises(UserError, match=r"--config conf/training/own\.yaml: no such file"):
+        load(TrainingSettings, ["conf/training/own.yaml"])
+    (tmp_path / "conf/training").mkdir(parents=True)
+    (tmp_path / "conf/training/asp.yaml").write_text("task: {name: adept}\n")
+    assert load(TrainingSettings, ["conf/training/asp.yaml"]).task == {"name": "adept"}
+
+
+def test_an_empty_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="name= is empty; expected a text"):
+        load(Settings, ["input=a", "name="])
+    file = tmp_path / "s.yaml"
+    file.write_text("input: [a]\nname: ''\n")
+    with pytest.raises(UserError, match="name= is empty"):
+        load(Settings, [str(file)])
+
+
+def test_a_path_in_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    for text, path in (("~/x", "/home/me/x"), ("~", "~"), ("a/~/x", "a/~/x")):
+        assert load(Settings, ["input=a", f"name={text}"]).name == path
 
 
 def test_nested_settings_and_null() -> None:

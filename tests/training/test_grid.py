@@ -28,12 +28,19 @@ def test_every_combination_size_and_seed():
     assert grid_points[0].label == "learning_rate=1e-05 task.classes=5 train_size=10 seed=0"
 
 
+def test_names_on_an_axis_keep_their_spelling():
+    names = [point.label for point in points("grid.task.edition=[2024_01,1e3]")]
+    assert names == ["task.edition=2024_01 seed=0", "task.edition=1e3 seed=0"]
+
+
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
         ("grid.learning_rate=3", "expected a list"),
         ("grid.learning_rate=[]", "expected a list"),
         ("grid.learning_rate=[1,1]", "the same value twice"),
+        ("grid.learning_rate=[1e-5,1.0e-5]", "the same value twice"),
+        ("grid.learning_rate=[high]", "learning_rate=high: expected a number"),
         ("grid.seeds=[1,2]", r"not an axis of a grid; write seeds=\[1, 2\] itself"),
         *(
             (f"grid.{name}={values}", f"grid.{name}: not an axis of a grid, since it does not")

@@ -21,17 +21,22 @@ class Target:
         part: the rows to score, of which at most `limit` are drawn, by `seed` and item.
 
     Raises:
-        UserError: the task is unknown or does not take the settings.
+        UserError: the task is unknown or does not take the settings, or they are no mapping.
     """
 
     def __init__(
         self,
         key: str,
-        task_settings: Mapping[str, Any] | None,
+        task_settings: object,
         lake: str,
         limit: int | None,
         seed: int,
     ) -> None:
+        if task_settings is not None and not isinstance(task_settings, Mapping):
+            raise UserError(
+                f"task.{key}={task_settings}: expected a setting of the task, as "
+                f"task.{key}.edition={task_settings}"
+            )
         values = {"name": key, "part": "test", **(task_settings or {})}
         self.key, self.lake, self.limit, self.seed = key, lake, limit, seed
         self.part, self.name = str(values.pop("part")), str(values["name"])

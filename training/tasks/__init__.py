@@ -6,6 +6,7 @@ module has a frozen dataclass of settings and a `Task`, which reads its tables.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -52,7 +53,7 @@ def task(settings: Any) -> Task:
 
 def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return f"[{','.join(_text(member) for member in value)}]"
+        return json.dumps([_text(member) for member in value], ensure_ascii=False)
     if value is None:  # YAML's value of `task.primitive=`
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -63,6 +63,11 @@ ARROW = "\x1b[31m↳\x1b[0m"  # delta-rs shows causes in red
             f"Generic HdfsObjectStore error\n {ARROW} IO error occurred while communicating\n",
             ("Generic HdfsObjectStore error", "IO error occurred while communicating"),
         ),
+        (
+            f"Operation not supported\n {ARROW} an error occurred while loading credentials\n"
+            f"  {ARROW} request forbidden\n   {ARROW} IMDS is disabled.\n\n",
+            ("an error occurred while loading credentials", "IMDS is disabled"),
+        ),
     ],
 )
 def test_a_failed_store_is_reported_with_the_request_and_its_answer(

@@ -343,3 +343,11 @@ def test_a_lake_without_write_permission_is_refused(tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)
     with pytest.raises(LakeError, match="cannot be created: Permission denied"):
         arrow.append(f"{tmp_path}/closed/lake", "amod_pairs", pairs(*NEW), job="test")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="an administrator may write everywhere")
+def test_a_table_without_write_permission_is_refused(root):
+    arrow.append(root, "amod_pairs", pairs(*NEW), job="test")
+    Path(root, "amod_pairs", "_staging").chmod(0o500)
+    with pytest.raises(LakeError, match=r"/_staging/.* cannot be created: Permission denied"):
+        arrow.append(root, "amod_pairs", pairs(*NEW), job="test")

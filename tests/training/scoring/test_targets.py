@@ -97,6 +97,7 @@ def test_a_limit_draws_the_same_rows_for_every_model(rows_of_tasks):
         ("adept", {"context": False}, "the model decides"),
         ("mine", {}, "task.mine: task.name=mine: expected one of adept"),
         ("plane", {"schema": "strict"}, "task.plane: .*did you mean 'scheme'"),
+        ("plane", "demo", "task.plane=demo: expected a setting .* as task.plane.edition=demo"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(key, values, reason):

@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import conf
 from conf import UserError
 from etl.lake.errors import LakeError
 from tests.training.tasks import lake as tables
+from training.settings import Settings
 from training.tasks import TASKS, help_text, task
 
 
@@ -329,6 +331,13 @@ def test_columns_are_of_one_length_and_can_be_taken(task_lake, name):
 def test_settings_may_be_a_dataclass_of_the_task(task_lake):
     loaded_task = task(TASKS["adept"].Settings(classes=3))
     assert loaded_task.load(task_lake).task == "adept_3"
+
+
+@pytest.mark.parametrize("edition", ["2024_01", "0123", "10:30", "1e3", "on", "1.10", "a: b"])
+def test_names_keep_their_spelling(edition):
+    words = ["task.name=pairs", f"task.edition={edition}", f"task.labels=['{edition}','a, b',true]"]
+    settings = task(conf.load(Settings, words).task).settings
+    assert (settings.edition, settings.labels) == (edition, [edition, "a, b", "true"])
 
 
 def test_help_lists_the_settings_of_every_task():
