@@ -49,7 +49,7 @@ def test_every_package_is_of_the_core_or_of_a_named_extra() -> None:
     wrong = {
         f"{path.relative_to(ROOT)}: {name}"
         for path in modules
-        for name in imported(path.read_text(encoding="utf-8"))
+        for name in imported_packages(path.read_text(encoding="utf-8"))
         if name not in known
     }
     assert wrong == set()
