@@ -45,7 +45,7 @@ def output_may_be_closed() -> Iterator[None]:
     if cast("TextIO | None", sys.stdout) is None:  # started without one
         yield
         return
-    if isinstance(sys.stdout, io.TextIOWrapper):
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
         # Characters that the terminal's encoding lacks, as standard error writes them.
         sys.stdout.reconfigure(errors="backslashreplace")
     output = _Output(sys.stdout)
