@@ -36,6 +36,10 @@ _FAULTS_NAMED = 3  # maximum number of faults in a message
 SIMULATED = "simulated-"
 
 
+# What identifies an answer in the table: annotator, batch, page, item and kind of question.
+StoredAnswer = tuple[str, str, str, str, str]
+
+
 class Sent(NamedTuple):
     """One answer in a file, with its line."""
 
@@ -135,6 +139,11 @@ def hashed_annotator(secret: bytes, platform: str, annotator: str) -> str:
     return SIMULATED + digest if annotator.startswith(SIMULATED) else digest
 
 
+def stored_answer(annotator: str, question: Question | Answer) -> StoredAnswer:
+    """Return what identifies an annotator's answer in the table."""
+    return annotator, question.batch, question.page, question.item_id, question.kind
+
+
 def counted_annotators(answers: Iterable[Answer]) -> str:
     """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
     names = {answer.annotator for answer in answers}
@@ -221,13 +230,12 @@ def match(
     path: Path,
     read_answers: Read,
     questions: Mapping[str, Question],
-    stored_labels: Mapping[tuple[str, str, str, str], int],
+    stored_labels: Mapping[StoredAnswer, int],
     secret: bytes,
 ) -> tuple[list[dict[str, Any]], int]:
     """Return new answers as rows of ``adept_annotations``, and the number of those already stored.
 
-    `questions` are those of the lake, by id; `stored_labels` those of the table, by annotator,
-    batch, page and item.
+    `questions` are those of the lake, by id; `stored_labels` those of the table.
 
     Raises:
         UserError: there are unknown questions, invalid labels, second answers of an annotator to a
@@ -260,9 +268,7 @@ def match(
                 f"annotator as on line {first.line}"
             )
             continue
-        earlier_label = stored_labels.get(
-            (annotator, question.batch, question.page, question.item_id)
-        )
+        earlier_label = stored_labels.get(stored_answer(annotator, question))
         if earlier_label is not None:
             known_answers += 1
             if earlier_label != label:

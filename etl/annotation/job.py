@@ -25,11 +25,13 @@ from etl.adept import LABELS
 from etl.annotation import aggregation, finishing, forms, simulate
 from etl.annotation.answers import (
     Key,
+    StoredAnswer,
     counted_annotators,
     detect,
     fingerprint,
     match,
     read_sent,
+    stored_answer,
     stored_answers,
 )
 from etl.annotation.batches import Question, ShownItem, compose, gold_labels, shown_item
@@ -358,9 +360,9 @@ def _questions(lake: str) -> tuple[list[Question], int | None]:
     return sorted(questions, key=lambda q: (q.batch, q.page, q.place)), version
 
 
-def _stored_labels(lake: str) -> dict[tuple[str, str, str, str], int]:
-    """Return the stored labels by annotator, batch, page and item."""
-    return {(a.annotator, a.batch, a.page, a.item_id): a.label for a in stored_answers(lake)}
+def _stored_labels(lake: str) -> dict[StoredAnswer, int]:
+    """Return the label of each stored answer."""
+    return {stored_answer(a.annotator, a): a.label for a in stored_answers(lake)}
 
 
 def _edition(lake: str, name: str, edition: str, columns: list[str]) -> list[dict[str, Any]]:

@@ -162,11 +162,14 @@ def test_wrong_answers_are_refused_with_their_line(tmp_path, text, message):
 
 def test_stored_answers_are_not_added_again(tmp_path):
     path = write(tmp_path, f"{HEADER}q1,ann,1\nq2,ann,2\n")
-    stored = {(hashed_annotator(SECRET, "csv", "ann"), "b", "b-1", "item-q1"): 1}
+    stored = {(hashed_annotator(SECRET, "csv", "ann"), "b", "b-1", "item-q1", "item"): 1}
     rows, known = matched(path, stored)
     assert ([row["item_id"] for row in rows], known) == (["item-q2"], 1)
     with pytest.raises(UserError, match="line 2: question q1 was answered 3 by the same annotator"):
         matched(path, dict.fromkeys(stored, 3))
+    # A gold question about the same item on the page is another question.
+    ((*of_page, _),) = stored
+    assert len(matched(path, {(*of_page, "gold"): 3})[0]) == 2
 
 
 @pytest.mark.parametrize(

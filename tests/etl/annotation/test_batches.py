@@ -93,10 +93,17 @@ def test_an_attention_check_asks_for_one_of_the_options():
     assert options("audit") == AUDIT and options("human") == LABELS
 
 
+def test_an_item_of_the_batch_is_no_gold_item_in_it():
+    questions = compose(batch(gold=1.0), items(9), [*golds(2), *items(9)])
+    assert {q.item_id for q in questions if q.kind == "gold"} == {"g000", "g001"}
+    with pytest.raises(UserError, match="no gold items outside of the batch"):
+        compose(batch(gold=1.0), items(9), items(3))
+
+
 def test_batches_without_items_or_gold_are_refused():
     with pytest.raises(UserError, match="no items; expected one or more"):
         compose(batch(), [])
-    with pytest.raises(UserError, match=r"gold=0\.2: no gold items; .*export round=pilot"):
+    with pytest.raises(UserError, match=r"gold=0\.2: no gold items .*export round=pilot"):
         compose(batch(gold=0.2), items(3))
 
 
