@@ -36,8 +36,8 @@ _FAULTS_NAMED = 3  # maximum number of faults in a message
 SIMULATED = "simulated-"
 
 
-# What identifies an answer in the table: annotator, batch, page, item and kind of question.
-StoredAnswer = tuple[str, str, str, str, str]
+STORED_ANSWER = ("annotator", "batch", "page", "item_id", "kind")  # identify an answer in the table
+StoredAnswer = tuple[str, ...]  # their values
 
 
 class Sent(NamedTuple):
@@ -54,13 +54,15 @@ class Sent(NamedTuple):
 class Read:
     """A file's answers, `unanswered` questions, and pages `rejected` by the requester.
 
-    `faults` are the lines that cannot be understood.
+    `withdrawn` are the annotators and questions of rejected pages; `faults` are the lines that
+    cannot be understood.
     """
 
     platform: str
     answers: list[Sent] = field(default_factory=list)
     unanswered: int = 0
     rejected: int = 0
+    withdrawn: set[tuple[str, str]] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
 
     def add_page(
@@ -79,6 +81,11 @@ class Read:
             else:
                 share = None if seconds is None else seconds / len(questions)
                 self.answers.append(Sent(question_id, annotator, labels[0], share, line))
+
+    def reject_page(self, annotator: str, question_ids: Iterable[str]) -> None:
+        """Count an annotator's page that is rejected, whatever the labels on it."""
+        self.rejected += 1
+        self.withdrawn.update((annotator, question_id) for question_id in question_ids)
 
 
 class Key:
@@ -139,11 +146,6 @@ def hashed_annotator(secret: bytes, platform: str, annotator: str) -> str:
     return SIMULATED + digest if annotator.startswith(SIMULATED) else digest
 
 
-def stored_answer(annotator: str, question: Question | Answer) -> StoredAnswer:
-    """Return what identifies an annotator's answer in the table."""
-    return annotator, question.batch, question.page, question.item_id, question.kind
-
-
 def counted_annotators(answers: Iterable[Answer]) -> str:
     """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
     names = {answer.annotator for answer in answers}
@@ -163,6 +165,16 @@ def stored_answers(lake: str) -> list[Answer]:
     exports = _exports(lake)
     answers = [Answer(**row, export=exports.get(row["batch"], 0)) for row in rows.to_pylist()]
     return sorted(answers, key=lambda a: (a.item_id, a.annotator, a.batch, a.page))
+
+
+def stored_labels(lake: str) -> dict[StoredAnswer, int]:
+    """Return the label of each stored answer."""
+    return {stored_key(answer.annotator, answer): answer.label for answer in stored_answers(lake)}
+
+
+def stored_key(annotator: str, question: Question | Answer) -> StoredAnswer:
+    """Return what identifies an annotator's answer to a question in the table."""
+    return (annotator, *(getattr(question, name) for name in STORED_ANSWER[1:]))
 
 
 def _exports(lake: str) -> dict[str, int]:
@@ -221,7 +233,7 @@ def read_sent(path: Path, platform: str | None = None, annotator: str | None = N
     else:
         _plain_csv(read, path, text, annotator)
     _refuse(path, read.faults)
-    if not read.answers:
+    if not read.answers and not read.withdrawn:
         raise UserError(f"batch={path}: no answers in it; expected a file that annotators filled")
     return read
 
@@ -230,12 +242,12 @@ def match(
     path: Path,
     read_answers: Read,
     questions: Mapping[str, Question],
-    stored_labels: Mapping[StoredAnswer, int],
+    known_labels: Mapping[StoredAnswer, int],
     secret: bytes,
 ) -> tuple[list[dict[str, Any]], int]:
     """Return new answers as rows of ``adept_annotations``, and the number of those already stored.
 
-    `questions` are those of the lake, by id; `stored_labels` those of the table.
+    `questions` are those of the lake, by id; `known_labels` the table's.
 
     Raises:
         UserError: there are unknown questions, invalid labels, second answers of an annotator to a
@@ -268,7 +280,7 @@ def match(
                 f"annotator as on line {first.line}"
             )
             continue
-        earlier_label = stored_labels.get(stored_answer(annotator, question))
+        earlier_label = known_labels.get(stored_key(annotator, question))
         if earlier_label is not None:
             known_answers += 1
             if earlier_label != label:
@@ -282,6 +294,25 @@ def match(
         rows.append({**answer, "platform": read_answers.platform, **of_question})
     _refuse(path, faults)
     return rows, known_answers
+
+
+def withdrawn_answers(
+    read_answers: Read,
+    questions: Mapping[str, Question],
+    known_labels: Mapping[StoredAnswer, int],
+    secret: bytes,
+) -> dict[StoredAnswer, str]:
+    """Return the stored answers on pages that have been rejected since, each with its round.
+
+    An annotator's question that the file also has an answer to is not withdrawn.
+    """
+    answered = {(sent.annotator, sent.question_id) for sent in read_answers.answers}
+    rounds = {}
+    for annotator, question_id in read_answers.withdrawn - answered:
+        if question := questions.get(question_id):
+            name = hashed_annotator(secret, read_answers.platform, annotator)
+            rounds[stored_key(name, question)] = question.round
+    return {answer: round for answer, round in rounds.items() if answer in known_labels}
 
 
 def _refuse(path: Path, faults: Sequence[str]) -> None:
@@ -312,23 +343,25 @@ def _mturk(read: Read, path: Path, text: str) -> None:
     for line, row in rows_of(
         text, f"batch={path}", ("WorkerId", "Input.question_1", "AssignmentStatus")
     ):
-        if row["AssignmentStatus"].strip().lower() == "rejected":
-            read.rejected += 1
-            continue
-        if not row["WorkerId"].strip():
-            read.faults.append(f"line {line}: no WorkerId")
-            continue
         numbers = [
             key.rsplit("_", 1)[1]
             for key, question_id in row.items()
             if key.startswith("Input.question_") and question_id
         ]
+        status, worker = row["AssignmentStatus"].strip().lower(), row["WorkerId"].strip()
+        # The column Reject has the reasons of a review that is about to be uploaded.
+        if status == "rejected" or (status == "submitted" and row.get("Reject", "").strip()):
+            read.reject_page(worker, [row[f"Input.question_{n}"] for n in numbers])
+            continue
+        if not worker:
+            read.faults.append(f"line {line}: no WorkerId")
+            continue
         questions = [
             (row[f"Input.question_{n}"], _mturk_label(row, f"Answer.label_{n}"), f"question {n}")
             for n in numbers
         ]
         seconds = _seconds(row.get("WorkTimeInSeconds"))
-        read.add_page(line, row["WorkerId"].strip(), questions, seconds)
+        read.add_page(line, worker, questions, seconds)
 
 
 def _mturk_label(row: Mapping[str, str], column: str) -> list[str]:
@@ -370,14 +403,15 @@ def _label_studio(read: Read, path: Path, text: str) -> None:
             if not isinstance(annotation, dict):
                 read.faults.append(f"line {line}: annotations are numbers; export with annotations")
                 continue
-            if annotation.get("was_cancelled"):
-                read.rejected += 1
-                continue
             annotator = annotation.get("completed_by")
             if isinstance(annotator, dict):
                 # Some versions have an object for the person, not only the number.
                 identifier = annotator.get("id")
                 annotator = annotator.get("email") if identifier is None else identifier
+            keys = [key for key in data if key.startswith("question_")]
+            if annotation.get("was_cancelled"):
+                read.reject_page(str(annotator), [str(data[key]) for key in keys])
+                continue
             if annotator is None:
                 read.faults.append(f"line {line}: an annotation without completed_by")
                 continue
@@ -394,8 +428,7 @@ def _label_studio(read: Read, path: Path, text: str) -> None:
                 )
             questions = [
                 (str(data[key]), labels_by_field.get(f"label_{key.rsplit('_', 1)[1]}", []), key)
-                for key in data
-                if key.startswith("question_")
+                for key in keys
             ]
             seconds = _seconds(str(annotation.get("lead_time")))
             read.add_page(line, str(annotator), questions, seconds)

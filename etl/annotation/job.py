@@ -24,6 +24,7 @@ from conf.help import nearest
 from etl.adept import LABELS
 from etl.annotation import aggregation, finishing, forms, simulate
 from etl.annotation.answers import (
+    STORED_ANSWER,
     Key,
     StoredAnswer,
     counted_annotators,
@@ -31,8 +32,9 @@ from etl.annotation.answers import (
     fingerprint,
     match,
     read_sent,
-    stored_answer,
     stored_answers,
+    stored_labels,
+    withdrawn_answers,
 )
 from etl.annotation.batches import Question, ShownItem, compose, gold_labels, shown_item
 from etl.annotation.quality import RULES_VERSION, Rules
@@ -103,7 +105,8 @@ def import_answers(settings: ImportSettings) -> None:
     """Import answers: check them, hash their annotators and add them to adept_annotations.
 
     A file with any fault is refused as a whole. Answers that are already stored are not added
-    again, so a growing file of results may be imported repeatedly.
+    again, so a growing file of results may be imported repeatedly. Stored answers of pages that
+    the file has as rejected or cancelled are removed.
     """
     path = Path(settings.batch)
     answers_read = read_sent(
@@ -126,10 +129,12 @@ def import_answers(settings: ImportSettings) -> None:
                 "annotators would count as new ones. Expected the earlier key file"
             )
     by_id = {question.question_id: question for question in questions}
-    rows, known = match(path, answers_read, by_id, _stored_labels(settings.lake), secret)
+    labels = stored_labels(settings.lake)
+    rows, known = match(path, answers_read, by_id, labels, secret)
+    withdrawn = withdrawn_answers(answers_read, by_id, labels, secret)
     log.info(
         "%s, %s: %d new answers of %d annotators, %d already stored; %d questions unanswered, %d "
-        "pages rejected or cancelled",
+        "pages rejected or cancelled (%d stored answers removed)",
         path,
         answers_read.platform,
         len(rows),
@@ -137,7 +142,10 @@ def import_answers(settings: ImportSettings) -> None:
         known,
         answers_read.unanswered,
         answers_read.rejected,
+        len(withdrawn),
     )
+    if withdrawn:
+        base = _remove_answers(settings.lake, withdrawn, base, {"key": key_fingerprint})
     if rows:
         _append(settings.lake, "adept_annotations", rows, "import", base, {"key": key_fingerprint})
 
@@ -360,11 +368,6 @@ def _questions(lake: str) -> tuple[list[Question], int | None]:
     return sorted(questions, key=lambda q: (q.batch, q.page, q.place)), version
 
 
-def _stored_labels(lake: str) -> dict[StoredAnswer, int]:
-    """Return the label of each stored answer."""
-    return {stored_answer(a.annotator, a): a.label for a in stored_answers(lake)}
-
-
 def _edition(lake: str, name: str, edition: str, columns: list[str]) -> list[dict[str, Any]]:
     """Return the rows of an edition in the order of their ids; raise `UserError` if it has none."""
     edition_rows = arrow.read(lake, name, where=[("edition", "=", edition)], columns=columns)
@@ -402,6 +405,36 @@ def _append(
     )
     if commit.skipped:
         raise JobFailed(f"another {verb} ran at the same time; nothing was changed, run it again")
+
+
+def _remove_answers(
+    lake: str, withdrawn: Mapping[StoredAnswer, str], base: int | None, metadata: Mapping[str, str]
+) -> int | None:
+    """Remove stored answers, a commit for each round; return the version of the last one.
+
+    Raises:
+        JobFailed: another import committed first.
+    """
+    name = "adept_annotations"
+    for round in sorted(set(withdrawn.values())):
+        rows = arrow.read(lake, name, version=base, where=[("round", "=", round)])
+        keys = zip(*(rows[column].to_pylist() for column in STORED_ANSWER), strict=True)
+        kept = [key not in withdrawn for key in keys]
+        commit = arrow.replace(
+            lake,
+            name,
+            rows.filter(pa.array(kept)),
+            {"round": round},
+            allow_empty=True,
+            base=base,
+            job=f"{JOB} import",
+            metadata=metadata,
+            transaction=(f"{JOB}/import", _transaction_number(base)),
+        )
+        if commit.skipped:
+            raise JobFailed("another import ran at the same time; run this one again")
+        base = commit.version
+    return base
 
 
 def _transaction_number(base: int | None) -> int:

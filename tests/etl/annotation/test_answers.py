@@ -75,6 +75,13 @@ def test_mturk_with_one_column_per_question(tmp_path):
     assert [(r["label"], r["seconds"]) for r in matched(path)[0]] == [(0, None), (3, None)]
 
 
+def test_submitted_pages_that_a_review_rejects_are_rejected(tmp_path):
+    rows = "h1,W1,Submitted,,b-1,q1,s,q2,0,1,too fast\nh1,W2,Submitted,,b-1,q1,s,q2,0,1,\n"
+    sent = read_sent(write(tmp_path, f"{MTURK},Answer.label_1,Answer.label_2,Reject\n{rows}"))
+    assert (sent.rejected, sent.withdrawn) == (1, {("W1", "q1"), ("W1", "q2")})
+    assert {answer.annotator for answer in sent.answers} == {"W2"}
+
+
 def annotation(labels, annotator=7, **fields):
     choices = {"to_name": "modified_1", "type": "choices"}
     result = [
@@ -103,6 +110,7 @@ def test_answers_of_label_studio_are_read(tmp_path):
     assert detect(path) == "label_studio"
     sent = read_sent(path)
     assert (len(sent.answers), sent.unanswered, sent.rejected) == (3, 1, 1)
+    assert sent.withdrawn == {("9", "q1"), ("9", "q2")}
     assert {(a.annotator, a.label, a.seconds) for a in sent.answers} == {
         ("7", "2", 4.0),
         ("7", "impossible", 4.0),
