@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conf import UserError
-from conf.delimited import rows_of, text_of
+from conf.delimited import delimiter_of, rows_of, text_of
 from etl.annotation.batches import PLATFORMS, Question, options
 from etl.annotation.quality import Answer
 from etl.lake import arrow
@@ -204,7 +204,9 @@ def detect(path: Path) -> str:
     text = text_of(path, f"batch={path}")
     if text.lstrip()[:1] in ("[", "{"):
         return "label_studio"
-    header = set(next(csv.reader(text[:_HEADER].splitlines()[:1]), []))
+    header = set(
+        next(csv.reader(text[:_HEADER].splitlines()[:1], delimiter=delimiter_of(text)), [])
+    )
     if {"question_id", "label"} <= header:
         return "csv"
     if {"WorkerId", "Input.question_1"} <= header or "question_1" in header:
@@ -323,7 +325,7 @@ def _refuse(path: Path, faults: Sequence[str]) -> None:
 
 def _code(text: str, names: Sequence[str]) -> int | None:
     """Return the code of a label given as a code or a name."""
-    text = text.strip().lower()
+    text = text.strip().lower().removesuffix(".0")  # pandas writes 2.0 if a label is missing
     if text.isascii() and text.isdigit() and int(text) < len(names):
         return int(text)
     return names.index(text) if text in names else None

@@ -179,7 +179,7 @@ def _question(batch: Batch, page: str, place: int, kind: str, item: ShownItem) -
     key = ("question", batch.name, batch.seed, page, place, item.item_id)
     shared = ("round", "condition", "platform", "edition")
     return Question(
-        question_id=content_hash(*key)[:16],
+        question_id=f"q{content_hash(*key)[:15]}",  # spreadsheets would rewrite 85677167023656e9
         batch=batch.name,
         page=page,
         place=place,

@@ -137,7 +137,7 @@ def test_plain_csv_gives_labels_as_codes_or_names(tmp_path):
     path = write(
         tmp_path,
         "question_id,annotator,label,seconds\n"
-        "q1,ann,Necessarily true,4.5\nq2,,1,soon\nq3,,not so,\n",
+        "q1,ann,Necessarily true,4.5\nq2,,1.0,soon\nq3,,not so,\n",
     )
     assert detect(path) == "csv"
     rows = matched(path, annotator="bob")[0]
@@ -145,6 +145,12 @@ def test_plain_csv_gives_labels_as_codes_or_names(tmp_path):
     assert rows[1]["annotator"] == rows[2]["annotator"] == hashed_annotator(SECRET, "csv", "bob")
     with pytest.raises(UserError, match=r"line 3: no annotator; .*give annotator=NAME"):
         read_sent(path)
+
+
+def test_a_copy_with_semicolons_is_read(tmp_path):
+    path = write(tmp_path, 'question_id;annotator;sentence2;label\nq1;ann;"Big, old; blue.";2\n')
+    assert detect(path) == "csv"
+    assert [row["label"] for row in matched(path)[0]] == [2]
 
 
 HEADER = "question_id,annotator,label\n"

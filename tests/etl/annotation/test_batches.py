@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from itertools import groupby
 
@@ -59,6 +60,8 @@ def test_every_item_occurs_once_and_checks_at_their_rates(count, per_page, gold,
         item.item_id for item in items(count)
     ]
     assert len({q.question_id for q in questions}) == len(questions)
+    # Spreadsheets would rewrite ids that look like numbers (85677167023656e9).
+    assert all(re.fullmatch("q[0-9a-f]{15}", q.question_id) for q in questions)
     page_list = pages(questions)
     assert all([q.place for q in page] == list(range(1, per_page + 1)) for page in page_list)
     assert len({q.page for q in questions}) == len(page_list)
