@@ -172,7 +172,7 @@ class Annotations:
     def audit(self) -> pa.Table | None:
         """The audit of the labels impossible and necessarily true (section 4.2): columns label,
         finding, count, share; None without answers from the round audit."""
-        figures = audit_figures(self.answers_of("audit"))
+        figures = audit_figures(self.answers_of("audit"), self.labels)
         rows = [
             {"label": label, "finding": finding, "count": row["count"], "share": row["share"]}
             for label in LABELS
