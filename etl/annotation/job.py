@@ -326,12 +326,12 @@ def _items_lacking(
     """
     stored = [a for a in stored_answers(lake) if a.round in LABELLING]
     answered = {a.batch for a in stored}
-    asked_ids = {q.item_id for q in questions if q.kind == "item" and q.round in LABELLING}
-    unanswered_ids = {q.item_id for q in questions if q.batch not in answered}
+    asked = [q for q in questions if q.kind == "item" and q.round in LABELLING]
+    unanswered_ids = {q.item_id for q in asked if q.batch not in answered}
     answers = finishing.answers_of_edition(stored, item_ids, ())
     counting = answers.filtered(Rules(answers=1)).items
     needed = Rules().answers
-    candidates = asked_ids.intersection(item_ids) - unanswered_ids
+    candidates = {q.item_id for q in asked}.intersection(item_ids) - unanswered_ids
     return {i for i in candidates if needed - len(counting.get(i, ())) == count}
 
 

@@ -142,6 +142,18 @@ def test_items_that_lack_answers_are_exported_again(study):
     assert study.finish("answers=3")["dropped"].get("few_answers (items)", 0) < lacking_before
 
 
+def test_items_that_only_check_an_unanswered_batch_lack_answers(study):
+    pilot = study.export("pilot", "round=pilot", "items=8", format="csv")
+    study.import_answers(filled(study, pilot, {"ann": {"item": 0}, "bob": {"item": 0}}))
+    study.export("main", "gold=1", "gold_answers=2")
+    study.export("again", "gold=0", "lacking=1")
+    batches: dict[str, set[str]] = {}
+    for row in study.rows("adept_batches"):
+        if row["kind"] != "attention":
+            batches.setdefault(f"{row['batch']} {row['kind']}", set()).add(row["item_id"])
+    assert batches["again item"] == batches["main gold"] == batches["pilot item"]
+
+
 def filled(study, batch, labels):
     """Write a CSV batch as people fill it in, with a label for each kind of question; its path."""
     with open(batch, encoding="utf-8", newline="") as stream:
