@@ -57,7 +57,7 @@ def test_answers_make_a_round_trip_in_every_format(study, format):
         "majority": report["labels"]["majority"],
     }
     (record,) = arrow.history(study.lake, "adept")
-    assert record.metadata["rules"] == "quality_v1" and record.rows == len(rows)
+    assert record.metadata["rules"] == "quality_v2" and record.rows == len(rows)
     dropped = {row["reason"]: row["count"] for row in study.rows("dropped")}
     assert dropped == report["dropped"]
 
