@@ -103,6 +103,11 @@ class Settings(EngineSettings):
         if not self.entailment and not self.degree:
             raise UserError("entailment=0 degree=0: nothing to build; expected one of them above 0")
         check_minimum(self, 1, "min_count", "task_size")
+        if self.name.endswith("_tuning"):
+            raise UserError(
+                f"edition={self.name}: expected a name that does not end in _tuning, under which "
+                "rounds=drawn stores the rounds of another edition"
+            )
         if not self.z_from < self.z_to:
             raise UserError(f"z_from={self.z_from:g} z_to={self.z_to:g}: expected a range")
         if not self.variants:
