@@ -24,13 +24,19 @@ def text_of(file: Path, name: str) -> str:
         raise UserError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
 
 
+def delimiter_of(text: str) -> str:
+    """The delimiter in the header of a CSV file: some languages' spreadsheets write semicolons."""
+    header = text.partition("\n")[0]
+    return ";" if ";" in header and "," not in header else ","
+
+
 def rows_of(
     text: str, name: str, needed: Sequence[str] = (), *, tabs: bool = False, expected: str = ""
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows below the header, each with the number of its first line; missing fields are empty.
 
-    Fields are separated by commas and may be quoted; with `tabs` they are separated by tabs and
-    never quoted. `expected` describes a file with the columns `needed`.
+    Fields are separated by commas (or semicolons) and may be quoted; with `tabs` they are separated
+    by tabs and never quoted. `expected` describes a file with the columns `needed`.
 
     Raises:
         UserError: a column of `needed` is missing, a row has more fields than columns, or the csv
@@ -40,7 +46,7 @@ def rows_of(
     if tabs:
         reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     else:
-        reader = csv.DictReader(lines, strict=True)
+        reader = csv.DictReader(lines, delimiter=delimiter_of(text), strict=True)
     line = 1
     try:
         names = reader.fieldnames or ()

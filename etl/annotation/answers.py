@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conf import UserError
-from conf.delimited import rows_of, text_of
+from conf.delimited import delimiter_of, rows_of, text_of
 from etl.annotation.batches import PLATFORMS, Question, options
 from etl.annotation.quality import Answer
 from etl.lake import arrow
@@ -34,6 +34,10 @@ _HEADER = 100_000  # a CSV header must end within so many characters; fewer than
 _FAULTS_NAMED = 3  # maximum number of faults in a message
 # Prefix of the ids of simulated annotators (`etl.annotation.simulate`), in files and table.
 SIMULATED = "simulated-"
+
+
+STORED_ANSWER = ("annotator", "batch", "page", "item_id", "kind")  # identify an answer in the table
+StoredAnswer = tuple[str, ...]  # their values
 
 
 class Sent(NamedTuple):
@@ -50,13 +54,15 @@ class Sent(NamedTuple):
 class Read:
     """A file's answers, `unanswered` questions, and pages `rejected` by the requester.
 
-    `faults` are the lines that cannot be understood.
+    `withdrawn` are the annotators and questions of rejected pages; `faults` are the lines that
+    cannot be understood.
     """
 
     platform: str
     answers: list[Sent] = field(default_factory=list)
     unanswered: int = 0
     rejected: int = 0
+    withdrawn: set[tuple[str, str]] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
 
     def add_page(
@@ -75,6 +81,11 @@ class Read:
             else:
                 share = None if seconds is None else seconds / len(questions)
                 self.answers.append(Sent(question_id, annotator, labels[0], share, line))
+
+    def reject_page(self, annotator: str, question_ids: Iterable[str]) -> None:
+        """Count an annotator's page that is rejected, whatever the labels on it."""
+        self.rejected += 1
+        self.withdrawn.update((annotator, question_id) for question_id in question_ids)
 
 
 class Key:
@@ -156,6 +167,16 @@ def stored_answers(lake: str) -> list[Answer]:
     return sorted(answers, key=lambda a: (a.item_id, a.annotator, a.batch, a.page))
 
 
+def stored_labels(lake: str) -> dict[StoredAnswer, int]:
+    """Return the label of each stored answer."""
+    return {stored_key(answer.annotator, answer): answer.label for answer in stored_answers(lake)}
+
+
+def stored_key(annotator: str, question: Question | Answer) -> StoredAnswer:
+    """Return what identifies an annotator's answer to a question in the table."""
+    return (annotator, *(getattr(question, name) for name in STORED_ANSWER[1:]))
+
+
 def _exports(lake: str) -> dict[str, int]:
     """The position of each batch in the order of exports.
 
@@ -183,7 +204,9 @@ def detect(path: Path) -> str:
     text = text_of(path, f"batch={path}")
     if text.lstrip()[:1] in ("[", "{"):
         return "label_studio"
-    header = set(next(csv.reader(text[:_HEADER].splitlines()[:1]), []))
+    header = set(
+        next(csv.reader(text[:_HEADER].splitlines()[:1], delimiter=delimiter_of(text)), [])
+    )
     if {"question_id", "label"} <= header:
         return "csv"
     if {"WorkerId", "Input.question_1"} <= header or "question_1" in header:
@@ -212,7 +235,7 @@ def read_sent(path: Path, platform: str | None = None, annotator: str | None = N
     else:
         _plain_csv(read, path, text, annotator)
     _refuse(path, read.faults)
-    if not read.answers:
+    if not read.answers and not read.withdrawn:
         raise UserError(f"batch={path}: no answers in it; expected a file that annotators filled")
     return read
 
@@ -221,13 +244,12 @@ def match(
     path: Path,
     read_answers: Read,
     questions: Mapping[str, Question],
-    stored_labels: Mapping[tuple[str, str, str, str], int],
+    known_labels: Mapping[StoredAnswer, int],
     secret: bytes,
 ) -> tuple[list[dict[str, Any]], int]:
     """Return new answers as rows of ``adept_annotations``, and the number of those already stored.
 
-    `questions` are those of the lake, by id; `stored_labels` those of the table, by annotator,
-    batch, page and item.
+    `questions` are those of the lake, by id; `known_labels` the table's.
 
     Raises:
         UserError: there are unknown questions, invalid labels, second answers of an annotator to a
@@ -260,9 +282,7 @@ def match(
                 f"annotator as on line {first.line}"
             )
             continue
-        earlier_label = stored_labels.get(
-            (annotator, question.batch, question.page, question.item_id)
-        )
+        earlier_label = known_labels.get(stored_key(annotator, question))
         if earlier_label is not None:
             known_answers += 1
             if earlier_label != label:
@@ -278,6 +298,25 @@ def match(
     return rows, known_answers
 
 
+def withdrawn_answers(
+    read_answers: Read,
+    questions: Mapping[str, Question],
+    known_labels: Mapping[StoredAnswer, int],
+    secret: bytes,
+) -> dict[StoredAnswer, str]:
+    """Return the stored answers on pages that have been rejected since, each with its round.
+
+    An annotator's question that the file also has an answer to is not withdrawn.
+    """
+    answered = {(sent.annotator, sent.question_id) for sent in read_answers.answers}
+    rounds = {}
+    for annotator, question_id in read_answers.withdrawn - answered:
+        if question := questions.get(question_id):
+            name = hashed_annotator(secret, read_answers.platform, annotator)
+            rounds[stored_key(name, question)] = question.round
+    return {answer: round for answer, round in rounds.items() if answer in known_labels}
+
+
 def _refuse(path: Path, faults: Sequence[str]) -> None:
     if faults:
         more = f"; and {len(faults) - _FAULTS_NAMED} more" if len(faults) > _FAULTS_NAMED else ""
@@ -286,7 +325,7 @@ def _refuse(path: Path, faults: Sequence[str]) -> None:
 
 def _code(text: str, names: Sequence[str]) -> int | None:
     """Return the code of a label given as a code or a name."""
-    text = text.strip().lower()
+    text = text.strip().lower().removesuffix(".0")  # pandas writes 2.0 if a label is missing
     if text.isascii() and text.isdigit() and int(text) < len(names):
         return int(text)
     return names.index(text) if text in names else None
@@ -306,23 +345,25 @@ def _mturk(read: Read, path: Path, text: str) -> None:
     for line, row in rows_of(
         text, f"batch={path}", ("WorkerId", "Input.question_1", "AssignmentStatus")
     ):
-        if row["AssignmentStatus"].strip().lower() == "rejected":
-            read.rejected += 1
-            continue
-        if not row["WorkerId"].strip():
-            read.faults.append(f"line {line}: no WorkerId")
-            continue
         numbers = [
             key.rsplit("_", 1)[1]
             for key, question_id in row.items()
             if key.startswith("Input.question_") and question_id
         ]
+        status, worker = row["AssignmentStatus"].strip().lower(), row["WorkerId"].strip()
+        # The column Reject has the reasons of a review that is about to be uploaded.
+        if status == "rejected" or (status == "submitted" and row.get("Reject", "").strip()):
+            read.reject_page(worker, [row[f"Input.question_{n}"] for n in numbers])
+            continue
+        if not worker:
+            read.faults.append(f"line {line}: no WorkerId")
+            continue
         questions = [
             (row[f"Input.question_{n}"], _mturk_label(row, f"Answer.label_{n}"), f"question {n}")
             for n in numbers
         ]
         seconds = _seconds(row.get("WorkTimeInSeconds"))
-        read.add_page(line, row["WorkerId"].strip(), questions, seconds)
+        read.add_page(line, worker, questions, seconds)
 
 
 def _mturk_label(row: Mapping[str, str], column: str) -> list[str]:
@@ -364,14 +405,15 @@ def _label_studio(read: Read, path: Path, text: str) -> None:
             if not isinstance(annotation, dict):
                 read.faults.append(f"line {line}: annotations are numbers; export with annotations")
                 continue
-            if annotation.get("was_cancelled"):
-                read.rejected += 1
-                continue
             annotator = annotation.get("completed_by")
             if isinstance(annotator, dict):
                 # Some versions have an object for the person, not only the number.
                 identifier = annotator.get("id")
                 annotator = annotator.get("email") if identifier is None else identifier
+            keys = [key for key in data if key.startswith("question_")]
+            if annotation.get("was_cancelled"):
+                read.reject_page(str(annotator), [str(data[key]) for key in keys])
+                continue
             if annotator is None:
                 read.faults.append(f"line {line}: an annotation without completed_by")
                 continue
@@ -388,8 +430,7 @@ def _label_studio(read: Read, path: Path, text: str) -> None:
                 )
             questions = [
                 (str(data[key]), labels_by_field.get(f"label_{key.rsplit('_', 1)[1]}", []), key)
-                for key in data
-                if key.startswith("question_")
+                for key in keys
             ]
             seconds = _seconds(str(annotation.get("lead_time")))
             read.add_page(line, str(annotator), questions, seconds)

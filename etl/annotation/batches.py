@@ -118,7 +118,11 @@ def compose(
         UserError: there are no items, checks leave no room for them, or gold items are missing.
     """
     unplaced = sorted(items, key=lambda i: (rank(batch.seed, "order", i.item_id), i))
-    pool = sorted(gold, key=lambda i: (rank(batch.seed, "gold", batch.name, i.item_id), i))
+    asked_ids = {item.item_id for item in unplaced}  # nobody is asked about one item twice
+    pool = sorted(
+        (item for item in gold if item.item_id not in asked_ids),
+        key=lambda i: (rank(batch.seed, "gold", batch.name, i.item_id), i),
+    )
     if not unplaced:
         raise UserError(f"batch {batch.name}: no items; expected one or more")
     if batch.gold + batch.attention >= batch.per_page:
@@ -128,8 +132,8 @@ def compose(
         )
     if batch.gold and not pool:
         raise UserError(
-            f"gold={batch.gold:g}: no gold items; expected answers of a pilot that four annotators "
-            "agree on (export round=pilot, then import), or gold=0"
+            f"gold={batch.gold:g}: no gold items outside of the batch; expected answers of a pilot "
+            "that four annotators agree on (export round=pilot, then import), or gold=0"
         )
     questions: list[Question] = []
     golds = number = 0
@@ -175,7 +179,7 @@ def _question(batch: Batch, page: str, place: int, kind: str, item: ShownItem) -
     key = ("question", batch.name, batch.seed, page, place, item.item_id)
     shared = ("round", "condition", "platform", "edition")
     return Question(
-        question_id=content_hash(*key)[:16],
+        question_id=f"q{content_hash(*key)[:15]}",  # spreadsheets would rewrite 85677167023656e9
         batch=batch.name,
         page=page,
         place=place,

@@ -119,6 +119,7 @@ def report(
     """
     answers, others = edition.counted, edition.others
     labels = {item: decided.label for item, decided in result.labels.items()}
+    audited = [a for a in others if a.round == "audit"]
     counting = [answer for answers_of_item in result.items.values() for answer in answers_of_item]
     return {
         "answers": sum(a.kind == "item" for a in answers),
@@ -135,7 +136,10 @@ def report(
         "models": {model: _model(model, answers, counting, labels) for model in models},
         "experts": expert_figures([a for a in others if a.round == "expert"], labels),
         "human": human_figures([a for a in others if a.round == "human"], labels),
-        "audit": audit_figures([a for a in others if a.round == "audit"]),
+        "audit": audit_figures(audited, labels),
+        "audit left out": sum(
+            a.kind == "item" and labels.get(a.item_id) != a.expected for a in audited
+        ),
     }
 
 
@@ -314,11 +318,15 @@ def human_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[
     return figures
 
 
-def audit_figures(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Section 4.2: the auditors' findings about each label."""
+def audit_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, Any]:
+    """Section 4.2: the auditors' findings about each label, on the items that still have it."""
     figures: dict[str, Any] = {}
     for code, name in enumerate(LABELS):
-        counts = Counter(a.label for a in answers if a.kind == "item" and a.expected == code)
+        counts = Counter(
+            a.label
+            for a in answers
+            if a.kind == "item" and a.expected == code == labels.get(a.item_id)
+        )
         if counts:
             figures[name] = {
                 finding: {
@@ -401,6 +409,8 @@ def report_text(figures: Mapping[str, Any]) -> str:
             f"{condition} {_percent(row['share'])}" for condition, row in findings.items()
         )
         lines.append(f"audit of {name}: {shares}")
+    if left_out := figures["audit left out"]:
+        lines.append(f"audit: {left_out} answers left out, their items have another label or none")
     return "\n".join(lines)
 
 

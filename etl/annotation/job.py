@@ -24,13 +24,17 @@ from conf.help import nearest
 from etl.adept import LABELS
 from etl.annotation import aggregation, finishing, forms, simulate
 from etl.annotation.answers import (
+    STORED_ANSWER,
     Key,
+    StoredAnswer,
     counted_annotators,
     detect,
     fingerprint,
     match,
     read_sent,
     stored_answers,
+    stored_labels,
+    withdrawn_answers,
 )
 from etl.annotation.batches import Question, ShownItem, compose, gold_labels, shown_item
 from etl.annotation.quality import RULES_VERSION, Rules
@@ -101,7 +105,8 @@ def import_answers(settings: ImportSettings) -> None:
     """Import answers: check them, hash their annotators and add them to adept_annotations.
 
     A file with any fault is refused as a whole. Answers that are already stored are not added
-    again, so a growing file of results may be imported repeatedly.
+    again, so a growing file of results may be imported repeatedly. Stored answers of pages that
+    the file has as rejected or cancelled are removed.
     """
     path = Path(settings.batch)
     answers_read = read_sent(
@@ -124,10 +129,12 @@ def import_answers(settings: ImportSettings) -> None:
                 "annotators would count as new ones. Expected the earlier key file"
             )
     by_id = {question.question_id: question for question in questions}
-    rows, known = match(path, answers_read, by_id, _stored_labels(settings.lake), secret)
+    labels = stored_labels(settings.lake)
+    rows, known = match(path, answers_read, by_id, labels, secret)
+    withdrawn = withdrawn_answers(answers_read, by_id, labels, secret)
     log.info(
         "%s, %s: %d new answers of %d annotators, %d already stored; %d questions unanswered, %d "
-        "pages rejected or cancelled",
+        "pages rejected or cancelled (%d stored answers removed)",
         path,
         answers_read.platform,
         len(rows),
@@ -135,7 +142,10 @@ def import_answers(settings: ImportSettings) -> None:
         known,
         answers_read.unanswered,
         answers_read.rejected,
+        len(withdrawn),
     )
+    if withdrawn:
+        base = _remove_answers(settings.lake, withdrawn, base, {"key": key_fingerprint})
     if rows:
         _append(settings.lake, "adept_annotations", rows, "import", base, {"key": key_fingerprint})
 
@@ -316,12 +326,12 @@ def _items_lacking(
     """
     stored = [a for a in stored_answers(lake) if a.round in LABELLING]
     answered = {a.batch for a in stored}
-    asked_ids = {q.item_id for q in questions if q.kind == "item" and q.round in LABELLING}
-    unanswered_ids = {q.item_id for q in questions if q.batch not in answered}
+    asked = [q for q in questions if q.kind == "item" and q.round in LABELLING]
+    unanswered_ids = {q.item_id for q in asked if q.batch not in answered}
     answers = finishing.answers_of_edition(stored, item_ids, ())
     counting = answers.filtered(Rules(answers=1)).items
     needed = Rules().answers
-    candidates = asked_ids.intersection(item_ids) - unanswered_ids
+    candidates = {q.item_id for q in asked}.intersection(item_ids) - unanswered_ids
     return {i for i in candidates if needed - len(counting.get(i, ())) == count}
 
 
@@ -356,11 +366,6 @@ def _questions(lake: str) -> tuple[list[Question], int | None]:
     rows = arrow.read(lake, "adept_batches", version=version, columns=names)
     questions = [Question(**row) for row in rows.to_pylist()]
     return sorted(questions, key=lambda q: (q.batch, q.page, q.place)), version
-
-
-def _stored_labels(lake: str) -> dict[tuple[str, str, str, str], int]:
-    """Return the stored labels by annotator, batch, page and item."""
-    return {(a.annotator, a.batch, a.page, a.item_id): a.label for a in stored_answers(lake)}
 
 
 def _edition(lake: str, name: str, edition: str, columns: list[str]) -> list[dict[str, Any]]:
@@ -400,6 +405,36 @@ def _append(
     )
     if commit.skipped:
         raise JobFailed(f"another {verb} ran at the same time; nothing was changed, run it again")
+
+
+def _remove_answers(
+    lake: str, withdrawn: Mapping[StoredAnswer, str], base: int | None, metadata: Mapping[str, str]
+) -> int | None:
+    """Remove stored answers, a commit for each round; return the version of the last one.
+
+    Raises:
+        JobFailed: another import committed first.
+    """
+    name = "adept_annotations"
+    for round in sorted(set(withdrawn.values())):
+        rows = arrow.read(lake, name, version=base, where=[("round", "=", round)])
+        keys = zip(*(rows[column].to_pylist() for column in STORED_ANSWER), strict=True)
+        kept = [key not in withdrawn for key in keys]
+        commit = arrow.replace(
+            lake,
+            name,
+            rows.filter(pa.array(kept)),
+            {"round": round},
+            allow_empty=True,
+            base=base,
+            job=f"{JOB} import",
+            metadata=metadata,
+            transaction=(f"{JOB}/import", _transaction_number(base)),
+        )
+        if commit.skipped:
+            raise JobFailed("another import ran at the same time; run this one again")
+        base = commit.version
+    return base
 
 
 def _transaction_number(base: int | None) -> int:

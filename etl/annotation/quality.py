@@ -18,7 +18,7 @@ from typing import NamedTuple
 from etl.draws import rank
 
 # Changes when the filters' behaviour changes; recorded in the metadata of the tables.
-RULES_VERSION = "quality_v1"
+RULES_VERSION = "quality_v2"
 DENOMINATORS = ("gold", "all")
 DROPS = ("answers", "instances")
 
@@ -156,20 +156,21 @@ def answered_twice(answers: Iterable[Answer]) -> list[Answer]:
 
 
 def beyond_limit(answers: Sequence[Answer], rules: Rules) -> list[Answer]:
-    """Return answers beyond the limit of items per person, chosen by a seeded draw.
+    """Return answers beyond the limit of items per person, chosen by a seeded draw of items.
 
-    The filter ``beyond_limit``. Checks are not items and have no limit.
+    The filter ``beyond_limit``. The draw is the same for everybody, so that people who answered the
+    same items keep answers to the same ones. Checks are not items and have no limit.
     """
     by_person: defaultdict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
         by_person[answer.annotator].append(answer)
     return [
         answer
-        for who, answered in sorted(by_person.items())
+        for _, answered in sorted(by_person.items())
         if len(answered) > rules.per_person
-        for answer in sorted(
-            answered, key=lambda a: (rank(rules.seed, "limit", who, a.item_id), a)
-        )[rules.per_person :]
+        for answer in sorted(answered, key=lambda a: (rank(rules.seed, "limit", a.item_id), a))[
+            rules.per_person :
+        ]
     ]
 
 

@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 from conf import UserError, setting
 from conf.checks import check_minimum
+from conf.help import nearest
 from etl.asp.degree import NUMBERS, VARIANTS, Grid
+from etl.asp.lexicon import load_lexicon
 from etl.asp.templates import TEXTS, Style
 from etl.engine import EngineSettings
 
@@ -61,10 +63,12 @@ class Settings(EngineSettings):
     )
     boosters: list[str] = setting(
         [],
-        help="boosters to use; by default all of the lexicon, and only very in degree estimation",
+        help="boosters of the lexicon to use; by default all, and only very in degree estimation",
     )
     diminishers: list[str] = setting(
-        [], help="diminishers to use; by default all, and only relatively in degree estimation"
+        [],
+        help="diminishers of the lexicon to use; by default all, and only relatively in degree "
+        "estimation",
     )
     balanced: bool = setting(
         True, help="match pairs so that word lengths do not reveal the label (docs/asp.md)"
@@ -103,6 +107,19 @@ class Settings(EngineSettings):
         if not self.entailment and not self.degree:
             raise UserError("entailment=0 degree=0: nothing to build; expected one of them above 0")
         check_minimum(self, 1, "min_count", "task_size")
+        if self.name.endswith("_tuning"):
+            raise UserError(
+                f"edition={self.name}: expected a name that does not end in _tuning, under which "
+                "rounds=drawn stores the rounds of another edition"
+            )
+        for name in ("boosters", "diminishers"):
+            known = getattr(load_lexicon(), name)
+            for word in getattr(self, name):
+                if word not in known:
+                    raise UserError(
+                        f"{name}={word}: expected some of {', '.join(known)} (conf/lexicons/"
+                        f"scales.yaml){nearest(word, known)}"
+                    )
         if not self.z_from < self.z_to:
             raise UserError(f"z_from={self.z_from:g} z_to={self.z_to:g}: expected a range")
         if not self.variants:

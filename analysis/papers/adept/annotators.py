@@ -174,7 +174,7 @@ class Annotations:
         """The audit of the labels impossible and necessarily true (section 4.2): its printed cells,
         and a table with the columns label, finding, count, share; None without answers from the
         round audit."""
-        figures = audit_figures(self.answers_of("audit"))
+        figures = audit_figures(self.answers_of("audit"), self.labels)
         cells: Cells = {
             ("clear case", label): findings["clear case"]["share"]
             for label, findings in figures.items()

@@ -75,6 +75,13 @@ def test_mturk_with_one_column_per_question(tmp_path):
     assert [(r["label"], r["seconds"]) for r in matched(path)[0]] == [(0, None), (3, None)]
 
 
+def test_submitted_pages_that_a_review_rejects_are_rejected(tmp_path):
+    rows = "h1,W1,Submitted,,b-1,q1,s,q2,0,1,too fast\nh1,W2,Submitted,,b-1,q1,s,q2,0,1,\n"
+    sent = read_sent(write(tmp_path, f"{MTURK},Answer.label_1,Answer.label_2,Reject\n{rows}"))
+    assert (sent.rejected, sent.withdrawn) == (1, {("W1", "q1"), ("W1", "q2")})
+    assert {answer.annotator for answer in sent.answers} == {"W2"}
+
+
 def annotation(labels, annotator=7, **fields):
     choices = {"to_name": "modified_1", "type": "choices"}
     result = [
@@ -103,6 +110,7 @@ def test_answers_of_label_studio_are_read(tmp_path):
     assert detect(path) == "label_studio"
     sent = read_sent(path)
     assert (len(sent.answers), sent.unanswered, sent.rejected) == (3, 1, 1)
+    assert sent.withdrawn == {("9", "q1"), ("9", "q2")}
     assert {(a.annotator, a.label, a.seconds) for a in sent.answers} == {
         ("7", "2", 4.0),
         ("7", "impossible", 4.0),
@@ -129,7 +137,7 @@ def test_plain_csv_gives_labels_as_codes_or_names(tmp_path):
     path = write(
         tmp_path,
         "question_id,annotator,label,seconds\n"
-        "q1,ann,Necessarily true,4.5\nq2,,1,soon\nq3,,not so,\n",
+        "q1,ann,Necessarily true,4.5\nq2,,1.0,soon\nq3,,not so,\n",
     )
     assert detect(path) == "csv"
     rows = matched(path, annotator="bob")[0]
@@ -137,6 +145,12 @@ def test_plain_csv_gives_labels_as_codes_or_names(tmp_path):
     assert rows[1]["annotator"] == rows[2]["annotator"] == hashed_annotator(SECRET, "csv", "bob")
     with pytest.raises(UserError, match=r"line 3: no annotator; .*give annotator=NAME"):
         read_sent(path)
+
+
+def test_a_copy_with_semicolons_is_read(tmp_path):
+    path = write(tmp_path, 'question_id;annotator;sentence2;label\nq1;ann;"Big, old; blue.";2\n')
+    assert detect(path) == "csv"
+    assert [row["label"] for row in matched(path)[0]] == [2]
 
 
 HEADER = "question_id,annotator,label\n"
@@ -162,11 +176,14 @@ def test_wrong_answers_are_refused_with_their_line(tmp_path, text, message):
 
 def test_stored_answers_are_not_added_again(tmp_path):
     path = write(tmp_path, f"{HEADER}q1,ann,1\nq2,ann,2\n")
-    stored = {(hashed_annotator(SECRET, "csv", "ann"), "b", "b-1", "item-q1"): 1}
+    stored = {(hashed_annotator(SECRET, "csv", "ann"), "b", "b-1", "item-q1", "item"): 1}
     rows, known = matched(path, stored)
     assert ([row["item_id"] for row in rows], known) == (["item-q2"], 1)
     with pytest.raises(UserError, match="line 2: question q1 was answered 3 by the same annotator"):
         matched(path, dict.fromkeys(stored, 3))
+    # A gold question about the same item on the page is another question.
+    ((*of_page, _),) = stored
+    assert len(matched(path, {(*of_page, "gold"): 3})[0]) == 2
 
 
 @pytest.mark.parametrize(

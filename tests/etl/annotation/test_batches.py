@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from itertools import groupby
 
@@ -59,6 +60,8 @@ def test_every_item_occurs_once_and_checks_at_their_rates(count, per_page, gold,
         item.item_id for item in items(count)
     ]
     assert len({q.question_id for q in questions}) == len(questions)
+    # Spreadsheets would rewrite ids that look like numbers (85677167023656e9).
+    assert all(re.fullmatch("q[0-9a-f]{15}", q.question_id) for q in questions)
     page_list = pages(questions)
     assert all([q.place for q in page] == list(range(1, per_page + 1)) for page in page_list)
     assert len({q.page for q in questions}) == len(page_list)
@@ -93,10 +96,17 @@ def test_an_attention_check_asks_for_one_of_the_options():
     assert options("audit") == AUDIT and options("human") == LABELS
 
 
+def test_an_item_of_the_batch_is_no_gold_item_in_it():
+    questions = compose(batch(gold=1.0), items(9), [*golds(2), *items(9)])
+    assert {q.item_id for q in questions if q.kind == "gold"} == {"g000", "g001"}
+    with pytest.raises(UserError, match="no gold items outside of the batch"):
+        compose(batch(gold=1.0), items(9), items(3))
+
+
 def test_batches_without_items_or_gold_are_refused():
     with pytest.raises(UserError, match="no items; expected one or more"):
         compose(batch(), [])
-    with pytest.raises(UserError, match=r"gold=0\.2: no gold items; .*export round=pilot"):
+    with pytest.raises(UserError, match=r"gold=0\.2: no gold items .*export round=pilot"):
         compose(batch(gold=0.2), items(3))
 
 

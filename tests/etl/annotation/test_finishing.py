@@ -86,11 +86,19 @@ def test_audits_are_counted_by_label():
         answer("h", "i9", 4, expected=0, round="audit"),
         answer("h", "i8", 1, expected=4, round="audit"),
     ]
-    audit = figures(audit_answers)["audit"]
+    labels = {"i8": 4, "i9": 0}
+    crowd = [*ANSWERS, *(answer(who, i, label) for who in "abc" for i, label in labels.items())]
+    audit = figures(audit_answers, crowd)["audit"]
     assert audit.keys() == {"impossible", "necessarily true"}
     assert audit["impossible"]["clear case"]["share"] == 0.5
     assert audit["impossible"]["not so"]["count"] == 1
     assert audit["necessarily true"]["already so"]["share"] == 1
+    # Items that have another label now, or none.
+    outdated = [answer("h", "i2", 0, expected=4, round="audit"), *audit_answers]
+    outdated.append(answer("h", "gone", 0, expected=0, round="audit"))
+    report_figures = figures(outdated, crowd)
+    assert report_figures["audit"] == audit
+    assert "audit: 2 answers left out" in report_text(report_figures)
 
 
 def test_the_report_can_be_written_as_text_and_as_json():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import subprocess
 import sys
@@ -16,77 +15,14 @@ import pytest
 import conf
 from conf import ROOT, JobFailed, UserError
 from etl.adept.splits import split_columns
-from etl.annotation import job
-from etl.annotation.job import export_batch, finish, import_answers, main, simulate_answers
-from etl.annotation.settings import ExportSettings, FinishSettings, ImportSettings, SimulateSettings
+from etl.annotation.job import main
+from etl.annotation.settings import ExportSettings, FinishSettings, SimulateSettings
 from etl.annotation.simulate import true_label
 from etl.draws import content_hash
 from etl.lake import arrow, upkeep
 from etl.lake.tables import table
+from tests.etl.annotation.study import Study, items
 from tests.rows import write
-
-NOUNS = ("dog", "key", "moon", "clock", "parrot", "knife", "baker", "engine", "river", "shoe")
-ADJECTIVES = ("old", "false", "blue", "dead", "former", "sharp")
-
-
-def items(edition="clean", is_chosen=True):
-    rows = []
-    for noun in NOUNS:
-        for place, adjective in enumerate(ADJECTIVES):
-            sentence = f"The {noun} moves {place}."
-            item_id = content_hash(sentence, adjective, noun)
-            row = {"item_id": item_id, "noun": noun, "adjective": adjective, "variant": 0}
-            row |= {"nonsubsective": adjective in ("false", "former"), "chosen": is_chosen}
-            row |= {"relation": "CapableOf", "predicate": "move", "sentence": sentence}
-            row["modified_sentence"] = f"The {adjective} {noun} moves {place}."
-            rows.append({**row, "edition": edition})
-    return rows
-
-
-@pytest.fixture
-def study(tmp_path):
-    return Study(tmp_path)
-
-
-class Study:
-    """A lake with sixty items, and shorthands for the verbs."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.lake = str(folder / "lake")
-        self.key = f"key={folder / 'key'}"
-        write(self.lake, "adept_items", items())
-
-    def export(self, name, *options, format="mturk"):
-        path = self.folder / f"{name}.{'json' if format == 'label_studio' else 'csv'}"
-        arguments = [f"batch={path}", f"format={format}", f"lake={self.lake}", *options]
-        export_batch(conf.load(ExportSettings, arguments))
-        return path
-
-    def simulate(self, batch, *options):
-        out = batch.with_name(f"answers_{batch.name}")
-        arguments = [f"batch={batch}", f"out={out}", f"lake={self.lake}", *options]
-        simulate_answers(conf.load(SimulateSettings, arguments))
-        return out
-
-    def import_answers(self, path, *options):
-        arguments = [f"batch={path}", f"lake={self.lake}", self.key, *options]
-        import_answers(conf.load(ImportSettings, arguments))
-
-    def finish(self, *options):
-        report = self.folder / "report.json"
-        arguments = [f"lake={self.lake}", f"report={report}", "models=[]", "samples=50", *options]
-        finish(conf.load(FinishSettings, arguments))
-        return json.loads(report.read_text(encoding="utf-8"))
-
-    def rows(self, name):
-        return arrow.read(self.lake, name).to_pylist()
-
-    def annotate(self, name, *options, people=(), format="mturk"):
-        path = self.export(name, *options, format=format)
-        answers = self.simulate(path, *people)
-        self.import_answers(answers)
-        return answers
 
 
 @pytest.mark.parametrize("format", ["mturk", "label_studio", "csv"])
@@ -121,7 +57,7 @@ def test_answers_make_a_round_trip_in_every_format(study, format):
         "majority": report["labels"]["majority"],
     }
     (record,) = arrow.history(study.lake, "adept")
-    assert record.metadata["rules"] == "quality_v1" and record.rows == len(rows)
+    assert record.metadata["rules"] == "quality_v2" and record.rows == len(rows)
     dropped = {row["reason"]: row["count"] for row in study.rows("dropped")}
     assert dropped == report["dropped"]
 
@@ -204,6 +140,18 @@ def test_items_that_lack_answers_are_exported_again(study):
     fresh = ["careful=9", "answers=1", "seed=0"]
     study.import_answers(study.simulate(path, *fresh))
     assert study.finish("answers=3")["dropped"].get("few_answers (items)", 0) < lacking_before
+
+
+def test_items_that_only_check_an_unanswered_batch_lack_answers(study):
+    pilot = study.export("pilot", "round=pilot", "items=8", format="csv")
+    study.import_answers(filled(study, pilot, {"ann": {"item": 0}, "bob": {"item": 0}}))
+    study.export("main", "gold=1", "gold_answers=2")
+    study.export("again", "gold=0", "lacking=1")
+    batches: dict[str, set[str]] = {}
+    for row in study.rows("adept_batches"):
+        if row["kind"] != "attention":
+            batches.setdefault(f"{row['batch']} {row['kind']}", set()).add(row["item_id"])
+    assert batches["again item"] == batches["main gold"] == batches["pilot item"]
 
 
 def filled(study, batch, labels):
@@ -379,7 +327,7 @@ def test_more_items_than_are_left_are_refused(study):
 
 
 def test_missing_tables_batches_and_questions_are_reported(study):
-    with pytest.raises(UserError, match="no gold items; expected answers of a pilot"):
+    with pytest.raises(UserError, match=r"no gold items .*expected answers of a pilot"):
         study.export("main")
     with pytest.raises(UserError, match=r"edition=none: not in adept_items .* one of clean"):
         study.export("main", "edition=none")
@@ -397,51 +345,6 @@ def test_missing_tables_batches_and_questions_are_reported(study):
     assert arrow.version(study.lake, "adept_annotations") is None
     with pytest.raises(UserError, match=r"(\d+) of its \1 pages were not exported"):
         Study(study.folder / "b").simulate(batch)
-
-
-def test_all_imports_must_use_the_same_key(study):
-    path = study.export("main", "gold=0", format="csv")
-    answers = study.simulate(path)
-    study.import_answers(answers)
-    other = study.folder / "other"
-    with pytest.raises(UserError, match="the key file of the earlier imports"):
-        study.import_answers(answers, f"key={other}")
-    other.write_text("another key of many bytes")
-    with pytest.raises(UserError, match="not the key of the earlier imports"):
-        study.import_answers(answers, f"key={other}")
-    with pytest.raises(UserError, match="is in lake="):
-        study.import_answers(answers, f"key={study.lake}/key")
-
-
-def test_answers_can_be_imported_in_several_files(study):
-    path = study.export("main", "gold=0", format="csv")
-    answers = study.simulate(path)
-    lines = answers.read_text(encoding="utf-8").splitlines(keepends=True)
-    half = study.folder / "half.csv"
-    half.write_text("".join(lines[:40]), encoding="utf-8")
-    study.import_answers(half)
-    assert len(study.rows("adept_annotations")) == 39
-    study.import_answers(answers)
-    assert len(study.rows("adept_annotations")) == len(lines) - 1
-    with half.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    rows[3]["label"] = str((int(rows[3]["label"]) + 1) % 5)
-    with half.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    with pytest.raises(UserError, match=r"line 5: question .* in an earlier import"):
-        study.import_answers(half)
-
-
-def test_one_of_two_concurrent_imports_fails(study, monkeypatch):
-    answers = study.simulate(study.export("main", "gold=0", format="csv"))
-    study.import_answers(answers)
-    # The second import was planned before the first one finished.
-    monkeypatch.setattr(job, "_stored_labels", lambda lake: {})
-    monkeypatch.setattr(job, "_transaction_number", lambda base: 0)
-    with pytest.raises(JobFailed, match="another import ran at the same time"):
-        study.import_answers(answers)
 
 
 def test_rules_that_leave_no_item_fail(study):

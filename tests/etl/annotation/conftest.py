@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.etl.annotation.study import Study
+
+
+@pytest.fixture
+def study(tmp_path):
+    return Study(tmp_path)

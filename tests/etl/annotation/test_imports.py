@@ -1,0 +1,78 @@
+"""Imports of answers into a lake that has some already."""
+
+from __future__ import annotations
+
+import csv
+import logging
+
+import pytest
+
+from conf import JobFailed, UserError
+from etl.annotation import job
+
+
+def test_all_imports_must_use_the_same_key(study):
+    path = study.export("main", "gold=0", format="csv")
+    answers = study.simulate(path)
+    study.import_answers(answers)
+    other = study.folder / "other"
+    with pytest.raises(UserError, match="the key file of the earlier imports"):
+        study.import_answers(answers, f"key={other}")
+    other.write_text("another key of many bytes")
+    with pytest.raises(UserError, match="not the key of the earlier imports"):
+        study.import_answers(answers, f"key={other}")
+    with pytest.raises(UserError, match="is in lake="):
+        study.import_answers(answers, f"key={study.lake}/key")
+
+
+def test_answers_can_be_imported_in_several_files(study):
+    path = study.export("main", "gold=0", format="csv")
+    answers = study.simulate(path)
+    lines = answers.read_text(encoding="utf-8").splitlines(keepends=True)
+    half = study.folder / "half.csv"
+    half.write_text("".join(lines[:40]), encoding="utf-8")
+    study.import_answers(half)
+    assert len(study.rows("adept_annotations")) == 39
+    study.import_answers(answers)
+    assert len(study.rows("adept_annotations")) == len(lines) - 1
+    with half.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    rows[3]["label"] = str((int(rows[3]["label"]) + 1) % 5)
+    with half.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(UserError, match=r"line 5: question .* in an earlier import"):
+        study.import_answers(half)
+
+
+def test_answers_of_pages_that_are_rejected_later_are_removed(study, caplog):
+    caplog.set_level(logging.INFO, "adnominal")
+    batch = study.export("main", "gold=0")
+    answers = study.simulate(batch)
+    text = answers.read_text(encoding="utf-8")
+    submitted = text.replace("Approved", "Submitted")
+    answers.write_text(submitted, encoding="utf-8")
+    study.import_answers(answers)
+    stored = study.rows("adept_annotations")
+    *first, last_page = submitted.splitlines(keepends=True)
+    rejected = "".join([*first, last_page.replace("Submitted", "Rejected")])
+    answers.write_text(rejected, encoding="utf-8")
+    for left in (4, 0):  # a second import changes nothing
+        study.import_answers(answers)
+        assert f"1 pages rejected or cancelled ({left} stored answers removed)" in caplog.text
+        assert len(study.rows("adept_annotations")) == len(stored) - 4
+    # A rejection that is taken back.
+    answers.write_text(text, encoding="utf-8")
+    study.import_answers(answers)
+    assert sorted(study.rows("adept_annotations"), key=str) == sorted(stored, key=str)
+
+
+def test_one_of_two_concurrent_imports_fails(study, monkeypatch):
+    answers = study.simulate(study.export("main", "gold=0", format="csv"))
+    study.import_answers(answers)
+    # The second import was planned before the first one finished.
+    monkeypatch.setattr(job, "stored_labels", lambda lake: {})
+    monkeypatch.setattr(job, "_transaction_number", lambda base: 0)
+    with pytest.raises(JobFailed, match="another import ran at the same time"):
+        study.import_answers(answers)
