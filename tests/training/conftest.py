@@ -1,4 +1,5 @@
-"""A lake with a small ADEPT, and an encoder of 32 units with random weights."""
+"""Lakes with a small ADEPT and with sentences, small models with random weights, and readers of
+runs."""
 
 from __future__ import annotations
 
@@ -11,22 +12,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests.rows import write
 
 NOUNS = ("dog", "gun", "house", "idea", "candidate", "boat", "horse", "river")
-# Settings of a run that leaves nothing but its folder.
+# Settings of a run that writes nothing outside its folder.
 UNRECORDED = ("tracking=none", "cache=none", "predictions=false")
-# (adjective, label): what a model can learn from the adjective alone.
+# Each adjective determines its label, so that a model can learn it.
 ADJECTIVES = (("fake", 0), ("dead", 1), ("brown", 2), ("fast", 3), ("large", 2), ("old", 2))
 VERBS = ("runs", "works", "wins", "exists", "falls")
 
 
 def adept_rows(edition: str = "published") -> list[dict[str, object]]:
-    """240 rows: 192 to train, 24 to validate, 24 to test; labels follow the adjective."""
+    """240 rows, 192 for training, 24 for validation, 24 for testing; the adjective gives the
+    label."""
     rows: list[dict[str, object]] = []
     for noun in NOUNS:
         for verb in VERBS:
@@ -53,10 +53,9 @@ def adept_rows(edition: str = "published") -> list[dict[str, object]]:
 
 @pytest.fixture(scope="session")
 def adept_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A lake with the table adept; nobody writes to it."""
+    """A lake with the table adept, for reading only."""
     root = os.fspath(tmp_path_factory.mktemp("lake"))
-    rows = pa.Table.from_pylist(adept_rows(), schema=table("adept").schema)
-    arrow.append(root, "adept", rows, job="test")
+    write(root, "adept", adept_rows())
     return root
 
 
@@ -66,7 +65,7 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def make_encoder(folder: Path) -> str:
-    """A folder with a BERT of two layers and 32 units, random weights, a tokenizer of words."""
+    """Save a BERT of two layers and 32 units with random weights and a tokenizer of whole words."""
     import torch
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
@@ -103,7 +102,7 @@ def make_encoder(folder: Path) -> str:
         num_attention_heads=2,
         intermediate_size=64,
         max_position_embeddings=32,
-        # Ten times BERT's: what is drawn at random tells words apart from the start.
+        # Ten times BERT's, so that random weights already distinguish words.
         initializer_range=0.2,
     )
     BertModel(config).save_pretrained(folder)
@@ -111,7 +110,7 @@ def make_encoder(folder: Path) -> str:
 
 
 def without_dropout(folder: Path, copy: Path) -> str:
-    """A copy of an encoder that drops no units: what is dropped follows the process."""
+    """Copy an encoder without its dropout, whose draws depend on the process."""
     shutil.copytree(folder, copy)
     config = json.loads((copy / "config.json").read_text())
     none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -120,7 +119,7 @@ def without_dropout(folder: Path, copy: Path) -> str:
 
 
 def with_nan(folder: str | Path, copy: Path, name: str) -> str:
-    """A copy of a model, with NaN in the weights of that name."""
+    """Copy a model and put NaN into the weights of that name."""
     from safetensors.torch import load_file, save_file
 
     shutil.copytree(folder, copy)
@@ -156,18 +155,18 @@ def losses(folder: Path) -> list[float]:
 
 @contextmanager
 def stopped_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The run in the block ends at an update whose checkpoint is written, not yet complete."""
+    """Interrupt the run in the block when the checkpoint of an update is written but incomplete."""
     from training.checkpoints import Checkpoints
 
     complete = Checkpoints.complete
 
-    def stopped(self: Any, tag: str, state: Any) -> None:
+    def interrupt(self: Any, tag: str, state: Any) -> None:
         if state.step == step:
             raise KeyboardInterrupt
         complete(self, tag, state)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Checkpoints, "complete", stopped)
+        patch.setattr(Checkpoints, "complete", interrupt)
         yield
 
 
@@ -175,7 +174,7 @@ def stopped_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def tuned(
     tmp_path_factory: pytest.TempPathFactory, adept_lake: str, tiny_encoder: str, empty_store: Path
 ) -> Path:
-    """A folder with a run: ``out`` of it, ``mlflow.db``; registered as adept, version 1."""
+    """A folder with a finished run (``out``) whose model is adept, version 1, in ``mlflow.db``."""
     import conf
     from training.job import finetune
     from training.settings import Settings
@@ -187,13 +186,13 @@ def tuned(
     arguments += [f"tracking=sqlite:///{folder / 'mlflow.db'}", "register=adept"]
     arguments += ["learning_rate=1e-2", "epochs=10", "evaluate_every=20", "max_length=16"]
     finetune(conf.load(Settings, arguments))
-    # Again: the run is known, and no second version is made.
+    # The second call finds the finished run and must not register a second version.
     finetune(conf.load(Settings, arguments))
     return folder
 
 
 def sentence_rows(corpus: str = "tiny") -> list[dict[str, str]]:
-    """Each row of `adept_rows` as two sentences: which adjective goes with which verb is fixed."""
+    """Two sentences for each row of `adept_rows`."""
     texts = []
     for at, row in enumerate(adept_rows()):
         texts.append(str(row["sentence2"]))
@@ -204,30 +203,28 @@ def sentence_rows(corpus: str = "tiny") -> list[dict[str, str]]:
     ]
 
 
-def sentence_table(rows: list[dict[str, str]]) -> pa.Table:
-    return pa.Table.from_pylist(rows, schema=table("sentences").schema)
-
-
 @pytest.fixture(scope="session")
 def sentence_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A lake with the table sentences, of two corpora; nobody writes to it."""
+    """A lake with the table sentences, for reading only.
+
+    The corpus other has the texts of the corpus tiny and 40 more.
+    """
     root = os.fspath(tmp_path_factory.mktemp("sentences"))
-    arrow.append(root, "sentences", sentence_table(sentence_rows()), job="test")
-    # The other corpus has the same texts, and a few of its own.
-    more = [
-        {**row, "corpus": "other", "sentence_id": f"x{at}"}
-        for at, row in enumerate(sentence_rows())
+    write(root, "sentences", sentence_rows())
+    shared = [{**row, "sentence_id": f"x{at}"} for at, row in enumerate(sentence_rows("other"))]
+    further = [
+        {"corpus": "other", "document": "d", "sentence_id": f"y{at}"}
+        | {"text": f"only {at} more words."}
+        for at in range(40)
     ]
-    own = {"corpus": "other", "document": "d"}
-    more += [{**own, "sentence_id": f"y{at}", "text": f"only {at} more words."} for at in range(40)]
-    arrow.append(root, "sentences", sentence_table(more), job="test")
+    write(root, "sentences", shared + further)
     return root
 
 
 @pytest.fixture(scope="session")
 def family_models(tmp_path_factory, tiny_encoder):
-    """A folder of each family, made when it is asked for."""
-    from tests.training import families  # which builds on this module
+    """The folder of a model of each family, created at its first use."""
+    from tests.training import families  # imports this module
 
     root = tmp_path_factory.mktemp("families")
 
@@ -241,8 +238,13 @@ def family_models(tmp_path_factory, tiny_encoder):
     return Models()
 
 
+@pytest.fixture(scope="session")
+def llama(family_models) -> str:
+    return str(family_models["llama"])
+
+
 def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: None):
-    """The probability of each class (rows, classes) of texts; `second` for models of two texts."""
+    """The probabilities (rows, classes) of texts; models of text pairs also need `second`."""
     from training.answering import texts
 
     encoded = model.encode(texts(first, second))
@@ -250,7 +252,7 @@ def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: Non
 
 
 def served(folder: Path, first: list[str], second: list[str] | None = None) -> Any:
-    """The answers of the weights in a folder, as MLflow serves them."""
+    """The answers of a saved model through its MLflow interface."""
     import pandas as pd
 
     from training.models.served import ServedModel

@@ -1,4 +1,4 @@
-"""Models of today's families with random weights: a few layers of a few units, no hub needed."""
+"""Tiny models of current families with random weights, made without a hub."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def texts() -> list[str]:
 
 
 def decoder_tokenizer(folder: Path, *, begins: bool, padding: bool) -> int:
-    """A byte-level tokenizer as decoders have them; how many tokens it knows."""
+    """Save a byte-level tokenizer as decoders have it; the size of its vocabulary."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -65,7 +65,8 @@ def decoder_tokenizer(folder: Path, *, begins: bool, padding: bool) -> int:
 
 
 def sentencepiece_tokenizer(folder: Path) -> int:
-    """DeBERTa-v2's tokenizer as its authors publish it: a model of sentencepiece and no more."""
+    """Save DeBERTa-v2's tokenizer as it is published, a SentencePiece model only; the size of the
+    vocabulary."""
     import json
 
     import sentencepiece
@@ -93,7 +94,7 @@ def sentencepiece_tokenizer(folder: Path) -> int:
 
 
 def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
-    """A folder with a model of a family and its tokenizer."""
+    """Save a model of a family with its tokenizer; the folder."""
     import torch
     import transformers
 
@@ -106,23 +107,23 @@ def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
         size = sentencepiece_tokenizer(folder)
     else:
         size = decoder_tokenizer(folder, begins=family == "llama", padding=family != "gpt2")
-    few: dict[str, Any] = {**_SIZES, "vocab_size": size, "initializer_range": 0.2}
-    few |= {"hidden_size": width, "intermediate_size": 2 * width}
+    sizes: dict[str, Any] = {**_SIZES, "vocab_size": size, "initializer_range": 0.2}
+    sizes |= {"hidden_size": width, "intermediate_size": 2 * width}
     rope = {"num_key_value_heads": 1, "head_dim": width // 2}
     special = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": None}
     config, name = {
-        "bert": lambda: (transformers.BertConfig(**few), "BertModel"),
-        "roberta": lambda: (transformers.RobertaConfig(**few), "RobertaModel"),
-        "mpnet": lambda: (transformers.MPNetConfig(**few), "MPNetModel"),
+        "bert": lambda: (transformers.BertConfig(**sizes), "BertModel"),
+        "roberta": lambda: (transformers.RobertaConfig(**sizes), "RobertaModel"),
+        "mpnet": lambda: (transformers.MPNetConfig(**sizes), "MPNetModel"),
         "deberta-v2": lambda: (
             transformers.DebertaV2Config(
-                **few, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=8
+                **sizes, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=8
             ),
             "DebertaV2Model",
         ),
         "modernbert": lambda: (
             transformers.ModernBertConfig(
-                **few,
+                **sizes,
                 pad_token_id=0,
                 cls_token_id=2,
                 sep_token_id=3,
@@ -132,8 +133,8 @@ def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
             ),
             "ModernBertModel",
         ),
-        "llama": lambda: (transformers.LlamaConfig(**few, **rope, **special), "LlamaForCausalLM"),
-        "qwen": lambda: (transformers.Qwen3Config(**few, **rope, **special), "Qwen3ForCausalLM"),
+        "llama": lambda: (transformers.LlamaConfig(**sizes, **rope, **special), "LlamaForCausalLM"),
+        "qwen": lambda: (transformers.Qwen3Config(**sizes, **rope, **special), "Qwen3ForCausalLM"),
         "gpt2": lambda: (
             transformers.GPT2Config(
                 vocab_size=size, n_positions=256, n_embd=32, n_layer=2, n_head=2, **special
@@ -147,23 +148,25 @@ def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
 
 
 def run(lake: str, model: str, out: Path, *more: str) -> Path:
-    """The folder of a finished run."""
+    """Finetune a model; the folder of the run."""
     common = ["task.name=adept", f"lake={lake}", f"model={model}", f"out={out}", *UNRECORDED]
     finetune(conf.load(Settings, [*common, "epochs=1", "learning_rate=1e-2", *more]))
     return run_folder(out)
 
 
 def difference(folder: Path, lake: str) -> float:
-    """How far the scores of a run's saved model, loaded as others load it, are from the run's."""
+    """The largest difference between the scores of a run and those of its saved model."""
     saved_rows = pq.read_table(folder / "predictions.parquet").to_pylist()
     test = task({"name": "adept"}).load(lake).parts["test"]
     loaded_scores = scores(classifier(resolve(str(folder))), test.first, test.second)
     by_id = dict(zip(test.item_ids.to_pylist(), loaded_scores, strict=True))
-    apart = [
+    differences = [
         np.abs(by_id[row["item_id"]] - np.array(row["scores"])).max()
         for row in saved_rows
         if row["item_id"] in by_id
     ]
-    if len(apart) != len(test):
-        raise ValueError(f"{len(apart)} of {len(test)} rows are in the predictions of {folder}")
-    return float(max(apart))
+    if len(differences) != len(test):
+        raise ValueError(
+            f"{len(differences)} of {len(test)} rows are in the predictions of {folder}"
+        )
+    return float(max(differences))

@@ -1,4 +1,4 @@
-"""What a process of a run imports: once, in the process that the others are forked from."""
+"""Imports the modules of a run in the process from which the processes of runs are forked."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Processes of a run that can be killed, forked from one that has imported everything already."""
+"""Processes of a run that can be killed, forked from one that has already imported everything."""
 
 from __future__ import annotations
 
@@ -14,34 +14,36 @@ import pyarrow.parquet as pq
 
 from conf import ROOT
 from tests import fork_server
-from tests.ports import free_port
+from tests.ports import LOOPBACK, free_port
 from tests.training.conftest import losses_of
 
 PATIENCE = 240.0
-_PLACE = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+_LAUNCHER_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
 def group(size: int) -> list[dict[str, str]]:
-    """What a launcher says to each of `size` processes."""
-    one = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    return [{**one, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(size)]
+    """The variables that a launcher sets for each of `size` processes."""
+    common = {"WORLD_SIZE": str(size), "MASTER_ADDR": LOOPBACK, "MASTER_PORT": str(free_port())}
+    return [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(size)]
 
 
 def start(
     arguments: Sequence[str], size: int, script: str = "finetune", output: Path | None = None
 ) -> list[subprocess.Popen[bytes]]:
-    """Begin a run of a script of training/ by `size` processes; one is no group.
+    """Start `size` processes of a script of training/; a single process is not in a group.
 
-    What they print goes to the files 0, 1, … of the folder `output`.
+    Their standard output goes to the files 0, 1, … of the folder `output`.
     """
     command = [fork_server.python(), os.fspath(ROOT / "training" / f"{script}.py"), *arguments]
-    environment = {name: value for name, value in os.environ.items() if name not in _PLACE}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in _LAUNCHER_VARIABLES
+    }
     processes = []
-    for rank, place in enumerate(group(size) if size > 1 else [{}]):
+    for rank, variables in enumerate(group(size) if size > 1 else [{}]):
         with Path(os.devnull if output is None else output / str(rank)).open("wb") as file:
             process = subprocess.Popen(
                 command,
-                env={**environment, **place, "OMP_NUM_THREADS": "1"},
+                env={**environment, **variables, "OMP_NUM_THREADS": "1"},
                 stdout=file,
                 stderr=subprocess.DEVNULL,
             )
@@ -52,7 +54,7 @@ def start(
 def finish(
     arguments: Sequence[str], size: int, script: str = "finetune", output: Path | None = None
 ) -> None:
-    """Do a run to its end."""
+    """Run a script to its end."""
     processes = start(arguments, size, script, output)
     for process in processes:
         process.wait(PATIENCE)
@@ -64,7 +66,7 @@ def finish(
 def kill(
     arguments: Sequence[str], size: int, ready: Callable[[], bool], script: str = "finetune"
 ) -> None:
-    """Begin a run, and kill -9 all of it as soon as it is `ready`."""
+    """Start a run, and kill -9 all its processes as soon as it is `ready`."""
     processes = start(arguments, size, script)
     deadline = time.monotonic() + PATIENCE
     try:
@@ -72,7 +74,7 @@ def kill(
             if any(process.poll() is not None for process in processes):
                 raise AssertionError(f"ended before it could be killed: {' '.join(arguments)}")
             if time.monotonic() > deadline:
-                raise AssertionError(f"nothing to see after minutes: {' '.join(arguments)}")
+                raise AssertionError(f"not ready in {PATIENCE:.0f} s: {' '.join(arguments)}")
             time.sleep(0.005)
     finally:
         for process in processes:
@@ -82,8 +84,8 @@ def kill(
 
 
 def reached(out: Path, updates: int, setting: str = "") -> bool:
-    """Whether a run below `out`, one with a line of settings, has logged so many updates and has a
-    checkpoint."""
+    """Whether an unfinished run below `out`, one with `setting` among its settings, has logged this
+    many updates and has a checkpoint."""
     return any(
         (folder / "checkpoints" / "latest.json").exists()
         and (folder / "steps.jsonl").exists()
@@ -95,8 +97,8 @@ def reached(out: Path, updates: int, setting: str = "") -> bool:
 
 
 def apart(out: Path, other: Path) -> dict[str, float]:
-    """How far the runs below two folders, of the same settings, are from each other: the largest
-    difference of their losses, of their saved weights and of their predictions' scores."""
+    """The largest differences between the runs below two folders that have the same settings: of
+    their losses, their saved weights and the scores of their predictions."""
     runs, other_runs = (
         {path.parent.name: path.parent for path in folder.glob("*/result.json")}
         for folder in (out, other)
@@ -108,7 +110,7 @@ def apart(out: Path, other: Path) -> dict[str, float]:
         twin = other_runs[name]
         run_differences = {
             "losses": np.abs(np.subtract(losses_of(run), losses_of(twin))).max(),
-            "weights": _weights_apart(run, twin),
+            "weights": _weight_difference(run, twin),
             "scores": np.abs(_scores(run) - _scores(twin)).max(),
         }
         differences = {
@@ -117,12 +119,12 @@ def apart(out: Path, other: Path) -> dict[str, float]:
     return differences
 
 
-def _weights_apart(run: Path, other: Path) -> float:
+def _weight_difference(run: Path, other: Path) -> float:
     from safetensors.numpy import load_file
 
     first, second = (load_file(next(folder.glob("model/*.safetensors"))) for folder in (run, other))
     if first.keys() != second.keys():
-        raise AssertionError(f"weights of other names: {first.keys() ^ second.keys()}")
+        raise AssertionError(f"weights in one run only: {first.keys() ^ second.keys()}")
     return max(float(np.abs(first[name] - second[name]).max()) for name in first)
 
 

@@ -25,22 +25,22 @@ from training.files import check_space, replace_json
         (math.inf, 0.1, False, False),
     ],
 )
-def test_what_is_better(value, best, smallest, expected):
+def test_better_values_are_finite_and_improve_on_the_best(value, best, smallest, expected):
     assert better(value, best, smallest=smallest) is expected
 
 
-def test_a_full_disk_is_seen_before(tmp_path):
+def test_a_full_disk_is_reported_in_advance(tmp_path):
     check_space(tmp_path / "not" / "there" / "yet", 1)
     with pytest.raises(UserError, match=r"need 1000000000000.0 GB; make"):
         check_space(tmp_path / "not", 10**21)
 
 
-def test_without_a_pointer_there_is_no_checkpoint(tmp_path):
+def test_a_checkpoint_counts_only_with_its_pointer(tmp_path):
     checkpoints = Checkpoints(tmp_path)
     (tmp_path / "step-3").mkdir()
     assert checkpoints.latest() is None
     state = {"step": 3, "best": 0.5, "best_step": 3, "evaluations": [{"step": 3, "val/loss": 1.0}]}
-    # Of an earlier version, which names no files.
+    # A pointer of an earlier version, which lists no files.
     replace_json(tmp_path / "latest.json", {"tag": "step-3", "world": 2, "state": state})
     pointer = checkpoints.latest()
     assert pointer is not None
@@ -48,7 +48,7 @@ def test_without_a_pointer_there_is_no_checkpoint(tmp_path):
     assert pointer.state == State(3, 0.5, 3, evaluations=[{"step": 3, "val/loss": 1.0}])
 
 
-def damaged(tag: Path, damage: str) -> None:
+def inflict(damage: str, tag: Path) -> None:
     weights = tag / "model.safetensors"
     if damage == "cut":
         weights.write_bytes(weights.read_bytes()[:-1])
@@ -71,7 +71,7 @@ def damaged(tag: Path, damage: str) -> None:
         ("[]", "TypeError"),
     ],
 )
-def test_a_damaged_checkpoint_is_named_with_the_way_out(tmp_path, damage, reason):
+def test_a_damaged_checkpoint_is_reported_with_a_remedy(tmp_path, damage, reason):
     checkpoints = Checkpoints(tmp_path / "run" / "checkpoints")
     tag = checkpoints.folder / "step-3"
     tag.mkdir(parents=True)
@@ -79,7 +79,7 @@ def test_a_damaged_checkpoint_is_named_with_the_way_out(tmp_path, damage, reason
     checkpoints.complete("step-3", State(3))
     pointer = checkpoints.latest()
     assert pointer is not None and pointer.state == State(3)
-    damaged(tag, damage)
+    inflict(damage, tag)
     with pytest.raises(JobFailed, match=f"{reason}.*delete .*checkpoints to start over") as error:
         checkpoints.latest()
     assert str(error.value).startswith(f"{tmp_path / 'run'}: its checkpoint cannot be read (")
@@ -88,7 +88,7 @@ def test_a_damaged_checkpoint_is_named_with_the_way_out(tmp_path, damage, reason
 
 
 @pytest.mark.parametrize("best_step", [2, None])
-def test_damaged_best_weights_are_seen_with_the_checkpoint(tmp_path, best_step):
+def test_damaged_best_weights_are_reported_with_the_checkpoint(tmp_path, best_step):
     checkpoints = Checkpoints(tmp_path / "checkpoints")
     tag, best = checkpoints.folder / "step-3", tmp_path / f"best-{best_step or 3}"
     for folder in (tag, best):
@@ -97,7 +97,7 @@ def test_damaged_best_weights_are_seen_with_the_checkpoint(tmp_path, best_step):
     (best / "README.md").write_text("of PEFT")
     checkpoints.complete("step-3", State(3, best_step=best_step))
     assert checkpoints.latest() is not None
-    # Moved at the end of the run, with a model card.
+    # The end of the run moves the weights and adds a model card.
     best.rename(tmp_path / "model")
     (tmp_path / "model" / "README.md").write_text("the model card")
     assert checkpoints.latest() is not None
@@ -110,7 +110,7 @@ def test_damaged_best_weights_are_seen_with_the_checkpoint(tmp_path, best_step):
         checkpoints.latest()
 
 
-def test_a_file_is_replaced_whole(tmp_path):
+def test_a_file_is_replaced_without_temporary_files(tmp_path):
     path = tmp_path / "a" / "x.json"
     replace_json(path, {"a": 1})
     replace_json(path, {"a": 2})

@@ -20,7 +20,7 @@ def settings(*arguments: str) -> Settings:
     return conf.load(Settings, ["task.name=adept", *arguments])
 
 
-def test_devices_of_this_machine(monkeypatch):
+def test_cpu_threads_and_gpus_are_divided_among_runs(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)))
     monkeypatch.setattr(devices, "_visible_gpus", list)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -36,24 +36,24 @@ def test_devices_of_this_machine(monkeypatch):
         devices.environments(settings("devices=3"))
 
 
-def test_a_launcher_has_its_own_processes(monkeypatch):
+def test_under_a_launcher_runs_are_not_spread(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert devices.environments(settings()) == [{}]
     with pytest.raises(UserError, match="devices=2: each run of a grid is one process"):
         devices.environments(settings("devices=2"))
 
 
-def test_runs_wait_for_a_free_device(monkeypatch, tmp_path):
+def test_each_device_executes_one_run_at_a_time(monkeypatch, tmp_path):
     monkeypatch.setattr(conf, "ROOT", tmp_path)
     (tmp_path / "training").mkdir()
-    (tmp_path / "training" / "waits.py").write_text(WAITS)
+    (tmp_path / "training" / "waits.py").write_text(WAITING_SCRIPT)
     monkeypatch.setattr(devices, "POLL_SECONDS", 0.02)
     out = tmp_path / "out"
     runs = [devices.QueuedRun("waits", name, settings(), out / name) for name in "abcde"]
     places = [{"DEVICE": "first"}, {"DEVICE": "second"}]
-    begun: list[str] = []
-    failed = devices.spread(runs, places, lambda run: begun.append(run.label))
-    assert begun == list("abcde")
+    started_labels: list[str] = []
+    failed = devices.spread(runs, places, lambda run: started_labels.append(run.label))
+    assert started_labels == list("abcde")
     assert failed == {
         out / "b": "no b",
         out / "d": f"exit code 3; {out / 'd' / 'log.txt'} has its output",
@@ -64,13 +64,13 @@ def test_runs_wait_for_a_free_device(monkeypatch, tmp_path):
         events += [(float(start), "start", device), (float(end), "end", device)]
     busy: set[str] = set()
     for _, event, device in sorted(events):
-        # One run at a time on each device.
+        # A device is busy exactly when one of its runs ends.
         assert (device in busy) == (event == "end")
         busy ^= {device}
     assert {device for *_, device in events} == {"first", "second"}
 
 
-WAITS = """
+WAITING_SCRIPT = """
 import os, sys, time, pathlib
 start = time.time()
 folder = pathlib.Path(sys.argv[1]).parent
@@ -82,7 +82,7 @@ sys.exit({"b": 1, "d": 3}.get(folder.name, 0))
 """
 
 
-def test_a_grid_on_two_devices(
+def test_a_grid_on_two_devices_resumes_and_reports_failures(
     adept_lake, tiny_encoder, tmp_path, empty_store, caplog, monkeypatch
 ):
     monkeypatch.setattr(sys, "executable", fork_server.python())
@@ -90,7 +90,7 @@ def test_a_grid_on_two_devices(
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     words = [f"lake={adept_lake}", f"model={tiny_encoder}", f"out={out}", f"tracking={store}"]
     words += ["log_model=false", "cache=none", "epochs=1", "batch_size=40", "devices=2"]
-    # The second one's loss is no number.
+    # The second run diverges.
     failure = r"^1 of 2 runs failed: learning_rate=1e\+30 seed=0 \(the loss is not a number"
     grid_settings = settings(*words, "grid.learning_rate=[1e-3,1e30]")
     with pytest.raises(JobFailed, match=failure):
@@ -110,7 +110,7 @@ def test_a_grid_on_two_devices(
         if "mlflow.parentRunId" in run.data.tags
     ]
     assert sorted(states) == ["FAILED", "FINISHED"]
-    # Asked again, what is finished is not done again.
+    # The same command does not repeat the finished run.
     times = [(folder / "result.json").stat().st_mtime_ns for folder in sorted(finished)]
     with caplog.at_level(logging.INFO, "adnominal"), pytest.raises(JobFailed, match="1 of 2"):
         finetune(grid_settings)

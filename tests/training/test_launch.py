@@ -12,7 +12,7 @@ from tests.ports import free_port
 from training import launch
 
 
-def test_a_taken_port_is_told(monkeypatch):
+def test_a_port_in_use_is_reported(monkeypatch):
     monkeypatch.setenv("RANK", "0")
     with socket.socket() as listener:
         listener.bind(("", 0))
@@ -24,14 +24,14 @@ def test_a_taken_port_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("port", ["many", "99999"])
-def test_a_port_that_is_none_is_told(monkeypatch, port):
+def test_an_invalid_port_is_reported(monkeypatch, port):
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("MASTER_PORT", port)
     with pytest.raises(UserError, match=f"MASTER_PORT={port}"):
         launch.check_port()
 
 
-def test_only_the_first_process_listens(monkeypatch):
+def test_only_the_first_process_checks_the_port(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("MASTER_PORT", "none")
     launch.check_port()
@@ -41,7 +41,7 @@ def test_only_the_first_process_listens(monkeypatch):
 @pytest.mark.parametrize(
     "options", [["--standalone"], ["--master_addr=127.0.0.1", "--master_port={port}"]]
 )
-def test_torchs_launcher_starts_a_group(tmp_path, options):
+def test_processes_of_torchs_launcher_form_a_group(tmp_path, options):
     script = tmp_path / "script.py"
     script.write_text(
         "from training import launch\n"
@@ -61,7 +61,7 @@ def test_torchs_launcher_starts_a_group(tmp_path, options):
     assert completed.stdout == "[0, 1]\n"
 
 
-def test_one_process_asks_nobody():
+def test_a_single_process_needs_no_group():
     launch.environment()
     assert (launch.rank(), launch.world_size()) == (0, 1)
     assert launch.broadcast("x") == "x"

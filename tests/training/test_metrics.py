@@ -16,7 +16,7 @@ def ids(*values):
     return np.array(values, dtype=np.int64)
 
 
-def test_scores_of_five_rows():
+def test_scores_of_literal_rows():
     figures = metrics.classification(ids(0, 0, 0, 1, 2), ids(0, 0, 1, 1, 1), LABELS)
     assert list(figures)[:3] == ["accuracy", "majority", "macro_f1"]
     assert figures["accuracy"] == figures["majority"] == 0.6
@@ -31,13 +31,13 @@ pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, ma
 
 
 @given(pairs)
-def test_scores_are_those_of_scikit_learn(rows):
+def test_scores_equal_those_of_scikit_learn(rows):
     gold, predicted = (ids(*column) for column in zip(*rows, strict=True))
     counts = metrics.confusion(gold, predicted, 3)
     assert (counts == confusion_matrix(gold, predicted, labels=[0, 1, 2])).all()
     figures = metrics.classification(gold, predicted, LABELS)
-    theirs = precision_recall_fscore_support(gold, predicted, labels=[0, 1, 2], zero_division=0)
-    for name, values in zip(("precision", "recall", "f1"), theirs, strict=False):
+    expected = precision_recall_fscore_support(gold, predicted, labels=[0, 1, 2], zero_division=0)
+    for name, values in zip(("precision", "recall", "f1"), expected, strict=False):
         assert [figures[f"{name}/{label}"] for label in LABELS] == pytest.approx(list(values))
     macro = f1_score(gold, predicted, average="macro", zero_division=0)
     assert figures["macro_f1"] == pytest.approx(macro)
@@ -52,19 +52,19 @@ def test_scores_are_those_of_scikit_learn(rows):
         (ids(), ids(), "no rows"),
     ],
 )
-def test_what_cannot_be_scored(gold, predicted, message):
+def test_rows_that_cannot_be_scored_are_refused(gold, predicted, message):
     with pytest.raises(ValueError, match=message):
         metrics.classification(gold, predicted, LABELS)
 
 
-def test_texts_match_to_the_last_character():
+def test_texts_match_only_exactly():
     gold = pa.array(["a b", "a b", "a b"])
     assert metrics.exact_match(gold, ["a b", "a  b", "A b"]).tolist() == [True, False, False]
     with pytest.raises(ValueError, match="3 gold and 1 predicted texts"):
         metrics.exact_match(gold, ["a b"])
 
 
-def test_names_are_ones_that_the_tracker_takes():
+def test_metric_names_are_valid_in_mlflow():
     from mlflow.utils.validation import _validate_metric_name
 
     assert metrics.metric_name("less likely") == "less_likely"

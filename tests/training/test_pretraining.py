@@ -1,4 +1,4 @@
-"""``training/pretrain_mlm.py`` from settings to weights that transformers loads, in one process."""
+"""``training/pretrain_mlm.py`` from settings to saved weights, in this process."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def learner(sentence_lake, tmp_path_factory) -> MaskedLearner:
 
 
 @pytest.fixture(scope="module")
-def place(sentence_lake, tmp_path_factory, empty_store) -> Path:
-    """A model trained for some seconds, tracked, its tokens cached."""
+def pretrained(sentence_lake, tmp_path_factory, empty_store) -> Path:
+    """The folder of a model trained for a few seconds, with its MLflow store and cached tokens."""
     folder: Path = tmp_path_factory.mktemp("pretrained")
     shutil.copy(empty_store, folder)
     words = [f"out={folder / 'out'}", f"cache={folder / 'cache'}", "epochs=15", "dropout=0"]
@@ -51,7 +51,7 @@ def place(sentence_lake, tmp_path_factory, empty_store) -> Path:
 # The learner
 
 
-def test_a_batch_has_the_masked_words_and_where_they_stand(learner):
+def test_a_batch_has_the_masked_words_and_their_places(learner):
     rows = np.array([3, 0, 70])
     batch = learner.collate("train", rows)
     texts = learner.dataset.parts["train"].take(rows).first.to_pylist()
@@ -59,14 +59,14 @@ def test_a_batch_has_the_masked_words_and_where_they_stand(learner):
     assert batch["attention_mask"].tolist() == tokenised["attention_mask"].tolist()
     places, labels = batch["places"], batch["labels"]
     assert tokenised["input_ids"].flatten()[places].tolist() == labels.tolist()
-    back = batch["input_ids"].flatten().clone()
-    back[places] = labels
-    assert back.tolist() == tokenised["input_ids"].flatten().tolist()
-    assert learner.tokens(batch) == (int(tokenised["attention_mask"].sum()), back.numel())
+    unmasked = batch["input_ids"].flatten().clone()
+    unmasked[places] = labels
+    assert unmasked.tolist() == tokenised["input_ids"].flatten().tolist()
+    assert learner.tokens(batch) == (int(tokenised["attention_mask"].sum()), unmasked.numel())
     assert learner.lengths("train")[rows].sum() == tokenised["attention_mask"].sum()
 
 
-def test_masks_are_drawn_anew_in_each_epoch_of_training_only(learner):
+def test_only_training_draws_new_masks_in_each_epoch(learner):
     rows = np.arange(20)
 
     def places(part: str, epoch: int) -> list[int]:
@@ -79,7 +79,7 @@ def test_masks_are_drawn_anew_in_each_epoch_of_training_only(learner):
     learner.begin_epoch(0)
 
 
-def test_only_masked_places_are_told_and_they_are_bert_s(learner, tmp_path):
+def test_logits_are_berts_at_the_masked_places(learner, tmp_path):
     import torch
     from transformers import AutoModelForMaskedLM
 
@@ -89,8 +89,9 @@ def test_only_masked_places_are_told_and_they_are_bert_s(learner, tmp_path):
     batch = learner.collate("val", np.arange(7))
     with torch.no_grad():
         logits = model(batch["input_ids"], batch["attention_mask"], batch["places"])
-        every = plain(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
-        torch.testing.assert_close(logits, every.flatten(0, 1)[batch["places"]])
+        inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+        all_logits = plain(**inputs).logits.flatten(0, 1)
+        torch.testing.assert_close(logits, all_logits[batch["places"]])
         expected = torch.nn.functional.cross_entropy(logits, batch["labels"], reduction="sum")
         torch.testing.assert_close(
             loss_sum(learner.logits(model, batch), batch["labels"]), expected
@@ -98,7 +99,7 @@ def test_only_masked_places_are_told_and_they_are_bert_s(learner, tmp_path):
     assert sum(p.numel() for p in plain.parameters()) == learner.parameters()
 
 
-def test_a_batch_without_masks_teaches_nothing(learner):
+def test_a_batch_without_masks_has_no_loss_and_no_gradients(learner):
     import torch
 
     model = learner.model(0)
@@ -110,7 +111,7 @@ def test_a_batch_without_masks_teaches_nothing(learner):
     assert all(not p.grad.any() for p in model.parameters() if p.grad is not None)
 
 
-def test_weights_follow_the_seed(learner):
+def test_initial_weights_follow_the_seed(learner):
     def first(seed: int) -> list[float]:
         weights: list[float] = next(iter(learner.model(seed).parameters())).flatten().tolist()
         return weights
@@ -122,16 +123,18 @@ def test_weights_follow_the_seed(learner):
 
 
 @pytest.mark.slow
-def test_it_learns_what_stands_beside_what(place):
-    figures = result_of(place / "out")["figures"]
+def test_the_model_learns_which_words_occur_together(pretrained):
+    figures = result_of(pretrained / "out")["figures"]
     assert figures["val/loss"] < figures["val/unigram_loss"] - 0.5
     assert figures["val/accuracy"] > figures["val/majority"] + 0.1
     assert figures["val/perplexity"] == pytest.approx(math.exp(figures["val/loss"]))
     assert figures["val/unigram_perplexity"] > figures["val/perplexity"]
 
 
-def test_the_baselines_are_of_the_frequencies_in_training(place, sentence_lake):
-    (work,) = prepare(settings(sentence_lake, f"cache={place / 'cache'}", f"out={place / 'other'}"))
+def test_baselines_follow_from_frequencies_in_training(pretrained, sentence_lake):
+    (work,) = prepare(
+        settings(sentence_lake, f"cache={pretrained / 'cache'}", f"out={pretrained / 'other'}")
+    )
     masked_learner = work.learner
     assert isinstance(masked_learner, MaskedLearner)
     masked_learner.prepare()
@@ -145,17 +148,19 @@ def test_the_baselines_are_of_the_frequencies_in_training(place, sentence_lake):
     rows = np.arange(len(masked_learner.dataset.parts["val"]))
     labels = masked_learner.collate("val", rows)["labels"].tolist()
     expected = np.mean([-math.log((counts[token] + 1) / total) for token in labels])
-    figures = result_of(place / "out")["figures"]
+    figures = result_of(pretrained / "out")["figures"]
     assert figures["val/unigram_loss"] == pytest.approx(expected, rel=1e-5)
-    (most, _), *_ = counts.most_common(1)
-    assert figures["val/majority"] == pytest.approx(np.mean([token == most for token in labels]))
+    (most_frequent, _), *_ = counts.most_common(1)
+    assert figures["val/majority"] == pytest.approx(
+        np.mean([token == most_frequent for token in labels])
+    )
 
 
-def test_the_folder_loads_as_any_masked_model(place):
+def test_transformers_loads_the_saved_model(pretrained):
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    folder = run_folder(place / "out") / "model"
+    folder = run_folder(pretrained / "out") / "model"
     files = {path.name for path in folder.iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= files
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -174,19 +179,19 @@ def test_the_folder_loads_as_any_masked_model(place):
     assert "held out by a hash of the text" in card
 
 
-def test_the_run_is_tracked_as_its_job(place):
+def test_the_run_is_tracked_with_its_job_and_model(pretrained):
     import mlflow
     import pandas as pd
     from mlflow import MlflowClient
 
-    uri = f"sqlite:///{place / 'mlflow.db'}"
+    uri = f"sqlite:///{pretrained / 'mlflow.db'}"
     client = MlflowClient(uri)
     (run,) = client.search_runs([client.get_experiment_by_name("sentences").experiment_id])
     assert (run.data.tags["job"], run.info.status) == ("pretrain_mlm", "FINISHED")
     assert run.data.params["task.name"] == "sentences"
     assert run.data.params["model_name"] == "bert-1x16-tiny"
     assert int(run.data.params["parameters"]) > SIZE * 16
-    figures = result_of(place / "out")["figures"]
+    figures = result_of(pretrained / "out")["figures"]
     assert run.data.metrics["final/val/perplexity"] == figures["val/perplexity"]
     history = client.get_metric_history(run.info.run_id, "val/loss")
     assert [entry.step for entry in history] == [55, 110, 165]
@@ -202,19 +207,19 @@ def test_the_run_is_tracked_as_its_job(place):
         served.predict(pd.DataFrame({"first": ["a dog runs."]}))
 
 
-def test_a_run_that_was_stopped_goes_on_with_the_same_losses(sentence_lake, tmp_path, monkeypatch):
-    # Eleven updates to an epoch; checkpoints every four; stopped between two of them.
+def test_a_resumed_run_has_the_same_losses(sentence_lake, tmp_path, monkeypatch):
+    # An epoch has eleven updates; checkpoints are written every four.
     more = ("epochs=2", "checkpoint_every=4", "log_every=1", "evaluate_every=50")
-    uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
+    uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"
     pretrain(settings(sentence_lake, f"out={uninterrupted}", *more))
     with stopped_at(16, monkeypatch):
-        pretrain(settings(sentence_lake, f"out={cut}", *more))
-    assert not list(cut.glob("*/result.json"))
-    pretrain(settings(sentence_lake, f"out={cut}", *more))
-    # To the last digit, over the end of an epoch.
-    assert losses(cut) == losses(uninterrupted)
-    assert len(losses(cut)) == 22
-    assert result_of(cut)["figures"] == result_of(uninterrupted)["figures"]
+        pretrain(settings(sentence_lake, f"out={resumed}", *more))
+    assert not list(resumed.glob("*/result.json"))
+    pretrain(settings(sentence_lake, f"out={resumed}", *more))
+    # Losses are exactly equal, also after the end of an epoch.
+    assert losses(resumed) == losses(uninterrupted)
+    assert len(losses(resumed)) == 22
+    assert result_of(resumed)["figures"] == result_of(uninterrupted)["figures"]
 
 
 # Mistakes
@@ -239,14 +244,14 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_losses(sentence_lake, tmp_
         (["model=roberta-base"], "unknown setting 'model'"),
     ],
 )
-def test_mistakes_are_told_before_work_starts(sentence_lake, tmp_path, more, message):
+def test_mistakes_are_reported_before_work_starts(sentence_lake, tmp_path, more, message):
     with pytest.raises(UserError, match=message) as error:
         prepare(settings(sentence_lake, f"out={tmp_path / 'out'}", *more))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_vocabulary_that_the_text_has_not_stops_no_other_run(sentence_lake, tmp_path):
+def test_a_vocabulary_that_is_too_large_stops_no_other_run(sentence_lake, tmp_path):
     more = ("epochs=1", "grid.vocabulary=[3000,150]", "train_size=[40]")
     with pytest.raises(JobFailed, match=r"1 of 2 runs failed: vocabulary=3000 .*pieces"):
         pretrain(settings(sentence_lake, f"out={tmp_path}", *more))
@@ -254,7 +259,7 @@ def test_a_vocabulary_that_the_text_has_not_stops_no_other_run(sentence_lake, tm
     assert (tmp_path / "summary.json").exists()
 
 
-def test_a_vocabulary_that_the_text_has_not_is_told_before_training(sentence_lake, tmp_path):
+def test_a_vocabulary_that_is_too_large_is_reported_before_training(sentence_lake, tmp_path):
     pretrain_settings = settings(sentence_lake, f"out={tmp_path}", "vocabulary=3000")
     with pytest.raises(UserError, match=r"vocabulary=3000: .* sentences have \d+ pieces"):
         execute(pretrain_settings, prepare(pretrain_settings))

@@ -1,4 +1,4 @@
-"""A run that was killed, and a run by two processes: the same losses as one that was neither."""
+"""Resumed runs, by one process or two, have the losses of uninterrupted ones."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import conf
+from conf import ROOT
 from tests import fork_server
 from tests.ports import free_port
 from tests.training import ranks
@@ -29,7 +30,6 @@ from tests.training.conftest import (
 from training.job import finetune
 from training.settings import Settings
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = os.fspath(ROOT / "training" / "finetune.py")
 
 
@@ -38,9 +38,9 @@ def arguments(lake: str, model: str, out: Path, *more: str) -> list[str]:
     return [*common, "learning_rate=1e-3", *more]
 
 
-def killed(command: list[str], ready: Callable[[], bool]) -> None:
-    """Run a command in its own session until `ready`, then kill -9 all of it."""
-    # This process is in a group of its own already; the launcher is to make another.
+def kill_when(command: list[str], ready: Callable[[], bool]) -> None:
+    """Run a command in its own session, and kill -9 all its processes as soon as it is `ready`."""
+    # This process is already in a group; without its variables, the launcher makes another one.
     environment = {k: v for k, v in os.environ.items() if k not in ranks.group(1)[0]}
     process = subprocess.Popen(
         command,
@@ -54,7 +54,7 @@ def killed(command: list[str], ready: Callable[[], bool]) -> None:
     try:
         while not ready():
             assert process.poll() is None, "it ended before it could be killed"
-            assert time.monotonic() < deadline, "nothing to see after minutes"
+            assert time.monotonic() < deadline, f"not ready in {ranks.PATIENCE:.0f} s"
             time.sleep(0.01)
     finally:
         if process.poll() is None:
@@ -65,7 +65,7 @@ def killed(command: list[str], ready: Callable[[], bool]) -> None:
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """As the processes of `ranks` have: the order of sums follows the number of threads."""
+    """Use one thread, as the processes of `ranks` do; sums depend on the number of threads."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -73,56 +73,53 @@ def one_thread() -> Iterator[None]:
 
 
 EQUAL = {"losses": 0, "weights": 0, "scores": 0}
-"""To the last digit."""
 
 
-def test_a_killed_run_goes_on_with_the_same_losses(adept_lake, tiny_encoder, tmp_path):
+def test_a_killed_run_resumes_with_the_same_losses(adept_lake, tiny_encoder, tmp_path):
     # A checkpoint every two updates, a kill after three or more of twenty.
     more = ("epochs=4", "batch_size=40", "checkpoint_every=2", "log_every=1", "evaluate_every=8")
-    uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
+    uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
-    words = arguments(adept_lake, tiny_encoder, cut, *more)
-    ranks.kill(words, 1, lambda: ranks.reached(cut, 3))
-    (pointer,) = cut.glob("*/checkpoints/latest.json")
+    words = arguments(adept_lake, tiny_encoder, resumed, *more)
+    ranks.kill(words, 1, lambda: ranks.reached(resumed, 3))
+    (pointer,) = resumed.glob("*/checkpoints/latest.json")
     assert 2 <= json.loads(pointer.read_text())["state"]["step"] < 20
-    assert not list(cut.glob("*/result.json"))
-    # What a power cut may leave.
-    (steps,) = cut.glob("*/steps.jsonl")
+    assert not list(resumed.glob("*/result.json"))
+    # Damage as a power failure may leave it.
+    (steps,) = resumed.glob("*/steps.jsonl")
     steps.write_bytes(b"\0\xff\n[]\n" + steps.read_bytes() + b'{"step": 3, "tra')
     finetune(conf.load(Settings, words))
-    assert ranks.apart(cut, uninterrupted) == EQUAL
-    assert result_of(cut)["figures"] == result_of(uninterrupted)["figures"]
+    assert ranks.apart(resumed, uninterrupted) == EQUAL
+    assert result_of(resumed)["figures"] == result_of(uninterrupted)["figures"]
 
 
-def test_two_processes_that_were_killed_go_on_with_the_same_losses(
-    adept_lake, tiny_encoder, tmp_path
-):
-    # Length-aware and random batches, each of the two runs killed once.
+def test_two_killed_processes_resume_with_the_same_losses(adept_lake, tiny_encoder, tmp_path):
+    # One run has length-aware and the other random batches; each is killed once.
     more = ("epochs=2", "batch_size=39", "checkpoint_every=2", "log_every=1", "evaluate_every=30")
-    uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
-    words = arguments(adept_lake, tiny_encoder, cut, *more, "deepspeed=zero2")
+    uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"
+    words = arguments(adept_lake, tiny_encoder, resumed, *more, "deepspeed=zero2")
     words += ["grid.bucket=[2,null]"]
     ranks.finish([*words, f"out={uninterrupted}"], 2)
-    ranks.kill(words, 2, lambda: ranks.reached(cut, 4, "bucket: 2\n"))
-    ranks.kill(words, 2, lambda: ranks.reached(cut, 4, "bucket: null\n"))
-    assert len(list(cut.glob("*/result.json"))) == 1
-    # Without its files a checkpoint is an error of every process.
-    (pointer,) = cut.glob("*/checkpoints/latest.json")
+    ranks.kill(words, 2, lambda: ranks.reached(resumed, 4, "bucket: 2\n"))
+    ranks.kill(words, 2, lambda: ranks.reached(resumed, 4, "bucket: null\n"))
+    assert len(list(resumed.glob("*/result.json"))) == 1
+    # A checkpoint without its files is an error in every process.
+    (pointer,) = resumed.glob("*/checkpoints/latest.json")
     folder = pointer.parent / json.loads(pointer.read_text())["tag"]
     folder.rename(tmp_path / "away")
     with pytest.raises(AssertionError, match=r"exit codes \[1, 1\]"):
         ranks.finish(words, 2)
     (tmp_path / "away").rename(folder)
     ranks.finish(words, 2)
-    assert len(list(cut.glob("*/result.json"))) == 2
-    assert ranks.apart(cut, uninterrupted) == EQUAL
+    assert len(list(resumed.glob("*/result.json"))) == 2
+    assert ranks.apart(resumed, uninterrupted) == EQUAL
 
 
 @pytest.mark.slow
-def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
-    # Two engines in one launch; the last, and its launcher, is killed. Each change of the number of
-    # processes reads what the other number has written, in the universal form. What units are
-    # dropped follows the process and its share of an update, so here none are.
+def test_a_run_can_resume_with_another_number_of_processes(adept_lake, tiny_encoder, tmp_path):
+    # One launch has runs of two ZeRO stages; the last is killed together with its launcher. Each
+    # change in the number of processes reads a checkpoint of the other number. Dropout depends on
+    # the process and its share of an update, so it is off.
     out, alone = tmp_path / "changing", tmp_path / "alone"
     model = without_dropout(Path(tiny_encoder), tmp_path / "encoder")
     more = ("epochs=2", "batch_size=39", "log_every=1", "checkpoint_every=2", "evaluate_every=30")
@@ -130,7 +127,7 @@ def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
     launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
     port = f"--master_port={free_port()}"
     command = [fork_server.python(), launcher, "--num_gpus=2", port, SCRIPT, *words]
-    killed(command, lambda: ranks.reached(out, 4, "deepspeed: zero3"))
+    kill_when(command, lambda: ranks.reached(out, 4, "deepspeed: zero3"))
     ranks.kill(words, 1, lambda: ranks.reached(out, 7, "deepspeed: zero3"))
     ranks.finish(words, 2)
     finetune(conf.load(Settings, arguments(adept_lake, model, alone, *more)))
@@ -143,15 +140,15 @@ def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
     assert stages == {"zero1", "zero3"}
 
 
-def test_a_run_that_was_stopped_goes_on(adept_lake, tiny_encoder, tmp_path, monkeypatch):
-    # `benchmarks/resume.py` goes through every stage, number of processes and way of sampling.
+def test_an_interrupted_run_resumes_exactly(adept_lake, tiny_encoder, tmp_path, monkeypatch):
+    # `benchmarks/resume.py` covers every stage, number of processes and way of sampling.
     more = ["epochs=2", "batch_size=40", "checkpoint_every=3", "log_every=1", "micro_batch_size=14"]
     more += ["lora.rank=4", "deepspeed=zero3", "precision=bf16", "bucket=none"]
-    uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
+    uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
-    again = conf.load(Settings, arguments(adept_lake, tiny_encoder, cut, *more))
+    run_settings = conf.load(Settings, arguments(adept_lake, tiny_encoder, resumed, *more))
     with stopped_at(6, monkeypatch):
-        finetune(again)
-    finetune(again)
-    assert losses(cut) == losses(uninterrupted)
-    assert result_of(cut)["figures"] == result_of(uninterrupted)["figures"]
+        finetune(run_settings)
+    finetune(run_settings)
+    assert losses(resumed) == losses(uninterrupted)
+    assert result_of(resumed)["figures"] == result_of(uninterrupted)["figures"]

@@ -12,7 +12,7 @@ from training.tasks import Source
 from training.tracking import Tracker, flat, metric_key
 
 
-def test_settings_become_parameters_within_limits():
+def test_settings_become_parameters_within_mlflows_limits():
     values = {"a": {"b": [1, 2], "none": None, "empty": {}}, "c": "x" * 7000, "d/é": True}
     parameters = flat(values)
     assert parameters["a.b"] == "[1, 2]"
@@ -23,7 +23,7 @@ def test_settings_become_parameters_within_limits():
     assert "a.empty" not in parameters
 
 
-def test_names_are_what_mlflow_takes():
+def test_metric_names_are_made_valid():
     assert metric_key("val/f1/equally likely") == "val/f1/equally likely"
     assert metric_key("a(b)=c" * 100) == ("a_b__c" * 100)[:250]
 
@@ -50,14 +50,14 @@ def test_a_store_gets_its_name_when_it_is_complete(tmp_path, empty_store, monkey
     assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
 
 
-def test_a_run_goes_on_where_it_was(tracker, tmp_path):
+def test_a_resumed_run_logs_only_new_steps(tracker, tmp_path):
     first = tracker.run("one", tmp_path / "mlflow.json")
     first.settings({"lr": 1.0}, "lr: 1.0\n")
     first.metrics({"train/loss": 3.0}, 10)
     first.metrics({"train/loss": 2.0}, 20)
     again = tracker.run("one", tmp_path / "mlflow.json")
     assert again.id == first.id
-    # MLflow refuses another value of a parameter, and keeps every value of a metric.
+    # MLflow refuses to change a parameter, and keeps every value that is logged for a metric.
     again.settings({"lr": 1.0}, "lr: 1.0\n")
     again.metrics({"train/loss": 2.0}, 20)
     again.metrics({"train/loss": 1.0}, 30)
@@ -67,7 +67,7 @@ def test_a_run_goes_on_where_it_was(tracker, tmp_path):
     assert tracker.client.get_run(first.id).info.status == "FINISHED"
 
 
-def test_a_run_that_was_deleted_is_created_anew(tracker, tmp_path, caplog):
+def test_a_deleted_run_is_replaced_by_a_new_one(tracker, tmp_path, caplog):
     file = tmp_path / "mlflow.json"
     first = tracker.run("one", file)
     tracker.client.delete_run(first.id)
@@ -79,13 +79,13 @@ def test_a_run_that_was_deleted_is_created_anew(tracker, tmp_path, caplog):
     assert "tracking failed" not in caplog.text
 
 
-def test_a_run_names_its_job(tracker, tmp_path):
+def test_a_run_is_tagged_with_its_job(tracker, tmp_path):
     tracker = Tracker(tracker.uri, "experiment", "prompt")
     tags = tracker.client.get_run(tracker.run("one", tmp_path / "mlflow.json").id).data.tags
     assert (tags["job"], tags["mlflow.source.name"]) == ("prompt", "training/prompt.py")
 
 
-def test_more_parameters_and_metrics_than_a_batch_takes(tracker, tmp_path):
+def test_many_parameters_and_metrics_are_logged_in_several_batches(tracker, tmp_path):
     run = tracker.run("many", tmp_path / "mlflow.json")
     run.settings({f"p{i}": i for i in range(230)}, "")
     run.metrics({f"m{i}": i for i in range(1100)})
@@ -94,7 +94,7 @@ def test_more_parameters_and_metrics_than_a_batch_takes(tracker, tmp_path):
     assert len(data.metrics) == 1100
 
 
-def test_tables_are_inputs_with_their_versions(tracker, tmp_path):
+def test_tables_are_logged_as_inputs_with_their_versions(tracker, tmp_path):
     run = tracker.run("inputs", tmp_path / "mlflow.json")
     run.inputs("/data/lake/", [Source("adept", "published", 7)])
     (table_input,) = tracker.client.get_run(run.id).inputs.dataset_inputs
@@ -105,14 +105,14 @@ def test_tables_are_inputs_with_their_versions(tracker, tmp_path):
     }
 
 
-def test_a_confusion_matrix_is_a_figure_and_numbers(tracker, tmp_path):
+def test_a_confusion_matrix_is_logged_as_a_figure_and_as_numbers(tracker, tmp_path):
     run = tracker.run("confusion", tmp_path / "mlflow.json")
     run.confusion(np.array([[3, 1], [0, 0]]), ["no", "yes"], "confusion_val")
     names = {artifact.path for artifact in tracker.client.list_artifacts(run.id)}
     assert names == {"confusion_val.png", "confusion_val.json"}
 
 
-def test_failures_are_told_and_after_three_given_up(tracker, tmp_path, caplog):
+def test_tracking_is_disabled_after_three_failures(tracker, tmp_path, caplog):
     failing_tracker = Tracker(tracker.uri, "experiment")
     run = failing_tracker.run("bad", tmp_path / "mlflow.json")
     for _ in range(4):
@@ -136,7 +136,7 @@ def test_a_model_is_registered_in_its_own_store(tracker, tmp_path):
     assert not (tmp_path / "other.db").exists()
 
 
-def test_a_deleted_experiment_is_named_with_the_way_back(tracker, caplog):
+def test_a_deleted_experiment_is_reported_with_a_remedy(tracker, caplog):
     deleted = Tracker(tracker.uri, "old")
     tracker.client.delete_experiment(deleted.experiment_id)
     assert Tracker(tracker.uri, "old").uri is None
@@ -181,7 +181,7 @@ def test_only_the_first_process_tracks(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_environment_names_what_is_installed():
+def test_the_environment_lists_installed_packages():
     text = tracking.environment()
     assert "torch==" in text
     assert "deepspeed==" in text

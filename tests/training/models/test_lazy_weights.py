@@ -19,7 +19,7 @@ def test_weights_are_read_when_they_are_used(tmp_path):
     target.copy_(weights["a"])
     assert target.equal(first["a"])
     assert torch.stack([weights["b"], weights["b"]]).equal(torch.stack([first["b"]] * 2))
-    # Nothing is kept: what the file has now is read.
+    # Nothing is cached: a changed file is read again.
     save_file({**first, "a": torch.full((2, 3), 7.0)}, file)
     assert float(weights["a"].sum()) == 42
 

@@ -1,4 +1,4 @@
-"""Models by MLflow's addresses, by folder, and what they answer."""
+"""Loading models by MLflow address or folder, and the answers of loaded models."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_run_is_registered_once(client, tuned):
     assert version.run_id == result_of(tuned / "out")["run_id"]
 
 
-def test_served_texts_are_cut_and_ended_as_in_training(tuned, adept_classifier, tmp_path):
+def test_served_texts_are_prepared_as_in_training(tuned, adept_classifier, tmp_path):
     folder = run_folder(tuned / "out") / "model"
     first, second = ["A dog runs."] * 2, ["A fake dog runs. " * 6, "A fake dog runs."]
     expected = scores(adept_classifier, pa.array(first), pa.array(second)).max(axis=1)
@@ -63,7 +63,7 @@ def test_served_texts_are_cut_and_ended_as_in_training(tuned, adept_classifier, 
     assert served(ending, *bare)["score"].to_list() == with_stops["score"].to_list()
 
 
-def test_every_address_leads_to_the_same_weights(client, tuned):
+def test_every_address_of_a_model_loads_the_same_weights(client, tuned):
     client.set_registered_model_alias("adept", "best", "1")
     folder = run_folder(tuned / "out")
     run_id = result_of(tuned / "out")["run_id"]
@@ -84,7 +84,7 @@ def test_every_address_leads_to_the_same_weights(client, tuned):
     assert (by_alias.name, by_alias.run_id) == ("models:/adept/1", run_id)
 
 
-def test_what_a_model_was_trained_on_lies_beside_it(tuned, tiny_encoder):
+def test_a_model_is_saved_with_a_record_of_its_training(tuned, tiny_encoder):
     source = resolve("models:/adept/1", store(tuned))
     assert source.trained is not None
     assert source.trained.task["collapse"] is True
@@ -96,14 +96,14 @@ def test_what_a_model_was_trained_on_lies_beside_it(tuned, tiny_encoder):
     assert outcome_of.tolist() == [0, 0, 1, 2, 2]
 
 
-def test_an_encoder_alone_is_known_but_does_not_answer(tiny_encoder):
+def test_an_encoder_without_a_trained_head_does_not_classify(tiny_encoder):
     source = resolve(tiny_encoder)
     assert (source.pair, source.trained) == (None, None)
     with pytest.raises(UserError, match=r"classifier\.weight.*not trained"):
         classifier(source)
 
 
-def test_weights_trained_again_are_another_model(tuned, tmp_path):
+def test_other_weights_are_another_model(tuned, tmp_path):
     folder = tmp_path / "model"
     shutil.copytree(run_folder(tuned / "out") / "model", folder)
     earlier_content = resolve(str(folder)).content()
@@ -112,7 +112,7 @@ def test_weights_trained_again_are_another_model(tuned, tmp_path):
     assert resolve(str(folder)).content() != earlier_content
 
 
-def test_scores_are_those_of_the_run_that_trained_it(adept_classifier, tuned):
+def test_scores_equal_those_of_the_training_run(adept_classifier, tuned):
     saved_rows = pq.read_table(run_folder(tuned / "out") / "predictions.parquet").to_pylist()
     by_id = {row["item_id"]: row for row in adept_rows()}
     class_scores = scores(adept_classifier, *texts([by_id[row["item_id"]] for row in saved_rows]))
@@ -143,7 +143,7 @@ def test_another_vocabulary_is_another_model(tiny_encoder, tmp_path, name):
     assert loading.content_of(str(folder)) != content
 
 
-def test_texts_are_cut_where_they_were_in_training(adept_classifier, tuned):
+def test_texts_are_truncated_as_in_training(adept_classifier, tuned):
     long = pa.array(["A dog runs. " * 20])
     assert adept_classifier.limit == 16
     assert adept_classifier.encode(examples(long, long)).lengths("rows").tolist() == [16]
@@ -158,8 +158,8 @@ def test_models_of_a_remote_store_are_fetched_once(client, tuned, monkeypatch, t
     (output,) = client.get_run(client.get_model_version("adept", "1").run_id).outputs.model_outputs
     location = client.get_logged_model(output.model_id).artifact_location
     (tmp_path / "models").mkdir()
-    # Any scheme but a file's is fetched; the store itself serves as one. Of its own scheme MLflow
-    # asks the store that was used last in this process, not the one that it is told.
+    # Every scheme but file: is fetched, so models:/ can play the remote store. MLflow resolves
+    # models:/ with the store that this process used last, whatever store it is given.
     monkeypatch.setattr("mlflow.tracking._tracking_service.utils._tracking_uri", store(tuned))
     first = loading._local_folder(f"models:/{output.model_id}", "adept", store(tuned))
     stamp = (first / "MLmodel").stat().st_mtime_ns
@@ -171,14 +171,14 @@ def test_models_of_a_remote_store_are_fetched_once(client, tuned, monkeypatch, t
     assert weights.read_bytes() == (local_folder / "model.safetensors").read_bytes()
 
 
-def test_mistakes_are_told_in_one_line(tuned, tmp_path, tiny_encoder):
-    mine = tmp_path / "mine"
-    shutil.copytree(run_folder(tuned / "out") / "model", mine / "a" / "model")
-    shutil.copytree(mine / "a", mine / "b")
+def test_addresses_that_lead_nowhere_are_refused_in_one_line(tuned, tmp_path, tiny_encoder):
+    runs = tmp_path / "runs"
+    shutil.copytree(run_folder(tuned / "out") / "model", runs / "a" / "model")
+    shutil.copytree(runs / "a", runs / "b")
     plain = tmp_path / "plain"
-    shutil.copytree(mine / "a" / "model", plain)
+    shutil.copytree(runs / "a" / "model", plain)
     os.rename(plain / "model.safetensors", plain / "pytorch_model.bin")
-    (mine / "a" / "model" / loading.RECORD).write_text("[]")
+    (runs / "a" / "model" / loading.RECORD).write_text("[]")
     (tmp_path / "empty").mkdir()
     run_id = result_of(tuned / "out")["run_id"]
     for uri, message in (
@@ -189,8 +189,8 @@ def test_mistakes_are_told_in_one_line(tuned, tmp_path, tiny_encoder):
         ("models:/m-0123456789abcdef", "not available"),
         ("runs:/nobody/model", "not available"),
         (f"runs:/{run_id}/other", "has logged model"),
-        (str(mine), "2 runs there"),
-        (str(mine / "a"), "not what training/finetune.py writes"),
+        (str(runs), "2 runs there"),
+        (str(runs / "a"), "not what training/finetune.py writes"),
         (str(plain), "no model.safetensors"),
         (str(tmp_path / "empty"), "without config.json"),
         ("./nowhere", "no such folder"),
@@ -206,12 +206,12 @@ def test_mistakes_are_told_in_one_line(tuned, tmp_path, tiny_encoder):
 
 
 @pytest.mark.parametrize("more", [["log_model=false"], ["tracking=none"]])
-def test_what_mlflow_does_not_have_is_not_registered(more):
+def test_registering_needs_tracking_and_a_logged_model(more):
     with pytest.raises(UserError, match="register=adept: expected tracking= and log_model=true"):
         conf.load(Settings, ["task.name=adept", "register=adept", *more])
 
 
-def test_the_record_is_read_as_it_was_written(tuned, tmp_path):
+def test_the_training_record_can_be_read_back(tuned, tmp_path):
     record = Trained.read(run_folder(tuned / "out") / "model")
     assert record is not None
     record.write(tmp_path)

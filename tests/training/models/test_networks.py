@@ -19,29 +19,29 @@ WORDS = 7  # four of them special
 SOURCES = torch.tensor([[4, 5, 6], [5, 4, PAD], [6, PAD, PAD]])
 
 
-def random_model(architecture: str, seed: int, **how: Any) -> GRU | Transformer:
-    """Weights so large that the best answer is not made of the best tokens."""
+def random_model(architecture: str, seed: int, **options: Any) -> GRU | Transformer:
+    """A model whose weights are so large that greedy decoding often misses the best answer."""
     config = Config(
         architecture, 8, 8, 1, 2 if architecture == "transformer" else 1, 0.0, 7, WORDS, 3, LONGEST
     )
     torch.manual_seed(seed)
-    model = seq2seq._MODELS[architecture](replace(config, **how))
+    model = seq2seq._MODELS[architecture](replace(config, **options))
     model.eval()
     with torch.no_grad():
         for weights in model.parameters():
             weights.normal_(std=0.5)
-        # No target has padding inside, so a trained model never says it.
+        # No target contains padding, so a trained model never produces it.
         model.out.bias[PAD] = -100.0
     return model
 
 
-def answers(model, sources=SOURCES, **how):
-    model.config = replace(model.config, **how)
+def answers(model, sources=SOURCES, **options):
+    model.config = replace(model.config, **options)
     return decode(model, sources, (sources != PAD).long())
 
 
 def every_answer() -> torch.Tensor:
-    """All answers of LONGEST tokens at most, with their end where they have one."""
+    """All answers of at most LONGEST tokens, with the end token where it fits."""
     words = [word for word in range(WORDS) if word not in (PAD, END)]
     rows = [list(row) for row in itertools.product(words, repeat=LONGEST)]
     for length in range(LONGEST):
@@ -56,18 +56,18 @@ def padded(ids: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 @pytest.mark.parametrize("architecture", ("gru", "transformer"))
-def test_a_beam_that_holds_everything_finds_the_best_answer(architecture, penalty):
-    every = every_answer()
+def test_a_beam_over_all_answers_finds_the_best_one(architecture, penalty):
+    all_answers = every_answer()
     beaten = 0
     for seed in range(3):
         model = random_model(architecture, seed)
         greedy = padded(answers(model, beam=1, length_penalty=penalty))
-        beam_answers = padded(answers(model, beam=len(every), length_penalty=penalty))
+        beam_answers = padded(answers(model, beam=len(all_answers), length_penalty=penalty))
         for row, source in enumerate(SOURCES):
-            sources = source.expand(len(every), -1)
+            sources = source.expand(len(all_answers), -1)
             mask = (sources != PAD).long()
-            answer_scores = scores(model, sources, mask, every)
-            assert torch.equal(beam_answers[row], every[answer_scores.argmax()])
+            answer_scores = scores(model, sources, mask, all_answers)
+            assert torch.equal(beam_answers[row], all_answers[answer_scores.argmax()])
             beaten += not torch.equal(beam_answers[row], greedy[row])
     assert beaten or penalty
 
@@ -85,9 +85,9 @@ def test_a_beam_never_scores_less_than_greedy(architecture, seed, beam, penalty)
     greedy = answers(model, beam=1, length_penalty=penalty)
     beam_answers = answers(model, beam=beam, length_penalty=penalty)
     beam_scores, other = (scores(model, SOURCES, mask, one) for one in (beam_answers, greedy))
-    # The same answer may come out a digit apart, by the width of its batch.
+    # Scores of the same answer may differ in the last digits, by the width of its batch.
     assert (beam_scores >= other - 1e-5).all()
-    # Every text alone: what stands beside it changes nothing.
+    # The other texts of a batch change nothing.
     for row, source in enumerate(SOURCES):
         alone = answers(model, source[source != PAD][None])
         assert torch.equal(padded(alone)[0], padded(beam_answers)[row])
@@ -98,12 +98,14 @@ def test_a_beam_of_one_is_greedy(architecture):
     for seed in range(5):
         model = random_model(architecture, seed)
         mask = (SOURCES != PAD).long()
-        one = _beam(model.decoder_of(SOURCES, mask, 1), SOURCES, model.config, all_ranks=False)
-        assert torch.equal(one, answers(model, beam=1))
+        beam_answers = _beam(
+            model.decoder_of(SOURCES, mask, 1), SOURCES, model.config, all_ranks=False
+        )
+        assert torch.equal(beam_answers, answers(model, beam=1))
 
 
 @pytest.mark.parametrize("architecture", ("gru", "transformer"))
-def test_processes_in_step_find_the_same(architecture):
+def test_decoding_in_step_with_other_processes_gives_the_same_answers(architecture):
     model = random_model(architecture, 3, beam=3)
     mask = (SOURCES != PAD).long()
     synced = decode(model, SOURCES, mask, all_ranks=True)
@@ -111,7 +113,7 @@ def test_processes_in_step_find_the_same(architecture):
     assert torch.equal(synced, padded(answers(model)))
 
 
-def test_scores_are_of_the_tokens_up_to_the_end():
+def test_scores_count_the_tokens_up_to_the_end():
     model = random_model("gru", 1, length_penalty=1.0)
     source, mask = SOURCES[:1], (SOURCES[:1] != PAD).long()
     answer_ids = torch.tensor([[4, END, PAD]])
@@ -120,7 +122,7 @@ def test_scores_are_of_the_tokens_up_to_the_end():
     torch.testing.assert_close(scores(model, source, mask, answer_ids)[0], expected)
 
 
-def test_a_saved_model_answers_as_it_was_asked_to(tmp_path):
+def test_a_saved_model_keeps_its_beam_settings(tmp_path):
     from tests.training.models.test_seq2seq import SENTENCES, build, dataset
 
     model, data = build(dataset(SENTENCES), Seq2Seq("gru", "tiny", 0.1, 3, 0.5), seed=0)
@@ -129,7 +131,7 @@ def test_a_saved_model_answers_as_it_was_asked_to(tmp_path):
     assert (config.beam, config.length_penalty) == (3, 0.5)
 
 
-@pytest.mark.parametrize("how", [{"beam": 0}, {"length_penalty": -1.0}])
-def test_odd_settings(how):
-    with pytest.raises(UserError, match=f"{next(iter(how))}="):
-        Seq2Seq(**how)
+@pytest.mark.parametrize("options", [{"beam": 0}, {"length_penalty": -1.0}])
+def test_impossible_settings_are_refused(options):
+    with pytest.raises(UserError, match=f"{next(iter(options))}="):
+        Seq2Seq(**options)

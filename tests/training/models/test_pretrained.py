@@ -1,4 +1,4 @@
-"""Which folders are models, and what is said of the others."""
+"""Which folders hold a usable model, and the limits on the length of their texts."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_a_folder_needs_the_files_of_its_tokenizer(tiny_encoder, tmp_path):
     assert tokenizer.tokenize("a dog") == ["[UNK]", "dog"]
 
 
-def test_t5_without_a_vocabulary_knows_the_mark_of_a_beginning_alone(tiny_encoder, tmp_path):
+def test_t5_without_a_vocabulary_is_refused(tiny_encoder, tmp_path):
     folder = without_tokenizer(tiny_encoder, tmp_path / "bare")
     (folder / "config.json").write_text(json.dumps({"model_type": "t5"}))
     with pytest.raises(UserError, match="its tokenizer has no words"):
         find(os.fspath(folder))
 
 
-def test_adapters_are_no_whole_model(tmp_path):
+def test_adapters_alone_are_refused(tmp_path):
     check_whole(os.fspath(tmp_path))
     (tmp_path / "adapter_config.json").write_text("{}")
     with pytest.raises(UserError, match=r"adapters.*lora\.merge=true.*merged/"):
@@ -56,7 +56,7 @@ def test_adapters_are_no_whole_model(tmp_path):
         ("Camembert", 1, 18),
     ],
 )
-def test_a_text_at_the_limit_has_a_position_for_every_token(family, padding, expected):
+def test_the_limit_is_the_number_of_positions_that_tokens_can_have(family, padding, expected):
     config = getattr(transformers, f"{family}Config")(
         vocab_size=30,
         hidden_size=8,
@@ -74,7 +74,7 @@ def test_a_text_at_the_limit_has_a_position_for_every_token(family, padding, exp
         model(torch.full((1, limit + 1), 5))
 
 
-def test_what_has_no_positions_has_no_limit_but_the_tokenizer_s():
+def test_without_positions_the_limit_is_the_tokenizers():
     config = transformers.T5Config()
     for stated, expected in ((10**30, 100_000), (512, 512)):
         tokenizer = SimpleNamespace(model_max_length=stated)

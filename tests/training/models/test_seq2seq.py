@@ -53,7 +53,7 @@ ARCHITECTURES = ("gru", "transformer")
 
 
 def build(dataset, settings, seed=0):
-    """A new model, and what makes batches for it."""
+    """A new model and its learner."""
     learner = Seq2SeqLearner(dataset, settings)
     return learner.model(seed), learner
 
@@ -77,7 +77,7 @@ def trained(architecture, pairs=SENTENCES, updates=50):
 
 
 @pytest.mark.parametrize("form", ["fol", "drs", "vf"])
-def test_tokens_of_meanings_join_to_the_meaning(form):
+def test_joined_tokens_give_the_meaning_back(form):
     how: Literal["words", "formula"] = "formula" if form == "fol" else "words"
     for depth in (0, 2):
         for record in Sampler(grammar("clean", 5, 5), depth, seed=1).records(range(20)):
@@ -87,7 +87,7 @@ def test_tokens_of_meanings_join_to_the_meaning(form):
             assert len(tokens) > len(text) / 12
 
 
-def test_tokens_of_a_formula_and_of_clauses():
+def test_formulas_and_clauses_are_split_into_tokens():
     assert split_tokens("all x1.(cat(x1) -> -run(x1))", "formula")[:3] == ["all ", "x1", "."]
     assert " -> " in split_tokens("all x1.(cat(x1) -> -run(x1))", "formula")
     assert split_tokens("b1 REF x1 [SEP] b1 cat x1", "words") == [
@@ -96,11 +96,11 @@ def test_tokens_of_a_formula_and_of_clauses():
 
 
 @given(st.text("ab []", max_size=12))
-def test_words_of_any_text_join_to_it(text):
+def test_joined_words_give_any_text_back(text):
     assert join_tokens(split_tokens(text, "words"), "words") == text
 
 
-def test_vocabularies_are_of_training_alone():
+def test_vocabularies_are_built_from_the_training_part():
     tests = [("a fox ran", "EXIST FOX RUN"), ("a dog ran", "EXIST DOG RUN")]
     _, data = build(dataset(SENTENCES, tests), Seq2Seq(size="tiny"))
     vocabularies = data.vocabularies
@@ -112,7 +112,7 @@ def test_vocabularies_are_of_training_alone():
     assert vocabularies.target.words([*ids, END, *ids, PAD]) == ["EXIST", "DOG"]
 
 
-def test_targets_that_cannot_be_answered_are_told_of(caplog):
+def test_targets_with_unknown_words_are_reported(caplog):
     build(dataset(SENTENCES, [("a fox ran", "FOX")]), Seq2Seq("gru", "tiny"), 0)
     assert "1 of 1 targets of test have words that do not occur in training" in caplog.text
 
@@ -120,7 +120,7 @@ def test_targets_that_cannot_be_answered_are_told_of(caplog):
 # Batches
 
 
-def test_a_batch_is_padded_to_its_longest():
+def test_a_batch_is_padded_to_its_longest_row():
     _, data = build(dataset(SENTENCES), Seq2Seq(size="tiny"))
     assert data.lengths("train").tolist() == [3 + 4, 3 + 4, 5 + 5, 4 + 6]
     assert data.targets["train"].lengths.tolist() == [4, 4, 5, 6]
@@ -137,10 +137,10 @@ def test_a_batch_is_padded_to_its_longest():
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_what_was_learnt_is_decoded(architecture):
+def test_a_trained_model_decodes_its_training_targets(architecture):
     model, data = trained(architecture)
     assert data.texts(model, everything(data)) == [target for _, target in SENTENCES]
-    # In another batch, and alone: padding changes nothing.
+    # The same for each sentence alone: padding changes nothing.
     for row, (sentence, target) in enumerate(SENTENCES):
         assert data.texts(model, data.collate("train", np.array([row]))) == [target]
         assert seq2seq.answer(model, data.vocabularies, [sentence]) == [target]
@@ -149,7 +149,7 @@ def test_what_was_learnt_is_decoded(architecture):
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_stepwise_decoding_is_the_argmax_of_the_forward_pass(architecture):
-    """Reading its own answer as the target, the model must say it again at every position."""
+    """Given its own answer as the target, the model must predict it at every position."""
     model, data = trained(architecture, updates=8)  # half-learnt: answers are long and wrong
     batch = everything(data)
     with torch.no_grad():
@@ -157,19 +157,19 @@ def test_stepwise_decoding_is_the_argmax_of_the_forward_pass(architecture):
         assert decoded.shape[1] == model.config.max_target
         labels = decoded.masked_fill(decoded == PAD, IGNORED)
         logits = model(batch["input_ids"], batch["attention_mask"], labels)
-    known = labels != IGNORED
-    assert known.sum() > len(SENTENCES)
-    assert torch.equal(logits.argmax(dim=-1)[known], decoded[known])
+    is_label = labels != IGNORED
+    assert is_label.sum() > len(SENTENCES)
+    assert torch.equal(logits.argmax(dim=-1)[is_label], decoded[is_label])
 
 
 def losses(model, batch):
-    """Logits of a batch, and the loss that it is trained by."""
+    """The logits of a batch and its training loss."""
     logits = model(**batch)
     return logits, loss_sum(logits, batch["labels"])
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_padding_neither_changes_logits_nor_counts_in_the_loss(architecture):
+def test_padding_changes_neither_logits_nor_loss(architecture):
     model, data = trained(architecture, updates=3)
     with torch.no_grad():
         (together, joint_losses), *alone = [
@@ -182,7 +182,7 @@ def test_padding_neither_changes_logits_nor_counts_in_the_loss(architecture):
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_a_token_does_not_see_those_after_it(architecture):
+def test_a_token_does_not_see_later_tokens(architecture):
     model, data = trained(architecture, updates=3)
     batch = data.collate("train", np.array([3]))
     changed = batch["labels"].clone()
@@ -193,7 +193,7 @@ def test_a_token_does_not_see_those_after_it(architecture):
     assert not torch.equal(logits_before[0, 4], logits_after[0, 4])
 
 
-# Vocabularies and lengths of systematicity in FOL, primitive one (edition paper).
+# With the vocabularies and lengths of systematicity in FOL, primitive one (edition paper).
 SIZES = {
     ("gru", "4M"): 3_981_988,
     ("gru", "10M"): 10_085_956,
@@ -205,7 +205,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize(("kind", "size"), SIZES)
-def test_sizes_have_the_parameters_that_they_are_named_for(kind, size):
+def test_sizes_have_about_as_many_parameters_as_their_names_say(kind, size):
     words = Vocabularies(
         Vocabulary(tuple(f"s{n}" for n in range(94))),
         Vocabulary(tuple(f"t{n}" for n in range(68))),
@@ -219,7 +219,7 @@ def test_sizes_have_the_parameters_that_they_are_named_for(kind, size):
     assert abs(count / (int(size[:-1]) * 1e6) - 1) < 0.13
 
 
-def test_weights_follow_the_seed_and_leave_other_draws_alone():
+def test_initial_weights_follow_the_seed_and_do_not_change_other_draws():
     def weights(seed):
         model, _ = build(dataset(SENTENCES), Seq2Seq("gru", "tiny"), seed)
         return torch.cat([w.flatten() for w in model.state_dict().values()])
@@ -248,7 +248,7 @@ def test_a_saved_model_answers_the_same(architecture, tmp_path):
         assert torch.equal(model(**batch), loaded.eval()(**batch))
 
 
-def test_weights_may_be_given_apart(tmp_path):
+def test_a_model_can_be_saved_with_other_weights(tmp_path):
     model, data = trained("gru", updates=1)
     zeros = {name: torch.zeros_like(w) for name, w in model.state_dict().items()}
     seq2seq.save(tmp_path, model, data.vocabularies, state=zeros)
@@ -259,7 +259,7 @@ def test_weights_may_be_given_apart(tmp_path):
 # Mistakes
 
 
-def test_folders_that_cannot_be_loaded(tmp_path):
+def test_folders_without_a_complete_model_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"no config.json, vocabulary.json, model.safetensors"):
         seq2seq.load(tmp_path)
     model, data = trained("gru", updates=1)
@@ -269,12 +269,12 @@ def test_folders_that_cannot_be_loaded(tmp_path):
         seq2seq.load(tmp_path)
 
 
-def test_texts_longer_than_the_positions():
+def test_texts_longer_than_the_positions_are_refused():
     model, data = trained("transformer", updates=1)
     with pytest.raises(UserError, match="has 6 words; expected at most 5"):
         seq2seq.answer(model, data.vocabularies, ["a dog", "a dog ran and ran again"])
 
 
-def test_odd_settings():
+def test_impossible_settings_are_refused():
     with pytest.raises(UserError, match="dropout=1"):
         Seq2Seq(dropout=1.0)

@@ -21,7 +21,7 @@ FIRST = pa.array(["a dog runs.", "a gun works.", "an idea"])
 SECOND = pa.array(["a dead dog runs.", "a fake gun works.", "an old idea falls. an idea falls."])
 
 
-def test_pairs_are_encoded_end_to_end(tokenizer):
+def test_encoded_pairs_are_those_of_the_tokenizer(tokenizer):
     encoded = encode(tokenizer, FIRST, SECOND, 32)
     expected = tokenizer(FIRST.to_pylist(), SECOND.to_pylist())
     assert encoded.lengths.tolist() == [len(row) for row in expected["input_ids"]]
@@ -31,16 +31,16 @@ def test_pairs_are_encoded_end_to_end(tokenizer):
     assert encoded.truncated == 0
 
 
-def test_a_limit_cuts_and_says_how_many(tokenizer):
+def test_texts_are_truncated_at_the_limit_and_counted(tokenizer):
     encoded = encode(tokenizer, FIRST, SECOND, 12)
     assert encoded.lengths.max() == 12
     assert encoded.truncated == 1
 
 
-def test_the_cache_gives_what_was_put_in(tokenizer, tmp_path, monkeypatch):
+def test_cached_tokens_are_read_from_their_files(tokenizer, tmp_path, monkeypatch):
     encoded = encode(tokenizer, FIRST, SECOND, 12, tmp_path)
     (folder,) = tmp_path.iterdir()
-    # What is read is the file, not the texts again.
+    # A changed file shows that the cache is read instead of encoding the texts again.
     np.save(folder / "offsets.npy", encoded.offsets + 1)
     again = encode(tokenizer, FIRST, SECOND, 12, tmp_path)
     assert again.offsets.tolist() == (encoded.offsets + 1).tolist()
@@ -49,16 +49,16 @@ def test_the_cache_gives_what_was_put_in(tokenizer, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("file", ["ids.npy", "offsets.npy", "types.npy", "truncated"])
-@pytest.mark.parametrize("left", [None, 0, 130])
-def test_damaged_files_are_written_anew(tokenizer, tmp_path, caplog, file, left):
-    # A copy: what is read from the cache lies in its files.
+@pytest.mark.parametrize("size_left", [None, 0, 130])
+def test_damaged_cache_files_are_rewritten(tokenizer, tmp_path, caplog, file, size_left):
+    # A copy, because cached arrays are mapped from their files.
     ids = encode(tokenizer, FIRST, SECOND, 12, tmp_path).ids.tolist()
     (folder,) = tmp_path.iterdir()
     path = folder / file
-    if left is None:
+    if size_left is None:
         path.unlink()
     else:
-        path.write_bytes(path.read_bytes()[:left] if file != "truncated" else b"")
+        path.write_bytes(path.read_bytes()[:size_left] if file != "truncated" else b"")
     again = encode(tokenizer, FIRST, SECOND, 12, tmp_path)
     assert f"{folder} cannot be read" in caplog.text and "encoded again" in caplog.text
     assert again.ids.tolist() == ids
@@ -68,23 +68,23 @@ def test_damaged_files_are_written_anew(tokenizer, tmp_path, caplog, file, left)
     assert not caplog.text and list(tmp_path.iterdir()) == [folder]
 
 
-def test_any_change_is_another_name(tokenizer):
-    of = fingerprint(tokenizer)
+def test_the_cache_key_depends_on_texts_tokenizer_and_limit(tokenizer):
+    tokenizer_key = fingerprint(tokenizer)
     names = {
-        key(of, FIRST, SECOND, 12),
-        key(of, FIRST, SECOND, 13),
-        key(of, SECOND, FIRST, 12),
-        key(of, FIRST, None, 12),
+        key(tokenizer_key, FIRST, SECOND, 12),
+        key(tokenizer_key, FIRST, SECOND, 13),
+        key(tokenizer_key, SECOND, FIRST, 12),
+        key(tokenizer_key, FIRST, None, 12),
         key("other", FIRST, SECOND, 12),
-        key(of, pa.array(["a dog runs.a", " gun works.", "an idea"]), SECOND, 12),
+        key(tokenizer_key, pa.array(["a dog runs.a", " gun works.", "an idea"]), SECOND, 12),
     }
     assert len(names) == 6
-    assert key(of, FIRST.slice(1), None, 9) == key(
-        of, pa.array(FIRST.slice(1).to_pylist()), None, 9
+    assert key(tokenizer_key, FIRST.slice(1), None, 9) == key(
+        tokenizer_key, pa.array(FIRST.slice(1).to_pylist()), None, 9
     )
 
 
-def test_the_fingerprint_is_of_the_tokenizer_not_its_last_call(tokenizer):
+def test_using_a_tokenizer_does_not_change_its_fingerprint(tokenizer):
     fingerprint_before = fingerprint(tokenizer)
     tokenizer(["a dog"], truncation=True, max_length=3)
     assert fingerprint(tokenizer) == fingerprint_before
@@ -94,7 +94,7 @@ def test_the_fingerprint_is_of_the_tokenizer_not_its_last_call(tokenizer):
     "change",
     [{"truncation_side": "left"}, {"model_input_names": ["input_ids", "attention_mask"]}],
 )
-def test_tokenizers_of_the_same_file_have_caches_of_their_own(tokenizer, tmp_path, change):
+def test_tokenizers_with_other_options_have_separate_caches(tokenizer, tmp_path, change):
     other = copy.deepcopy(tokenizer)
     for name, value in change.items():
         setattr(other, name, value)
@@ -104,7 +104,7 @@ def test_tokenizers_of_the_same_file_have_caches_of_their_own(tokenizer, tmp_pat
     assert (cached.types is None) == (expected.types is None)
 
 
-def test_a_second_writer_does_no_harm(tokenizer, tmp_path):
+def test_concurrent_writers_leave_one_cache_entry(tokenizer, tmp_path):
     encoded = encode(tokenizer, FIRST, None, 12)
     tokens._write(encoded, tmp_path / "x")
     tokens._write(encoded, tmp_path / "x")

@@ -3,12 +3,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from conf import UserError
+from conf import ROOT, UserError
 from tests.training.conftest import sentence_rows
 from training.models import wordpiece
 from training.models.wordpiece import SPECIAL, tokenizer, vocabulary
@@ -17,10 +16,9 @@ TEXTS = pa.array(
     [row["text"] for row in sentence_rows()] + ["Ein Café, 5° kalt."], pa.large_string()
 )
 SIZE = 140
-ROOT = Path(__file__).parents[3]
 
 
-def test_a_vocabulary_is_of_its_texts():
+def test_a_vocabulary_has_the_words_of_its_texts():
     pieces = vocabulary(TEXTS, SIZE, lowercase=True)
     assert len(set(pieces)) == len(pieces) == SIZE
     assert tuple(pieces[:5]) == SPECIAL
@@ -37,12 +35,14 @@ def test_a_vocabulary_is_of_its_texts():
 
 
 def test_the_order_of_the_texts_does_not_matter():
-    turned = pa.array(TEXTS.to_pylist()[::-1], pa.large_string())
-    assert vocabulary(turned, SIZE, lowercase=True) == vocabulary(TEXTS, SIZE, lowercase=True)
+    reversed_texts = pa.array(TEXTS.to_pylist()[::-1], pa.large_string())
+    assert vocabulary(reversed_texts, SIZE, lowercase=True) == vocabulary(
+        TEXTS, SIZE, lowercase=True
+    )
 
 
-def test_another_process_finds_the_same():
-    # Hash tables are ordered by chance, and differently in each process.
+def test_another_process_builds_the_same_vocabulary():
+    # The order of hash tables differs between processes.
     code = (
         "from tests.training.models.test_wordpiece import SIZE, TEXTS\n"
         "from training.models.wordpiece import vocabulary\n"
@@ -54,14 +54,14 @@ def test_another_process_finds_the_same():
     assert output.split() == vocabulary(TEXTS, SIZE, lowercase=True)
 
 
-def test_words_that_are_asked_for_are_whole():
+def test_required_words_are_single_tokens():
     required_words = ("Implausible", "dog", "implausible")
     pieces = vocabulary(TEXTS, SIZE, lowercase=True, words=required_words)
     assert len(set(pieces)) == SIZE
     assert pieces[-1] == "implausible"
     backend = wordpiece.bert_tokenizer(pieces, lowercase=True).backend_tokenizer
     assert backend.encode("implausible dog").tokens == ["[CLS]", "implausible", "dog", "[SEP]"]
-    # Nothing is lost but the pieces that were found last.
+    # A required word displaces only the piece that was found last.
     plain = vocabulary(TEXTS, SIZE, lowercase=True)
     assert set(plain) - set(pieces) == {plain[-1]}
 
@@ -82,12 +82,12 @@ def test_case_is_kept_on_request():
         (SIZE, ("not so",), r"words=not so: expected single words"),
     ],
 )
-def test_vocabularies_that_cannot_be(size, words, message):
+def test_impossible_vocabularies_are_refused(size, words, message):
     with pytest.raises(UserError, match=message):
         vocabulary(TEXTS, size, lowercase=True, words=words)
 
 
-def test_a_vocabulary_is_kept(tmp_path, caplog):
+def test_a_vocabulary_is_cached(tmp_path, caplog):
     def build_tokenizer(size: int = SIZE):
         return tokenizer(TEXTS, size, lowercase=True, words=(), limit=16, cache=tmp_path)
 

@@ -31,24 +31,24 @@ def source(pair: bool | None, **task: Any) -> ModelSource:
         ("adept", source(True, name="adept", context=True), ("item_id", "sentence1", "sentence2")),
         ("plane_items", source(False), ("item_id", "sentence", None)),
         ("plane_items", source(True), ("item_id", "premise", "conclusion")),
-        # Nobody says what it takes: what the table has.
+        # A model that does not say what it takes gets what the table has.
         ("nli", source(None), ("item_id", "premise", "hypothesis")),
         ("sentences", source(None), ("sentence_id", "text", None)),
     ],
 )
-def test_the_columns_are_those_that_the_model_was_taught(table, model, expected):
+def test_the_columns_fit_the_training_of_the_model(table, model, expected):
     text_columns = columns(table, model)
     assert (text_columns.item, text_columns.first, text_columns.second) == expected
 
 
-def test_named_columns_win():
+def test_columns_named_in_the_settings_have_precedence():
     text_columns = columns("amod_examples", source(False), item="noun", first="sentence")
     assert text_columns == Columns("noun", "corpus", "sentence", None)
     text_columns = columns("nli", source(None), first="hypothesis", second="premise")
     assert text_columns == Columns("item_id", "source", "hypothesis", "premise")
 
 
-def test_full_stops_are_as_in_training():
+def test_full_stops_are_treated_as_in_training():
     model = source(True, name="asp", full_stops="normalised")
     assert columns("asp_degree", model).full_stops
     assert not columns("asp_degree", source(True, name="asp", full_stops="kept")).full_stops
@@ -70,6 +70,6 @@ def test_full_stops_are_as_in_training():
         ("amod_examples", source(False), {"first": "sentence"}, "item=item_id: not a column"),
     ],
 )
-def test_mistakes(table, model, options, message):
+def test_columns_that_do_not_fit_are_refused(table, model, options, message):
     with pytest.raises(UserError, match=message):
         columns(table, model, **options)

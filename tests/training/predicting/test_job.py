@@ -1,4 +1,5 @@
-"""``training/predict.py`` from rows to predictions: whole, killed, by two processes; selected."""
+"""``training/predict.py`` from rows to predictions: uninterrupted, killed, by two processes, and
+selecting items for annotators."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from training.predicting.settings import Settings
 
 
 def items(count: int = 240, copies: int = 1) -> pa.Table:
-    """Rows of two editions: the first has `copies` of each sentence, the second the first 20."""
+    """Rows of two editions: clean has `copies` of each sentence, paper has 20 rows of clean."""
     rows = [
         {
             "item_id": f"{row['item_id']}-{copy}",
@@ -54,8 +55,8 @@ def lake(tmp_path_factory):
     return root
 
 
-class House:
-    """A lake, a model in MLflow's registry, and a place for the state of runs."""
+class Workspace:
+    """A lake, MLflow's registry with a model, and the folder for the state of runs."""
 
     def __init__(self, lake: str, tuned: Path, folder: Path) -> None:
         self.lake, self.tuned, self.folder = lake, tuned, folder
@@ -69,7 +70,7 @@ class House:
         ]
 
     def predict(self, *more: str) -> dict[str, Any]:
-        """Run it over adept_items; the result of the newest run."""
+        """Predict the rows of adept_items; the result of the newest run."""
         earlier_results = set(self.folder.glob("*/result.json"))
         common = ("model=models:/adept/1", "table=adept_items", "chunk=40")
         predict(conf.load(Settings, self.arguments(*common, *more)))
@@ -84,20 +85,20 @@ class House:
 
 
 @pytest.fixture
-def house(lake, tuned, tmp_path) -> House:
-    return House(lake, tuned, tmp_path / "state")
+def workspace(lake, tuned, tmp_path) -> Workspace:
+    return Workspace(lake, tuned, tmp_path / "state")
 
 
 @pytest.fixture(scope="module")
-def finished_run(lake, tuned, tmp_path_factory) -> tuple[House, dict[str, Any]]:
-    """A run from start to end."""
-    finished_house = House(lake, tuned, tmp_path_factory.mktemp("whole"))
-    return finished_house, finished_house.predict()
+def finished_run(lake, tuned, tmp_path_factory) -> tuple[Workspace, dict[str, Any]]:
+    """A workspace with an uninterrupted run, and the result of the run."""
+    workspace = Workspace(lake, tuned, tmp_path_factory.mktemp("whole"))
+    return workspace, workspace.predict()
 
 
 def test_every_row_has_one_answer(finished_run, tuned):
-    finished_house, result = finished_run
-    rows = finished_house.rows(result["run_id"])
+    workspace, result = finished_run
+    rows = workspace.rows(result["run_id"])
     expected = [
         (row["edition"], row["item_id"], row["sentence"], row["modified_sentence"])
         for row in items().to_pylist()
@@ -106,7 +107,7 @@ def test_every_row_has_one_answer(finished_run, tuned):
     assert [(row["edition"], row["item_id"]) for row in rows] == sorted(r[:2] for r in expected)
     assert result["rows"] == len(rows) == 259
     assert result["left_out"] == {"no id or no text": 1}
-    # As the model alone says, in the outcomes of its task.
+    # The scores are those of the model, the predictions the outcomes of its task.
     model = classifier(resolve("models:/adept/1", f"sqlite:///{tuned / 'mlflow.db'}"))
     texts = {row[:2]: row[2:] for row in expected}
     first, second = zip(*(texts[row["edition"], row["item_id"]] for row in rows), strict=True)
@@ -120,23 +121,20 @@ def test_every_row_has_one_answer(finished_run, tuned):
 
 
 def test_predictions_name_model_table_and_versions(finished_run):
-    finished_house, result = finished_run
-    row = finished_house.rows(result["run_id"])[0]
-    assert (row["model"], row["table_version"], row["task"]) == (
-        "models:/adept/1",
-        0,
-        "adept_items",
-    )
-    assert (row["scheme"], row["seed"], row["gold"]) == ("predict", 0, None)
+    workspace, result = finished_run
+    row = workspace.rows(result["run_id"])[0]
+    expected = {"model": "models:/adept/1", "table_version": 0, "task": "adept_items"}
+    expected |= {"scheme": "predict", "seed": 0, "gold": None}
+    assert expected.items() <= row.items()
     commits = [
         record
-        for record in arrow.history(finished_house.lake, "predictions")
+        for record in arrow.history(workspace.lake, "predictions")
         if record.metadata.get("run") == result["run_id"]
     ]
     assert len(commits) == 7
     assert {record.job for record in commits} == {"predict"}
-    # What was laid down is gone.
-    assert not list(finished_house.folder.glob("*/rows"))
+    # The staged rows are deleted.
+    assert not list(workspace.folder.glob("*/rows"))
 
 
 def test_the_run_is_in_mlflow(finished_run, tuned):
@@ -155,107 +153,110 @@ def test_the_run_is_in_mlflow(finished_run, tuned):
 
 
 def test_the_same_command_again_does_nothing(finished_run, monkeypatch, caplog):
-    finished_house, result = finished_run
+    workspace, result = finished_run
     caplog.set_level("INFO")
-    version = arrow.version(finished_house.lake, "predictions")
+    version = arrow.version(workspace.lake, "predictions")
     monkeypatch.setattr(job, "classifier", None)
-    assert finished_house.predict("batch_size=7") == result
+    assert workspace.predict("batch_size=7") == result
     assert "not run again" in caplog.text
-    assert arrow.version(finished_house.lake, "predictions") == version
+    assert arrow.version(workspace.lake, "predictions") == version
 
 
-def test_a_run_that_broke_off_goes_on_at_its_version(
-    house, tuned, finished_run, tmp_path, monkeypatch
+def test_an_interrupted_run_resumes_with_its_table_version(
+    workspace, tuned, finished_run, tmp_path, monkeypatch
 ):
-    house.lake = os.fspath(tmp_path / "lake")
-    arrow.append(house.lake, "adept_items", items(), job="test")
+    workspace.lake = os.fspath(tmp_path / "lake")
+    arrow.append(workspace.lake, "adept_items", items(), job="test")
     commits = []
     append = arrow.append
 
-    def breaking(*args: Any, **options: Any) -> Any:
+    def append_until_full(*args: Any, **options: Any) -> Any:
         commits.append(args)
         if len(commits) == 4:
             raise OSError("the disk is full")
         return append(*args, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr("training.predicting.job.arrow.append", breaking)
+        patched.setattr("training.predicting.job.arrow.append", append_until_full)
         with pytest.raises(OSError, match="disk is full"):
-            house.predict()
-    (folder,) = house.folder.iterdir()
+            workspace.predict()
+    (folder,) = workspace.folder.iterdir()
     assert not (folder / "result.json").exists()
-    # What is built meanwhile is another version.
-    arrow.replace(house.lake, "adept_items", items(3), {"edition": "clean"}, job="test")
-    result = house.predict()
+    # Rebuilding the table in between makes another version.
+    arrow.replace(workspace.lake, "adept_items", items(3), {"edition": "clean"}, job="test")
+    result = workspace.predict()
     assert result["rows_now"] < result["rows"] == 259
     assert result["version"] == 0
-    mine, theirs = house.rows(result["run_id"]), finished_run[0].rows(finished_run[1]["run_id"])
-    for row in (*mine, *theirs):
+    resumed = workspace.rows(result["run_id"])
+    uninterrupted = finished_run[0].rows(finished_run[1]["run_id"])
+    for row in (*resumed, *uninterrupted):
         del row["run_id"]
-    assert mine == theirs
-    # The newest version is another run.
-    assert house.predict()["version"] == 1
+    assert resumed == uninterrupted
+    # Predicting the newest version is another run.
+    assert workspace.predict()["version"] == 1
 
 
 @pytest.mark.slow
-def test_two_processes_are_killed_and_one_goes_on(tuned, tmp_path):
-    house = House(os.fspath(tmp_path / "lake"), tuned, tmp_path / "state")
-    arrow.append(house.lake, "adept_items", items(copies=3), job="test")
+def test_one_process_resumes_a_killed_run_of_two(tuned, tmp_path):
+    workspace = Workspace(os.fspath(tmp_path / "lake"), tuned, tmp_path / "state")
+    arrow.append(workspace.lake, "adept_items", items(copies=3), job="test")
     more = ("model=models:/adept/1", "table=adept_items", "chunk=40")
-    log = Path(house.lake) / "predictions" / "_delta_log"
-    words = house.arguments(*more)
+    log = Path(workspace.lake) / "predictions" / "_delta_log"
+    words = workspace.arguments(*more)
     ranks.kill(words, 2, lambda: len(list(log.glob("*.json"))) >= 4, "predict")
-    commits = arrow.history(house.lake, "predictions")
+    commits = arrow.history(workspace.lake, "predictions")
     assert 4 <= len(commits) < 19
-    result = house.predict()
+    result = workspace.predict()
     assert 0 < result["rows_now"] < result["rows"] == 737
-    mine = house.rows(result["run_id"])
-    assert len({(row["edition"], row["item_id"]) for row in mine}) == len(mine) == 737
-    # The same as one process gives that was never killed, to the last digit.
-    house.folder = tmp_path / "alone"
-    alone = house.rows(house.predict()["run_id"])
-    for row in (*mine, *alone):
+    resumed = workspace.rows(result["run_id"])
+    assert len({(row["edition"], row["item_id"]) for row in resumed}) == len(resumed) == 737
+    # An uninterrupted run of one process gives exactly the same rows.
+    workspace.folder = tmp_path / "alone"
+    uninterrupted = workspace.rows(workspace.predict()["run_id"])
+    for row in (*resumed, *uninterrupted):
         del row["run_id"]
-    assert mine == alone
+    assert resumed == uninterrupted
 
 
-def test_a_condition_a_draw_and_other_columns(house):
-    result = house.predict("where=edition = 'paper'", "limit=9", "first=noun", "second=adjective")
+def test_rows_are_filtered_and_sampled_and_columns_are_chosen(workspace):
+    result = workspace.predict(
+        "where=edition = 'paper'", "limit=9", "first=noun", "second=adjective"
+    )
     assert result["rows"] == 9
     assert result["left_out"] == {"not drawn (limit)": 11}
-    assert {row["edition"] for row in house.rows(result["run_id"])} == {"paper"}
+    assert {row["edition"] for row in workspace.rows(result["run_id"])} == {"paper"}
 
 
-def test_uncertain_items_go_to_annotators(finished_run, tmp_path):
-    finished_house, _ = finished_run
+def test_uncertain_items_become_a_batch_for_annotators(finished_run, tmp_path):
+    workspace, _ = finished_run
     out, batch = tmp_path / "uncertain.tsv", tmp_path / "main1.csv"
-    finished_house.predict("select=uncertain", "count=30", f"out={out}", "measure=margin")
+    workspace.predict("select=uncertain", "count=30", f"out={out}", "measure=margin")
     with out.open(newline="") as lines:
         selected_items = list(csv.DictReader(lines, delimiter="\t"))
     assert len(selected_items) == 30
     margins = [float(row["margin"]) for row in selected_items]
     assert margins == sorted(margins, reverse=True)
     clean = {row["item_id"] for row in selected_items if row["edition"] == "clean"}
-    words = [f"batch={batch}", f"ids={out}", f"lake={finished_house.lake}", "gold=0", "attention=0"]
+    words = [f"batch={batch}", f"ids={out}", f"lake={workspace.lake}", "gold=0", "attention=0"]
     export_batch(conf.load(ExportSettings, words))
-    batch_items = arrow.read(finished_house.lake, "adept_batches", where=[("kind", "=", "item")])
+    batch_items = arrow.read(workspace.lake, "adept_batches", where=[("kind", "=", "item")])
     assert set(batch_items["item_id"].to_pylist()) == clean
 
 
-def test_disputed_items_of_two_runs(finished_run, tmp_path):
-    finished_house, result = finished_run
-    # Noun and adjective alone make another model of it.
-    state, finished_house.folder = finished_house.folder, tmp_path / "state"
-    other = finished_house.predict("first=noun", "second=adjective")
-    finished_house.folder = state
+def test_items_on_which_two_runs_differ_are_selected(finished_run, tmp_path):
+    workspace, result = finished_run
+    # Given only noun and adjective, the same model answers differently.
+    state, workspace.folder = workspace.folder, tmp_path / "state"
+    other = workspace.predict("first=noun", "second=adjective")
+    workspace.folder = state
     out = tmp_path / "disputed.csv"
     runs = f"runs={result['run_id']},{other['run_id']}"
-    words = finished_house.arguments("select=disputed", "count=5", f"out={out}", runs)
+    words = workspace.arguments("select=disputed", "count=5", f"out={out}", runs)
     predict(conf.load(Settings, words))
     with out.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     answers = [
-        {row["item_id"]: row["predicted"] for row in finished_house.rows(r)}
+        {row["item_id"]: row["predicted"] for row in workspace.rows(r)}
         for r in (result["run_id"], other["run_id"])
     ]
     assert len(rows) == 5
@@ -265,44 +266,44 @@ def test_disputed_items_of_two_runs(finished_run, tmp_path):
         assert (first, second) == tuple(run_answers[row["item_id"]] for run_answers in answers)
 
 
-def test_scores_that_are_nan_are_refused(house, tmp_path):
-    trained = run_folder(house.tuned / "out") / "model"
-    house.lake = os.fspath(tmp_path / "lake")
-    arrow.append(house.lake, "adept_items", items(10), job="test")
+def test_nan_scores_are_refused(workspace, tmp_path):
+    trained = run_folder(workspace.tuned / "out") / "model"
+    workspace.lake = os.fspath(tmp_path / "lake")
+    arrow.append(workspace.lake, "adept_items", items(10), job="test")
     broken = with_nan(trained, tmp_path / "broken", "classifier.bias")
     with pytest.raises(JobFailed, match=r"broken: 9 of 9 rows have NaN .* try precision=fp32"):
-        house.predict(f"model={broken}", "limit=9")
-    assert "predictions" not in arrow.tables(house.lake)
+        workspace.predict(f"model={broken}", "limit=9")
+    assert "predictions" not in arrow.tables(workspace.lake)
 
 
-def test_runs_that_agree_are_told(finished_run, tmp_path):
-    finished_house, result = finished_run
+def test_selecting_disputed_items_fails_if_all_runs_agree(finished_run, tmp_path):
+    workspace, result = finished_run
     more = (f"runs={result['run_id']}", "select=disputed", "count=5", f"out={tmp_path / 'x.tsv'}")
     with pytest.raises(JobFailed, match="all runs agree"):
-        finished_house.predict(*more)
+        workspace.predict(*more)
     assert not (tmp_path / "x.tsv").exists()
 
 
-def test_what_selecting_needs_is_told_before_rows_are_classified(house, tmp_path, monkeypatch):
+def test_impossible_selections_are_refused_early(workspace, tmp_path, monkeypatch):
     monkeypatch.setattr(job, "classifier", lambda *_, **__: pytest.fail("weights were read"))
     select = ["select=disputed", "count=5", "runs=nobody"]
     with pytest.raises(UserError, match="run nobody: no rows"):
-        house.predict(*select, f"out={tmp_path / 'x.tsv'}")
+        workspace.predict(*select, f"out={tmp_path / 'x.tsv'}")
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"out=.*file is a file; expected a folder"):
-        house.predict(*select, f"out={tmp_path / 'file' / 'x.tsv'}")
-    house.folder = tmp_path / "file"
+        workspace.predict(*select, f"out={tmp_path / 'file' / 'x.tsv'}")
+    workspace.folder = tmp_path / "file"
     with pytest.raises(UserError, match=r"folder=.*file is a file; expected a folder"):
-        house.predict()
+        workspace.predict()
 
 
-def test_predictions_that_are_gone_are_made_again(house):
-    house.predict("limit=5")
-    (folder,) = house.folder.iterdir()
+def test_missing_predictions_are_made_again(workspace):
+    workspace.predict("limit=5")
+    (folder,) = workspace.folder.iterdir()
     plan = json.loads((folder / "plan.json").read_text())
     (folder / "plan.json").write_text(json.dumps({**plan, "run_id": "another"}))
-    house.predict("limit=5")
-    rows = arrow.read(house.lake, "predictions", where=[("run_id", "=", "another")])
+    workspace.predict("limit=5")
+    rows = arrow.read(workspace.lake, "predictions", where=[("run_id", "=", "another")])
     assert rows.num_rows == 5
     assert not (folder / "rows").exists()
 
@@ -325,7 +326,7 @@ def test_predictions_that_are_gone_are_made_again(house):
         (["model=m", "table=t", "version=-1"], "version=-1: expected 0 or more"),
     ],
 )
-def test_settings_that_do_not_fit(words, message):
+def test_settings_that_do_not_fit_are_refused(words, message):
     with pytest.raises(UserError, match=message):
         conf.load(Settings, words)
 
@@ -343,8 +344,8 @@ def test_settings_that_do_not_fit(words, message):
         (["precision=fp16"], "there is no GPU here"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_read(house, words, message):
+def test_mistakes_are_reported_before_anything_is_read(workspace, words, message):
     with pytest.raises(UserError, match=message) as error:
-        house.predict(*words)
+        workspace.predict(*words)
     assert "\n" not in str(error.value)
-    assert not house.folder.exists()
+    assert not workspace.folder.exists()

@@ -19,7 +19,7 @@ def items(edition: str, count: int, start: int = 0) -> pa.Table:
         {
             "item_id": f"{at:04}",
             "adjective": "old" if at % 2 else "fake",
-            # One of a hundred has no second text.
+            # One row in a hundred has no second text.
             "sentence": f"Thing {at}.",
             "modified_sentence": f"Old thing {at}." if at % 100 != 7 else None,
             "edition": edition,
@@ -41,18 +41,18 @@ def query(lake: str, version: int = 1, where: str | None = None) -> Query:
     return Query(lake, "adept_items", version, COLUMNS, where)
 
 
-def laid_down(folder, staged) -> list[list[tuple[str, str, str, str]]]:
+def staged_chunks(folder, staged) -> list[list[tuple[str, str, str, str]]]:
     parts = [read(folder, at) for at, size in enumerate(staged.sizes) if size]
     return [[tuple(row.values()) for row in part.to_pylist()] for part in parts]
 
 
-def test_every_row_lies_in_one_chunk(lake, tmp_path):
+def test_every_row_is_staged_in_one_chunk(lake, tmp_path):
     staged = stage(query(lake), tmp_path / "rows", chunk=100)
     assert sum(staged.sizes) == 495
     assert len(staged.sizes) == 5
     assert staged.left_out == {"no id or no text": 5}
     assert staged.editions == ["clean", "paper"]
-    chunk_rows = [row for part in laid_down(tmp_path / "rows", staged) for row in part]
+    chunk_rows = [row for part in staged_chunks(tmp_path / "rows", staged) for row in part]
     expected = {
         (f"{at:04}", edition, f"Thing {at}.", f"Old thing {at}.")
         for edition, count in (("clean", 300), ("paper", 200))
@@ -63,43 +63,43 @@ def test_every_row_lies_in_one_chunk(lake, tmp_path):
     assert set(chunk_rows) == expected
 
 
-def test_chunks_depend_on_no_order_and_on_no_buffer(lake, tmp_path, monkeypatch):
+def test_chunks_depend_neither_on_row_order_nor_on_the_buffer(lake, tmp_path, monkeypatch):
     all_staged = stage(query(lake), tmp_path / "a", chunk=100)
-    other = os.fspath(tmp_path / "lake")
+    other_lake = os.fspath(tmp_path / "lake")
     both = pa.concat_tables([items("paper", 200), items("clean", 300)])
     shuffled = both.sort_by([("adjective", "descending"), ("item_id", "descending")])
-    arrow.append(other, "adept_items", shuffled, job="test")
+    arrow.append(other_lake, "adept_items", shuffled, job="test")
     monkeypatch.setattr(rows, "_BUFFER", 50)
-    again = stage(query(other, version=0), tmp_path / "b", chunk=100)
-    assert again.sizes == all_staged.sizes
-    assert laid_down(tmp_path / "b", again) == laid_down(tmp_path / "a", all_staged)
+    other_staged = stage(query(other_lake, version=0), tmp_path / "b", chunk=100)
+    assert other_staged.sizes == all_staged.sizes
+    assert staged_chunks(tmp_path / "b", other_staged) == staged_chunks(tmp_path / "a", all_staged)
 
 
-def test_a_condition_and_a_version(lake, tmp_path):
-    one = stage(query(lake, where="adjective = 'old' -- odd ones"), tmp_path / "a", chunk=100)
-    assert (sum(one.sizes), one.left_out) == (245, {"no id or no text": 5})
+def test_rows_are_filtered_by_condition_and_version(lake, tmp_path):
+    filtered = stage(query(lake, where="adjective = 'old' -- odd ones"), tmp_path / "a", chunk=100)
+    assert (sum(filtered.sizes), filtered.left_out) == (245, {"no id or no text": 5})
     first_version = stage(query(lake, version=0), tmp_path / "b", chunk=1000)
     assert (first_version.sizes, first_version.editions) == ([297], ["clean"])
 
 
-def test_a_limit_draws_by_the_seed(lake, tmp_path, monkeypatch):
+def test_a_limited_sample_follows_the_seed(lake, tmp_path, monkeypatch):
     samples = []
     for name, seed, buffer in (("a", 0, 500_000), ("b", 0, 10), ("c", 1, 500_000)):
         monkeypatch.setattr(rows, "_BUFFER", buffer)
         staged = stage(query(lake), tmp_path / name, chunk=1000, seed=seed, limit=60)
         assert staged.left_out["not drawn (limit)"] == 435
-        samples.append(laid_down(tmp_path / name, staged)[0])
+        samples.append(staged_chunks(tmp_path / name, staged)[0])
     assert [len(sample) for sample in samples] == [60, 60, 60]
     assert samples[0] == samples[1] != samples[2]
-    # A larger draw has the smaller one in it.
+    # A larger sample contains the smaller one.
     more = stage(query(lake), tmp_path / "d", chunk=1000, limit=90)
-    assert set(samples[0]) < set(laid_down(tmp_path / "d", more)[0])
+    assert set(samples[0]) < set(staged_chunks(tmp_path / "d", more)[0])
     assert (
         "not drawn (limit)" not in stage(query(lake), tmp_path / "e", chunk=99, limit=495).left_out
     )
 
 
-def test_what_an_earlier_start_left_is_replaced(lake, tmp_path):
+def test_files_of_an_interrupted_start_are_replaced(lake, tmp_path):
     for folder in ("rows", "rows.new"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "000000.arrow").write_text("half")
@@ -117,11 +117,11 @@ def test_what_an_earlier_start_left_is_replaced(lake, tmp_path):
         (9, None, "no version 9"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_laid_down(lake, version, where, message):
+def test_mistakes_are_reported_before_anything_is_staged(lake, version, where, message):
     with pytest.raises(UserError, match=message):
         rows.check(query(lake, version, where))
 
 
-def test_a_table_without_texts_is_told(tmp_path):
+def test_a_missing_table_is_reported(tmp_path):
     with pytest.raises(UserError, match="no table adept_items"):
         rows.check(query(os.fspath(tmp_path), 0))

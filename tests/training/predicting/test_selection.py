@@ -16,7 +16,7 @@ from training import predictions
 from training.predicting.selection import disputed, uncertain, uncertainty, votes, write
 
 LABELS = ("no", "maybe", "yes")
-# Scores of five items, by run.
+# The scores of five items in each run.
 RUNS = {
     "a": [(0.8, 0.1, 0.1), (0.4, 0.3, 0.3), (0.5, 0.5, 0.0), (1.0, 0.0, 0.0), (0.4, 0.3, 0.3)],
     "b": [(0.7, 0.2, 0.1), (0.1, 0.8, 0.1), (0.6, 0.4, 0.0), (0.0, 0.0, 1.0), (0.3, 0.4, 0.3)],
@@ -43,25 +43,25 @@ def lake(tmp_path_factory):
     for run, scores in RUNS.items():
         rows = list(zip("uvwxy", scores, strict=True))
         add(run, rows if run == "a" else rows[::-1])
-    # Some of the items, and others; in two commits.
+    # Runs with some of the items and others, one of them in two commits.
     add("part", [("z", (0.0, 0.0, 1.0)), ("x", (0.0, 1.0, 0.0))])
     add("part", [("w", (0.0, 1.0, 0.0))])
     add("two", [("x", (0.5, 0.5))])
     add("odd", [("x", (0.5, 0.5)), ("w", (0.2, 0.2, 0.6))])
     add("else", [("q", (0.5, 0.5, 0.0))])
-    # The answers of "c", with classes in another order and spelling; and other classes.
-    turned = [(item, scores[::-1]) for item, scores in zip("uvwxy", RUNS["c"], strict=True)]
-    # "c" never says maybe.
+    # The scores of "c" with other orders and spellings of the classes, and one more item, because
+    # "c" never predicts maybe. The run "foreign" has another class.
+    reversed_scores = [(item, row[::-1]) for item, row in zip("uvwxy", RUNS["c"], strict=True)]
     maybe = ("m", (0.2, 0.6, 0.2))
-    add("turned", [*turned, maybe], ("YES", "MAYBE", "NO"))
+    add("turned", [*reversed_scores, maybe], ("YES", "MAYBE", "NO"))
     add("straight", [*zip("uvwxy", RUNS["c"], strict=True), maybe], ("no", "Maybe", "yes"))
     add("foreign", list(zip("uvwxy", RUNS["b"], strict=True)), ("no", "perhaps", "yes"))
     return root
 
 
-def test_the_least_sure_first(lake):
+def test_uncertain_items_begin_with_the_least_certain(lake):
     items = uncertain(lake, "a", 3)
-    # Equal ones by their ids: whichever order the table is read in.
+    # Ties are broken by id, whatever the order of the table.
     assert items["item_id"].to_pylist() == ["v", "y", "w"]
     assert items["predicted"].to_pylist() == ["no", "no", "no"]
     assert items["entropy"][2].as_py() == pytest.approx(1 / math.log2(3))
@@ -70,7 +70,7 @@ def test_the_least_sure_first(lake):
     assert by_margin["margin"].to_pylist() == pytest.approx([1.0, 0.9, 0.9, 0.3, 0.0])
 
 
-def test_the_most_disputed_first(lake):
+def test_disputed_items_begin_with_the_most_disputed(lake):
     items = disputed(lake, ["a", "b", "c"], 9)
     assert items["item_id"].to_pylist() == ["v", "x", "y"]
     answers = ["no | maybe | yes", "no | yes | no", "no | maybe | no"]
@@ -79,14 +79,14 @@ def test_the_most_disputed_first(lake):
     assert disputed(lake, ["b", "c", "a"], 1)["item_id"].to_pylist() == ["v"]
 
 
-def test_items_that_not_all_runs_have_are_left_out(lake, caplog):
+def test_only_items_in_all_runs_can_be_disputed(lake, caplog):
     caplog.set_level("INFO")
     items = disputed(lake, ["a", "part"], 9)
     assert items["item_id"].to_pylist() == ["x", "w"]
     assert "2 items are in all runs (of 5, 3)" in caplog.text
 
 
-def test_classes_in_another_order_and_spelling_are_the_same(lake):
+def test_classes_may_differ_in_order_and_spelling(lake):
     assert disputed(lake, ["straight", "turned", "c"], 9).num_rows == 0
     items, expected = disputed(lake, ["straight", "turned", "b"], 9), disputed(lake, ["c", "b"], 9)
     assert items["item_id"].to_pylist() == expected["item_id"].to_pylist()
@@ -94,7 +94,7 @@ def test_classes_in_another_order_and_spelling_are_the_same(lake):
     assert items["divergence"].to_pylist() == pytest.approx(same["divergence"].to_pylist())
 
 
-def test_runs_that_agree_have_nothing_disputed(lake):
+def test_runs_that_agree_have_no_disputed_items(lake):
     assert disputed(lake, ["a", "a"], 9).num_rows == 0
 
 
@@ -110,12 +110,12 @@ def test_runs_that_agree_have_nothing_disputed(lake):
         (["a", "odd"], "predictions with (2, 3|3, 2) scores"),
     ],
 )
-def test_runs_that_do_not_fit(lake, runs, message):
+def test_runs_that_cannot_be_compared_are_refused(lake, runs, message):
     with pytest.raises(UserError, match=message):
         disputed(lake, runs, 9)
 
 
-def test_no_run_has_no_uncertain_items(lake):
+def test_an_unknown_run_is_refused(lake):
     with pytest.raises(UserError, match="run nobody: no rows"):
         uncertain(lake, "nobody", 9)
 
@@ -123,7 +123,7 @@ def test_no_run_has_no_uncertain_items(lake):
 @given(
     st.lists(st.floats(0.01, 1.0), min_size=2, max_size=6), st.sampled_from(["entropy", "margin"])
 )
-def test_uncertainty_is_a_share(weights, measure):
+def test_uncertainty_lies_between_0_and_1(weights, measure):
     shares = np.array([weights]) / sum(weights)
     even = np.full_like(shares, 1 / len(weights))
     sure = np.eye(len(weights))[:1]
@@ -134,7 +134,7 @@ def test_uncertainty_is_a_share(weights, measure):
 
 
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=6), st.randoms())
-def test_votes_know_no_names_and_no_order(answers, random):
+def test_vote_entropy_depends_neither_on_class_names_nor_on_order(answers, random):
     renamed = [3 - answer for answer in answers]
     random.shuffle(renamed)
     assert votes(np.array([answers])) == pytest.approx(votes(np.array([renamed])))
@@ -142,7 +142,7 @@ def test_votes_know_no_names_and_no_order(answers, random):
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("x.tsv", "\t"), ("x.csv", ",")])
-def test_the_file(lake, tmp_path: Path, name, delimiter):
+def test_the_delimiter_follows_the_file_name(lake, tmp_path: Path, name, delimiter):
     write(uncertain(lake, "a", 1), tmp_path / name)
     lines = (tmp_path / name).read_text().splitlines()
     header = delimiter.join(("item_id", "edition", "predicted", "entropy"))

@@ -1,4 +1,4 @@
-"""Tiny language models of every kind with random weights, and a lake with a few rows."""
+"""Tiny language models of every kind with random weights, and a lake with rows to prompt for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.training.tasks.lake import write
+from tests.rows import write
 
 TEXTS = [
     "A black dog is a good example of a black animal.",
@@ -17,7 +17,7 @@ TEXTS = [
     "A positive thing is a negative thing. Yes or no? No. Given that, can we be sure? Answer:",
     "The tea is hot. The tea is scalding. True or false? N/A",
 ]
-# Of the conversion table, so that some of its words are whole and others are not.
+# Words that are one token, among them some, but not all, of the conversion table.
 WORDS = ["good", "poor", "true", "false", "positive", "negative", "great", "bad"]
 WORDS += ["Yes", "No", "True", "False"]
 SMALL: dict[str, Any] = {
@@ -41,7 +41,7 @@ def _saved(folder: Path, backend, model, **special) -> str:
 
 
 def word_pieces(words):
-    """A tokenizer of whole words and single letters, cased as BERT's."""
+    """A cased tokenizer of whole words and single letters."""
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
     from tokenizers.pre_tokenizers import BertPreTokenizer
@@ -60,7 +60,7 @@ def word_pieces(words):
 
 
 def byte_pairs(special):
-    """A byte-level BPE of the texts above, as RoBERTa and GPT-2 have one."""
+    """A byte-level BPE tokenizer, as RoBERTa and GPT-2 have it, trained on the texts above."""
     from tokenizers import Tokenizer, decoders
     from tokenizers.models import BPE
     from tokenizers.pre_tokenizers import ByteLevel
@@ -96,7 +96,7 @@ def bert(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="session")
 def roberta(tmp_path_factory) -> str:
-    """RoBERTa with byte-level BPE, whose mask takes the space before it."""
+    """RoBERTa with byte-level BPE, whose mask token includes the space before it."""
     import torch
     from tokenizers import AddedToken
     from tokenizers.processors import RobertaProcessing
@@ -121,7 +121,7 @@ def roberta(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="session")
 def gpt2(tmp_path_factory) -> str:
-    """GPT-2 with byte-level BPE; it has no padding and no mask."""
+    """GPT-2 with byte-level BPE, without padding and mask tokens."""
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -143,7 +143,7 @@ def gpt2(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="session")
 def t5(tmp_path_factory) -> str:
-    """T5 with a vocabulary of words and letters; texts end with a token of their own."""
+    """T5 with a vocabulary of words and letters; texts end with an end token."""
     import torch
     from tokenizers.processors import TemplateProcessing
     from transformers import T5Config, T5ForConditionalGeneration
@@ -161,7 +161,7 @@ def t5(tmp_path_factory) -> str:
         decoder_start_token_id=0,
         pad_token_id=0,
         eos_token_id=3,
-        # Scaled up: what is drawn at random tells words apart.
+        # Scaled up, so that random weights distinguish words.
         initializer_factor=5.0,
     )
     special: dict[str, Any] = {"pad_token": "[PAD]", "unk_token": "[UNK]", "eos_token": "[SEP]"}
@@ -173,7 +173,7 @@ COMPLETE_GROUPS = (("black", "I", (1, 1, 1)), ("tall", "S", (1, 1, 0)), ("fake",
 
 
 def plane_tables(lake: str) -> None:
-    """A noun with an adjective of each class (two_shot), and half a group (published)."""
+    """A noun with an adjective of each class (two_shot), and an incomplete group (published)."""
     items, splits = [], []
     for adjective, kind, labels in COMPLETE_GROUPS:
         for number, label in enumerate(labels, 1):
@@ -200,7 +200,7 @@ def plane_tables(lake: str) -> None:
 
 
 def asp_tables(lake: str) -> None:
-    """Two rows of entailment inference, two of degree estimation and one that nobody can answer."""
+    """Two rows of entailment inference and four of degree estimation, one of them discarded."""
     weak, strong = "The tea is hot.", "The tea is scalding."
     up = {"premise": weak, "hypothesis": strong, "edition": "clean"}
     down = {"premise": strong, "hypothesis": weak, "edition": "clean"}
@@ -218,7 +218,7 @@ def asp_tables(lake: str) -> None:
 
 @pytest.fixture
 def prompt_lake(tmp_path: Path) -> str:
-    """A lake of its own for each test: answers are written to it."""
+    """A new lake for each test, because answers are written to it."""
     lake = os.fspath(tmp_path / "lake")
     plane_tables(lake)
     asp_tables(lake)

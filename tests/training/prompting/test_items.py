@@ -25,7 +25,7 @@ def items_and_questions(prompt_settings):
     return items, questions(items, prompts, prompt_settings)
 
 
-def test_two_examples_in_both_orders(prompt_lake):
+def test_two_examples_are_shown_in_both_orders(prompt_lake):
     prompt_settings = settings(prompt_lake, *TWO_SHOT)
     items, prompt_questions = items_and_questions(prompt_settings)
     ids = items.rows["item_id"].to_pylist()
@@ -34,15 +34,15 @@ def test_two_examples_in_both_orders(prompt_lake):
         for question in prompt_questions
         if ids[question.item] == "tall2"
     }
-    one = "A tall dog is a good example of a dog. "
-    three = "A tall dog is a poor example of a tall animal. "
+    first_example = "A tall dog is a good example of a dog. "
+    third_example = "A tall dog is a poor example of a tall animal. "
     assert texts == {
-        "1,3": (f"{one}{three}A tall dog is a ", " example of a animal."),
-        "3,1": (f"{three}{one}A tall dog is a ", " example of a animal."),
+        "1,3": (f"{first_example}{third_example}A tall dog is a ", " example of a animal."),
+        "3,1": (f"{third_example}{first_example}A tall dog is a ", " example of a animal."),
     }
     assert {question.cloze.words for question in prompt_questions} == {("poor", "good")}
     assert (items.scheme, items.rows["gold"].to_pylist().count("entailed")) == ("two_shot", 6)
-    # Nine items, two orders.
+    # Nine items in two orders.
     assert len(prompt_questions) == 18
     everything = items_and_questions(
         dataclasses.replace(prompt_settings, templates=[], verbalisers=[])
@@ -50,7 +50,7 @@ def test_two_examples_in_both_orders(prompt_lake):
     assert len(everything) == 18 * 2 * 3
 
 
-def test_without_examples_each_item_once(prompt_lake):
+def test_without_examples_each_item_has_one_question(prompt_lake):
     prompt_settings = settings(prompt_lake, "templates=external")
     assert prompt_settings.prompt_file == "plane_zero_shot"
     items, prompt_questions = items_and_questions(prompt_settings)
@@ -60,7 +60,7 @@ def test_without_examples_each_item_once(prompt_lake):
     assert (items.scheme, prompt_questions[0].cloze.suffix) == ("zero_shot", ".")
 
 
-def test_groups_that_lack_an_item_are_no_examples(prompt_lake, caplog):
+def test_incomplete_groups_cannot_be_examples(prompt_lake, caplog):
     prompt_settings = settings(prompt_lake, "shots=2", "scheme=published")
     with caplog.at_level(logging.WARNING):
         items, _ = items_and_questions(prompt_settings)
@@ -71,16 +71,17 @@ def test_groups_that_lack_an_item_are_no_examples(prompt_lake, caplog):
         load(dataclasses.replace(prompt_settings, scheme="one_it"))
 
 
-def test_what_is_not_there_is_told(prompt_lake):
-    with pytest.raises(UserError, match=r"scheme=strict: .* there is one_it, published, two_shot"):
-        load(settings(prompt_lake, "scheme=strict"))
-    with pytest.raises(UserError, match=r"part=train: .* there is test"):
-        load(settings(prompt_lake, "part=train"))
-    with pytest.raises(UserError, match=r"edition=paper: .* there is clean"):
-        load(settings(prompt_lake, "edition=paper"))
+def test_missing_schemes_parts_and_editions_are_reported(prompt_lake):
+    for word, existing in (
+        ("scheme=strict", "one_it, published, two_shot"),
+        ("part=train", "test"),
+        ("edition=paper", "clean"),
+    ):
+        with pytest.raises(UserError, match=f"{word}: .* there is {existing}"):
+            load(settings(prompt_lake, word))
 
 
-def test_limit_takes_whole_groups_of_each_class(prompt_lake):
+def test_a_limit_selects_whole_groups_of_each_class(prompt_lake):
     items = load(settings(prompt_lake, "shots=2", "limit=1"))
     assert items.rows.num_rows == 9
     asp = settings(prompt_lake, "task=asp", "limit=1")
@@ -91,7 +92,7 @@ def test_limit_takes_whole_groups_of_each_class(prompt_lake):
     assert {tuple(ids) for ids in limited_ids} > {tuple(limited_ids[0])}
 
 
-def test_asp_leaves_out_what_nobody_can_answer(prompt_lake):
+def test_discarded_rows_of_asp_are_dropped(prompt_lake):
     prompt_settings = settings(prompt_lake, "task=asp", "templates=conclude")
     items, prompt_questions = items_and_questions(prompt_settings)
     rows = items.rows.select(["item_id", "fold", "test", "gold"]).to_pylist()
@@ -110,7 +111,7 @@ def test_asp_leaves_out_what_nobody_can_answer(prompt_lake):
         load(dataclasses.replace(prompt_settings, variant="both"))
 
 
-def test_content_free_prompts_keep_the_examples_or_do_not(prompt_lake):
+def test_only_contextual_calibration_keeps_the_examples(prompt_lake):
     prompt_settings = settings(prompt_lake, *TWO_SHOT)
     assert items_and_questions(prompt_settings)[1][0].content_free == ()
     contextual = items_and_questions(
@@ -127,7 +128,7 @@ def test_content_free_prompts_keep_the_examples_or_do_not(prompt_lake):
     assert domain.content_free[1].prefix == "A thing is a "
 
 
-def test_settings_that_cannot_be():
+def test_impossible_settings_are_refused():
     for more, message in (
         (["shots=1"], "shots=1: expected 2"),
         (["task=asp", "shots=2"], "task=asp shots=2"),
@@ -139,7 +140,7 @@ def test_settings_that_cannot_be():
             settings("lake", *more)
 
 
-def test_what_decides_an_answer():
-    one = conf.identity(settings("lake", "batch_size=1", "out=elsewhere", "cache=none"))
-    assert one == conf.identity(settings("other", "split_model=true"))
-    assert one != conf.identity(settings("lake", "calibration=domain"))
+def test_the_identity_holds_only_settings_that_affect_answers():
+    identity = conf.identity(settings("lake", "batch_size=1", "out=elsewhere", "cache=none"))
+    assert identity == conf.identity(settings("other", "split_model=true"))
+    assert identity != conf.identity(settings("lake", "calibration=domain"))

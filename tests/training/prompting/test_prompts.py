@@ -31,7 +31,7 @@ def write_prompts(tmp_path, old="", new=""):
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_every_file_of_ours_is_read(file):
+def test_every_prompt_file_can_be_read(file):
     task = file.stem.split("_")[0]
     prompts = read(file.stem, task)
     assert prompts.name == file.stem
@@ -39,7 +39,7 @@ def test_every_file_of_ours_is_read(file):
 
 
 @pytest.mark.parametrize("model", ["mlm", "mlm_demo"])
-def test_our_masked_models_have_every_answer_whole(model):
+def test_every_answer_is_a_token_of_our_masked_models(model):
     words = [str(conf.ROOT / "conf" / "training" / f"{model}.yaml"), "lake=lake"]
     vocabulary = set(conf.load(Pretraining, words).words)
     for file in FILES:
@@ -48,7 +48,7 @@ def test_our_masked_models_have_every_answer_whole(model):
         assert {word.lower() for word in answers} <= vocabulary, file.stem
 
 
-def test_the_papers_templates_and_words():
+def test_templates_and_words_are_those_of_the_paper():
     prompts = read("plane", "plane")
     fields = {"premise": "big car", "conclusion": "big vehicle"}
     assert [prompt.text_around_gap(fields) for prompt in prompts.prompts] == [
@@ -63,22 +63,22 @@ def test_the_papers_templates_and_words():
     assert conversion.label(conversion.all.index("strong")) == 1
 
 
-def test_words_stay_text_and_labels_have_an_order(tmp_path):
+def test_words_stay_text_and_labels_are_ordered(tmp_path):
     prompts = read(write_prompts(tmp_path), "plane")
-    so_verbaliser, yes = prompts.prompts[0].verbalisers
-    assert (so_verbaliser.words, yes.words) == ((("not",), ("so", "thus")), (("no",), ("yes",)))
+    first, second = prompts.prompts[0].verbalisers
+    assert (first.words, second.words) == ((("not",), ("so", "thus")), (("no",), ("yes",)))
     assert [prompts.prompts[1].verbalisers[0].name] == ["yes/no"]
     assert prompts.prompts[1].name == "own/other@3"
     assert prompts.content_free == ("N/A", "")
 
 
-def test_braces_of_an_item_are_its_own(tmp_path):
+def test_braces_in_an_item_are_not_filled(tmp_path):
     prompt = read(write_prompts(tmp_path), "plane").prompts[0]
     fields = {"premise": "{answer} {conclusion}", "conclusion": "b"}
     assert prompt.text_around_gap(fields) == ("A {answer} {conclusion} is ", " a b.")
 
 
-def test_some_of_a_file(tmp_path):
+def test_templates_and_verbalisers_can_be_selected(tmp_path):
     path = write_prompts(tmp_path)
     (prompt,) = read(path, "plane", templates=["plain"], verbalisers=["yes/no"]).prompts
     assert (prompt.name, [v.name for v in prompt.verbalisers]) == ("own/plain@3", ["yes/no"])
@@ -113,14 +113,14 @@ def test_some_of_a_file(tmp_path):
         ("verbalisers:\n", "verbalisers: [\n", "not YAML"),
     ],
 )
-def test_a_broken_file_is_told(tmp_path, old, new, message):
+def test_a_broken_file_is_reported_by_name(tmp_path, old, new, message):
     with pytest.raises(UserError) as error:
         read(write_prompts(tmp_path, old, new), "plane")
     assert message in str(error.value)
     assert "own.yaml" in str(error.value)
 
 
-def test_no_such_file():
+def test_a_missing_file_is_reported_with_the_existing_ones():
     message = r"prompts=nothing: .* one of adept, asp, plane, plane_zero_shot"
     with pytest.raises(UserError, match=message):
         read("nothing", "plane")

@@ -18,12 +18,13 @@ MODEL = "bert"
 
 
 def rows(answers, scheme="two_shot"):
-    """Rows of PLANE: (class, type, prompt, verbaliser, order, gold, predicted, scores)."""
+    """Predictions for PLANE from (class, type, prompt, verbaliser, order, gold, predicted, scores)
+    rows."""
     names = ["class", "inference_type", "prompt", "verbaliser", "premise_order", "gold"]
     names += ["predicted", "scores"]
-    same = {"text": "word", "model": MODEL, "scheme": scheme, "task": "plane", "fold": "1"}
+    common = {"text": "word", "model": MODEL, "scheme": scheme, "task": "plane", "fold": "1"}
     records = [
-        {**dict(zip(names, answer, strict=True)), **same, "item_id": str(at)}
+        {**dict(zip(names, answer, strict=True)), **common, "item_id": str(at)}
         for at, answer in enumerate(answers)
     ]
     schema = table("predictions").schema
@@ -36,18 +37,18 @@ FIRST_YES, FIRST_NO = [-2.0, -1.0], [-1.0, -2.0]
 
 
 def two_shot(kind, right, gold=YES, prompt="plane/internal@1", inference=1, order="2,3"):
-    """Answers of a cell, of which the first `right` say the gold label and the rest no label."""
+    """The answers of a cell: the gold label for each true value of `right`, otherwise no label."""
     return [
         (kind, inference, prompt, "good/poor", order, gold, gold if hit else None, FIRST_YES)
         for hit in right
     ]
 
 
-def test_f1_by_hand():
-    # Of four rows half are right, none of the others is a label: 2·½ / (1 + ½).
+def test_weighted_f1_of_literal_answers():
+    # Half of four rows are right and the others have no label: 2·½ / (1 + ½).
     assert weighted_f1([YES] * 4, [YES, YES, None, None]) == pytest.approx(2 / 3)
     assert weighted_f1([YES] * 4, [YES, YES, NO, NO]) == pytest.approx(2 / 3)
-    # Gold of both kinds: F1 of yes is 2·1/(2+3), of no 2·1/(2+1), weighted alike.
+    # Both labels are gold equally often: F1 of yes is 2·1/(2+2), of no 2·1/(2+1).
     assert weighted_f1([YES, YES, NO, NO], [YES, None, YES, NO]) == pytest.approx(
         (1 / 2 + 2 / 3) / 2
     )
@@ -60,7 +61,7 @@ def test_f1_by_hand():
 @given(
     st.lists(st.tuples(st.sampled_from([YES, NO]), st.sampled_from([YES, NO, "other"])), min_size=1)
 )
-def test_f1_is_the_weighted_one_of_scikit_learn(pairs):
+def test_f1_equals_scikit_learns_weighted_f1(pairs):
     gold, predicted = (list(labels) for labels in zip(*pairs, strict=True))
     expected = f1_score(
         gold, predicted, labels=sorted(set(gold)), average="weighted", zero_division=0
@@ -68,40 +69,40 @@ def test_f1_is_the_weighted_one_of_scikit_learn(pairs):
     assert weighted_f1(gold, predicted) == pytest.approx(expected)
 
 
-def test_first_token_and_restricted_choice_are_read_off_the_same_rows():
-    answered = rows(two_shot("I", [True, False]) + two_shot("O", [False], gold=NO))
-    assert scores.answers(answered, "first") == [YES, None, None]
-    assert scores.answers(answered, "restricted") == [YES, YES, YES]
-    generated = answered.set_column(
-        answered.column_names.index("text"), "text", pa.nulls(answered.num_rows, pa.string())
+def test_a_row_gives_first_token_and_restricted_choice():
+    predictions = rows(two_shot("I", [True, False]) + two_shot("O", [False], gold=NO))
+    assert scores.answers(predictions, "first") == [YES, None, None]
+    assert scores.answers(predictions, "restricted") == [YES, YES, YES]
+    generated = predictions.set_column(
+        predictions.column_names.index("text"), "text", pa.nulls(predictions.num_rows, pa.string())
     )
     with pytest.raises(ValueError, match="no first tokens"):
         scores.answers(generated, "first")
 
 
-def test_two_shot_layout_deviates_over_cells():
-    answered = rows(
+def test_two_shot_deviations_are_over_cells():
+    predictions = rows(
         two_shot("I", [True])
         + two_shot("I", [False], prompt="plane/external@1")
         + two_shot("S", [True], inference=2, order="1,3")
         + two_shot("O", [True], gold=NO)
     )
-    by_row = {row["row"]: row for row in scores.class_table(scores.cells(answered)).to_pylist()}
+    by_row = {row["row"]: row for row in scores.class_table(scores.cells(predictions)).to_pylist()}
     assert list(by_row) == ["I", "S", "O", "average"]
     assert (by_row["I"]["mean"], by_row["I"]["cells"]) == (0.5, 2)
     assert by_row["I"]["deviation"] == pytest.approx(1 / sqrt(2))
     assert by_row["S"]["deviation"] is None
-    # The mean of the classes, and the deviation of all four cells 1, 0, 1, 1.
+    # The average is the mean over classes; its deviation is over the cells 1, 0, 1, 1.
     assert by_row["average"]["mean"] == pytest.approx(5 / 6)
     assert by_row["average"]["deviation"] == pytest.approx(0.5)
 
 
-def test_zero_shot_layout_deviates_over_templates():
+def test_zero_shot_deviations_are_over_templates():
     def answer_rows(kind, prompt, inference, hit):
         return two_shot(kind, [hit], prompt=prompt, inference=inference, order=None)
 
     both = ("plane/internal@1", "plane/external@1")
-    answered = rows(
+    predictions = rows(
         answer_rows("I", both[0], 1, True)
         + answer_rows("I", both[0], 2, True)
         + answer_rows("I", both[1], 1, False)
@@ -110,19 +111,19 @@ def test_zero_shot_layout_deviates_over_templates():
         + answer_rows("S", both[1], 1, True),
         scheme="zero_shot",
     )
-    by_row = {row["row"]: row for row in scores.class_table(scores.cells(answered)).to_pylist()}
+    by_row = {row["row"]: row for row in scores.class_table(scores.cells(predictions)).to_pylist()}
     assert by_row["I"]["mean"] == pytest.approx(3 / 4)
     assert by_row["I"]["deviation"] == pytest.approx(0.5 / sqrt(2))
     assert by_row["S"]["deviation"] == 0.0
     assert by_row["average"]["deviation"] == pytest.approx(0.25 / sqrt(2))
 
 
-def test_cells_of_two_experiments_are_not_mixed():
+def test_cells_of_two_experiments_cannot_be_mixed():
     both = pa.concat_tables([rows(two_shot("I", [True])), rows(two_shot("I", [True]), "zero_shot")])
     with pytest.raises(ValueError, match="two_shot, zero_shot"):
         scores.class_table(scores.cells(both))
 
 
-def test_always_the_same_answer():
-    answered = rows(two_shot("I", [False] * 3) + two_shot("O", [True], gold=NO))
-    assert scores.always(answered, YES).column("f1").to_pylist() == [1.0, 0.0]
+def test_the_baseline_always_gives_the_same_answer():
+    predictions = rows(two_shot("I", [False] * 3) + two_shot("O", [True], gold=NO))
+    assert scores.always(predictions, YES).column("f1").to_pylist() == [1.0, 0.0]

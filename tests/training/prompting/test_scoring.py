@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tokenizers.normalizers import Lowercase
 
 from conf import UserError
 from training.models.pretrained import find
@@ -27,33 +27,28 @@ def model(folder):
     return loaded_model
 
 
-def one_by_one(lm, clozes):
-    encoded = lm.encode(clozes)
-    return [lm.score([one])[0] for one in encoded], lm.score(encoded)
-
-
 @pytest.mark.parametrize("name", ["bert", "roberta", "gpt2", "t5"])
-def test_a_batch_scores_as_one_by_one(name, request):
+def test_a_batch_has_the_scores_of_its_single_texts(name, request):
     lm = model(request.getfixturevalue(name))
-    alone, together = one_by_one(lm, CLOZES)
+    encoded = lm.encode(CLOZES)
+    alone, together = [lm.score([cloze])[0] for cloze in encoded], lm.score(encoded)
     for a, b in zip(alone, together, strict=True):
         assert a.sums == pytest.approx(b.sums, rel=1e-5, abs=1e-5)
         assert (a.tokens, a.first, a.place) == (b.tokens, b.first, b.place)
-    lengths = lm.lengths(lm.encode(CLOZES))
-    assert len(set(lengths.tolist())) > 1, "texts of one length would need no padding"
-    # Random weights that answer everything alike would show nothing.
+    assert len(set(lm.lengths(encoded).tolist())) > 1, "texts of one length would need no padding"
+    # The test would show nothing if the random weights gave all texts the same answer.
     assert len({round(answer.sums[0] - answer.sums[1], 3) for answer in alone}) > 1
 
 
 @pytest.mark.parametrize(("name", "mask"), [("bert", "[MASK]"), ("roberta", "<mask>")])
-def test_masked_scores_are_those_of_the_text_with_its_mask(name, mask, request):
+def test_masked_scores_equal_those_of_the_text_with_a_mask(name, mask, request):
     folder = request.getfixturevalue(name)
     lm = model(folder)
     from transformers import AutoModelForMaskedLM
 
     reference = AutoModelForMaskedLM.from_pretrained(folder).eval()
     for cloze, answer in zip(CLOZES, lm.score(lm.encode(CLOZES)), strict=True):
-        # The tokenizer's own reading of a text with a mask is what ours has to come to.
+        # Our encoding must equal the tokenizer's encoding of the text with a mask.
         batch = lm.tokenizer(f"{cloze.prefix}{mask}{cloze.suffix}", return_tensors="pt")
         (at,) = (batch["input_ids"][0] == lm.tokenizer.mask_token_id).nonzero()
         with torch.no_grad():
@@ -67,18 +62,18 @@ def test_masked_scores_are_those_of_the_text_with_its_mask(name, mask, request):
         assert answer.place == (ids.index(best) if best in ids else -1)
 
 
-def test_a_space_belongs_to_the_word_in_byte_level_bpe(roberta):
+def test_in_byte_level_bpe_a_word_includes_its_space(roberta):
     lm = model(roberta)
     (encoded,) = lm.encode([Cloze("A dog is a ", " animal.", ("good", "poor"))])
     words = lm.tokenizer.convert_ids_to_tokens(encoded.answers[0].tolist())
     assert words == ["Ġgood", "Ġpoor"]
-    # Where no space stands before the gap another token is asked for.
+    # Without a space before the gap, a word needs another token.
     with pytest.raises(UserError, match="tokens of it"):
-        lm.check([questions_about(Cloze("A dog is (", ") animal.", ("positive", "negative")))])
+        lm.check([question_about(Cloze("A dog is (", ") animal.", ("positive", "negative")))])
 
 
-def questions_about(cloze, labels=None):
-    """A question whose verbaliser has a word a label, or the words given."""
+def question_about(cloze, labels=None):
+    """A question whose verbaliser has the words of `labels`, or one word of the cloze per label."""
     words = labels or tuple((word,) for word in cloze.words)
     verbaliser = Verbaliser("own", words)
     return Question(0, Prompt("plane/t@1", "", (verbaliser,)), verbaliser, None, cloze, ())
@@ -88,35 +83,29 @@ def test_words_of_several_tokens_are_refused_with_their_pieces(bert):
     lm = language_model(bert, find(bert))
     cloze = Cloze("A dog is a ", " animal.", ("plausible", "implausible"))
     with pytest.raises(UserError) as error:
-        lm.check([questions_about(cloze)])
+        lm.check([question_about(cloze)])
     assert "'plausible' is 9 tokens of it (p ##l ##a ##u ##s ##i ##b ##l ##e)" in str(error.value)
     assert "plane/t@1, own" in str(error.value)
     unknown = Cloze("A dog is a ", " animal.", ("good", "böse"))
     with pytest.raises(UserError, match=r"'böse' is unknown to it \(\[UNK\]\)"):
-        lm.check([questions_about(unknown)])
+        lm.check([question_about(unknown)])
 
 
-def test_split_words_among_others_are_left_out(bert):
+def test_split_words_among_others_are_not_scored(bert):
     lm = model(bert)
     cloze = Cloze("A dog is a ", " animal.", ("poor", "weak", "good", "strong"))
-    question = questions_about(cloze, (("poor", "weak"), ("good", "strong")))
+    question = question_about(cloze, (("poor", "weak"), ("good", "strong")))
     assert lm.check([question]) == {"plane/t@1, own": ["weak", "strong"]}
     (answer,) = lm.score(lm.encode([cloze]))
     assert [math.isnan(value) for value in answer.sums] == [False, True, False, True]
     assert answer.tokens == (1, 0, 1, 0)
 
 
-def test_words_that_are_one_token_are_refused(bert):
+def test_words_with_the_same_token_are_refused(bert):
     lm = language_model(bert, find(bert))
-    lm.tokenizer.backend_tokenizer.normalizer = lowercase()
+    lm.tokenizer.backend_tokenizer.normalizer = Lowercase()
     with pytest.raises(UserError, match=r"good and Good .* are the same token"):
-        lm.check([questions_about(Cloze("a dog is a ", ".", ("good", "Good")))])
-
-
-def lowercase():
-    from tokenizers.normalizers import Lowercase
-
-    return Lowercase()
+        lm.check([question_about(Cloze("a dog is a ", ".", ("good", "Good")))])
 
 
 def test_a_model_without_a_mask_token_is_refused(bert):
@@ -143,12 +132,12 @@ def test_a_classifier_is_refused(bert):
         language_model(bert, pretrained)
 
 
-def test_kinds_follow_the_configuration(bert, roberta, gpt2, t5):
+def test_the_kind_of_model_follows_its_configuration(bert, roberta, gpt2, t5):
     kinds = [type(language_model(folder, find(folder))) for folder in (bert, roberta, gpt2, t5)]
     assert kinds == [Masked, Masked, Causal, EncoderDecoder]
 
 
-def test_causal_scores_are_of_the_word_and_what_follows(gpt2):
+def test_causal_scores_are_of_the_word_and_the_following_text(gpt2):
     lm = model(gpt2)
     from transformers import AutoModelForCausalLM
 
@@ -185,14 +174,14 @@ def test_encoder_decoder_scores_are_of_the_whole_output(t5):
         assert tokens == len(ids)
 
 
-def test_what_is_too_long_is_told_and_never_cut(bert):
+def test_long_prompts_are_refused_rather_than_cut(bert):
     lm = language_model(bert, find(bert))
     long = Cloze("A dog is a dog. " * 30, ".", ("good", "poor"))
     with pytest.raises(UserError, match="1 of 2 prompts are longer than its 128 tokens"):
         lm.lengths(lm.encode([CLOZES[0], long]))
 
 
-def test_lower_precision_is_near(bert):
+def test_lower_precision_gives_similar_scores(bert):
     lm = language_model(bert, find(bert))
     lm.load("bf16", split=False)
     exact = model(bert)
@@ -202,18 +191,9 @@ def test_lower_precision_is_near(bert):
     assert np.allclose(a, b, atol=0.3)
 
 
-def test_a_model_over_all_devices_scores_the_same(bert):
+def test_a_model_split_over_devices_gives_the_same_scores(bert):
     lm = language_model(bert, find(bert))
     lm.load("fp32", split=True)
     exact = model(bert)
     a, b = (m.score(m.encode(CLOZES)) for m in (lm, exact))
     assert [one.sums for one in a] == [pytest.approx(one.sums, rel=1e-5, abs=1e-5) for one in b]
-
-
-def test_weights_in_pickles_are_not_read(bert, tmp_path):
-    for path in Path(bert).iterdir():
-        if path.suffix == ".json":
-            (tmp_path / path.name).write_bytes(path.read_bytes())
-    torch.save({}, tmp_path / "pytorch_model.bin")
-    with pytest.raises(UserError, match=r"no model\.safetensors"):
-        find(str(tmp_path))

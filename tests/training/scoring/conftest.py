@@ -16,7 +16,7 @@ from training.models.loading import Trained
 
 @pytest.fixture(scope="session")
 def rows_of_tasks(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A lake with the tables of every task; nobody writes to it."""
+    """A lake with the tables of every task, for reading only."""
     root = str(tmp_path_factory.mktemp("scored") / "lake")
     for write in (tables.adept, tables.plane, tables.asp, tables.sygns):
         write(root)
@@ -28,9 +28,9 @@ Make = Callable[..., str]
 
 @pytest.fixture(scope="session")
 def make(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: str) -> Make:
-    """Makes a classifier of random weights: `order` are its class names by id.
+    """A function that saves a classifier with random weights; `order` has its classes by id.
 
-    Classifiers of one `seed` and the same names answer alike, whatever the order of their classes.
+    Classifiers with the same seed and classes give the same answers in any order of classes.
     """
     import torch
     from transformers import (
@@ -59,7 +59,7 @@ def make(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: str) -> Make:
 
 
 def record(task: dict[str, Any], dataset: str, labels: Sequence[str], **more: Any) -> Trained:
-    """What lies beside the weights of a model of ours."""
+    """The record that training saves with a model."""
     values: dict[str, Any] = {
         "edition": "published",
         "scheme": "published",
@@ -75,5 +75,5 @@ def record(task: dict[str, Any], dataset: str, labels: Sequence[str], **more: An
 
 
 def results(out: Path) -> list[dict[str, Any]]:
-    """The results of the cells below `out`."""
+    """The results of the runs below `out`."""
     return [json.loads(path.read_text()) for path in sorted(out.glob("*/result.json"))]

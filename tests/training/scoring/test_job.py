@@ -1,4 +1,4 @@
-"""``training/score.py``: from models and tasks to predictions and a matrix, in this process."""
+"""``training/score.py`` from models and tasks to predictions and a matrix, in this process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def settings(lake, *more):
 
 @pytest.fixture(scope="module")
 def models(make):
-    """A model of each task, and one of natural-language inference, each taught nothing."""
+    """Untrained models of PLANE, of ADEPT and of natural-language inference."""
     plane = record({"name": "plane", "input": "sentence"}, "plane", PLANE, pair=False, max_length=6)
     adept = record({"name": "adept", "context": True}, "adept_5", ADEPT)
     return {
@@ -44,9 +44,9 @@ def models(make):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory, rows_of_tasks, models, empty_store):
-    """A matrix of three models and two tasks, scored; and again, a cell of it as if it had been
-    killed: the folder with all that it made, and what the cells' results were before."""
+def scored_matrix(tmp_path_factory, rows_of_tasks, models, empty_store):
+    """A scored matrix of three models and two tasks, of which one cell was deleted and scored
+    again: its folder, and the time and text of the first results."""
     folder = tmp_path_factory.mktemp("matrix")
     shutil.copy(empty_store, folder)
     shutil.copytree(rows_of_tasks, folder / "lake")
@@ -62,47 +62,47 @@ def place(tmp_path_factory, rows_of_tasks, models, empty_store):
 
 
 @pytest.fixture(scope="module")
-def rows(place):
-    return arrow.read(str(place[0] / "lake"), "predictions")
+def rows(scored_matrix):
+    return arrow.read(str(scored_matrix[0] / "lake"), "predictions")
 
 
-def of(rows, model, task):
+def cell_rows(rows, model, task):
     return [r for r in rows.to_pylist() if (r["model"], r["task"]) == (model, task)]
 
 
 @pytest.mark.slow
-def test_every_cell_is_scored_once(place, rows):
-    folder, earlier_files = place
+def test_every_cell_is_scored_once(scored_matrix, rows):
+    folder, earlier_files = scored_matrix
     assert set(folder.glob("out/*/result.json")) == set(earlier_files)
     assert len(earlier_files) == 6
-    killed, *other_paths = earlier_files
+    deleted, *other_paths = earlier_files
     assert all(path.stat().st_mtime_ns == earlier_files[path][0] for path in other_paths)
-    assert killed.stat().st_mtime_ns > earlier_files[killed][0]
-    # What was scored again is the same, in the same run.
-    first, second = json.loads(earlier_files[killed][1]), json.loads(killed.read_text())
+    assert deleted.stat().st_mtime_ns > earlier_files[deleted][0]
+    # The deleted cell gets the same result in the same run.
+    first, second = json.loads(earlier_files[deleted][1]), json.loads(deleted.read_text())
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
-    # 4 rows of ADEPT and 9 of PLANE for each of three models, none of them twice.
+    # Each of three models has one prediction for each of 4 rows of ADEPT and 9 of PLANE.
     assert rows.num_rows == 3 * (4 + 9)
 
 
-def test_predictions_are_in_the_words_of_the_task(rows, models):
+def test_predictions_have_the_labels_of_the_task(rows, models):
     for model in models.values():
-        assert {r["predicted"] for r in of(rows, model, "plane")} <= set(PLANE)
-        assert {r["predicted"] for r in of(rows, model, "adept_5")} <= set(ADEPT)
-    plane_rows = of(rows, models["nli"], "plane")
+        assert {r["predicted"] for r in cell_rows(rows, model, "plane")} <= set(PLANE)
+        assert {r["predicted"] for r in cell_rows(rows, model, "adept_5")} <= set(ADEPT)
+    plane_rows = cell_rows(rows, models["nli"], "plane")
     assert {r["text"] for r in plane_rows} <= set(NLI)
     for row in plane_rows:
         assert NLI[int(np.argmax(row["scores"]))] == row["text"]
         assert (row["predicted"] == "entailed") == (row["text"] == "entailment")
-    says = {"entailed": "equally likely", "not entailed": "less likely"}
-    for row in of(rows, models["plane"], "adept_5"):
-        assert row["predicted"] == says[row["text"]]
+    reading = {"entailed": "equally likely", "not entailed": "less likely"}
+    for row in cell_rows(rows, models["plane"], "adept_5"):
+        assert row["predicted"] == reading[row["text"]]
 
 
-def test_the_matrix_is_that_of_the_predictions(place, rows):
-    folder = place[0]
+def test_the_matrix_follows_from_the_predictions(scored_matrix, rows):
+    folder = scored_matrix[0]
     cells = matrix(rows).to_pylist()
-    # ADEPT has five labels: scored in these, and two-way.
+    # ADEPT is scored with its five labels and two-way.
     assert len(cells) == 3 * 3
     by_run = {cell["run_id"]: cell for cell in cells if cell["answers"] == TASK_LABELS}
     for result in results(folder / "out"):
@@ -112,10 +112,10 @@ def test_the_matrix_is_that_of_the_predictions(place, rows):
         assert cell["majority"] == pytest.approx(result["figures"]["majority"])
 
 
-def test_cells_are_runs_below_one(place, models):
+def test_cells_are_runs_below_one_parent(scored_matrix, models):
     from mlflow import MlflowClient
 
-    folder = place[0]
+    folder = scored_matrix[0]
     client = MlflowClient(f"sqlite:///{folder / 'mlflow.db'}")
     runs = client.search_runs([client.get_experiment_by_name("score").experiment_id])
     assert {run.data.tags["job"] for run in runs} == {"score"}
@@ -125,8 +125,8 @@ def test_cells_are_runs_below_one(place, models):
     assert artifacts >= {"matrix.md", "matrix.json"}
     children = [run for run in runs if run is not parent]
     assert len(children) == 6
-    wanted = {"task.name": "plane", "model_name": models["adept"]}
-    (cell_run,) = [run for run in children if wanted.items() <= run.data.params.items()]
+    params = {"task.name": "plane", "model_name": models["adept"]}
+    (cell_run,) = [run for run in children if params.items() <= run.data.params.items()]
     assert cell_run.data.params["trained_on"] == "adept_5"
     assert cell_run.data.params["form"] == "change"
     assert cell_run.data.params["reading.impossible"] == "not entailed"
@@ -135,7 +135,7 @@ def test_cells_are_runs_below_one(place, models):
     assert inputs == {"plane_items/published", "plane_splits/published"}
 
 
-def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_path):
+def test_predictions_of_a_finished_cell_can_be_written_later(rows_of_tasks, models, tmp_path):
     lake = tmp_path / "lake"
     shutil.copytree(rows_of_tasks, lake)
     words = [f"model={models['nli']}", "tasks=[plane]", "limit=3", f"out={tmp_path / 'out'}"]
@@ -144,7 +144,7 @@ def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_pat
     folder, result = run_folder(tmp_path / "out"), result_of(tmp_path / "out")
     assert (result["rows"], result["run_id"]) == (3, f"local-{folder.name}")
     assert "predictions" not in arrow.tables(str(lake))
-    # The cell is finished, and not scored again; now its predictions are wanted.
+    # The finished cell is not scored again, but its predictions are now written.
     path = folder / "result.json"
     written_at = path.stat().st_mtime_ns
     for _ in range(2):
@@ -155,7 +155,7 @@ def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_pat
     assert not wider[0].folder.exists()
 
 
-def test_the_order_of_foreign_classes_does_not_matter(adept_lake, make, models, tmp_path):
+def test_classes_of_foreign_models_may_have_any_order_and_case(adept_lake, make, models, tmp_path):
     shuffled = make(("CONTRADICTION", "ENTAILMENT", "NEUTRAL"))
     same = make(("contradiction", "entailment", "neutral"))
     answers = []
@@ -170,23 +170,23 @@ def test_the_order_of_foreign_classes_does_not_matter(adept_lake, make, models, 
     assert len(set(answers[0][0])) > 1
 
 
-def test_scores_that_are_nan_are_refused(adept_lake, models, tmp_path):
+def test_nan_scores_are_refused(adept_lake, models, tmp_path):
     broken = with_nan(models["nli"], tmp_path / "broken", "classifier.bias")
     words = (f"model={broken}", "tasks=[adept]", f"out={tmp_path / 'out'}", *UNRECORDED)
     with pytest.raises(JobFailed, match=r"broken on adept: 24 of 24 rows have NaN"):
         score(settings(adept_lake, *words))
 
 
-def test_a_limit_of_training_is_for_its_own_task(place):
-    results_of = {(r["model"], r["key"]): r for r in results(place[0] / "out")}
+def test_the_text_limit_of_training_applies_only_to_its_own_task(scored_matrix):
+    results_of = {(r["model"], r["key"]): r for r in results(scored_matrix[0] / "out")}
     plane = {key: r["cut"] for (model, key), r in results_of.items() if key == "plane"}
     cut = {key: r["cut"] for (model, key), r in results_of.items() if r["cut"]}
-    # "A black dog is a black animal" has more than six tokens; ADEPT's sentences too.
+    # Sentences of both tasks have more than six tokens, such as "A black dog is a black animal".
     assert plane
     assert set(cut) == {"plane"}
 
 
-def test_scores_of_a_model_on_its_own_task_are_those_of_training(adept_lake, tuned, tmp_path):
+def test_on_its_own_task_a_model_has_the_scores_of_training(adept_lake, tuned, tmp_path):
     (trained,) = results(tuned / "out")
     words = ["model=models:/adept/1", f"tracking=sqlite:///{tuned / 'mlflow.db'}"]
     words += ["tasks=[adept]", "task.adept.classes=3", "predictions=false", f"out={tmp_path}"]
@@ -196,7 +196,7 @@ def test_scores_of_a_model_on_its_own_task_are_those_of_training(adept_lake, tun
         assert scored["figures"][name] == pytest.approx(trained["figures"][f"test/{name}"])
 
 
-def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, capsys):
+def test_sygns_is_scored_by_the_written_meanings(rows_of_tasks, models, tmp_path, capsys):
     dataset = tasks.task({"name": "sygns"}).load(rows_of_tasks)
     data = seq2seq.Seq2SeqLearner(dataset, Seq2Seq(architecture="gru", size="tiny"))
     model = data.model(0)
@@ -208,8 +208,8 @@ def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, caps
     assert f"{tmp_path / 'sygns'} on plane: not defined. SyGNS asks for a meaning" in printed
     assert f"{models['nli']} on sygns: not defined." in printed
     (cell,) = [r for r in results(tmp_path / "out") if r["key"] == "sygns"]
-    every = [pq.read_table(path) for path in (tmp_path / "out").glob("*/predictions.parquet")]
-    (rows,) = [t.to_pylist() for t in every if t.column("task")[0].as_py() == "sygns_fol"]
+    saved_tables = [pq.read_table(path) for path in tmp_path.glob("out/*/predictions.parquet")]
+    (rows,) = [t.to_pylist() for t in saved_tables if t.column("task")[0].as_py() == "sygns_fol"]
     assert len(rows) == cell["rows"] == 8
     test = dataset.parts["test"]
     texts = dict(zip(test.item_ids.to_pylist(), test.first.to_pylist(), strict=True))
@@ -218,7 +218,7 @@ def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, caps
         assert row["text"] == alone
 
 
-def test_one_model_shows_its_tables(rows_of_tasks, models, tmp_path, capsys):
+def test_for_a_single_model_detailed_tables_are_printed(rows_of_tasks, models, tmp_path, capsys):
     words = [f"model={models['nli']}", "tasks=[plane,asp]", *ASP, f"out={tmp_path}"]
     score(settings(rows_of_tasks, *words, *UNRECORDED))
     printed = capsys.readouterr().out
@@ -243,7 +243,7 @@ def test_settings_that_do_not_fit_are_refused(more, reason):
         settings("lake", *more)
 
 
-def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
+def test_mistakes_are_reported_before_work_starts(rows_of_tasks, models, tmp_path):
     nli = models["nli"]
     for task, words, message in (
         ("plane", [f"models=[{nli},{nli}/.]"], "the same model twice"),
@@ -259,7 +259,7 @@ def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_settings_files_are_read(tmp_path):
+def test_the_settings_files_can_be_loaded(tmp_path):
     for name in ("plane_score", "asp_score", "transfer"):
         path = conf.ROOT / "conf" / "training" / f"{name}.yaml"
         scoring_settings = conf.load(Settings, [str(path), "model=x"])

@@ -1,4 +1,4 @@
-"""How labels of one task are read as another's."""
+"""How the labels of one task are read as those of another."""
 
 from __future__ import annotations
 
@@ -18,32 +18,29 @@ ASP = ("entailment", "not_entailment")
 TWO = (PLANE, ASP)
 
 
-def test_every_line_gives_its_reason():
+def test_every_entry_gives_its_reason():
     loaded = yaml.safe_load((conf.ROOT / "conf" / "transfer.yaml").read_text())
     entries = [*loaded["holds"].values(), *loaded["answers"], *loaded["coarser"]]
     assert all(len(entry["because"]) > 10 for entry in (*entries, *loaded["undefined"]))
     assert set(loaded["holds"]) == {*NLI, *PLANE, *ASP, *ADEPT}
 
 
-def test_an_answer_is_read_as_the_task_asks():
+def test_an_answer_is_read_in_the_labels_of_the_task():
     assert reading(NLI, PLANE) == {
         "entailment": "entailed",
         "neutral": "not entailed",
         "contradiction": "not entailed",
     }
     assert reading(NLI, ASP)["contradiction"] == "not_entailment"
-    assert reading(PLANE, ADEPT) == {
-        "entailed": "equally likely",
-        "not entailed": "less likely",
-    }
+    assert reading(PLANE, ADEPT) == {"entailed": "equally likely", "not entailed": "less likely"}
     assert reading(ADEPT, ASP)["impossible"] == "not_entailment"
     assert reading(ADEPT, ASP)["more likely"] == "entailment"
 
 
-def test_degrees_are_read_as_degrees():
+def test_degrees_are_read_as_the_nearest_degree():
     assert reading(ADEPT, ADEPT[1:4])["necessarily true"] == "more likely"
     assert reading(ADEPT, ADEPT[1:])["impossible"] == "less likely"
-    # Three labels are among the five: as they stand.
+    # Labels that the task has too stay the same.
     assert reading(ADEPT[1:4], ADEPT) == {label: label for label in ADEPT[1:4]}
 
 
@@ -51,7 +48,7 @@ def test_degrees_are_read_as_degrees():
     ("model_labels", "task_labels"),
     itertools.product((NLI, PLANE, ASP, ADEPT, ADEPT[1:4]), (*TWO, ADEPT)),
 )
-def test_reading_keeps_what_holds(model_labels, task_labels):
+def test_reading_preserves_whether_the_conclusion_holds(model_labels, task_labels):
     for label, answers in reading(model_labels, task_labels).items():
         assert holds(label) == holds(answers)
         assert answers in task_labels
@@ -67,12 +64,12 @@ def test_reading_keeps_what_holds(model_labels, task_labels):
         (NLI, ("up", "down"), "no answers are defined"),
     ],
 )
-def test_what_cannot_be_read_says_why(model_labels, task_labels, reason):
+def test_readings_that_are_not_defined_give_the_reason(model_labels, task_labels, reason):
     with pytest.raises(Undefined, match=reason):
         reading(model_labels, task_labels)
 
 
-def test_names_of_other_models_are_known_by_what_they_say():
+def test_labels_of_other_models_are_recognised_in_any_case_and_spelling():
     assert canonical(["CONTRADICTION", "Neutral", "entailment"]) == NLI[::-1]
     assert canonical(["entailment", "not-entailment"]) == ASP
     assert in_order(("contradiction", "entailment", "neutral")) == NLI
@@ -94,14 +91,14 @@ def test_other_names_are_refused(names, reason):
         canonical(names)
 
 
-def test_two_answers_are_two_way_already():
+def test_only_two_answers_are_two_way():
     assert two_way({"entailed"})
     assert two_way(ASP)
     assert not two_way(NLI)
     assert not two_way(ADEPT)
 
 
-def test_a_changed_map_has_another_fingerprint(monkeypatch):
+def test_the_fingerprint_changes_with_the_map(monkeypatch):
     first_fingerprint = label_map.fingerprint()
     monkeypatch.setattr(label_map, "_text", lambda: "version: 2\n")
     assert label_map.fingerprint() != first_fingerprint

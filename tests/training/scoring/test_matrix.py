@@ -15,7 +15,7 @@ ADEPT = [("equally likely", "equally likely")] * 3 + [("less likely", "impossibl
 
 
 def rows(pairs, *, model="m", task="plane", run="r", texts=None, scheme="published", fold="1"):
-    """Rows of predictions of (gold, predicted) pairs; items are called 0, 1, …"""
+    """Predictions from (gold, predicted) pairs; the items are 0, 1, …"""
     return predictions.rows(
         len(pairs),
         run_id=run,
@@ -32,15 +32,15 @@ def rows(pairs, *, model="m", task="plane", run="r", texts=None, scheme="publish
 
 
 def nli(pairs):
-    """(gold, own label) of a model of three labels, read as PLANE's two."""
-    says = {"entailment": "entailed"}
+    """Predictions for PLANE from (gold, label) pairs of a model with three labels."""
+    reading = {"entailment": "entailed"}
     return rows(
-        [(gold, says.get(label, "not entailed")) for gold, label in pairs],
+        [(gold, reading.get(label, "not entailed")) for gold, label in pairs],
         texts=[label for _, label in pairs],
     )
 
 
-def test_a_cell_stands_beside_its_majority():
+def test_a_cell_has_its_interval_and_majority():
     (cell,) = matrix.matrix(
         rows([("entailed", "entailed")] * 6 + [("not entailed", "entailed")] * 4)
     ).to_pylist()
@@ -51,15 +51,15 @@ def test_a_cell_stands_beside_its_majority():
     assert (cell["answers"], cell["classes"]) == (TASK_LABELS, 2)
 
 
-def test_more_than_two_labels_are_scored_two_ways():
+def test_more_than_two_labels_are_also_scored_two_way():
     task_cell, two = matrix.matrix(rows(ADEPT, task="adept_5")).to_pylist()
     assert task_cell["answers"] == TASK_LABELS
     assert task_cell["accuracy"] == task_cell["majority"] == 0.75
-    # Impossible for less likely is right where only "does not hold" is asked.
+    # Neither "impossible" nor "less likely" holds, so the two agree in the two-way score.
     assert (two["answers"], two["accuracy"], two["classes"]) == (TWO_WAY, 1.0, 2)
 
 
-def test_labels_that_are_none_of_ours_have_no_second_row():
+def test_unknown_labels_have_no_two_way_score():
     cells = matrix.matrix(rows([("a", "b"), ("b", "b"), ("c", "c")], task="pairs_x"))
     assert cells.column("answers").to_pylist() == [TASK_LABELS]
 
@@ -95,12 +95,12 @@ def test_a_task_that_is_scored_twice_has_two_columns():
 
 
 def test_the_grid_has_models_by_tasks():
-    every = [
+    predictions_by_model = [
         rows([("entailed", "entailed"), ("not entailed", "entailed")], model="a", run="1"),
         rows(ADEPT, model="a", task="adept_5", run="2", scheme="random", fold=""),
         rows([("entailed", "not entailed"), ("not entailed", "entailed")], model="b", run="3"),
     ]
-    cells = matrix.matrix(pa.concat_tables(every))
+    cells = matrix.matrix(pa.concat_tables(predictions_by_model))
     grid_rows = matrix.grid(cells, names={"a": "ADEPT"})
     assert grid_rows.column_names == [
         "trained_on",
@@ -115,8 +115,8 @@ def test_the_grid_has_models_by_tasks():
     assert column[2] == "50.0"
     assert grid_rows.column("adept_5 random").to_pylist()[1] is None
     assert "| b | 0.0 (0.0–65.8) | – | – |" in markdown(grid_rows)
-    only = matrix.grid(cells, "macro_f1")
-    assert only.column("trained_on").to_pylist() == ["a", "b"]
+    f1_rows = matrix.grid(cells, "macro_f1")
+    assert f1_rows.column("trained_on").to_pylist() == ["a", "b"]
 
 
 def test_no_rows_are_an_error():
@@ -127,7 +127,7 @@ def test_no_rows_are_an_error():
             function(rows([("entailed", "entailed")]), {})
 
 
-def test_the_third_label_stands_apart():
+def test_shares_of_answers_distinguish_all_three_labels():
     pairs = [
         ("entailed", "entailment"),
         ("entailed", "neutral"),
@@ -141,8 +141,8 @@ def test_the_third_label_stands_apart():
     assert shares["S", "not entailed", "contradiction"] == 0.5
 
 
-def test_f1_is_weighted_by_gold():
-    # Always no: nothing of intersective items, 2/3 · 0.8 of intensional ones.
+def test_f1_is_weighted_by_the_gold_labels():
+    # Always answering no gives 0 for intersective items and 2/3 · 0.8 for intensional ones.
     golds = ["entailed"] * 3 + ["not entailed"] * 2 + ["entailed"]
     always_no = [(gold, "contradiction") for gold in golds]
     groups = dict(zip("012345", "IIIOOO", strict=True))
@@ -152,19 +152,19 @@ def test_f1_is_weighted_by_gold():
     assert second["accuracy"] == pytest.approx(2 / 3)
 
 
-def test_a_neutral_answer_is_wrong_in_three_and_no_in_two_ways():
+def test_a_neutral_answer_is_wrong_three_way_and_no_two_way():
     pairs = [("not entailed", "neutral"), ("not entailed", "contradiction")]
     (score,) = matrix.f1_by_group(nli(pairs), {"0": "O", "1": "O"}).to_pylist()
     assert score["f1"] == pytest.approx(2 / 3)
     assert (score["f1_two_way"], score["accuracy"], score["third"]) == (1.0, 1.0, 0.5)
 
 
-def test_the_average_is_that_of_classes():
+def test_the_average_is_over_classes():
     table_5 = pa.table({"group": ["I", "S", "O"], "f1": [17.1, 24.1, 57.4]})
     assert matrix.average(table_5) == pytest.approx(32.8, abs=0.1)
 
 
-def test_accuracy_by_group():
+def test_accuracy_by_group_ignores_items_without_a_group():
     pairs = [("entailed", "entailed"), ("not entailed", "entailed"), ("entailed", "entailed")]
     accuracies = matrix.accuracy_by_group(rows(pairs), {"0": "a", "1": "a"})
     (row,) = accuracies.to_pylist()

@@ -1,10 +1,11 @@
-"""Models of natural-language inference: their settings train, and what they give can be scored."""
+"""The settings files for natural-language inference train models that can be scored."""
 
 from __future__ import annotations
 
 import pytest
 
 import conf
+from tests.rows import write
 from tests.training.conftest import UNRECORDED, result_of
 from tests.training.scoring.conftest import results
 from tests.training.tasks import lake as tables
@@ -21,9 +22,9 @@ LABELS = {"mnli": THREE, "snli": THREE, "addone": ("entailment", "not_entailment
 
 @pytest.fixture(scope="module")
 def nli_lake(tmp_path_factory):
-    """Four rows a part and label of each source; and the items of PLANE."""
+    """Four rows for each part and label of each source, and the items of PLANE."""
     root = str(tmp_path_factory.mktemp("nli") / "lake")
-    tables.write(
+    write(
         root,
         "nli",
         [
@@ -60,6 +61,6 @@ def test_the_settings_file_trains_a_model_that_is_scored(name, nli_lake, tiny_en
     score(conf.load(Settings, [*words, *UNRECORDED]))
     by_key = {result["key"]: result for result in results(tmp_path / "score")}
     assert by_key["plane"]["rows"] == 9
-    # Rows of its own task: scored as training scored them.
+    # On its own task, the model has the score that it had in training.
     figures = by_key["pairs"]["figures"]
     assert figures["accuracy"] == pytest.approx(trained["figures"]["val/accuracy"])

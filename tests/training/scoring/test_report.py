@@ -1,4 +1,4 @@
-"""Tables of a cell, from rows of predictions."""
+"""The detailed tables of a cell, and the names of models in reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.rows import write
 from tests.training.scoring.conftest import record
-from tests.training.tasks import lake as tables
 from training import predictions
 from training.models.loading import ModelSource
 from training.scoring.report import details, names_of
@@ -19,18 +19,18 @@ PLANE = ("not entailed", "entailed")
 
 @pytest.fixture(scope="module")
 def variants(tmp_path_factory):
-    """Degree estimation: a row as it is, one exchanged, one beyond what people judged."""
+    """Degree estimation: a base row, one with other numbers, one discarded, one extrapolated."""
     root = str(tmp_path_factory.mktemp("variants") / "lake")
     row = {"test": "ordering", "premise": "p", "hypothesis": "h", "edition": "wide"}
     row |= {"variant": "base", "label": "entailment"}
     changes: list[dict[str, Any]] = [{}, {"variant": "numbers"}, {"label": "discard"}]
     changes.append({"label": "not_entailment", "extrapolated": True})
     rows = [{**row, "item_id": str(at), **change} for at, change in enumerate(changes)]
-    tables.write(root, "asp_degree", rows)
+    write(root, "asp_degree", rows)
     return root
 
 
-def test_variants_and_numbers_stand_with_their_test(variants):
+def test_variants_are_shown_separately_within_their_test(variants):
     asp_target = Target("asp", {"edition": "wide", "scheme": "all"}, variants, None, 0)
     examples = asp_target.dataset("pair").parts["test"]
     assert examples.gold is not None and examples.item_ids.to_pylist() == ["0", "1", "3"]
@@ -51,11 +51,11 @@ def test_variants_and_numbers_stand_with_their_test(variants):
     assert "| degree.ordering base | 2 | 100.0 |" in text
     assert "| degree.ordering numbers | 1 | 0.0 |" in text
     assert "| degree.ordering extrapolated | 1 | 100.0 |" in text
-    # One test alone: nothing to break down by.
+    # With a single test, there is nothing to break down.
     assert "Accuracy by test:" not in text
 
 
-def test_models_are_called_by_what_they_were_taught():
+def test_models_are_named_by_their_training_task():
     def model(name, dataset="plane", base="base"):
         trained = record({"name": "plane"}, dataset, PLANE, model=base)
         return scored_model(ModelSource(name, name, PLANE, False, trained))
@@ -66,5 +66,5 @@ def test_models_are_called_by_what_they_were_taught():
         "b": "asp (base)",
         "f": "f",
     }
-    # Taught the same, as two folds are: their own names.
+    # Models trained on the same task keep their own names.
     assert names_of([model("a"), model("b")]) == {"a": "a", "b": "b"}

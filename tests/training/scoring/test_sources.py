@@ -1,4 +1,4 @@
-"""What a model's classes mean, and in which form it is scored_model."""
+"""What the classes of a model mean, and in which form it is scored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def source(labels, trained=None, generates=False):
     "names",
     [("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), ("Contradiction", "neutral", "Entailment")],
 )
-def test_names_in_any_case_and_order(names):
+def test_class_names_may_have_any_case_and_order(names):
     scored = scored_model(source(names))
     assert scored.labels == ("contradiction", "neutral", "entailment")
     assert scored.labels_in_order == NLI
@@ -52,11 +52,11 @@ def test_other_labels_are_refused(names, label_names, reason):
         scored_model(source(names), label_names)
 
 
-def test_labels_that_say_the_same_are_taken():
+def test_labels_that_agree_with_the_model_are_accepted():
     assert scored_model(source(("ENTAILMENT", "NOT_ENTAILMENT")), ["entailment", "not_entailment"])
 
 
-def test_the_form_follows_what_was_learnt():
+def test_the_form_follows_the_training_task():
     sentence = record({"name": "plane"}, "plane", PLANE, pair=False)
     pair = record({"name": "plane"}, "plane", PLANE)
     words = record({"name": "adept", "context": False}, "adept_5_no_context", ADEPT)
@@ -69,6 +69,6 @@ def test_the_form_follows_what_was_learnt():
     assert scored_model(source((), generates=True)).form == "text"
 
 
-def test_texts_have_no_labels():
+def test_labels_are_refused_for_models_that_generate_texts():
     with pytest.raises(UserError, match="generates texts"):
         scored_model(source((), generates=True), ["entailment"])

@@ -6,6 +6,7 @@ import pytest
 
 import conf
 from conf import UserError
+from tests.rows import write
 from tests.training.tasks import lake as tables
 from training.job import prepare
 from training.scoring.label_map import Undefined
@@ -55,10 +56,10 @@ def test_words_alone_are_for_adept(rows_of_tasks):
         target(rows_of_tasks).dataset("words")
 
 
-def test_all_of_asp_is_every_row_with_an_answer(rows_of_tasks):
+def test_all_of_asp_is_every_row_that_is_not_discarded(rows_of_tasks):
     scored_target = target(rows_of_tasks, "asp", edition="published", scheme="all")
     dataset = scored_target.dataset("pair")
-    # published-d2 is discard: nobody can answer it.
+    # The label of published-d2 is discard.
     assert sorted(dataset.parts["test"].item_ids.to_pylist()) == [
         "leak",
         "published-d0",
@@ -70,7 +71,7 @@ def test_all_of_asp_is_every_row_with_an_answer(rows_of_tasks):
     assert [source.table for source in dataset.sources] == ["asp_entailment", "asp_degree"]
 
 
-def test_every_full_stop_is_another_scheme(rows_of_tasks):
+def test_normalised_full_stops_make_another_scheme(rows_of_tasks):
     values = {"edition": "published", "scheme": "all", "full_stops": "normalised"}
     scored_target = target(rows_of_tasks, "mine", name="asp", **values)
     dataset = scored_target.dataset("pair")
@@ -105,7 +106,7 @@ def test_settings_that_do_not_fit_are_refused(key, values, reason):
         Target(key, values, "lake", None, 0)
 
 
-def test_a_part_that_is_not_there_lists_those_that_are(rows_of_tasks):
+def test_a_missing_part_is_reported_with_the_existing_ones(rows_of_tasks):
     with pytest.raises(UserError, match=r"part=test: adept_5.*there is train \(5\), val \(4\)"):
         target(rows_of_tasks, "adept").dataset("pair")
 
@@ -120,42 +121,30 @@ def test_a_part_that_is_not_there_lists_those_that_are(rows_of_tasks):
 )
 def test_pairs_without_training_rows_are_scored(tmp_path, labels, classes):
     lake = str(tmp_path)
-    tables.write(
-        lake,
-        "nli",
-        [
-            {
-                "item_id": label,
-                "source": "mine",
-                "premise": "A man sleeps.",
-                "hypothesis": "A man is asleep.",
-                "label": label,
-                "split": "test",
-            }
-            for label in labels
-        ],
-    )
+    pair = {"source": "mine", "premise": "A man sleeps.", "hypothesis": "A man is asleep."}
+    pairs = [{**pair, "item_id": label, "label": label, "split": "test"} for label in labels]
+    write(lake, "nli", pairs)
     dataset = target(lake, "pairs", edition="mine").dataset("pair")
     assert dataset.labels == classes
     assert len(dataset.parts["test"]) == 2
 
 
-def test_a_dataset_of_one_part_alone_is_scored(tmp_path):
+def test_a_dataset_with_a_single_part_is_scored(tmp_path):
     lake = str(tmp_path)
     tables.adept(lake, [("a5", "val", 0)])
     assert texts(lake, "words", "adept", part="val") == {"a5": ("dog", "dead")}
 
 
-def test_rows_to_score_alone_are_not_trained_on(rows_of_tasks, tmp_path):
+def test_rows_for_scoring_only_cannot_be_trained_on(rows_of_tasks, tmp_path):
     words = ["task.name=asp", "task.edition=published", "task.scheme=all", f"out={tmp_path}"]
     with pytest.raises(UserError, match=r"scheme=all: asp has no rows to train on"):
         prepare(conf.load(Settings, [f"lake={rows_of_tasks}", *words]))
 
 
-def test_two_shot_items_have_no_part_to_train_on(rows_of_tasks, tmp_path):
+def test_items_without_a_training_part_are_scored(rows_of_tasks, tmp_path):
     lake = str(tmp_path / "lake")
     tables.plane(lake)
     split = {"scheme": "two_shot", "fold": "1", "part": "test", "edition": "published"}
-    tables.write(lake, "plane_splits", [{**split, "item_id": "fake-oak-2"}])
+    write(lake, "plane_splits", [{**split, "item_id": "fake-oak-2"}])
     dataset = target(lake, scheme="two_shot").dataset("pair")
     assert dataset.parts["test"].item_ids.to_pylist() == ["fake-oak-2"]

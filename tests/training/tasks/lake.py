@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
-from etl.lake import arrow
-from etl.lake.tables import table
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
 from etl.sygns.splits import rows_of
-
-
-def write(lake, name, rows):
-    """Append rows to a table; columns that they leave out are null."""
-    arrow.append(lake, name, pa.Table.from_pylist(rows, schema=table(name).schema), job="test")
-
+from tests.rows import write
 
 # Item, part, label.
 ADEPT = [
@@ -49,7 +40,7 @@ def adept(lake, rows=ADEPT, edition="published"):
 
 
 def plane(lake):
-    """Two training pairs of noun and hypernym and one of testing, each with three adjectives."""
+    """Two pairs of noun and hypernym to train on and one to test on, each with three adjectives."""
     items, splits = [], []
     words = [("dog", "animal", "train"), ("cup", "vessel", "train"), ("oak", "tree", "test")]
     for noun, hypernym, part in words:
@@ -89,7 +80,7 @@ def _split(scheme, fold, part, item, edition="published"):
 
 
 def asp(lake):
-    """A round of adjectives in its own edition, and the rows that it is tested on in another."""
+    """Rounds with training and test rows in different editions, as in the release, or in one."""
     tuning, published = "published_tuning", "published"
     entailment, degree, splits = [], [], []
 
@@ -102,7 +93,7 @@ def asp(lake):
                 "item_id": item,
                 "test": test,
                 "label": label,
-                # Rows that are tested alone have two labels.
+                # Test rows have only the two-way label.
                 "label3": None if part == "test" else label3,
                 "premise": texts[0],
                 "hypothesis": texts[1],
@@ -141,7 +132,7 @@ def asp(lake):
             if edition == published:
                 continue
             for held_out_dimension in ("length", "mass"):
-                # The release has training and validation rows alone.
+                # In the release, only training and validation rows have splits.
                 part = ("train", "val", "train")[place]
                 if edition == "clean" and dimension == held_out_dimension:
                     part = "test"
@@ -175,7 +166,7 @@ def nli(lake):
 
 
 def sygns(lake, size=240, edition="paper"):
-    """Sentences of depth 0 with the splits that the construction gives them."""
+    """Sentences of depth 0 with the splits of the generator."""
     records = {
         record.sentence_id: record
         for record in Sampler(grammar("paper", 5, 5), 0, seed=0).records(range(size))

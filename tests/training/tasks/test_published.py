@@ -1,4 +1,4 @@
-"""The published rows as tasks: sizes and baselines are those of the papers."""
+"""With the published rows, tasks have the sizes and baselines of the papers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def adept_lake(shared_data, tmp_path_factory):
         ({"classes": 4}, 1375, 77.82),
     ],
 )
-def test_majorities_of_adept(adept_lake, settings, rows, majority):
+def test_adepts_majorities_are_those_of_the_paper(adept_lake, settings, rows, majority):
     adept_task = task({"name": "adept", **settings})
     dataset = adept_task.load(adept_lake)
     always = np.full(rows, dataset.labels.index("equally likely"))
@@ -44,7 +44,7 @@ def test_majorities_of_adept(adept_lake, settings, rows, majority):
     assert round(100 * scores["accuracy"], 2) == round(100 * scores["majority"], 2) == majority
 
 
-def test_the_published_rounds_of_asp(shared_data, tmp_path):
+def test_asps_published_rounds_have_the_sizes_of_the_paper(shared_data, tmp_path):
     lake = str(tmp_path)
     for name, rows in asp.read(shared_data / "asp").tables.items():
         arrow.append(lake, name, rows, job="test")

@@ -1,4 +1,4 @@
-"""Every settings file under conf/training is one that can be run."""
+"""The settings files under conf/training name a task and values that the task accepts."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from training.grid import axes
 from training.settings import Settings
 from training.tasks import TASKS, task
 
-EVERY = sorted((conf.ROOT / "conf" / "training").glob("*.yaml"))
-# Those of other jobs name no task to train on.
-FILES = [file for file in EVERY if "name" in (yaml.safe_load(file.read_text()).get("task") or {})]
+# Settings files of other jobs name no task to train on.
+FILES = [
+    file
+    for file in sorted((conf.ROOT / "conf" / "training").glob("*.yaml"))
+    if "name" in (yaml.safe_load(file.read_text()).get("task") or {})
+]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_every_axis_of_a_file_is_of_its_task(file):
+def test_the_task_accepts_the_values_of_a_file(file):
     settings = conf.load(Settings, [str(file)])
     file_task = task(settings.task)
-    # Of pairs of sentences the file is named after the dataset.
+    # Files for pairs of sentences are named after the dataset.
     assert file.stem.split("_")[0] in (file_task.name, file_task.settings.edition)
     for axis, values in axes(settings).items():
-        # All combinations of a grid would take seconds; the ends of each axis do not.
+        # The ends of each axis suffice; all combinations of a grid would take seconds.
         for value in (values[0], values[-1]):
             task(conf.with_changes(settings, {axis: value}).task)
 

@@ -11,7 +11,7 @@ from training.tasks import nested_subset
 
 
 @given(st.lists(st.text("abc", max_size=3), min_size=1, max_size=30), st.integers(0, 9), st.data())
-def test_smaller_subsets_lie_in_greater_ones(items, seed, data):
+def test_smaller_subsets_are_contained_in_greater_ones(items, seed, data):
     ids = pa.array(items, pa.string())
     small = data.draw(st.integers(1, len(items)))
     great = data.draw(st.integers(small, len(items)))
@@ -24,12 +24,12 @@ def test_smaller_subsets_lie_in_greater_ones(items, seed, data):
 def test_a_subset_does_not_depend_on_the_order_of_the_rows():
     items = [f"i{n}" for n in range(50)]
     sample = {items[row] for row in nested_subset(pa.array(items), 20, 7)}
-    turned = items[::-1]
-    assert {turned[row] for row in nested_subset(pa.array(turned), 20, 7)} == sample
+    reversed_items = items[::-1]
+    assert {reversed_items[row] for row in nested_subset(pa.array(reversed_items), 20, 7)} == sample
     assert {items[row] for row in nested_subset(pa.array(items), 20, 8)} != sample
 
 
 @pytest.mark.parametrize("size", [0, 4])
-def test_sizes_that_there_are_not(size):
+def test_impossible_sizes_are_refused(size):
     with pytest.raises(UserError, match=f"train_size={size}: expected 1 to 3"):
         nested_subset(pa.array(["a", "b", "c"]), size, 0)

@@ -1,4 +1,4 @@
-"""What each task makes of its tables, and what it refuses."""
+"""The datasets that tasks read from their tables, and what they refuse."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import conf
 from conf import UserError
 from etl.lake.errors import LakeError
+from tests.rows import write
 from tests.training.tasks import lake as tables
 from training.settings import Settings
 from training.tasks import TASKS, help_text, task
@@ -39,7 +40,7 @@ def test_adept_has_five_classes(task_lake):
     assert texts(train.second)[0] == "The dead dog of a0 barks."
     val = dataset.parts["val"]
     assert texts(val.item_ids) == ["a5", "a6", "a7", "a7"]
-    assert val.labels.tolist() == [0, 2, 2, 4]  # one sentence, two labels: in their order
+    assert val.labels.tolist() == [0, 2, 2, 4]  # two labels of one sentence are sorted
     assert set(dataset.parts) == {"train", "val"}
     scores = loaded_task.evaluate(dataset, "val", np.array([0, 2, 2, 2]))
     assert (scores["accuracy"], scores["majority"]) == (0.75, 0.5)
@@ -56,7 +57,7 @@ def test_adept_in_three_classes_trained_or_collapsed(task_lake):
     assert collapsed.outcomes == trained.outcomes
     assert collapsed.parts["train"].labels.tolist() == [0, 1, 2, 3, 4]
     assert collapsed.parts["val"].gold.tolist() == [0, 1, 1, 2]
-    # Impossible for less likely is wrong in five classes, right in three.
+    # "Impossible" for "less likely" is wrong in five classes and right in three.
     scores = loaded_task.evaluate(collapsed, "val", np.array([1, 2, 2, 3]))
     assert (scores["accuracy"], scores["accuracy_labels"]) == (1.0, 0.5)
 
@@ -68,7 +69,7 @@ def test_adept_in_four_classes_has_no_impossible(task_lake):
     assert texts(dataset.parts["val"].item_ids) == ["a6", "a7", "a7"]
 
 
-def test_adept_without_context(task_lake):
+def test_adept_without_context_has_noun_and_adjective(task_lake):
     _, dataset = load(task_lake, name="adept", context=False)
     assert dataset.task == "adept_5_no_context"
     assert texts(dataset.parts["val"].first)[0] == "dog"
@@ -93,20 +94,20 @@ def test_plane_reads_a_fold(task_lake):
     assert not any("noun" in name for name in scores)
 
 
-def test_plane_as_pairs(task_lake):
+def test_plane_can_be_read_as_pairs(task_lake):
     _, dataset = load(task_lake, name="plane", input="pair")
     test = dataset.parts["test"]
     at = texts(test.item_ids).index("fake-oak-3")
     assert (texts(test.first)[at], texts(test.second)[at]) == ("a fake oak", "a fake tree")
 
 
-def test_nouns_of_validation_are_not_trained_on(task_lake):
+def test_validation_nouns_do_not_occur_in_training(task_lake):
     validation_nouns = {}
     for seed in range(20):
         try:
             _, dataset = load(task_lake, name="plane", validation=0.5, seed=seed)
         except UserError as error:
-            assert "no rows of part" in str(error)  # both nouns fell on one side
+            assert "no rows of part" in str(error)  # both nouns are in one part
             continue
         nouns = [set(texts(dataset.parts[part].groups["noun"])) for part in ("train", "val")]
         assert not nouns[0] & nouns[1]
@@ -144,7 +145,7 @@ def test_asp_trains_on_three_labels_and_tests_on_two(task_lake):
     assert loaded_task.combined_metrics(dataset, {"val": np.zeros(3)}) == {}
 
 
-def test_asp_takes_both_tasks_of_a_round(task_lake):
+def test_a_round_of_asp_can_combine_both_tasks(task_lake):
     loaded_task, dataset = load(task_lake, name="asp", edition="clean", round=0)
     assert dataset.fold == "0+length"
     assert loaded_task.settings.folds() == {"adjectives": "0", "dimension": "length"}
@@ -159,14 +160,14 @@ def test_asp_takes_both_tasks_of_a_round(task_lake):
     assert scores["accuracy/test.entailment.booster"] == 0.5
 
 
-def test_the_release_tests_degrees_on_the_dimension_held_out(task_lake):
+def test_the_release_tests_degrees_on_the_held_out_dimension(task_lake):
     _, dataset = load(task_lake, **RELEASE, scheme="dimension", dimension="mass")
-    # Of the two rows of mass one is discarded.
+    # One of the two rows about mass is discarded.
     assert texts(dataset.parts["test"].item_ids) == ["published-d1"]
     assert dataset.parts["test"].gold.tolist() == [0]
 
 
-def test_full_stops_are_written_on_request(task_lake):
+def test_full_stops_are_added_on_request(task_lake):
     settings = {"name": "asp", "scheme": "adjectives", "round": "0"}
     _, unchanged = load(task_lake, **settings)
     _, normalised = load(task_lake, **settings, full_stops="normalised")
@@ -178,7 +179,7 @@ def test_full_stops_are_written_on_request(task_lake):
 # Any pairs
 
 
-def test_pairs_of_a_source(task_lake):
+def test_pairs_are_read_with_their_labels_in_the_requested_order(task_lake):
     loaded_task, dataset = load(task_lake, name="pairs", edition="snli")
     assert dataset.task == "pairs_nli"
     assert dataset.labels == ("contradiction", "entailment", "neutral")
@@ -209,17 +210,17 @@ def test_sygns_has_sentences_and_one_form(task_lake):
     assert scores["accuracy/quantifier.UNI"] == 0.0
     assert scores["accuracy/quantifier.EXI"] == 1.0
     assert scores["accuracy"] == pytest.approx(1 - len(universal) / len(test))
-    # The primitive is tested with no sentence of its own.
+    # No test sentence has the primitive that training introduces.
     assert not any("one" in text.split(" ") for text in texts(test.first))
 
 
 @pytest.mark.parametrize(("form", "splitting"), [("fol", "formula"), ("drs", "words")])
-def test_targets_are_split_by_their_form(task_lake, form, splitting):
+def test_the_form_of_meanings_decides_how_targets_are_split(task_lake, form, splitting):
     _, dataset = load(task_lake, name="sygns", form=form)
     assert dataset.splitting == splitting
 
 
-# Mistakes, all found before any work
+# Mistakes
 
 
 @pytest.mark.parametrize(
@@ -265,7 +266,7 @@ def test_targets_are_split_by_their_form(task_lake, form, splitting):
         ({"name": "pairs", "labels": ["yes", "no"]}, "label 'contradiction' of 3 row"),
     ],
 )
-def test_mistakes_of_the_user(task_lake, settings, message):
+def test_mistakes_are_reported(task_lake, settings, message):
     with pytest.raises(UserError, match=message):
         task(settings).load(task_lake)
 
@@ -282,28 +283,28 @@ def test_a_label_out_of_range_names_its_row(tmp_path):
         task({"name": "adept", "edition": "mine"}).load(lake)
 
 
-def test_a_missing_table_says_what_builds_it(tmp_path):
+def test_a_missing_table_is_reported_with_the_job_that_builds_it(tmp_path):
     with pytest.raises(LakeError, match=r"no table adept in lake=.*annotate_adept"):
         task({"name": "adept"}).load(str(tmp_path))
 
 
-def test_items_that_the_table_does_not_have(tmp_path):
+def test_splits_of_unknown_items_are_refused(tmp_path):
     lake = str(tmp_path)
     tables.plane(lake)
     gone = {"scheme": "published", "fold": "9", "part": "train", "item_id": "x"}
-    tables.write(lake, "plane_splits", [{**gone, "edition": "published"}])
+    write(lake, "plane_splits", [{**gone, "edition": "published"}])
     with pytest.raises(
         UserError, match="1 of 1 train rows of plane_splits, such as x, are not in the"
     ):
         task({"name": "plane", "fold": 9}).load(lake)
 
 
-# All of them
+# All tasks
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_rows_come_in_the_order_of_their_ids(task_lake, name):
-    """Whatever files the tables lie in, so that a seed gives one order of training."""
+def test_rows_are_sorted_by_id(task_lake, name):
+    """A seed then gives the same training order, whatever files the tables consist of."""
     _, dataset = load(task_lake, name=name)
     for rows in dataset.parts.values():
         for origin in np.unique(rows.origin):
@@ -312,7 +313,7 @@ def test_rows_come_in_the_order_of_their_ids(task_lake, name):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_columns_are_of_one_length_and_can_be_taken(task_lake, name):
+def test_all_columns_have_one_length_and_rows_can_be_selected(task_lake, name):
     loaded_task, dataset = load(task_lake, name=name)
     assert loaded_task.name == loaded_task.settings.name == name
     assert dataclasses.asdict(loaded_task.settings)["name"] == name
@@ -328,7 +329,7 @@ def test_columns_are_of_one_length_and_can_be_taken(task_lake, name):
     assert all(len(column) == 2 for column in subset.groups.values())
 
 
-def test_settings_may_be_a_dataclass_of_the_task(task_lake):
+def test_a_task_accepts_its_settings_as_a_dataclass(task_lake):
     loaded_task = task(TASKS["adept"].Settings(classes=3))
     assert loaded_task.load(task_lake).task == "adept_3"
 
