@@ -25,7 +25,9 @@ from conf import UserError
 from conf.help import nearest
 from etl.amod.measures import MEASURES as FORMULAS
 from etl.lake import arrow
+from etl.lake.actions import log_path
 from etl.lake.lookup import SortedFiles
+from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import table as declaration
 
 MEASURES = ("log_dice", "pmi", "npmi", "count")
@@ -162,6 +164,8 @@ class Sketches:
             LakeError: the lake has no pairs, or no table sorted by adjective.
         """
         self.lake = lake
+        # Before any file is listed, so that a commit in between is noticed.
+        self._versions = {table: arrow.version(lake, table) or 0 for table in TABLES.values()}
         self.words: dict[str, Words] = {role: words_of(lake, role, cache) for role in ROLES}
         self._files = {role: SortedFiles(lake, TABLES[role], role, _READ[role]) for role in ROLES}
         self.tables = frozenset(arrow.tables(lake))
@@ -175,6 +179,15 @@ class Sketches:
             corpus = dict(file.partition)["corpus"]
             self.corpora[corpus] = self.corpora.get(corpus, 0) + (file.rows or 0)
         self._recent = _Recent(_RECENT_BYTES)
+
+    def is_outdated(self) -> bool:
+        """Whether a table of pairs has been changed since the words were read."""
+        for table, version in self._versions.items():
+            paths = [log_path(version), log_path(version + 1)]
+            commits = filesystem(table_uri(self.lake, table)).get_file_info(paths)
+            if [commit.is_file for commit in commits] != [True, False]:
+                return True
+        return False
 
     def check_query(self, query: Query) -> Query:
         """The query with its corpora checked and its words normalised as in the tables.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -10,6 +12,7 @@ from starlette.testclient import TestClient
 from analysis.exploring.server import application, bound
 from analysis.exploring.sketches import Query, Sketches, tsv
 from conf import UserError
+from tests.lake_of_pairs import write_pairs
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +61,23 @@ def test_wrong_requests_are_refused_in_one_line(
 ) -> None:
     answer = client.get(address)
     assert answer.status_code == 400 and way_out in answer.text and "\n" not in answer.text
+
+
+def test_pairs_changed_after_the_start_are_refused_in_one_line(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    write_pairs(str(lake), {"news": [("old", "key", 3)]})
+    changed = application(Sketches(str(lake), tmp_path / "cache"))
+    client = TestClient(changed, base_url="http://127.0.0.1")
+    addresses = ["about", "rows?word=key", "rows.tsv?word=key", "pair?adjective=old&noun=key"]
+    assert {client.get(f"/api/{one}").status_code for one in addresses} == {200}
+    write_pairs(str(lake), {"web": [("new", "key", 2)]})
+    for removed in (lake / "none", *lake.glob("amod_association/data"), lake):
+        shutil.rmtree(removed, ignore_errors=True)
+        for word in ("key", "door"):
+            answer = client.get(f"/api/rows?word={word}")
+            assert answer.status_code == 503 and "\n" not in answer.text
+            assert "were changed after adnominal explore was started" in answer.text
+        assert {client.get(f"/api/{one}").status_code for one in addresses} == {503}
 
 
 def test_another_host_is_refused(sketches: Sketches) -> None:
