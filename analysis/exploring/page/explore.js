@@ -136,7 +136,8 @@ function sketch(query, answer) {
   const heads = [[partner], ["", "wide"], ...shown, ["class"], ...(several ? [["corpus"]] : [])];
   heads[1][0] = measures[query.measure];
   const counts = Object.entries(answer.words).map(([corpus, count]) => `${number(count)} in ${corpus}`);
-  const caption = `${number(answer.rows.length)} of ${number(answer.total)} ${partner}s by ${measures[query.measure]}`;
+  const unit = several ? "rows (each word in each corpus)" : `${partner}s`;
+  const caption = `${number(answer.rows.length)} of ${number(answer.total)} ${unit} by ${measures[query.measure]}`;
   const chart = scatter(answer.rows, partner, query.measure,
     `${title}: count against PMI; the table has the same values`);
   const address = source.address && source.address("rows.tsv", query);

@@ -120,6 +120,12 @@ def test_search(page: Any, address: str) -> None:
 def test_an_adjectives_nouns_by_its_address(page: Any, address: str) -> None:
     page.goto(f"{address}#role=adjective&word=false&measure=count")
     assert words(page) == ["key", "name", "key"]
+    caption = page.locator("#result caption")
+    sync_api.expect(caption).to_have_text("3 of 3 rows (each word in each corpus) by count")
+    page.goto(f"{address}#role=adjective&word=false&measure=count&corpus=news")
+    sync_api.expect(caption).to_have_text("2 of 2 nouns by count")
+    page.go_back()
+    sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
     assert page.locator("#result svg circle").count() == 3
 
 
