@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 import threading
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -190,7 +191,7 @@ class Sketches:
         return False
 
     def check_query(self, query: Query) -> Query:
-        """The query with its corpora checked and its words normalised as in the tables.
+        """The query with its corpora checked and its words spelt as in the tables.
 
         Raises:
             UserError: the lake does not have a corpus.
@@ -202,7 +203,14 @@ class Sketches:
                     f"{name}={value}: expected one of {', '.join(sorted(self.corpora))}"
                     f"{nearest(value, self.corpora)}"
                 )
-        return replace(query, word=query.word.strip(), other=query.other.strip())
+        word, other = (self._known(query.role, text.strip()) for text in (query.word, query.other))
+        return replace(query, word=word, other=other)
+
+    def _known(self, role: str, word: str) -> str:
+        """The spelling of a word in the tables: as it is, in NFC or in lower case."""
+        composed = unicodedata.normalize("NFC", word)
+        spellings = (word, composed, composed.lower())
+        return next((one for one in spellings if self._counts(role, one)), word)
 
     def _rows(self, role: str, corpus: str, word: str) -> pa.Table:
         """All rows of a word in a corpus: `_READ`, corpus, its total of pairs, the word's count."""
@@ -252,7 +260,8 @@ class Sketches:
         """A word's collocates, sorted by the measure in descending order; ties by name.
 
         `rows` has at most `limit` of the `total` rows that pass the filters; `words` has the word's
-        count in each corpus. An unknown word has no rows, and `nearest` has similar words.
+        count in each corpus, and `word` is its spelling there. An unknown word has no rows, and
+        `nearest` has similar words.
         """
         query = self.check_query(query)
         rows = self._of_word(query, query.word, query.corpus)
@@ -276,6 +285,8 @@ class Sketches:
                 | {"class": self.lexicon.class_of(row["adjective"])}
                 for row in (best_rows[: query.limit] if query.limit else best_rows)
             ],
+            "word": query.word,
+            "other": "",
             "total": rows.num_rows,
             "words": counts,
             "nearest": [] if counts else self.words[query.role].nearest(query.word),
@@ -336,6 +347,8 @@ class Sketches:
         ]
         return {
             "rows": rows,
+            "word": query.word,
+            "other": query.other,
             "total": len(words),
             "nearest": self.words[query.role].nearest(unknown[0]) if unknown else [],
             "unknown": unknown,

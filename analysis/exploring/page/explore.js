@@ -241,7 +241,7 @@ async function show(focus) {
       fillForm(query);
       const answer = await source.rows(query);
       const view = query.other || query.other_corpus ? difference : sketch;
-      parts = view(query, answer);
+      parts = view({ ...query, word: answer.word, other: answer.other }, answer);
     } else {
       parts = [node("p", { class: "note" }, "Type a word, or open ",
         node("a", { href: addressOf({ role: "noun", word: "key" }) }, "the adjectives of “key”"), ".")];

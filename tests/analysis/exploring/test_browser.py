@@ -170,6 +170,19 @@ def test_an_unknown_word_links_to_the_nearest(page: Any, address: str) -> None:
     assert "wooden" in words(page)
 
 
+def test_a_word_in_capitals(page: Any, address: str) -> None:
+    page.goto(f"{address}#word=KEY&other=Door&corpus=news&measure=count")
+    assert words(page) == ["false", "old", "small", "wooden"]
+    page.get_by_role("link", name="wooden").click()
+    sync_api.expect(page).to_have_title(re.compile("^wooden door"))
+    page.goto(f"{address}#role=adjective&word=NAI\u0308VE")
+    page.wait_for_selector("#result table")
+    assert words(page) == ["question"]
+    page.goto(f"{address}#word=DOR")
+    page.get_by_role("link", name="door").click()
+    page.wait_for_selector("#result table")
+
+
 def test_an_unknown_word_of_a_difference_is_replaced(page: Any, address: str) -> None:
     page.goto(f"{address}#word=key&other=dor&corpus=news&measure=count")
     page.wait_for_selector("#result .error")
