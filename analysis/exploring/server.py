@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ class _Page:
         return Response(
             tsv(self._answer(request)["rows"]),
             media_type="text/tab-separated-values; charset=utf-8",
-            headers={"Content-Disposition": 'attachment; filename="sketch.tsv"'},
+            headers={"Content-Disposition": "attachment"},  # the page names the file
         )
 
     def _answer(self, request: Request) -> dict[str, Any]:
@@ -220,4 +220,5 @@ def serve(sketches: Sketches, port: int, on_start: Callable[[str], None]) -> Non
     listener.listen(256)
     config = uvicorn.Config(application(sketches), log_level="warning", access_log=False)
     on_start(f"http://{HOSTS[0]}:{listener.getsockname()[1]}/")
-    uvicorn.Server(config).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # uvicorn ends first, then raises it again
+        uvicorn.Server(config).run(sockets=[listener])

@@ -83,7 +83,12 @@ function table(caption, heads, rows) {
 function tools(name, rows, svg, tsvAddress) {
   const tsv = () => {
     const names = Object.keys(rows[0]);
-    const field = (value) => (value === null ? "" : String(value).replace(/\s+/g, " "));
+    const field = (value) => {
+      if (value === null) return "";
+      // Measures have six digits, as in the files of the server.
+      if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
+      return String(value).replace(/\s+/g, " ");
+    };
     const lines = [names, ...rows.map((row) => names.map((one) => field(row[one])))];
     const text = `${lines.map((line) => line.join("\t")).join("\n")}\n`;
     save(`${name}.tsv`, new Blob([text], { type: "text/tab-separated-values" }));

@@ -114,15 +114,14 @@ class StaticSource {
 
   async all(query, word, corpus) {
     const entry = await this.entry(query.role, word);
-    const partner = partnerOf(query.role);
     const classes = query.classes ? query.classes.split(",") : [];
     const rows = (entry ? entry.rows : []).map((row) => ({
       corpus: this.names[row[0]],
       adjective: query.role === "noun" ? row[1] : word,
       noun: query.role === "noun" ? word : row[1],
       count: row[2],
-      [`${query.role}_count`]: entry.words[this.names[row[0]]],
-      [`${partner}_count`]: row[3],
+      adjective_count: query.role === "noun" ? row[3] : entry.words[this.names[row[0]]],
+      noun_count: query.role === "noun" ? entry.words[this.names[row[0]]] : row[3],
       pmi: row[4], npmi: row[5], log_dice: row[6], class: row[7],
     })).filter((row) => (!corpus || row.corpus === corpus)
       && (!classes.length || classes.includes(row.class)));

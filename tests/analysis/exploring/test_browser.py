@@ -22,7 +22,7 @@ import uvicorn
 
 from analysis.exploring import static
 from analysis.exploring.server import application
-from analysis.exploring.sketches import Sketches
+from analysis.exploring.sketches import Query, Sketches, tsv
 from conf.commandline.__main__ import main
 from tests.lake_of_pairs import SCRIPT, write_pairs
 
@@ -191,16 +191,18 @@ def test_an_unknown_word_of_a_difference_is_replaced(page: Any, address: str) ->
     assert words(page) == ["false", "old", "small", "wooden"]
 
 
-def test_downloads(page: Any, address: str, tmp_path: Path) -> None:
+def test_downloads(page: Any, address: str, sketches: Sketches, tmp_path: Path) -> None:
     page.goto(f"{address}#word=key&measure=count")
     words(page)
     for name, begin in (("TSV", b"corpus\t"), ("SVG", b"<svg"), ("PNG", b"\x89PNG")):
         with page.expect_download() as download:
             page.get_by_text(name).click()
+        assert download.value.suggested_filename == f"noun-key.{name.lower()}"
         target = tmp_path / name
         download.value.save_as(target)
         assert target.read_bytes().startswith(begin)
-    assert len((tmp_path / "TSV").read_text().splitlines()) == 6
+    rows = sketches.sketch(Query("noun", "key", measure="count"))["rows"]
+    assert (tmp_path / "TSV").read_text() == tsv(rows)
 
 
 def test_the_command_on_the_page_prints_the_downloaded_rows(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sys
 from pathlib import Path
+from signal import SIGINT
+from subprocess import PIPE, Popen
+from urllib.request import urlopen
 
 import pytest
 from starlette.testclient import TestClient
@@ -34,7 +38,7 @@ def test_rows_as_json_and_as_tsv(client: TestClient, sketches: Sketches) -> None
     assert client.get("/api/rows", params=values).json() == expected
     table = client.get("/api/rows.tsv", params=values)
     assert table.text == tsv(expected["rows"])
-    assert "attachment" in table.headers["content-disposition"]
+    assert table.headers["content-disposition"] == "attachment"
 
 
 def test_suggestions_corpora_and_pairs(client: TestClient) -> None:
@@ -83,6 +87,18 @@ def test_pairs_changed_after_the_start_are_refused_in_one_line(tmp_path: Path) -
 def test_another_host_is_refused(sketches: Sketches) -> None:
     other = TestClient(application(sketches), base_url="http://example.org")
     assert other.get("/api/about").status_code == 400
+
+
+def test_ctrl_c_ends_the_server_without_an_error(lake: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "analysis.explore", f"lake={lake}", "port=0"]
+    server = Popen([*command, f"cache={tmp_path}"], stderr=PIPE, text=True)
+    assert server.stderr is not None
+    printed = next(line for line in server.stderr if "Ctrl-C ends" in line)
+    with urlopen(printed.partition(" on ")[2].split(" ")[0]) as answer:
+        assert answer.status == 200
+    server.send_signal(SIGINT)
+    assert server.wait(30) == 0
+    assert "error" not in server.stderr.read()
 
 
 def test_a_taken_port_is_refused() -> None:
