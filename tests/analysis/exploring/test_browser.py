@@ -142,6 +142,19 @@ def test_difference(page: Any, address: str) -> None:
     assert "4" in counts and "1" in counts, counts
 
 
+def test_the_chart_of_a_difference_has_the_largest_of_each_side(page: Any, tmp_path: Path) -> None:
+    pairs = [(f"a{number:02}", "left", 60 - number) for number in range(40)]
+    write_pairs(str(tmp_path / "lake"), {"news": [*pairs, ("wooden", "right", 2)]})
+    with serving(Sketches(str(tmp_path / "lake"), tmp_path / "cache")) as address:
+        page.goto(f"{address}#word=left&other=right&measure=count")
+        assert len(words(page)) == 41
+        names = page.locator("#result svg text[text-anchor=end]").all_text_contents()
+        page.goto(f"{address}#word=right")
+        sync_api.expect(page).to_have_title(re.compile("^Adjectives of “right”"))
+        assert "14.00" in page.locator("#result tbody tr").inner_text()  # logDice, not a count
+    assert names == [*(f"a{number:02}" for number in range(20)), "wooden"]
+
+
 def test_the_command_of_a_static_copy_leaves_out_what_the_copy_has_not(
     page: Any, sketches: Sketches, tmp_path: Path
 ) -> None:
@@ -223,6 +236,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Sketches:
     """Sketches of a lake with words that a shell reads otherwise, and a noun of rare pairs."""
     folder = tmp_path_factory.mktemp("odd")
     pairs = [("old", "o'clock", 3), ("x'$(touch pwned)'y", "key", 2)]
+    pairs += [("__proto__", "key", 5), ("old", "letter" * 60, 3)]
     pairs += [("big", "thing", 60_000), ("new", "stuff", 240_000)]
     pairs += [("big", "zebra", 1), ("new", "zebra", 1)]
     write_pairs(str(folder / "my lake"), {"news": pairs})
@@ -244,6 +258,68 @@ def test_bars_of_values_below_zero_are_empty(page: Any, odd_served: str) -> None
     sync_api.expect(page.locator("#result caption")).to_contain_text("by count")
     widths = page.locator("#result td.bar span").evaluate_all("all => all.map(b => b.style.width)")
     assert widths == ["100%", "100%"]
+
+
+def test_the_start_page_links_to_a_word_of_the_lake(
+    page: Any, served: str, browser: Any, tmp_path: Path
+) -> None:
+    page.goto(served)
+    sync_api.expect(page.locator("#result")).to_have_text(
+        "Type a word, or open the adjectives of “key”."
+    )
+    write_pairs(str(tmp_path / "lake"), {"news": [("old", "door", 3)]})
+    with serving(Sketches(str(tmp_path / "lake"), tmp_path / "cache")) as address:
+        page.goto(address)
+        sync_api.expect(page.locator("#result")).to_have_text("Type a word.")
+
+
+def test_the_word_proto_and_long_words(page: Any, odd: Sketches, tmp_path: Path) -> None:
+    static.write(odd, tmp_path / "copy", 1)
+    address = (tmp_path / "copy" / "index.html").as_uri()
+    page.goto(f"{address}#role=adjective&word=__proto__")
+    assert words(page) == ["key"]
+    page.set_viewport_size(NARROW)
+    page.goto(f"{address}#word={'letter' * 60}")
+    sync_api.expect(page.locator("#result h2")).to_contain_text("letter")
+    assert words(page) == ["old"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+
+def test_late_suggestions_do_not_replace_newer_ones(page: Any, served: str) -> None:
+    page.goto(served)
+    page.wait_for_selector("#result[aria-busy=false] > *")
+    page.evaluate("""() => {
+      const suggest = source.suggest.bind(source);
+      source.suggest = async (role, word) => {
+        if (word === "k") await new Promise((resolve) => setTimeout(resolve, 800));
+        if (word === "q") throw new TypeError("Failed to fetch");
+        return suggest(role, word);
+      };
+    }""")
+    field = page.get_by_label("Word", exact=True)
+    field.fill("k")
+    page.wait_for_timeout(200)
+    field.fill("do")
+    page.wait_for_selector("datalist option[value=door]", state="attached")
+    page.wait_for_timeout(1000)
+    options = page.locator("datalist option")
+    assert options.evaluate_all("all => all.map(one => one.value)") == ["door"]
+    page.get_by_label("an adjective's nouns").check()
+    sync_api.expect(options).to_have_count(0)
+    field.fill("q")  # the server has ended: no fault of the page's scripts
+    page.wait_for_timeout(200)
+
+
+def test_a_second_corpus_needs_a_first(page: Any, address: str) -> None:
+    page.goto(f"{address}#word=key&other=door")
+    words(page)
+    page.locator("select[name=other_corpus]").select_option("web")
+    page.get_by_role("button", name="Show").click()
+    assert page.evaluate("form.elements.corpus.validity.valueMissing")
+    assert "other_corpus" not in page.url
+    page.locator("select[name=corpus]").select_option("news")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**other_corpus=web*")
 
 
 @pytest.mark.parametrize("pair", [("old", "o'clock"), ("x'$(touch pwned)'y", "key")])
