@@ -158,12 +158,17 @@ def explore(settings: Settings) -> None:
 
 def _print(sketches: Sketches, query: Query) -> None:
     answer = sketches.difference(query) if query.compares else sketches.sketch(query)
-    unknown = answer.get("unknown", [])
-    if unknown or not answer["rows"]:
+    is_known = bool(answer["rows"] or answer.get("words"))
+    unknown = answer.get("unknown", [] if is_known else [query.word])
+    if unknown:
         near = ", ".join(answer["nearest"])
-        word = unknown[0] if unknown else query.word
         raise JobFailed(
-            f"no pairs of the {query.role} {word!r} with these filters"
-            + (f"; spelt alike: {near}" if near else "; a lower floor= or other classes= may help")
+            f"no pair has the {query.role} {unknown[0]!r}"
+            + (f"; spelt alike: {near}" if near else "")
+        )
+    if not answer["rows"]:
+        raise JobFailed(
+            f"no pairs of the {query.role} {query.word!r} with these filters; a lower floor= or "
+            "other classes= may help"
         )
     print(tsv(answer["rows"]), end="")

@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 from analysis.exploring.pairs import pair
 from analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
 from analysis.exploring.words import ROLES
-from conf import UserError
+from conf import JobFailed, UserError
 from conf.help import nearest
 
 PAGE = Path(__file__).parent / "page"
@@ -40,6 +40,10 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 
+_OUTDATED = (
+    "The pairs of this lake were changed after adnominal explore was started; end it with Ctrl-C "
+    "and start it again."
+)
 _MOST_DIGITS = 18  # numbers with this many digits fit in 64 bits
 
 log = logging.getLogger("adnominal")
@@ -98,7 +102,7 @@ class _Page:
         return Response(
             tsv(self._answer(request)["rows"]),
             media_type="text/tab-separated-values; charset=utf-8",
-            headers={"Content-Disposition": 'attachment; filename="sketch.tsv"'},
+            headers={"Content-Disposition": "attachment"},  # the page names the file
         )
 
     def _answer(self, request: Request) -> dict[str, Any]:
@@ -126,13 +130,30 @@ async def _few_at_once(_: Starlette) -> AsyncIterator[None]:
 def application(sketches: Sketches) -> Starlette:
     """The explorer of a lake as an ASGI application."""
     page = _Page(sketches)
+
+    def current(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+        """The answer, refused if the pairs were changed since the start, or cannot be read."""
+
+        def checked(request: Request) -> Response:
+            try:
+                response = answer(request)
+                is_outdated = sketches.is_outdated()
+            except FileNotFoundError:  # removed by vacuum, together with its version
+                is_outdated = True
+            except (OSError, JobFailed) as error:
+                text = f"The lake cannot be read: {' '.join(str(error).split())}"
+                return PlainTextResponse(text, status_code=503)
+            return PlainTextResponse(_OUTDATED, status_code=503) if is_outdated else response
+
+        return checked
+
     return Starlette(
         routes=[
-            Route("/api/about", page.about),
+            Route("/api/about", current(page.about)),
             Route("/api/suggest", page.suggest),
-            Route("/api/rows", page.rows),
-            Route("/api/rows.tsv", page.table),
-            Route("/api/pair", page.pair),
+            Route("/api/rows", current(page.rows)),
+            Route("/api/rows.tsv", current(page.table)),
+            Route("/api/pair", current(page.pair)),
             Mount("/", _Files(directory=PAGE, html=True)),
         ],
         lifespan=_few_at_once,
@@ -199,4 +220,5 @@ def serve(sketches: Sketches, port: int, on_start: Callable[[str], None]) -> Non
     listener.listen(256)
     config = uvicorn.Config(application(sketches), log_level="warning", access_log=False)
     on_start(f"http://{HOSTS[0]}:{listener.getsockname()[1]}/")
-    uvicorn.Server(config).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # uvicorn ends first, then raises it again
+        uvicorn.Server(config).run(sockets=[listener])

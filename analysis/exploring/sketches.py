@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 import threading
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,9 @@ from conf import UserError
 from conf.help import nearest
 from etl.amod.measures import MEASURES as FORMULAS
 from etl.lake import arrow
+from etl.lake.actions import log_path
 from etl.lake.lookup import SortedFiles
+from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import table as declaration
 
 MEASURES = ("log_dice", "pmi", "npmi", "count")
@@ -162,6 +165,8 @@ class Sketches:
             LakeError: the lake has no pairs, or no table sorted by adjective.
         """
         self.lake = lake
+        # Before any file is listed, so that a commit in between is noticed.
+        self._versions = {table: arrow.version(lake, table) or 0 for table in TABLES.values()}
         self.words: dict[str, Words] = {role: words_of(lake, role, cache) for role in ROLES}
         self._files = {role: SortedFiles(lake, TABLES[role], role, _READ[role]) for role in ROLES}
         self.tables = frozenset(arrow.tables(lake))
@@ -176,8 +181,17 @@ class Sketches:
             self.corpora[corpus] = self.corpora.get(corpus, 0) + (file.rows or 0)
         self._recent = _Recent(_RECENT_BYTES)
 
+    def is_outdated(self) -> bool:
+        """Whether a table of pairs has been changed since the words were read."""
+        for table, version in self._versions.items():
+            paths = [log_path(version), log_path(version + 1)]
+            commits = filesystem(table_uri(self.lake, table)).get_file_info(paths)
+            if [commit.is_file for commit in commits] != [True, False]:
+                return True
+        return False
+
     def check_query(self, query: Query) -> Query:
-        """The query with its corpora checked and its words normalised as in the tables.
+        """The query with its corpora checked and its words spelt as in the tables.
 
         Raises:
             UserError: the lake does not have a corpus.
@@ -189,7 +203,14 @@ class Sketches:
                     f"{name}={value}: expected one of {', '.join(sorted(self.corpora))}"
                     f"{nearest(value, self.corpora)}"
                 )
-        return replace(query, word=query.word.strip(), other=query.other.strip())
+        word, other = (self._known(query.role, text.strip()) for text in (query.word, query.other))
+        return replace(query, word=word, other=other)
+
+    def _known(self, role: str, word: str) -> str:
+        """The spelling of a word in the tables: as it is, in NFC or in lower case."""
+        composed = unicodedata.normalize("NFC", word)
+        spellings = (word, composed, composed.lower())
+        return next((one for one in spellings if self._counts(role, one)), word)
 
     def _rows(self, role: str, corpus: str, word: str) -> pa.Table:
         """All rows of a word in a corpus: `_READ`, corpus, its total of pairs, the word's count."""
@@ -239,7 +260,8 @@ class Sketches:
         """A word's collocates, sorted by the measure in descending order; ties by name.
 
         `rows` has at most `limit` of the `total` rows that pass the filters; `words` has the word's
-        count in each corpus. An unknown word has no rows, and `nearest` has similar words.
+        count in each corpus, and `word` is its spelling there. An unknown word has no rows, and
+        `nearest` has similar words.
         """
         query = self.check_query(query)
         rows = self._of_word(query, query.word, query.corpus)
@@ -263,6 +285,8 @@ class Sketches:
                 | {"class": self.lexicon.class_of(row["adjective"])}
                 for row in (best_rows[: query.limit] if query.limit else best_rows)
             ],
+            "word": query.word,
+            "other": "",
             "total": rows.num_rows,
             "words": counts,
             "nearest": [] if counts else self.words[query.role].nearest(query.word),
@@ -323,6 +347,8 @@ class Sketches:
         ]
         return {
             "rows": rows,
+            "word": query.word,
+            "other": query.other,
             "total": len(words),
             "nearest": self.words[query.role].nearest(unknown[0]) if unknown else [],
             "unknown": unknown,

@@ -128,7 +128,9 @@ def _shards(folder: Path, name: str, entries: Iterable[tuple[str, Any]]) -> list
         entries_of_file, size = [], 0
 
     for word, value in entries:
-        text = f"{_json(word)}:{_fitting(value)}"
+        # In brackets, because __proto__ would otherwise set the prototype instead of a key.
+        key = f"[{_json(word)}]" if word == "__proto__" else _json(word)
+        text = f"{key}:{_fitting(value)}"
         if entries_of_file and size + len(text) > _FULL:
             flush()
         if not entries_of_file:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import logging
 import os
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -147,6 +148,7 @@ class Words:
 
     def nearest(self, word: str) -> list[str]:
         """The five known words with the most similar spelling to `word`, nearest first."""
+        word = unicodedata.normalize("NFC", word).lower()
         similar_words = [
             one
             for one in self._near

@@ -20,9 +20,9 @@ _TYPES = {
     pa.bool_(): "sc:Boolean",
 }
 _TERMS = """
-    citeAs column extract field fileObject fileProperty fileSet format includes isLiveDataset
-    jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate
-    separator source subField transform
+    citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes
+    isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace
+    samplingRate separator source subField transform
 """
 # The vocabulary fixed by the specification, in alphabetical order.
 _CONTEXT: dict[str, Any] = {

@@ -15,6 +15,7 @@ from analysis.rendering.blocks import NotRun
 from analysis.rows import distinct_values
 from etl.declaration import Dataset
 from etl.lake import arrow
+from etl.lake.log import declaration
 from etl.registry import DATASETS
 
 
@@ -51,7 +52,9 @@ class Commands:
     def of_lake(self, text: str) -> str:
         """Commands joined by ``&&``, with the lake in the place of ``LAKE``."""
         commands = [step for command in text.split(" && ") for step in self._steps(command)]
-        return " && ".join(commands).replace("lake=LAKE", f"lake={shlex.quote(self.lake.root)}")
+        return " && ".join(dict.fromkeys(commands)).replace(
+            "lake=LAKE", f"lake={shlex.quote(self.lake.root)}"
+        )
 
     def _steps(self, command: str) -> list[str]:
         """The command with the editions shown, after the commands that make missing rows."""
@@ -60,8 +63,19 @@ class Commands:
             if edition is None:
                 steps.append(_making(settings["name"], settings["edition"]))
             elif edition != settings["edition"]:
-                words.append(f"{key}edition={edition}")
+                words += [f"{key}edition={edition}", *self._train_size(settings, edition)]
         return [*steps, " ".join(map(self._settings_file, words))]
+
+    def _train_size(self, settings: Mapping[str, Any], edition: str) -> list[str]:
+        """Equal steps up to the edition's training rows, if the file has a size above them."""
+        sizes, table = settings.get("train_size", []), str(DATASETS[settings["name"]].splits.table)
+        if not sizes:
+            return []
+        values, columns = {**settings, "edition": edition}, declaration(table).schema.names
+        where = [(name, "=", value) for name, value in values.items() if name in columns]
+        rows = arrow.read(self.lake.root, table, where=where, columns=["part"]).num_rows
+        steps = [str(rows * step // len(sizes)) for step in range(1, len(sizes) + 1)]
+        return [f"train_size={','.join(steps)}"] if rows < max(sizes) else []
 
     def _tasks_of(self, words: list[str]) -> list[tuple[str, Mapping[str, Any], str | None]]:
         """The tasks of a command as in `_tasks`, with its changes, and the edition of each."""
@@ -139,7 +153,8 @@ def _tasks(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     elif isinstance(values["task"], str):
         tasks = [("", {"scheme": "all", **values, "name": values["task"]})]
     else:
-        tasks = [("task.", {**values["task"], "part": "train"})]
+        sizes = values.get("train_size", [])
+        tasks = [("task.", {**values["task"], "part": "train", "train_size": sizes})]
     for key, settings in tasks:
         if settings["name"] in DATASETS:
             yield key, {"part": "test", **settings}

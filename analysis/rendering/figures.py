@@ -155,6 +155,8 @@ def _panels(number: int, columns: int, height: float) -> tuple[Figure, list[Axes
     axes = list(grid.flat)
     for spare in axes[number:]:
         spare.set_axis_off()
+    for lowest in axes[max(0, number - panel_columns) : number]:
+        lowest.tick_params(labelbottom=True)  # also above a spare one
     return figure, axes[:number]
 
 
@@ -221,13 +223,16 @@ def curves(
                     axes.fill_between(*band, color=look["color"], alpha=0.15, linewidth=0)
             if panel is not None:
                 axes.set_title(str(panel))
-            axes.set_ylim(0, 1)
+            axes.set_ylim(-0.03, 1.03)
         _shared_labels(figure, drawings, channels)
     return figure, data
 
 
 def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
-    """Columns of y over the values of x, with the series side by side and whiskers."""
+    """Columns of y over the values of x, with the series side by side and whiskers.
+
+    With `log` they are counts on a logarithmic axis that begins at 1.
+    """
     places = _distinct(data, channels.x)
     _values(data, channels.y)
     width = 0.8 / len(_distinct(data, channels.series))
@@ -248,6 +253,7 @@ def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
         _categories(axes, places, 0.5, 70, 30)
         if log:
             axes.set_yscale("log")
+            axes.set_ylim(bottom=1)
         _label(figure, axes, channels)
     return figure, data
 

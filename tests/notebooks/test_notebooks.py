@@ -12,6 +12,7 @@ from nbclient.exceptions import CellExecutionError
 
 from conf import ROOT
 from tests import fork_server
+from tests.lake_of_pairs import write_pairs
 from tests.notebooks import lake
 
 FOLDER = ROOT / "notebooks"
@@ -58,6 +59,16 @@ def test_notebooks_run_and_show_their_figures(tmp_path, monkeypatch):
     assert figures >= 6
     text = "".join(output.get("text", "") for output in outputs)
     assert "A false key opens no door." in text and "theorem / theorem" in text
+
+
+@pytest.mark.slow
+def test_the_tour_of_a_lake_of_other_pairs(tmp_path, monkeypatch):
+    root = str(tmp_path / "lake")
+    write_pairs(root, {"news": [("red", "cup", 2), ("old", "cup", 1)]})
+    cells = nbformat.read(FOLDER / "tour_of_the_lake.ipynb", 4).cells
+    notebook = executed([cells], root, monkeypatch)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert 'rank with "cup"' in "".join(output.get("text", "") for output in outputs)
 
 
 @pytest.mark.slow

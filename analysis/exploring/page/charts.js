@@ -64,7 +64,7 @@ function scatter(rows, partner, measure, label) {
     const point = shape("circle", {
       cx: x(Math.log10(row.count)), cy: y(row.pmi), r: 3.5, fill: colour("first"), "fill-opacity": 0.6,
     });
-    point.append(shape("title", {}, `${row[partner]}: count ${row.count}, PMI ${row.pmi.toFixed(2)}`));
+    point.append(shape("title", {}, `${row[partner]} (${row.corpus}): count ${row.count}, PMI ${row.pmi.toFixed(2)}`));
     svg.append(point);
   }
   const placed = [];

@@ -57,10 +57,16 @@ function fillForm(query) {
     }
   }
   if (query.other || query.other_corpus) document.getElementById("compare").open = true;
+  requireCorpus();
 }
 
-function number(value, digits = 2) {
-  return value === null ? "–" : Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(digits);
+// A second corpus is compared with the first, so that one must be chosen too.
+function requireCorpus() {
+  form.elements.corpus.required = Boolean(form.elements.other_corpus.value);
+}
+
+function number(value, measure = "count") {
+  return value === null ? "–" : measure === "count" ? value.toLocaleString("en") : value.toFixed(2);
 }
 
 function pairLink(adjective, noun, text) {
@@ -83,7 +89,12 @@ function table(caption, heads, rows) {
 function tools(name, rows, svg, tsvAddress) {
   const tsv = () => {
     const names = Object.keys(rows[0]);
-    const field = (value) => (value === null ? "" : String(value).replace(/\s+/g, " "));
+    const field = (value) => {
+      if (value === null) return "";
+      // Measures have six digits, as in the files of the server.
+      if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
+      return String(value).replace(/\s+/g, " ");
+    };
     const lines = [names, ...rows.map((row) => names.map((one) => field(row[one])))];
     const text = `${lines.map((line) => line.join("\t")).join("\n")}\n`;
     save(`${name}.tsv`, new Blob([text], { type: "text/tab-separated-values" }));
@@ -128,7 +139,7 @@ function sketch(query, answer) {
     bar(Math.max(0, row[query.measure]) / most),
     ...["log_dice", "pmi", "npmi", "count"].map((name) => node("td",
       { class: name === query.measure || name === "count" ? "number" : "number wide" },
-      number(row[name]))),
+      number(row[name], name))),
     node("td", {}, classNames[row.class]),
     ...(several ? [node("td", {}, row.corpus)] : [])));
   const shown = ["log_dice", "pmi", "npmi", "count"].map((name) => [measures[name],
@@ -136,7 +147,8 @@ function sketch(query, answer) {
   const heads = [[partner], ["", "wide"], ...shown, ["class"], ...(several ? [["corpus"]] : [])];
   heads[1][0] = measures[query.measure];
   const counts = Object.entries(answer.words).map(([corpus, count]) => `${number(count)} in ${corpus}`);
-  const caption = `${number(answer.rows.length)} of ${number(answer.total)} ${partner}s by ${measures[query.measure]}`;
+  const unit = several ? "rows (each word in each corpus)" : `${partner}s`;
+  const caption = `${number(answer.rows.length)} of ${number(answer.total)} ${unit} by ${measures[query.measure]}`;
   const chart = scatter(answer.rows, partner, query.measure,
     `${title}: count against PMI; the table has the same values`);
   const address = source.address && source.address("rows.tsv", query);
@@ -166,15 +178,15 @@ function difference(query, answer) {
   const rows = answer.rows.map((row) => node("tr", {},
     node("th", { scope: "row" }, link(row)),
     bar(Math.abs(row.difference) / most, row.difference < 0 ? "second" : "first"),
-    node("td", { class: "number" }, number(row.first)),
-    node("td", { class: "number" }, number(row.second)),
-    node("td", { class: "number" }, number(row.difference)),
+    ...["first", "second", "difference"].map((name) => node("td", { class: "number" },
+      number(row[name], query.measure))),
     node("td", { class: "number wide" }, `${number(row.first_count)} / ${number(row.second_count)}`)));
   const heads = [[partner], ["share of the largest difference", "wide"], [sides[0], "number"],
     [sides[1], "number"], ["difference", "number"], ["counts", "number wide"]];
-  const lines = answer.rows.slice(0, 20).concat(answer.rows.slice(-20));
-  const chart = bars([...new Set(lines)].map((row) => ({
-    name: row.word, value: row.difference, text: number(row.difference),
+  const lines = answer.rows.filter((row) => row.difference >= 0).slice(0, 20)
+    .concat(answer.rows.filter((row) => row.difference < 0).slice(-20));
+  const chart = bars(lines.map((row) => ({
+    name: row.word, value: row.difference, text: number(row.difference, query.measure),
   })), `${title}: differences of ${measures[query.measure]}; the table has the same values`);
   const address = source.address && source.address("rows.tsv", query);
   return [node("h2", {}, title),
@@ -195,7 +207,8 @@ function pairView(adjective, noun, answer) {
       `${title}: count by corpus; the table has the same values`);
     const rows = answer.rows.map((row) => node("tr", {}, node("th", { scope: "row" }, row.corpus),
       ...["count", "adjective_count", "noun_count", "pmi", "npmi", "log_dice"]
-        .map((name) => node("td", { class: "number" }, number(row[name])))));
+        .map((name) => node("td", { class: "number" },
+          number(row[name], name.endsWith("count") ? "count" : name)))));
     parts.push(tools(title.replace(" ", "-"), answer.rows, chart, null),
       table("Counts and association", [["corpus"], ["count", "number"], [`${adjective} …`, "number"],
         [`… ${noun}`, "number"], ["PMI", "number"], ["NPMI", "number"], ["logDice", "number"]], rows), chart);
@@ -240,10 +253,12 @@ async function show(focus) {
       fillForm(query);
       const answer = await source.rows(query);
       const view = query.other || query.other_corpus ? difference : sketch;
-      parts = view(query, answer);
+      parts = view({ ...query, word: answer.word, other: answer.other }, answer);
     } else {
-      parts = [node("p", { class: "note" }, "Type a word, or open ",
-        node("a", { href: addressOf({ role: "noun", word: "key" }) }, "the adjectives of “key”"), ".")];
+      const [example] = await source.suggest("noun", "key");
+      const link = example && node("a", { href: addressOf({ role: "noun", word: example.word }) },
+        `the adjectives of “${example.word}”`);
+      parts = [node("p", { class: "note" }, "Type a word", ...(link ? [", or open ", link] : []), ".")];
     }
   } catch (error) {
     parts = [node("p", { class: "error", role: "alert" }, error.message)];
@@ -258,13 +273,21 @@ async function show(focus) {
 
 let typing;
 function suggest(event) {
-  if (!["word", "other"].includes(event.target.name)) return;
+  if (!["word", "other", "role"].includes(event.target.name)) return;
+  const list = document.getElementById("words");
   clearTimeout(typing);
+  typing = undefined;
+  if (event.target.name === "role") {
+    list.replaceChildren();
+    return;
+  }
   typing = setTimeout(async () => {
+    const mine = typing;
     const role = new FormData(form).get("role");
-    const words = await source.suggest(role, event.target.value.trim());
-    document.getElementById("words").replaceChildren(...words.map((one) => node("option",
-      { value: one.word }, number(one.count))));
+    // The form works without suggestions, so a server that has ended is reported by the view.
+    const words = await source.suggest(role, event.target.value.trim()).catch(() => []);
+    if (mine !== typing) return;
+    list.replaceChildren(...words.map((one) => node("option", { value: one.word }, number(one.count))));
   }, 120);
 }
 
@@ -279,6 +302,7 @@ async function start() {
   document.getElementById("about").textContent = `Adjective–noun pairs of ${sizes.join(", ")}`
     + (source.about.min_count > 1 ? `; counts of ${source.about.min_count} and more.` : ".");
   form.addEventListener("input", suggest);
+  form.addEventListener("change", requireCorpus);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const address = addressOf(queryOfForm());

@@ -92,7 +92,17 @@ class StaticSource {
     return word ? (await this.wordsNear(role, word)).slice(0, 12) : [];
   }
 
-  async nearest(role, word) {
+  // The spelling of a word in the files: as it is, in NFC or in lower case.
+  async known(role, word) {
+    const composed = word.normalize("NFC");
+    for (const one of [word, composed, composed.toLowerCase()]) {
+      if (await this.entry(role, one)) return one;
+    }
+    return word;
+  }
+
+  async nearest(role, unknown) {
+    const word = unknown.normalize("NFC").toLowerCase();
     const alike = await this.wordsNear(role, word.slice(0, 1));
     const far = alike
       .filter((one) => Math.abs(one.word.length - word.length) <= 2)
@@ -104,22 +114,23 @@ class StaticSource {
 
   async all(query, word, corpus) {
     const entry = await this.entry(query.role, word);
-    const partner = partnerOf(query.role);
     const classes = query.classes ? query.classes.split(",") : [];
     const rows = (entry ? entry.rows : []).map((row) => ({
       corpus: this.names[row[0]],
       adjective: query.role === "noun" ? row[1] : word,
       noun: query.role === "noun" ? word : row[1],
       count: row[2],
-      [`${query.role}_count`]: entry.words[this.names[row[0]]],
-      [`${partner}_count`]: row[3],
+      adjective_count: query.role === "noun" ? row[3] : entry.words[this.names[row[0]]],
+      noun_count: query.role === "noun" ? entry.words[this.names[row[0]]] : row[3],
       pmi: row[4], npmi: row[5], log_dice: row[6], class: row[7],
     })).filter((row) => (!corpus || row.corpus === corpus)
       && (!classes.length || classes.includes(row.class)));
     return { rows, known: Boolean(entry), words: entry ? entry.words : {} };
   }
 
-  async rows(query) {
+  async rows(asked) {
+    const [word, other] = [await this.known(asked.role, asked.word), await this.known(asked.role, asked.other)];
+    const query = { ...asked, word, other };
     const limit = Number(query.limit) || Infinity;
     const floor = Number(query.floor);
     const partner = partnerOf(query.role);
@@ -132,17 +143,17 @@ class StaticSource {
         || (one[partner] < other[partner] ? -1 : 1));
       const nearest = await near(query.word, first.known);
       return {
-        rows: rows.slice(0, limit), total: rows.length, words: first.words, nearest, command,
+        rows: rows.slice(0, limit), total: rows.length, words: first.words, word, other, nearest, command,
       };
     }
-    const word = query.other || query.word;
-    const second = await this.all(query, word, query.other_corpus || query.corpus);
+    const secondWord = other || word;
+    const second = await this.all(query, secondWord, query.other_corpus || query.corpus);
     const rows = differences(first.rows, second.rows, partner, query.measure, floor);
     const shown = rows.slice(0, limit).sort((one, other) => other.difference - one.difference);
-    const unknown = [[query.word, first], [word, second]].filter(([, side]) => !side.known);
+    const unknown = [[word, first], [secondWord, second]].filter(([, side]) => !side.known);
     const nearest = unknown.length ? await near(unknown[0][0], false) : [];
     return {
-      rows: shown, total: rows.length, unknown: unknown.map(([name]) => name), nearest, command,
+      rows: shown, total: rows.length, unknown: unknown.map(([name]) => name), word, other, nearest, command,
     };
   }
 

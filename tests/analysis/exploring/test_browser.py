@@ -22,7 +22,7 @@ import uvicorn
 
 from analysis.exploring import static
 from analysis.exploring.server import application
-from analysis.exploring.sketches import Sketches
+from analysis.exploring.sketches import Query, Sketches, tsv
 from conf.commandline.__main__ import main
 from tests.lake_of_pairs import SCRIPT, write_pairs
 
@@ -120,6 +120,12 @@ def test_a_search_with_filters_changes_result_address_and_title(page: Any, addre
 def test_an_address_shows_the_nouns_of_an_adjective(page: Any, address: str) -> None:
     page.goto(f"{address}#role=adjective&word=false&measure=count")
     assert words(page) == ["key", "name", "key"]
+    caption = page.locator("#result caption")
+    sync_api.expect(caption).to_have_text("3 of 3 rows (each word in each corpus) by count")
+    page.goto(f"{address}#role=adjective&word=false&measure=count&corpus=news")
+    sync_api.expect(caption).to_have_text("2 of 2 nouns by count")
+    page.go_back()
+    sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
     assert page.locator("#result svg circle").count() == 3
 
 
@@ -134,6 +140,19 @@ def test_words_and_corpora_are_compared(page: Any, address: str) -> None:
     assert words(page) == ["old", "false", "public"]
     counts = page.locator("#result tbody tr").nth(1).inner_text()
     assert "4" in counts and "1" in counts, counts
+
+
+def test_the_chart_of_a_difference_has_the_largest_of_each_side(page: Any, tmp_path: Path) -> None:
+    pairs = [(f"a{number:02}", "left", 60 - number) for number in range(40)]
+    write_pairs(str(tmp_path / "lake"), {"news": [*pairs, ("wooden", "right", 2)]})
+    with serving(Sketches(str(tmp_path / "lake"), tmp_path / "cache")) as address:
+        page.goto(f"{address}#word=left&other=right&measure=count")
+        assert len(words(page)) == 41
+        names = page.locator("#result svg text[text-anchor=end]").all_text_contents()
+        page.goto(f"{address}#word=right")
+        sync_api.expect(page).to_have_title(re.compile("^Adjectives of “right”"))
+        assert "14.00" in page.locator("#result tbody tr").inner_text()  # logDice, not a count
+    assert names == [*(f"a{number:02}" for number in range(20)), "wooden"]
 
 
 def test_the_command_of_a_static_copy_has_its_minimum_count(
@@ -164,6 +183,19 @@ def test_an_unknown_word_links_to_similar_words(page: Any, address: str) -> None
     assert "wooden" in words(page)
 
 
+def test_a_word_in_capitals(page: Any, address: str) -> None:
+    page.goto(f"{address}#word=KEY&other=Door&corpus=news&measure=count")
+    assert words(page) == ["false", "old", "small", "wooden"]
+    page.get_by_role("link", name="wooden").click()
+    sync_api.expect(page).to_have_title(re.compile("^wooden door"))
+    page.goto(f"{address}#role=adjective&word=NAI\u0308VE")
+    page.wait_for_selector("#result table")
+    assert words(page) == ["question"]
+    page.goto(f"{address}#word=DOR")
+    page.get_by_role("link", name="door").click()
+    page.wait_for_selector("#result table")
+
+
 def test_an_unknown_word_of_a_difference_is_replaced(page: Any, address: str) -> None:
     page.goto(f"{address}#word=key&other=dor&corpus=news&measure=count")
     page.wait_for_selector("#result .error")
@@ -172,16 +204,20 @@ def test_an_unknown_word_of_a_difference_is_replaced(page: Any, address: str) ->
     assert words(page) == ["false", "old", "small", "wooden"]
 
 
-def test_rows_and_figures_can_be_downloaded(page: Any, address: str, tmp_path: Path) -> None:
+def test_rows_and_figures_can_be_downloaded(
+    page: Any, address: str, sketches: Sketches, tmp_path: Path
+) -> None:
     page.goto(f"{address}#word=key&measure=count")
     words(page)
     for name, begin in (("TSV", b"corpus\t"), ("SVG", b"<svg"), ("PNG", b"\x89PNG")):
         with page.expect_download() as download:
             page.get_by_text(name).click()
+        assert download.value.suggested_filename == f"noun-key.{name.lower()}"
         target = tmp_path / name
         download.value.save_as(target)
         assert target.read_bytes().startswith(begin)
-    assert len((tmp_path / "TSV").read_text().splitlines()) == 6
+    rows = sketches.sketch(Query("noun", "key", measure="count"))["rows"]
+    assert (tmp_path / "TSV").read_text() == tsv(rows)
 
 
 def test_the_command_on_the_page_prints_the_downloaded_rows(
@@ -202,6 +238,7 @@ def unusual(tmp_path_factory: pytest.TempPathFactory) -> Sketches:
     """Sketches of a lake with words that need quoting in a shell, and a noun of rare pairs."""
     folder = tmp_path_factory.mktemp("unusual")
     pairs = [("old", "o'clock", 3), ("x'$(touch pwned)'y", "key", 2)]
+    pairs += [("__proto__", "key", 5), ("old", "letter" * 60, 3)]
     pairs += [("big", "thing", 60_000), ("new", "stuff", 240_000)]
     pairs += [("big", "zebra", 1), ("new", "zebra", 1)]
     write_pairs(str(folder / "my lake"), {"news": pairs})
@@ -223,6 +260,68 @@ def test_bars_of_negative_values_are_empty(page: Any, unusual_served: str) -> No
     sync_api.expect(page.locator("#result caption")).to_contain_text("by count")
     widths = page.locator("#result td.bar span").evaluate_all("all => all.map(b => b.style.width)")
     assert widths == ["100%", "100%"]
+
+
+def test_the_start_page_links_to_a_word_of_the_lake(
+    page: Any, served: str, browser: Any, tmp_path: Path
+) -> None:
+    page.goto(served)
+    sync_api.expect(page.locator("#result")).to_have_text(
+        "Type a word, or open the adjectives of “key”."
+    )
+    write_pairs(str(tmp_path / "lake"), {"news": [("old", "door", 3)]})
+    with serving(Sketches(str(tmp_path / "lake"), tmp_path / "cache")) as address:
+        page.goto(address)
+        sync_api.expect(page.locator("#result")).to_have_text("Type a word.")
+
+
+def test_the_word_proto_and_long_words(page: Any, unusual: Sketches, tmp_path: Path) -> None:
+    static.write(unusual, tmp_path / "copy", 1)
+    address = (tmp_path / "copy" / "index.html").as_uri()
+    page.goto(f"{address}#role=adjective&word=__proto__")
+    assert words(page) == ["key"]
+    page.set_viewport_size(NARROW)
+    page.goto(f"{address}#word={'letter' * 60}")
+    sync_api.expect(page.locator("#result h2")).to_contain_text("letter")
+    assert words(page) == ["old"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+
+def test_late_suggestions_do_not_replace_newer_ones(page: Any, served: str) -> None:
+    page.goto(served)
+    page.wait_for_selector("#result[aria-busy=false] > *")
+    page.evaluate("""() => {
+      const suggest = source.suggest.bind(source);
+      source.suggest = async (role, word) => {
+        if (word === "k") await new Promise((resolve) => setTimeout(resolve, 800));
+        if (word === "q") throw new TypeError("Failed to fetch");
+        return suggest(role, word);
+      };
+    }""")
+    field = page.get_by_label("Word", exact=True)
+    field.fill("k")
+    page.wait_for_timeout(200)
+    field.fill("do")
+    page.wait_for_selector("datalist option[value=door]", state="attached")
+    page.wait_for_timeout(1000)
+    options = page.locator("datalist option")
+    assert options.evaluate_all("all => all.map(one => one.value)") == ["door"]
+    page.get_by_label("an adjective's nouns").check()
+    sync_api.expect(options).to_have_count(0)
+    field.fill("q")  # the server has ended: no fault of the page's scripts
+    page.wait_for_timeout(200)
+
+
+def test_a_second_corpus_needs_a_first(page: Any, address: str) -> None:
+    page.goto(f"{address}#word=key&other=door")
+    words(page)
+    page.locator("select[name=other_corpus]").select_option("web")
+    page.get_by_role("button", name="Show").click()
+    assert page.evaluate("form.elements.corpus.validity.valueMissing")
+    assert "other_corpus" not in page.url
+    page.locator("select[name=corpus]").select_option("news")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**other_corpus=web*")
 
 
 @pytest.mark.parametrize("pair", [("old", "o'clock"), ("x'$(touch pwned)'y", "key")])

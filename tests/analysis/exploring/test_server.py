@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+import sys
+from pathlib import Path
+from signal import SIGINT
+from subprocess import PIPE, Popen
+from urllib.request import urlopen
 
 import pytest
 from starlette.testclient import TestClient
@@ -10,6 +16,7 @@ from starlette.testclient import TestClient
 from analysis.exploring.server import application, bound
 from analysis.exploring.sketches import Query, Sketches, tsv
 from conf import UserError
+from tests.lake_of_pairs import write_pairs
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +38,7 @@ def test_rows_are_served_as_json_and_as_tsv(client: TestClient, sketches: Sketch
     assert client.get("/api/rows", params=values).json() == expected
     table = client.get("/api/rows.tsv", params=values)
     assert table.text == tsv(expected["rows"])
-    assert "attachment" in table.headers["content-disposition"]
+    assert table.headers["content-disposition"] == "attachment"
 
 
 def test_suggestions_corpora_and_pairs_are_served(client: TestClient) -> None:
@@ -60,9 +67,38 @@ def test_wrong_requests_are_refused_in_one_line(
     assert answer.status_code == 400 and remedy in answer.text and "\n" not in answer.text
 
 
+def test_pairs_changed_after_the_start_are_refused_in_one_line(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    write_pairs(str(lake), {"news": [("old", "key", 3)]})
+    changed = application(Sketches(str(lake), tmp_path / "cache"))
+    client = TestClient(changed, base_url="http://127.0.0.1")
+    addresses = ["about", "rows?word=key", "rows.tsv?word=key", "pair?adjective=old&noun=key"]
+    assert {client.get(f"/api/{one}").status_code for one in addresses} == {200}
+    write_pairs(str(lake), {"web": [("new", "key", 2)]})
+    for removed in (lake / "none", *lake.glob("amod_association/data"), lake):
+        shutil.rmtree(removed, ignore_errors=True)
+        for word in ("key", "door"):
+            answer = client.get(f"/api/rows?word={word}")
+            assert answer.status_code == 503 and "\n" not in answer.text
+            assert "were changed after adnominal explore was started" in answer.text
+        assert {client.get(f"/api/{one}").status_code for one in addresses} == {503}
+
+
 def test_requests_with_another_host_name_are_refused(sketches: Sketches) -> None:
     client = TestClient(application(sketches), base_url="http://example.org")
     assert client.get("/api/about").status_code == 400
+
+
+def test_ctrl_c_ends_the_server_without_an_error(lake: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "analysis.explore", f"lake={lake}", "port=0"]
+    server = Popen([*command, f"cache={tmp_path}"], stderr=PIPE, text=True)
+    assert server.stderr is not None
+    printed = next(line for line in server.stderr if "Ctrl-C ends" in line)
+    with urlopen(printed.partition(" on ")[2].split(" ")[0]) as answer:
+        assert answer.status == 200
+    server.send_signal(SIGINT)
+    assert server.wait(30) == 0
+    assert "error" not in server.stderr.read()
 
 
 def test_a_port_in_use_is_refused() -> None:

@@ -109,6 +109,19 @@ def test_for_an_unknown_word_similar_words_are_suggested(sketches: Sketches) -> 
     assert (comparison["unknown"], comparison["nearest"]) == (["nane"], ["name"])
 
 
+def test_capitals_and_decomposed_letters_are_found(sketches: Sketches, tmp_path: Path) -> None:
+    answer = sketches.sketch(Query("noun", "KEY", measure="count", limit=1))
+    assert (answer["word"], names(answer, "noun")) == ("key", ["key"])
+    assert sketches.sketch(Query("adjective", "nai\u0308ve"))["word"] == "naïve"
+    beside = sketches.difference(Query("noun", "Key", other="DOOR"))
+    assert (beside["word"], beside["other"], beside["unknown"]) == ("key", "door", [])
+    unknown = sketches.sketch(Query("noun", "DOR"))
+    assert (unknown["word"], unknown["nearest"]) == ("DOR", ["door"])
+    write_pairs(str(tmp_path / "lake"), {"cased": [("Old", "Key", 3), ("old", "key", 2)]})
+    cased = Sketches(str(tmp_path / "lake"), tmp_path / "cache")
+    assert names(cased.sketch(Query("noun", "Key"))) == ["Old"]
+
+
 def test_suggestions_are_the_most_frequent_words_with_the_prefix(sketches: Sketches) -> None:
     vocabulary = sketches.words["noun"]
     assert [(entry.word, entry.count) for entry in vocabulary.beginning("", 2)] == [
@@ -230,4 +243,10 @@ def test_an_empty_result_is_an_error_that_names_similar_words(
         assert main([*arguments, *query]) == 1
         printed = capsys.readouterr()
         assert not printed.out
-        assert "no pairs of the noun 'dor' with these filters; spelt alike: door" in printed.err
+        assert "no pair has the noun 'dor'; spelt alike: door" in printed.err
+    for query, text in (
+        (["noun=zyx"], "no pair has the noun 'zyx'\n"),
+        (["noun=key", "floor=99"], "no pairs of the noun 'key' with these filters; a lower floor="),
+    ):
+        assert main([*arguments, *query]) == 1
+        assert text in capsys.readouterr().err

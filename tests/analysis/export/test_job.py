@@ -87,9 +87,10 @@ def test_sygns_has_its_polarity_as_words(small_lake, tmp_path):
 
 
 @pytest.mark.parametrize("dataset", ["adept", "plane", "asp", "sygns"])
-def test_croissant_is_valid_and_leads_to_the_rows(small_lake, tmp_path, dataset):
+def test_croissant_is_valid_and_leads_to_the_rows(small_lake, tmp_path, dataset, caplog):
     out = exported(small_lake, tmp_path, dataset, "croissant")
     croissant = mlcroissant.Dataset(jsonld=out / "croissant.json")
+    assert "is not standard" not in caplog.text
     issues = croissant.metadata.ctx.issues
     assert not issues.errors and not issues.warnings
     records = [record_set.name for record_set in croissant.metadata.record_sets]

@@ -77,6 +77,8 @@ def test_findings_of_an_audit(tmp_path) -> None:
         "adept_annotations",
         [{**answer, **batch, "item_id": f"i{at}"} for at, answer in enumerate(answers)],
     )
+    items = rows("item_id label", *((f"i{at}", label) for at, (label, _) in enumerate(findings)))
+    write(tmp_path, "adept", [{**item, "edition": "published"} for item in items])
     place = {"question_id": "a", "batch": "a", "round": "audit", "page": "a-1"}
     write(tmp_path, "adept_batches", [{**place, "edition": "published"}])
     page = Adept(open_lake(str(tmp_path)), Runs())

@@ -35,6 +35,8 @@ def lake(tmp_path_factory):
     parts(root, "plane", "demo", "two_shot", "test")
     parts(root, "sygns", "published", "systematicity", "train", "val", "test")
     parts(root, "sygns", "demo", "systematicity", "train", "val", "test")
+    curve = {"scheme": "systematicity", "part": "train", "primitive": "one", "edition": "demo"}
+    write(root, "sygns_splits", [{**curve, "sentence_id": str(number)} for number in range(188)])
     return root
 
 
@@ -63,6 +65,13 @@ def lake(tmp_path_factory):
             "published",
             f"{FINETUNE}/sygns.yaml lake=LAKE",
             f"python etl/build_sygns.py preset=paper lake=LAKE && {FINETUNE}/sygns.yaml lake=LAKE",
+        ),
+        # The demo edition has fewer training rows than the sizes of the curve.
+        (
+            "demo",
+            f"{FINETUNE}/sygns_curve.yaml lake=LAKE",
+            f"{FINETUNE}/sygns_curve.yaml lake=LAKE task.edition=demo "
+            "train_size=31,62,94,125,156,188",
         ),
         (
             "demo",
@@ -131,3 +140,7 @@ def test_commands_begin_by_building_missing_tables(tmp_path):
     write(lake, "amod_pairs", [{"corpus": "c", "adjective": "red", "noun": "cup", "count": 3}])
     completed = Commands(open_lake(lake)).of_lake(f"{FINETUNE}/asp.yaml lake=LAKE")
     assert completed.split(" && ")[0] == f"python etl/build_asp.py preset=clean lake={lake}"
+    # Both tasks of the file need the release, which is imported once.
+    completed = Commands(open_lake(lake)).of_lake(f"{SCORE} && {SCORE}")
+    release = f"python etl/import_published.py asp=DIR lake={lake}"
+    assert completed.split(" && ") == [release, SCORE.replace("LAKE", lake)]

@@ -48,7 +48,7 @@ def drawings():
     yield figures.curves(POINTS, panels, smooth=["people"])
     yield figures.curves(POINTS, channels("z", series="who", **whiskers))
     yield figures.bars(POINTS, channels("panel", series="who", **whiskers))
-    yield figures.bars(POINTS, channels("who", "high"), log=True)
+    yield figures.bars(pa.table({"z": ["a"], "y": [160]}), channels("z"), log=True)
     yield figures.intervals(POINTS, channels("z", series="who", panel="panel", **whiskers))
     yield figures.intervals(POINTS, channels("z", **whiskers))
     lines = channels("y", "who", **whiskers)
@@ -75,6 +75,23 @@ def test_every_chart_is_labelled_and_can_be_drawn():
         assert_labelled(figure)
         assert data.num_rows
         assert figures.png(figure, dpi=40).startswith(b"\x89PNG")
+
+
+def test_panels_above_an_empty_place_have_numbers_on_their_axis():
+    points = pa.table({"z": [0, 1] * 4, "y": [0.0, 1.0] * 4, "panel": [*"aabbccdd"]})
+    figure, _ = figures.curves(points, channels("z", panel="panel"))
+    figure.canvas.draw()
+    labels = [any(one.get_visible() for one in axes.get_xticklabels()) for axes in figure.axes]
+    assert labels[:4] == [False, True, True, True]
+
+
+def test_no_mark_is_cut_and_counts_begin_at_one():
+    curve, _ = figures.curves(POINTS, channels("z", series="who"))
+    low, high = curve.axes[0].get_ylim()
+    assert low < 0 and high > 1
+    columns = pa.table({"z": ["pairs", "labelled"], "y": [2992, 182]})
+    figure, _ = figures.bars(columns, channels("z"), log=True)
+    assert figure.axes[0].get_ylim()[0] == 1
 
 
 def test_bars_of_shares_have_labels_inside():
