@@ -66,7 +66,7 @@ def test_the_tour_of_a_lake_of_other_pairs(tmp_path, monkeypatch):
     root = str(tmp_path / "lake")
     write_pairs(root, {"news": [("red", "cup", 2), ("old", "cup", 1)]})
     cells = nbformat.read(FOLDER / "tour_of_the_lake.ipynb", 4).cells
-    notebook = executed([cells], root, monkeypatch)
+    notebook = execute([cells], root, monkeypatch)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert 'rank with "cup"' in "".join(output.get("text", "") for output in outputs)
 
