@@ -20,8 +20,7 @@ import pyarrow as pa
 from conf import UserError
 from etl.amod.reference import Stats, Tally, sentences
 from etl.amod.rules import ReadingRules
-from etl.corpora.conllu import Dialect
-from etl.corpora.dialects import DIALECTS
+from etl.corpora.dialects import DIALECTS, Dialect
 
 BUILD_COMMAND = "python setup.py build_ext --inplace"
 NO_COMPILER = (

@@ -30,8 +30,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from etl.amod.rules import ReadingRules, Token
-from etl.corpora.conllu import COLUMNS, DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
-from etl.corpora.depcc import SENTENCE_MARK
+from etl.corpora.dialects import (
+    COLUMNS,
+    DEPREL,
+    FORM,
+    HEAD,
+    ID,
+    LEMMA,
+    SENTENCE_MARK,
+    UPOS,
+    XPOS,
+    Dialect,
+)
 
 SAMPLE_BYTES = 200
 

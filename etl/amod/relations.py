@@ -23,7 +23,7 @@ from typing import Any
 
 from etl.amod.reference import Stats, sentences
 from etl.amod.rules import PENN_TAGS, ReadingRules, Token
-from etl.corpora.conllu import DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
+from etl.corpora.dialects import DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
 
 OBJECTS = frozenset({"obj", "dobj"})
 COMPOUNDS = frozenset({"compound", "nn"})

@@ -28,8 +28,7 @@ from etl.amod.relations import RelationCounter
 from etl.amod.settings import Settings
 from etl.amod.sums import pack
 from etl.corpora.blocks import NoBoundary, blocks
-from etl.corpora.conllu import Dialect
-from etl.corpora.dialects import UnknownDialect, detect
+from etl.corpora.dialects import Dialect, UnknownDialect, detect
 from etl.corpora.files import Unit, Unreadable, open_input
 from etl.engine import progress
 from etl.parsing import Parsed, load_parser, sparknlp_parser

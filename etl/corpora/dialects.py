@@ -1,14 +1,50 @@
-"""Detect the layout of a pre-parsed corpus by its first rows."""
+"""The layouts of pre-parsed corpora, and which of them a file has.
+
+CoNLL-U (universaldependencies.org/format.html) has the columns ID FORM LEMMA UPOS XPOS FEATS HEAD
+DEPREL DEPS MISC, tab-separated; an empty field is ``_``. Ids count from 1 and the root's head is 0.
+Multi-word ranges (``3-4``) and empty nodes (``3.1``) are rows but not tokens. Sentences end at a
+blank line; ``# newdoc id = …`` begins a document and ``# text = …`` contains the sentence.
+
+DepCC (Panchenko et al., LREC 2018), the parsed Common Crawl, is not quite CoNLL-U. Its columns are
+ID FORM LEMMA XPOS XPOS FEATS HEAD DEPREL DEPS NER. Ids count from 0, the root's head is the root
+itself, FEATS is the empty string, both tag columns have the Penn tag, and the relations are
+Stanford's basic ones. A token without a dependency has no row, so ids have gaps: a head is found by
+its id within the sentence, never by its position. A part begins with ``# parser = …``; a document
+with a blank line and ``# newdoc<TAB>url = URL<TAB>s3 = PATH``; a sentence with a blank line,
+``# sent_id = URL#n`` and ``# text = …``. The older, flat layout has none of these: a line
+``>>>>><TAB>TEXT`` begins each sentence, and no line ends it.
+"""
 
 from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
+from dataclasses import dataclass
 
-from etl.corpora.conllu import COLUMNS, CONLLU, FEATS, HEAD, ID, Dialect
-from etl.corpora.depcc import DEPCC, DEPCC_FLAT, SENTENCE_MARK
+COLUMNS = 10
+ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(COLUMNS)
+SENTENCE_MARK = b">>>>>"
 
-DIALECTS: dict[str, Dialect] = {d.name: d for d in (DEPCC, DEPCC_FLAT, CONLLU)}
+
+@dataclass(frozen=True)
+class Dialect:
+    """A layout of ten tab-separated columns.
+
+    Attributes:
+        name: name of the dialect in settings and tables.
+        first_id: the smallest id of a token (0 or 1).
+        ranges: whether rows with ids ``3-4`` and ``3.1`` are allowed (they are not tokens).
+    """
+
+    name: str
+    first_id: int
+    ranges: bool
+
+
+CONLLU = Dialect("conllu", first_id=1, ranges=True)
+DEPCC = Dialect("depcc", first_id=0, ranges=False)
+DEPCC_FLAT = Dialect("depcc-flat", first_id=0, ranges=False)
+DIALECTS = {dialect.name: dialect for dialect in (DEPCC, DEPCC_FLAT, CONLLU)}
 
 _CONLLU_ID = re.compile(rb"[1-9][0-9]*(-[1-9][0-9]*)?|[0-9]+\.[1-9][0-9]*")
 _ROWS_LOOKED_AT = 20  # a damaged row after these does not make the file prose
@@ -54,30 +90,22 @@ def detect(head: bytes) -> Dialect:
     counts for DepCC, any other row with a valid id for CoNLL-U; damaged rows do not count. Raises
     `UnknownDialect` if no row can be read.
     """
-    row_count = depcc = conllu = 0
-    flat = False
-    first = b""
-    for line in _lines(head):
-        if line.startswith(SENTENCE_MARK):
-            flat = True
-        if not line or line.startswith((b"#", SENTENCE_MARK)):
-            continue
-        row_count += 1
-        first = first or line
-        columns = line.split(b"\t")
-        if len(columns) != COLUMNS:
+    lines = _lines(head)
+    rows = [line for line in lines if line and not line.startswith((b"#", SENTENCE_MARK))]
+    depcc = conllu = 0
+    for row in rows:
+        columns = row.split(b"\t")
+        if len(columns) != COLUMNS or not _is_id(columns[ID]):
             continue
         identifier, head_id = columns[ID], columns[HEAD]
-        if not _is_id(identifier):
-            continue
         if identifier == b"0" or not columns[FEATS] or identifier == head_id:
             depcc += 1
         elif _NUMBER.fullmatch(head_id) or not _NUMBER.fullmatch(identifier):
             conllu += 1
     if not depcc and not conllu:
         description = (
-            f"the first row is {first[:80].decode('utf-8', 'replace')!r}"
-            if row_count
+            f"the first row is {rows[0][:80].decode('utf-8', 'replace')!r}"
+            if rows
             else f"no row of tokens in the first {len(head)} bytes"
         )
         raise UnknownDialect(
@@ -86,4 +114,5 @@ def detect(head: bytes) -> Dialect:
         )
     if depcc <= conllu:
         return CONLLU
-    return DEPCC_FLAT if flat else DEPCC
+    is_flat = any(line.startswith(SENTENCE_MARK) for line in lines)
+    return DEPCC_FLAT if is_flat else DEPCC

@@ -41,12 +41,6 @@ class Rejected:
     line: int | None = None
     offset: int | None = None
 
-    def place(self, path: str) -> str:
-        """The place for a message: ``path, line 12`` or ``path, byte 345``."""
-        if self.line is not None:
-            return f"{path}, line {self.line}"
-        return path if self.offset is None else f"{path}, byte {self.offset}"
-
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:

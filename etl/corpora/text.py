@@ -19,8 +19,9 @@ import itertools
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from etl.corpora.documents import (
     EVERY_DOCUMENT,
@@ -233,60 +234,46 @@ def _json_documents(
     id_field: str | None,
     document_filter: DocumentFilter,
 ) -> Iterator[Event]:
-    names = [id_field] if id_field else [name for name in ID_FIELDS if name != text_field]
+    id_fields = [id_field] if id_field else [name for name in ID_FIELDS if name != text_field]
     for line in _lines(stream):
         if stream.limit is not None and line.start > stream.limit:
             return
-        offset = unit.start + line.start
-        if line.too_long:
-            yield Rejected("line_too_long", sample_of(line.data), line.number, offset)
-        elif line.data.strip():
-            default_name = f"{unit.path}#byte={offset}"
-            for event in _json_document(
-                line.data, default_name, text_field, names, document_filter
-            ):
-                if isinstance(event, Rejected):
-                    event = Rejected(event.reason, event.sample, line.number, offset)
-                yield event
+        if not line.too_long and not line.data.strip():
+            continue
+        offset, sample = unit.start + line.start, sample_of(line.data)
+        record, fault = ({}, "line_too_long") if line.too_long else _record(line.data, text_field)
+        if fault:
+            yield Rejected(fault, sample, line.number, offset)
+            continue
+        ids = (record.get(field) for field in id_fields)
+        name = next(filter(None, map(_id_text, ids)), f"{unit.path}#byte={offset}")
+        for event in text_events(name, record[text_field], sample, document_filter):
+            if isinstance(event, Rejected):
+                event = replace(event, line=line.number, offset=offset)
+            yield event
 
 
-def _json_document(
-    data: bytes,
-    default_name: str,
-    text_field: str,
-    id_fields: Sequence[str],
-    document_filter: DocumentFilter,
-) -> Iterator[Event]:
-    sample = sample_of(data)
+def _record(data: bytes, text_field: str) -> tuple[dict[str, Any], str]:
+    """The JSON object on a line, and the reason why it is not a document; empty if it is one."""
+    if b"\0" in data:
+        return {}, "nul"
     try:
         record = json.loads(data.decode())
     except UnicodeDecodeError:
-        record, fault = {}, "invalid_utf8"
+        return {}, "invalid_utf8"
     except (ValueError, RecursionError):
-        record, fault = {}, "bad_json"
-    else:
-        fault = _fault_of_record(record, text_field)
-    if b"\0" in data:
-        fault = "nul"
-    if fault:
-        yield Rejected(fault, sample)
-        return
-    name = default_name
-    for field in id_fields:
-        value = record.get(field)
-        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
-            name = str(value)
-            break
-    yield from text_events(name, record[text_field], sample, document_filter)
-
-
-def _fault_of_record(record: object, text_field: str) -> str:
-    """The reason why a JSON value is not a document; empty if it is one."""
+        return {}, "bad_json"
     if not isinstance(record, dict):
-        return "bad_json"
+        return {}, "bad_json"
     if text_field not in record:
-        return "no_field"
-    return "" if isinstance(record[text_field], str) else "not_text"
+        return {}, "no_field"
+    return record, "" if isinstance(record[text_field], str) else "not_text"
+
+
+def _id_text(value: object) -> str:
+    """The id that a field contains; empty if it is blank, or neither text nor a whole number."""
+    is_id = isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip()
+    return str(value) if is_id else ""
 
 
 # ------------------------------------------------------------------------------------- records

@@ -13,18 +13,12 @@ from collections.abc import Callable
 Renderer = Callable[[list[str], dict[str, str]], str]
 
 
-def _argument(number: int) -> Renderer:
-    """A template that shows its argument with this number (-1: the last one)."""
-
-    def render(arguments: list[str], named_arguments: dict[str, str]) -> str:
-        if number < 0:
-            return arguments[-1] if arguments else ""
-        return arguments[number - 1] if len(arguments) >= number else ""
-
-    return render
+def _argument(index: int) -> Renderer:
+    """A template that shows its argument at this index (-1: the last one)."""
+    return lambda arguments, named_arguments: next(iter(arguments[index:]), "")
 
 
-_first = _argument(1)
+_first, _second, _last = _argument(0), _argument(1), _argument(-1)
 
 
 def _constant(text: str) -> Renderer:
@@ -37,18 +31,16 @@ def _joined_arguments(separator: str, prefix: str = "") -> Renderer:
 
 def _between(prefix: str, suffix: str) -> Renderer:
     def render(arguments: list[str], named_arguments: dict[str, str]) -> str:
-        return prefix + arguments[0] + suffix if arguments and arguments[0] else ""
+        text = _first(arguments, named_arguments)
+        return prefix + text + suffix if text else ""
 
     return render
 
 
 def _quotation(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """A block quotation: only its text, as a separate paragraph."""
-    text = (
-        named_arguments.get("text")
-        or named_arguments.get("quote")
-        or (arguments[0] if arguments else "")
-    )
+    named = named_arguments.get("text") or named_arguments.get("quote")
+    text = named or _first(arguments, named_arguments)
     return f"\n\n{text}\n\n"
 
 
@@ -96,82 +88,43 @@ def _fraction(arguments: list[str], named_arguments: dict[str, str]) -> str:
 
 def _value(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """``{{val|9.81|u=m/s}}``: the number, its power of ten and its unit."""
-    number = arguments[0] if arguments else ""
+    number = _first(arguments, named_arguments)
     power = _power_of_ten(named_arguments["e"]) if named_arguments.get("e") else ""
     unit = named_arguments.get("u") or named_arguments.get("ul") or ""
     return f"{number}{power} {unit}".strip()
 
 
-# The most frequent units of {{convert}}: code, singular, plural. Any other unit is written as its
-# code.
-_UNITS = {
-    code: (singular, plural)
-    for code, singular, plural in (
-        line.split("|")
-        for line in """\
-km|kilometre|kilometres
-m|metre|metres
-cm|centimetre|centimetres
-mm|millimetre|millimetres
-mi|mile|miles
-ft|foot|feet
-in|inch|inches
-yd|yard|yards
-nmi|nautical mile|nautical miles
-km2|square kilometre|square kilometres
-m2|square metre|square metres
-sqkm|square kilometre|square kilometres
-sqm|square metre|square metres
-sqmi|square mile|square miles
-mi2|square mile|square miles
-sqft|square foot|square feet
-acre|acre|acres
-acres|acre|acres
-ha|hectare|hectares
-kg|kilogram|kilograms
-g|gram|grams
-t|tonne|tonnes
-lb|pound|pounds
-lbs|pound|pounds
-oz|ounce|ounces
-ST|short ton|short tons
-LT|long ton|long tons
-L|litre|litres
-l|litre|litres
-m3|cubic metre|cubic metres
-km3|cubic kilometre|cubic kilometres
-cuft|cubic foot|cubic feet
-USgal|US gallon|US gallons
-C|°C|°C
-F|°F|°F
-K|K|K
-kW|kilowatt|kilowatts
-MW|megawatt|megawatts
-hp|horsepower|horsepower
-km/h|kilometre per hour|kilometres per hour
-mph|mile per hour|miles per hour
-kn|knot|knots
-m/s|metre per second|metres per second
-kPa|kilopascal|kilopascals
-AU|astronomical unit|astronomical units
-ly|light-year|light-years
-""".splitlines()
-    )
+# The most frequent units of {{convert}}, as singular and plural by code. Any other unit is written
+# as its code.
+_REGULAR_UNITS = (
+    "km:kilometre m:metre cm:centimetre mm:millimetre mi:mile yd:yard acre:acre acres:acre "
+    "ha:hectare kg:kilogram g:gram t:tonne lb:pound lbs:pound oz:ounce L:litre l:litre kW:kilowatt "
+    "MW:megawatt kn:knot kPa:kilopascal ly:light-year nmi:nautical_mile km2:square_kilometre "
+    "m2:square_metre sqkm:square_kilometre sqm:square_metre sqmi:square_mile mi2:square_mile "
+    "ST:short_ton LT:long_ton m3:cubic_metre km3:cubic_kilometre USgal:US_gallon "
+    "AU:astronomical_unit"
+)
+_REGULAR = (unit.replace("_", " ").split(":") for unit in _REGULAR_UNITS.split())
+_UNITS = {code: (name, f"{name}s") for code, name in _REGULAR} | {
+    "ft": ("foot", "feet"),
+    "in": ("inch", "inches"),
+    "sqft": ("square foot", "square feet"),
+    "cuft": ("cubic foot", "cubic feet"),
+    "C": ("°C", "°C"),
+    "F": ("°F", "°F"),
+    "K": ("K", "K"),
+    "hp": ("horsepower", "horsepower"),
+    "km/h": ("kilometre per hour", "kilometres per hour"),
+    "mph": ("mile per hour", "miles per hour"),
+    "m/s": ("metre per second", "metres per second"),
 }
-_RANGE_WORDS = {
+_RANGE_WORDS = {word: f" {word} " for word in ("to", "to about", "and", "or", "by", "×", "±")} | {
     "-": "–",
     "–": "–",
-    "to": " to ",
     "to(-)": " to ",
-    "to about": " to about ",
-    "and": " and ",
     "and(-)": " and ",
-    "or": " or ",
-    "by": " by ",
     "x": " × ",
-    "×": " × ",
     "+/-": " ± ",
-    "±": " ± ",
     "&": " and ",
 }
 _NUMBER = re.compile(r"[-+−±~]?[\d.,/+⁄½¼¾ ]+(?:e[-+]?\d+)?").fullmatch
@@ -180,24 +133,20 @@ _COMPOUND_UNITS = {"ft", "in", "lb", "oz", "st", "mi", "yd"}
 
 def _convert(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """``{{convert|10|to|20|km|mi}}``: the number or range and its unit, not converted."""
-    text, unit, position = "", "", 0
-    numbers = 0
-    while position < len(arguments):
-        argument = arguments[position]
+    text, unit, behind_unit = "", "", 0
+    for position, argument in enumerate(arguments, 1):
         if _NUMBER(argument):
             text += argument
-            numbers += 1
-        elif argument in _RANGE_WORDS and numbers and position + 1 < len(arguments):
-            text += _RANGE_WORDS[argument]
-        elif numbers:
-            unit = argument
-            break
-        else:
+        elif not text:
             return ""
-        position += 1
+        elif argument in _RANGE_WORDS and position < len(arguments):
+            text += _RANGE_WORDS[argument]
+        else:
+            unit, behind_unit = argument, position
+            break
     if not unit:
         return text
-    second_part = arguments[position + 1 : position + 3]
+    second_part = arguments[behind_unit : behind_unit + 2]
     if (
         unit in _COMPOUND_UNITS
         and len(second_part) == 2
@@ -240,10 +189,10 @@ _TEMPLATES: dict[str, Renderer] = {
     **_aliases(
         "lang; langx; script; rtl-lang; ltr-lang; lang-rtl; tlit; wt; wikt-lang; color; colour; "
         "font color; font colour; fontcolor; resize; plainlink",
-        _argument(2),
+        _second,
     ),
     # show the last
-    **_aliases("transl; transliteration; translit", _argument(-1)),
+    **_aliases("transl; transliteration; translit", _last),
     # characters
     **_aliases("ndash; en dash; nsndash; nsnd; ndashb", _constant("–")),
     **_aliases("mdash; em dash; mdashb; emdash", _constant("—")),
@@ -282,13 +231,10 @@ _TEMPLATES: dict[str, Renderer] = {
     **_aliases("chem; chem2", _joined_arguments("")),
     # names
     **_aliases("sortname; ship", lambda arguments, named_arguments: " ".join(arguments[:2])),
-    "uss": _ship_of("USS"),
-    "hms": _ship_of("HMS"),
-    "ss": _ship_of("SS"),
-    "rms": _ship_of("RMS"),
-    "hmas": _ship_of("HMAS"),
-    "hmcs": _ship_of("HMCS"),
-    "sms": _ship_of("SMS"),
+    **{
+        prefix.lower(): _ship_of(prefix)
+        for prefix in ("USS", "HMS", "SS", "RMS", "HMAS", "HMCS", "SMS")
+    },
     # quotations, as separate paragraphs
     **_aliases("quote; blockquote; cquote; quotation; bquote; poem quote", _quotation),
 }

@@ -22,9 +22,7 @@ from etl.amod.kernel import BUCKETS, PAIRS, PairCounter, available
 from etl.amod.reference import Stats, sentences
 from etl.amod.rules import CLEAN, PAPER, ReadingRules
 from etl.corpora.blocks import blocks
-from etl.corpora.conllu import CONLLU
-from etl.corpora.depcc import DEPCC
-from etl.corpora.dialects import DIALECTS, detect
+from etl.corpora.dialects import CONLLU, DEPCC, DIALECTS, detect
 from tests.etl.amod import parsed
 
 compiled = kernel.compiled("_kernel")

@@ -6,8 +6,7 @@ import pytest
 
 from etl.amod.reference import Stats, Tally, sentences
 from etl.amod.rules import CLEAN
-from etl.corpora.conllu import CONLLU
-from etl.corpora.depcc import DEPCC, DEPCC_FLAT
+from etl.corpora.dialects import CONLLU, DEPCC, DEPCC_FLAT
 
 BIG = "0\tBig\tbig\tJJ\tJJ\t\t1\tamod\t1:amod\tO"
 DOGS = "1\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t2:nsubj\tO"

@@ -13,8 +13,7 @@ from conf import UserError, load
 from etl.amod.relations import RelationCounter
 from etl.amod.rules import CLEAN, PENN_TAGS
 from etl.amod.settings import Settings
-from etl.corpora.conllu import CONLLU
-from etl.corpora.depcc import DEPCC
+from etl.corpora.dialects import CONLLU, DEPCC
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents, run_job
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from etl.amod.reference import Stats, sentences
 from etl.amod.rules import CLEAN
 from etl.corpora.blocks import NoBoundary, blocks
-from etl.corpora.depcc import DEPCC
+from etl.corpora.dialects import DEPCC
 from tests.etl.amod import parsed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etl.corpora import conllu
+from etl.corpora import dialects
 
 
 def test_columns_ids_and_tags_of_the_treebank(shared_data):
@@ -12,11 +12,11 @@ def test_columns_ids_and_tags_of_the_treebank(shared_data):
         for sentence in text.strip().split("\n\n")
     ]
     rows = [row for sentence in sentences for row in sentence]
-    assert {len(row) for row in rows} == {conllu.COLUMNS}
-    assert all(row[conllu.FEATS] for row in rows)
-    plain = [row for row in rows if row[conllu.ID].isdigit()]
-    assert conllu.CONLLU.ranges and len(plain) < len(rows)
-    assert min(int(row[conllu.ID]) for row in plain) == conllu.CONLLU.first_id == 1
-    assert {row[conllu.DEPREL] for row in plain if row[conllu.HEAD] == "0"} == {"root"}
-    superlatives = {row[conllu.UPOS] for row in plain if row[conllu.XPOS] == "JJS"}
+    assert {len(row) for row in rows} == {dialects.COLUMNS}
+    assert all(row[dialects.FEATS] for row in rows)
+    plain = [row for row in rows if row[dialects.ID].isdigit()]
+    assert dialects.CONLLU.ranges and len(plain) < len(rows)
+    assert min(int(row[dialects.ID]) for row in plain) == dialects.CONLLU.first_id == 1
+    assert {row[dialects.DEPREL] for row in plain if row[dialects.HEAD] == "0"} == {"root"}
+    superlatives = {row[dialects.UPOS] for row in plain if row[dialects.XPOS] == "JJS"}
     assert superlatives <= {"ADJ", "ADV", "PROPN"}

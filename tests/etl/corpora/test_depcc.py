@@ -6,8 +6,18 @@ import gzip
 
 import pytest
 
-from etl.corpora.conllu import COLUMNS, DEPREL, FEATS, HEAD, ID, UPOS, XPOS
-from etl.corpora.depcc import DEPCC, DEPCC_FLAT, SENTENCE_MARK
+from etl.corpora.dialects import (
+    COLUMNS,
+    DEPCC,
+    DEPCC_FLAT,
+    DEPREL,
+    FEATS,
+    HEAD,
+    ID,
+    SENTENCE_MARK,
+    UPOS,
+    XPOS,
+)
 
 
 @pytest.mark.parametrize(

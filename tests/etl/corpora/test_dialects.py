@@ -6,9 +6,7 @@ import gzip
 
 import pytest
 
-from etl.corpora.conllu import CONLLU
-from etl.corpora.depcc import DEPCC, DEPCC_FLAT
-from etl.corpora.dialects import UnknownDialect, detect, parsed_dialect
+from etl.corpora.dialects import CONLLU, DEPCC, DEPCC_FLAT, UnknownDialect, detect, parsed_dialect
 
 DEPCC_ROWS = b"0\tBig\tbig\tJJ\tJJ\t\t1\tamod\t_\tO\n1\tdogs\tdog\tNNS\tNNS\t\t1\tROOT\t_\tO\n"
 CONLLU_ROWS = (

@@ -106,12 +106,6 @@ def test_the_normal_form_composes_accents_and_changes_nothing_else():
     assert normal_form("cafe\u0301 m² ﬁ ½") == "café m² ﬁ ½"
 
 
-def test_the_place_of_a_rejection_is_its_line_or_byte():
-    assert Rejected("nul", "x", line=3, offset=9).place("a") == "a, line 3"
-    assert Rejected("nul", "x", offset=9).place("a") == "a, byte 9"
-    assert Rejected("nul", "x").place("a") == "a"
-
-
 def test_events_can_be_pickled():
     events = [Document("a", "b"), Rejected("nul", "x", 1, 2), LeftOut("empty", "T")]
     assert pickle.loads(pickle.dumps(events)) == events  # noqa: S301

@@ -171,7 +171,7 @@ class TestJsonLines:
         assert [(reason, line) for reason, line, _ in faults(documents)] == rejected
         assert [e.reason for e in documents if isinstance(e, LeftOut)] == ["empty"]
         first = next(e for e in documents if isinstance(e, Rejected))
-        assert first.place("a.jsonl") == "a.jsonl, line 2"
+        assert first.line == 2
         assert first.sample == '{"text": "cut'
 
     def test_long_texts_are_split(self, lines):
