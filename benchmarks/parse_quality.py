@@ -26,7 +26,8 @@ from benchmarks.sides import Pairs
 from conf import setting
 from etl.amod import columns
 from etl.amod.rules import CLEAN, ReadingRules
-from etl.parsing import TOKENS, Parser, load_parser
+from etl.parsing import load_parser
+from etl.parsing.tokens import TOKENS, Parser
 
 DRAWS = 2000
 Counts = npt.NDArray[np.int64]

@@ -41,7 +41,7 @@ OCCURRENCES = pa.schema(
 )
 """One row for each `amod` token, in the order of the text.
 
-document, sentence  as in `etl.parsing.TOKENS`
+document, sentence  as in `etl.parsing.tokens.TOKENS`
 adjective, noun     the words of the pair; if there is no pair, forms may replace words, and noun
                     is null if no token of the sentence has the head's id
 left_out            the reason why it makes no pair; null for pairs
@@ -49,10 +49,10 @@ left_out            the reason why it makes no pair; null for pairs
 
 
 def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
-    """The `amod` relations of `tokens` (`etl.parsing.TOKENS`, whole sentences), as `OCCURRENCES`.
+    """The `amod` relations of `tokens` as `OCCURRENCES`.
 
-    Reasons are checked in the order of `ReadingRules.read`, `HYPHEN_FRAGMENT` last; a missing head
-    counts as not a noun.
+    `tokens` (`etl.parsing.tokens.TOKENS`) are those of whole sentences. Reasons are checked in the
+    order of `ReadingRules.read`, `HYPHEN_FRAGMENT` last; a missing head counts as not a noun.
     """
     document, sentence, identifier, head = (
         tokens.column(name).to_numpy() for name in ("document", "sentence", "id", "head")

@@ -34,16 +34,14 @@ from etl.amod.plan import FAILED, Entry
 from etl.amod.reading import StagedEvents
 from etl.amod.settings import PARSED, RAW, Settings, decisive
 from etl.amod.sums import unpack
-from etl.amod.tasks import STAGED, FileUnit, Rows, error_text
+from etl.amod.tasks import STAGED, FileUnit, Rows, recorded_faults
 from etl.amod.wave_tasks import shares_of, staged_rows, task_shares
 from etl.corpora import columnar
-from etl.corpora.blocks import NoBoundary
 from etl.corpora.columnar import Texts
-from etl.corpora.dialects import UnknownDialect
 from etl.corpora.documents import EVERY_DOCUMENT, Document, Event, normal_form
-from etl.corpora.files import Unit, Unreadable
+from etl.corpora.files import Unit
 from etl.corpora.inputs import InputFile
-from etl.engine import map_arrow, progress
+from etl.engine import map_arrow
 from etl.lake import arrow
 from etl.lake.tables import TABLES
 
@@ -172,23 +170,20 @@ def count_neighbours(
     for file, unit in units:
         counter = adjacent.AdjacentCounter(pairs, settings.rules.lowercase, settings.kernel)
         staged = StagedEvents(file)
-        try:
+        with recorded_faults(staged.rows, file, unit):
             if settings.source in PARSED:
                 for sentence in _sentence_texts(unit, settings):
                     counter.feed(sentence)
-                    staged.count_documents(1)
+                    staged.documents += 1
             else:
                 for event in _other_events(unit, settings, counter, staged):
                     staged.note(event)
                     if isinstance(event, Document):
                         counter.feed(event.text)
-                    yield from staged.full()
-        except (Unreadable, UnknownDialect, NoBoundary) as error:
-            staged.rows.add("failed", file, reason=error_text(error))
+                    yield from staged.rows.full()
         for (adjective, noun), count in zip(pairs, counter.counts(), strict=True):
             if count:
                 staged.rows.add("pair", file, adjective=adjective, noun=noun, count=count)
-        progress.advance(unit.end - unit.start)
         yield from staged.rest()
 
 
@@ -206,7 +201,7 @@ def _other_events(
                 yield from faults
                 if not is_filtered and not pc.any(pc.match_substring(event.ids, "\0")).as_py():
                     remaining = counter.feed_texts(event.texts)
-                    staged.count_documents(len(event.texts) - len(remaining))
+                    staged.documents += len(event.texts) - len(remaining)
                     event = event.take(remaining)
             yield event
 

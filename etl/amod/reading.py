@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,16 +21,14 @@ import pyarrow.compute as pc
 from conf import UserError
 from etl.amod.settings import Settings
 from etl.amod.tasks import (
-    CHARACTERS_AT_ONCE,
     HEAD_BYTES,
-    ROWS_AT_ONCE,
     SOURCE_OF,
     STAGED,
     FileUnit,
     Rows,
     add_pairs,
     add_stats,
-    error_text,
+    recorded_faults,
 )
 from etl.corpora import columnar, text, wikipedia
 from etl.corpora.columnar import Texts, WrongColumn
@@ -40,7 +38,6 @@ from etl.corpora.files import Unit, Unreadable, open_input, open_stored
 from etl.corpora.inputs import InputFile
 from etl.corpora.languages import check_language
 from etl.corpora.text import is_wet
-from etl.engine import progress
 from etl.lake.schema import rows_of_schema
 from etl.parsing.fast.counting import TextCounter
 
@@ -62,16 +59,13 @@ def read_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Rec
     orders = cycle(("ascending", "descending"))
     for file, unit in units:
         staged = StagedEvents(file)
-        try:
+        with recorded_faults(staged.rows, file, unit):
             for event in events(unit, settings):
                 if isinstance(event, Texts):
                     yield _raw(file, event)
                 else:
                     staged.add(event)
-                    yield from _by_length(staged.full(), orders)
-        except Unreadable as error:
-            staged.rows.add("failed", file, reason=error_text(error))
-        progress.advance(unit.end - unit.start)
+                    yield from _by_length(staged.rows.full(), orders)
         yield from _by_length(staged.rest(), orders)
 
 
@@ -90,20 +84,17 @@ def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[
     for file, unit in units:
         staged = StagedEvents(file)
         counter = TextCounter(settings.rules, settings.parser_model)
-        try:
+        with recorded_faults(staged.rows, file, unit):
             for event in single_events(events(unit, settings), settings):
                 staged.note(event)
                 if isinstance(event, Document):
                     counter.feed(event.text)
                 if counter.nbytes > settings.memory_bytes:
                     add_pairs(staged.rows, file, counter)
-                yield from staged.full()
-        except Unreadable as error:
-            staged.rows.add("failed", file, reason=error_text(error))
+                yield from staged.rows.full()
         add_pairs(staged.rows, file, counter)
         # Lines are documents here, and are reported with the documents.
         add_stats(staged.rows, file, counter.stats())
-        progress.advance(unit.end - unit.start)
         yield from staged.rest()
 
 
@@ -230,7 +221,7 @@ def prepared_documents(
             texts = _texts(raw.filter(pc.equal(raw.column("file"), file)))
             for event in single_events([texts], settings):
                 staged.add(event)
-                yield from staged.full()
+                yield from staged.rows.full()
             yield from staged.rest()
 
 
@@ -241,14 +232,6 @@ def single_events(events: Iterable[Event | Texts], settings: Settings) -> Iterat
             yield from columnar.documents_of(event, settings.document_filter)
         else:
             yield event
-
-
-def stated(event: Rejected | LeftOut) -> dict[str, Any]:
-    """The values of the staged row of a malformed or dropped document."""
-    line = event.line if isinstance(event, Rejected) else None
-    offset = event.offset if isinstance(event, Rejected) else None
-    at = f"byte {offset}: " if line is None and offset is not None else ""
-    return {"reason": event.reason, "count": 1, "place": line, "text": at + event.sample}
 
 
 def _raw(file: int, texts: Texts) -> pa.RecordBatch:
@@ -276,13 +259,14 @@ def _texts(raw: pa.RecordBatch) -> Texts:
 
 
 class StagedEvents:
-    """Collects the events of a file as staged rows, in batches."""
+    """Collects the events of a file as staged rows, and counts its `documents`."""
 
     def __init__(self, file: int) -> None:
         self.rows = Rows()
+        self.documents = 0
         self._file = file
         self._left_out: dict[str, tuple[int, str]] = {}
-        self._documents = self._others = 0
+        self._others = 0
 
     def add(self, event: Event | Texts) -> None:
         self.note(event)
@@ -292,29 +276,22 @@ class StagedEvents:
     def note(self, event: Event | Texts) -> None:
         """Count a document; stage any other event."""
         if isinstance(event, Document):
-            self.count_documents(1)
+            self.documents += 1
         elif isinstance(event, Rejected):
             self._others += 1
-            self.rows.add("rejected", self._file, **stated(event))
+            reason, sample, line, offset = event.reason, event.sample, event.line, event.offset
+            if line is None and offset is not None:
+                sample = f"byte {offset}: {sample}"
+            self.rows.add("rejected", self._file, reason=reason, count=1, place=line, text=sample)
         elif isinstance(event, LeftOut):
             self._others += 1
             number, sample = self._left_out.get(event.reason, (0, event.sample))
             self._left_out[event.reason] = (number + 1, min(sample, event.sample))
 
-    def count_documents(self, number: int) -> None:
-        """Count documents that were read elsewhere."""
-        self._documents += number
-
-    def full(self) -> Iterator[pa.RecordBatch]:
-        """The collected rows, if there are enough for a batch."""
-        if len(self.rows) >= ROWS_AT_ONCE or self.rows.characters >= CHARACTERS_AT_ONCE:
-            yield from self.rows.take()
-
     def rest(self) -> Iterator[pa.RecordBatch]:
         """The remaining rows and the statistics of the file."""
         for reason, (number, sample) in self._left_out.items():
             self.rows.add("left_out", self._file, reason=reason, count=number, text=sample)
-        lines = self._documents + self._others
-        self.rows.add("stat", self._file, reason="documents", count=self._documents)
-        self.rows.add("stat", self._file, reason="lines", count=lines)
+        self.rows.add("stat", self._file, reason="documents", count=self.documents)
+        self.rows.add("stat", self._file, reason="lines", count=self.documents + self._others)
         yield from self.rows.take()

@@ -138,7 +138,7 @@ def judge(rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats) 
                 tally(stats.rejected, reason, row.line, row.content)
                 continue
             stats.amod += 1
-            read = rules.read(_token(columns), _token(head))
+            read = rules.read(token_of(columns), token_of(head))
             if isinstance(read, str):
                 tally(stats.left_out, read, row.line, row.content)
             else:
@@ -170,7 +170,8 @@ def _judge_row(content: bytes, dialect: Dialect) -> tuple[str, list[str]]:
     return "", columns
 
 
-def _token(columns: list[str]) -> Token:
+def token_of(columns: list[str]) -> Token:
+    """The columns of a row that the rules use."""
     return Token(columns[FORM], columns[LEMMA], columns[UPOS], columns[XPOS])
 
 

@@ -18,16 +18,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any
 
-from etl.amod.reference import Stats, sentences
-from etl.amod.rules import PENN_TAGS, ReadingRules, Token
+from etl.amod.reference import Stats, sentences, token_of
+from etl.amod.rules import PENN_TAGS, ReadingRules
 from etl.corpora.dialects import DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
 
 OBJECTS = frozenset({"obj", "dobj"})
 COMPOUNDS = frozenset({"compound", "nn"})
-_STAGED_AT_ONCE = 4096
 
 Triple = tuple[str, str, str]
 
@@ -56,15 +53,6 @@ class RelationCounter:
         for sentence in sentences([block], dialect, self._rules, Stats()):
             rows = [row.decode("utf-8").split("\t") for row in sentence.rows.split(b"\n")]
             self.counts.update(self._triples(rows))
-
-    def staged_rows(self) -> Iterator[list[dict[str, Any]]]:
-        """The counts as values of staged rows, a few thousand at a time."""
-        items = iter(sorted(self.counts.items()))
-        while rows := [
-            {"reason": relation, "adjective": dependent, "noun": head, "count": count}
-            for (relation, dependent, head), count in islice(items, _STAGED_AT_ONCE)
-        ]:
-            yield rows
 
     # ----------------------------------------------------------------------------- one sentence
 
@@ -105,10 +93,10 @@ class RelationCounter:
             yield relation, dependent, target
 
     def _adjective(self, row: list[str]) -> str | None:
-        return self._rules.adjective(_token(row))
+        return self._rules.adjective(token_of(row))
 
     def _noun(self, row: list[str]) -> str | None:
-        return self._rules.noun(_token(row))
+        return self._rules.noun(token_of(row))
 
     def _verb(self, row: list[str]) -> str | None:
         tag = self._tag(row)
@@ -127,7 +115,3 @@ class RelationCounter:
         """The tag that decides: Penn's if the fifth column has one, else the fourth column's."""
         fifth = self._rules.tag_column == "fifth" and row[XPOS] in PENN_TAGS
         return row[XPOS] if fifth else row[UPOS]
-
-
-def _token(row: list[str]) -> Token:
-    return Token(row[FORM], row[LEMMA], row[UPOS], row[XPOS])

@@ -31,8 +31,9 @@ from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.dialects import Dialect, UnknownDialect, detect
 from etl.corpora.files import Unit, Unreadable, open_input
 from etl.engine import progress
-from etl.parsing import Parsed, load_parser, sparknlp_parser
+from etl.parsing import load_parser, sparknlp_parser
 from etl.parsing.fast.counting import TextCounter
+from etl.parsing.tokens import Parsed
 
 STAGED = pa.schema(
     [
@@ -62,11 +63,6 @@ FileUnit: TypeAlias = tuple[int, Unit]
 log = logging.getLogger("adnominal")
 
 
-def error_text(error: Exception) -> str:
-    """The reason why a file failed, as text."""
-    return error.reason if isinstance(error, Unreadable) else str(error)
-
-
 class Rows:
     """Collects staged rows in Python: for hundreds of rows, not for millions."""
 
@@ -91,6 +87,27 @@ class Rows:
             yield pa.RecordBatch.from_pydict(self._columns, schema=STAGED)
             self._columns = {name: [] for name in STAGED.names}
             self.characters = 0
+
+    def full(self) -> Iterator[pa.RecordBatch]:
+        """`take`, if there are enough rows for a batch."""
+        if len(self) >= ROWS_AT_ONCE or self.characters >= CHARACTERS_AT_ONCE:
+            yield from self.take()
+
+
+@contextmanager
+def recorded_faults(
+    rows: Rows, file: int, unit: Unit, also: type[Exception] = Unreadable
+) -> Iterator[None]:
+    """Add a ``failed`` row if the file cannot be read; report the unit to the progress line.
+
+    `also` is a further exception that means that the file cannot be read.
+    """
+    try:
+        yield
+    except (Unreadable, UnknownDialect, NoBoundary, also) as error:
+        reason = error.reason if isinstance(error, Unreadable) else str(error)
+        rows.add("failed", file, reason=reason)
+    progress.advance(unit.end - unit.start)
 
 
 def add_pairs(rows: Rows, file: int, counter: PairCounter | TextCounter) -> None:
@@ -220,16 +237,14 @@ def count_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Re
     """
     for file, unit in units:
         rows = Rows()
-        try:
+        # A `UserError` means that the compiled kernel cannot be loaded here.
+        with recorded_faults(rows, file, unit, also=UserError):
             further = RelationCounter(settings.rules, settings.further_relations)
             yield from _count_unit(file, unit, settings, rows, further)
-            for relations in further.staged_rows():
-                for row in relations:
-                    rows.add("relation", file, **row)
-                yield from rows.take()
-        except (Unreadable, UnknownDialect, NoBoundary, UserError) as error:
-            rows.add("failed", file, reason=error_text(error))
-        progress.advance(unit.end - unit.start)
+            for (relation, dependent, head), count in sorted(further.counts.items()):
+                pair = {"adjective": dependent, "noun": head}
+                rows.add("relation", file, reason=relation, **pair, count=count)
+                yield from rows.full()
         yield from rows.take()
 
 
@@ -389,8 +404,7 @@ class _Texts:
                 by_sentence.setdefault(key, []).append((row["adjective"], row["noun"]))
             else:
                 sample = f"{row['adjective']} {row['noun'] or '?'}"
-                number, _, first = stats.left_out.get(row["left_out"], (0, 0, sample))
-                stats.left_out[row["left_out"]] = Tally(number + 1, 0, min(sample, first))
+                _count_sample(stats.left_out, row["left_out"], sample)
         rows = parsed.sentences.to_pydict().values()
         for document, place, sentence in zip(*rows, strict=True):
             pairs = by_sentence.get((document, place), [])
@@ -404,9 +418,7 @@ class _Texts:
 
     def reject(self, document: _Text, reason: str) -> None:
         """Count a document as rejected."""
-        rejected = self._of(document.file).rejected
-        number, _, first = rejected.get(reason, (0, 0, document.id))
-        rejected[reason] = Tally(number + 1, 0, min(first, document.id))
+        _count_sample(self._of(document.file).rejected, reason, document.id)
 
     def rest(self) -> Iterator[pa.RecordBatch]:
         """The remaining results and the statistics."""
@@ -430,6 +442,12 @@ class _Texts:
         begins = self._settings.deduplicate == "sentence" or place == 0
         read = Sentence(document.id, sentence, b"", pairs)
         self._gathered.add(document.file, read, place, digest, begins)
+
+
+def _count_sample(tallies: dict[str, Tally], reason: str, sample: str) -> None:
+    """Count one sample; keep the first in alphabetical order."""
+    number, _, first = tallies.get(reason, (0, 0, sample))
+    tallies[reason] = Tally(number + 1, 0, min(sample, first))
 
 
 def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:

@@ -22,13 +22,6 @@ from etl.corpora.inputs import InputFile
 from etl.engine import Engine, map_arrow
 from etl.parsing import sparknlp_parser
 
-_CUT_AT: dict[str, Literal["xml", "lines"]] = {
-    "depcc": "lines",
-    "conllu": "lines",
-    "wikipedia": "xml",
-    "text": "lines",
-}
-
 _TASK_BYTES = 8 << 20  # the smallest size worth a separate task
 
 
@@ -123,8 +116,10 @@ def units_of(entry: Entry, settings: Settings) -> list[Unit]:
     """
     file = InputFile(entry.path, entry.bytes, entry.modified)
     needs_documents = settings.source in PARSED and settings.by_sentence
+    cut_at: Literal["whole", "xml", "lines"] = (
+        "whole" if needs_documents else "xml" if settings.source == "wikipedia" else "lines"
+    )
     try:
-        cut_at = "whole" if needs_documents else _CUT_AT[settings.source]
         return units(file, cut_at, settings.unit_bytes)
     except Unreadable:
         # the task that reads it raises this again and records it

@@ -10,11 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from conf import UserError
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, Parser
-
-PARSERS = ("spacy", "fast", "stanza", "sparknlp")
-
-__all__ = ["PARSERS", "SENTENCES", "TOKENS", "Parsed", "Parser", "check_parser", "load_parser"]
+from etl.parsing.tokens import Parser
 
 
 def check_parser(name: str, model: str | None = None) -> None:
@@ -41,7 +37,7 @@ def check_parser(name: str, model: str | None = None) -> None:
 
         check(model)
     else:
-        raise UserError(f"parser={name}: expected one of {', '.join(PARSERS)}")
+        raise UserError(f"parser={name}: expected one of spacy, fast, stanza, sparknlp")
 
 
 @cache

@@ -87,15 +87,11 @@ def paragraphs(text: str) -> list[str]:
     A paragraph ends at a blank line. A longer one is cut at the end of a sentence if there is one
     in its second half, else at a line break, else at white space. A string of more than 500
     characters without white space (encoded data, rows of punctuation) is cut too, because
-    tokenizers that strip punctuation take time quadratic in its length. Lone surrogates, which
-    cannot be encoded, become U+FFFD.
+    tokenizers that strip punctuation take time quadratic in its length. Lone surrogates become
+    U+FFFD (`encoded`).
     """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     pieces = []
-    for part in _BLANK_LINE.split(_UNBROKEN.sub("\\1\n\n", text)):
+    for part in _BLANK_LINE.split(_UNBROKEN.sub("\\1\n\n", encoded(text).decode())):
         rest = part.strip()
         while len(rest) > PARAGRAPH_CHARACTERS:
             cut = _cut_position(rest)
@@ -104,6 +100,14 @@ def paragraphs(text: str) -> list[str]:
         if rest:
             pieces.append(rest)
     return pieces
+
+
+def encoded(text: str) -> bytes:
+    """The text in UTF-8; lone surrogates, which cannot be encoded, become U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def paragraph_batches(texts: Iterable[str], characters: int) -> Iterator[list[tuple[int, str]]]:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from conf import UserError
 from etl.amod.columns import occurrences, pairs
 from etl.amod.rules import CLEAN
-from etl.parsing import SENTENCES, TOKENS, check_parser, load_parser, sparknlp_parser
+from etl.parsing import check_parser, load_parser, sparknlp_parser
+from etl.parsing.tokens import SENTENCES, TOKENS
 
 ANNOTATION = (
     "array<struct<annotatorType:string,begin:int,end:int,result:string,"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,33 +24,28 @@ DIMENSIONS = 80
 ROUNDS = 25
 
 
-@dataclass(frozen=True)
-class Options:
-    """Number of clusters, the frequency that a word needs for one, and the seed of the draws."""
-
-    clusters: int
-    min_count: int
-    seed: int
-
-
 def clusters(
-    words: Sequence[str], sentence_starts: npt.NDArray[np.uint32], options: Options
+    words: Sequence[str],
+    sentence_starts: npt.NDArray[np.uint32],
+    *,
+    number: int,
+    min_count: int,
+    seed: int,
 ) -> dict[str, int]:
-    """The cluster, from 1, of each word that occurs at least `min_count` times.
+    """The cluster, from 1 to `number`, of each word that occurs at least `min_count` times.
 
-    Args:
-        words: lower-cased tokens in the order of the text.
-        sentence_starts: places of the first tokens of sentences.
+    `words` are lower-cased tokens in the order of the text, and `sentence_starts` the places of the
+    first tokens of sentences.
     """
     counts = sorted(Counter(words).items(), key=lambda entry: (-entry[1], entry[0]))
-    frequent = [word for word, count in counts if count >= options.min_count]
+    frequent = [word for word, count in counts if count >= min_count]
     # A decomposition needs more rows than dimensions; so few words need no clusters.
     if len(frequent) <= DIMENSIONS:
         return {}
-    number = {word: place for place, word in enumerate(frequent)}
-    tokens = np.array([number.get(word, -1) for word in words], dtype=np.int64)
+    place_of = {word: place for place, word in enumerate(frequent)}
+    tokens = np.array([place_of.get(word, -1) for word in words], dtype=np.int64)
     vectors = _vectors(tokens, sentence_starts, len(frequent))
-    labels = _k_means(vectors, min(options.clusters, len(frequent)), options.seed)
+    labels = _k_means(vectors, min(number, len(frequent)), seed)
     return {word: label + 1 for word, label in zip(frequent, labels.tolist(), strict=True)}
 
 

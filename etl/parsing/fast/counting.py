@@ -17,7 +17,7 @@ from etl.amod.kernel import bucket_of, pairs_in
 from etl.amod.reference import Stats, Tally
 from etl.amod.rules import ReadingRules
 from etl.parsing.fast.extractor import new_extractor
-from etl.parsing.fast.parser import encoded
+from etl.parsing.tokens import encoded
 
 
 def check_rules(rules: ReadingRules) -> None:

@@ -9,9 +9,8 @@ from types import ModuleType
 from typing import Any
 
 from conf import UserError
+from etl.amod.kernel import BUILD_COMMAND
 from etl.parsing.fast.model import FORMAT, MODEL, load
-
-BUILD_COMMAND = "python setup.py build_ext --inplace"
 
 
 def compiled() -> ModuleType:

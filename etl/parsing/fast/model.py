@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from conf import UserError
 
@@ -213,9 +212,3 @@ def inflected_forms() -> list[tuple[str, str, str, str]]:
                 if lemmas:
                     forms.append((kind, tag, word, _LEMMA_OF.get(word, lemmas[0].lower())))
     return forms
-
-
-def quantised(weights: npt.NDArray[np.float32], scale: float) -> bytes:
-    """Weights times `scale` as whole numbers from -127 to 127."""
-    units: npt.NDArray[np.int8] = np.clip(np.rint(weights * scale), -127, 127).astype(np.int8)
-    return units.tobytes()

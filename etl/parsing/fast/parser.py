@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from etl.parsing.fast.extractor import new_extractor
 from etl.parsing.fast.model import TAGS
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, encoded
 
 # Characters parsed before a batch of columns is yielded.
 BATCH_CHARACTERS = 500_000
@@ -49,22 +48,11 @@ class FastParser:
             yield self._batch(batch)
 
     def _batch(self, texts: list[tuple[int, str]]) -> Parsed:
-        tokens, sentences = [], []
-        for document, text in texts:
-            content = encoded(text)
-            self._extractor.parse(content)
-            columns = _Columns(self._extractor, content)
-            tokens.append(columns.tokens(document))
-            sentences.append(columns.sentences(document))
-        return Parsed(_one_batch(tokens, TOKENS), _one_batch(sentences, SENTENCES))
-
-
-def encoded(text: str) -> bytes:
-    """The text in UTF-8; lone surrogates, which cannot be encoded, become U+FFFD."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        batches = [_columns(self._extractor, encoded(text), document) for document, text in texts]
+        return Parsed(
+            _one_batch([tokens for tokens, _ in batches], TOKENS),
+            _one_batch([sentences for _, sentences in batches], SENTENCES),
+        )
 
 
 def _one_batch(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
@@ -73,64 +61,44 @@ def _one_batch(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBat
     return batch[0] if batch else pa.RecordBatch.from_pylist([], schema=schema)
 
 
-class _Columns:
-    """The tokens of one text as arrays."""
+def _columns(
+    extractor: Any, content: bytes, document: int
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The tokens and the sentences of a text in UTF-8, the `document`-th of its call."""
+    extractor.parse(content)
+    types = (np.int32, np.int32, np.int8, np.int32, np.bool_, np.int32)
+    starts, ends, tag, head, space_after, first = map(np.frombuffer, extractor.tokens(), types)
+    count = len(starts)
+    length = np.diff(first, append=count)  # of each sentence, in tokens
+    modifies = head >= 0
+    first_of_token = np.repeat(first, length)
+    noun = first_of_token[modifies] + head[modifies]
+    lemmas: list[str | None] = [None] * count
+    for place in [*np.flatnonzero(modifies).tolist(), *noun.tolist()]:
+        lemmas[place] = extractor.lemma(place)
 
-    def __init__(self, extractor: Any, content: bytes) -> None:
-        starts, end, tag, head, space, sentence_starts = extractor.tokens()
-        self.content = content
-        self.starts = np.frombuffer(starts, dtype=np.int32)
-        self.end = np.frombuffer(end, dtype=np.int32)
-        self.tag = np.frombuffer(tag, dtype=np.int8)
-        self.head = np.frombuffer(head, dtype=np.int32)
-        self.space = np.frombuffer(space, dtype=np.bool_)
-        self.sentence_starts = np.frombuffer(sentence_starts, dtype=np.int32)
-        self.sentence = np.zeros(len(self.starts), dtype=np.int32)
-        self.sentence[self.sentence_starts[1:]] = 1
-        self.sentence = np.cumsum(self.sentence, dtype=np.int32)
-        self.first = (
-            self.sentence_starts[self.sentence] if len(self.starts) else self.sentence_starts
-        )
-        self.lemma = extractor.lemma
+    def texts(first_bytes: Any, end_bytes: Any) -> pa.StringArray:
+        spans = zip(first_bytes.tolist(), end_bytes.tolist(), strict=True)
+        words = [content[start:end].decode("utf-8", "replace") for start, end in spans]
+        return pa.array(words, pa.string())
 
-    def tokens(self, document: int) -> pa.RecordBatch:
-        count = len(self.starts)
-        number = np.arange(count, dtype=np.int32)
-        modifies = self.head >= 0
-        noun = self.first[modifies] + self.head[modifies]
-        lemmas: list[str | None] = [None] * count
-        for place in [*np.flatnonzero(modifies).tolist(), *noun.tolist()]:
-            lemmas[place] = self.lemma(place)
-        forms = [self._text(b, e) for b, e in zip(self.starts, self.end, strict=True)]
-        head = np.where(modifies, self.head + 1, 0).astype(np.int32)
-        return pa.RecordBatch.from_arrays(
-            [
-                pa.array(np.full(count, document, dtype=np.int32)),
-                pa.array(self.sentence),
-                pa.array(number - self.first + 1, type=pa.int32()),
-                pa.array(forms, type=pa.string()).dictionary_encode(),
-                pa.array(lemmas, type=pa.string()).dictionary_encode(),
-                pa.DictionaryArray.from_arrays(pa.array(self.tag.astype(np.int32)), list(TAGS)),
-                pa.array(head),
-                pa.DictionaryArray.from_arrays(pa.array(modifies.astype(np.int32)), RELATIONS),
-                pa.array(self.space),
-            ],
-            schema=TOKENS,
-        )
-
-    def sentences(self, document: int) -> pa.RecordBatch:
-        count = len(self.sentence_starts)
-        last = np.append(self.sentence_starts[1:], len(self.end))[:count] - 1
-        starts: npt.NDArray[np.int32] = self.starts[self.sentence_starts]
-        texts = [self._text(b, e) for b, e in zip(starts, self.end[last], strict=True)]
-        return pa.RecordBatch.from_arrays(
-            [
-                pa.array(np.full(count, document, dtype=np.int32)),
-                pa.array(np.arange(count, dtype=np.int32)),
-                pa.array(texts, type=pa.string()),
-            ],
-            schema=SENTENCES,
-        )
-
-    def _text(self, starts: int, end: int) -> str:
-        return self.content[starts:end].decode("utf-8", "replace")
+    tokens = {
+        "document": np.full(count, document),
+        "sentence": np.repeat(np.arange(len(first)), length),
+        "id": np.arange(count) - first_of_token + 1,
+        "form": texts(starts, ends).dictionary_encode(),
+        "lemma": pa.array(lemmas, pa.string()).dictionary_encode(),
+        "xpos": pa.DictionaryArray.from_arrays(tag.astype(np.int32), list(TAGS)),
+        "head": np.where(modifies, head + 1, 0),
+        "deprel": pa.DictionaryArray.from_arrays(modifies.astype(np.int32), RELATIONS),
+        "space_after": space_after,
+    }
+    sentences = {
+        "document": np.full(len(first), document),
+        "sentence": np.arange(len(first)),
+        "text": texts(starts[first], ends[first + length - 1]),
+    }
+    return (
+        pa.RecordBatch.from_pydict(tokens, schema=TOKENS),
+        pa.RecordBatch.from_pydict(sentences, schema=SENTENCES),
+    )

@@ -32,7 +32,7 @@ import conf
 from conf import UserError, setting, to_dict
 from conf.checks import check_minimum
 from etl.parsing.fast import clusters, model
-from etl.parsing.fast.model import CLASS_OF, quantised
+from etl.parsing.fast.model import CLASS_OF
 
 UNKNOWN_TAG = 255
 # The head finder considers a token whose score as adjective, common noun or proper noun is at most
@@ -90,7 +90,7 @@ class Treebank:
     """Sentences as one text, one per line, and their tokens.
 
     Attributes:
-        begin, end: bytes of the text.
+        starts, end: bytes of the text.
         tag: number of the tag's class.
         head: number of the token that an adjective modifies, plus `NAME_FLAG` if that is a proper
             noun; else `NO_HEAD` or `UNKNOWN_HEAD`.
@@ -108,11 +108,8 @@ Row = tuple[str, str, str, str]  # form, tag, head, relation
 
 def sentences(path: Path) -> Iterator[tuple[str, list[Row]]]:
     """The text and rows of each sentence of a CoNLL-U file, without ranges and empty nodes."""
-    with (
-        gzip.open(path, "rt", encoding="utf-8")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8")
-    ) as stream:
+    open_text = gzip.open if path.suffix == ".gz" else open
+    with open_text(path, "rt", encoding="utf-8") as stream:
         text, rows = "", dict[str, Row]()
         for line in stream:
             if line.startswith("# text = "):
@@ -252,16 +249,12 @@ def gold_pairs(path: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
     """The texts and the pairs of a treebank, under the default reading rule."""
     from etl.amod import reference
     from etl.amod.rules import CLEAN
-    from etl.corpora.dialects import DIALECTS
+    from etl.corpora.dialects import CONLLU
 
     content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    stats = reference.Stats()
-    texts: list[str] = []
-    pairs: Counter[tuple[str, str]] = Counter()
-    for sentence in reference.sentences([content], DIALECTS["conllu"], CLEAN, stats):
-        texts.append(sentence.text)
-        pairs.update(sentence.pairs)
-    return texts, pairs
+    sentences = list(reference.sentences([content], CONLLU, CLEAN, reference.Stats()))
+    pairs = Counter(pair for sentence in sentences for pair in sentence.pairs)
+    return [sentence.text for sentence in sentences], pairs
 
 
 def extracted_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[tuple[str, str]]:
@@ -384,15 +377,18 @@ def word_clusters(
         )
         sentence_starts.append(np.frombuffer(first, dtype=np.uint32) + len(words))
         words += [text[start:stop].decode("utf-8", "replace").lower() for start, stop in places]
-    options = clusters.Options(settings.clusters, settings.cluster_min_count, settings.seed)
-    return model.cluster_tables(clusters.clusters(words, np.concatenate(sentence_starts), options))
+    cluster_of = clusters.clusters(
+        words,
+        np.concatenate(sentence_starts),
+        number=settings.clusters,
+        min_count=settings.cluster_min_count,
+        seed=settings.seed,
+    )
+    return model.cluster_tables(cluster_of)
 
 
 def train_tagger(
-    extractor: Any,
-    labels: Labels,
-    is_gold: npt.NDArray[np.bool_],
-    settings: Settings,
+    extractor: Any, labels: Labels, is_gold: npt.NDArray[np.bool_], settings: Settings
 ) -> bytes:
     """The tagger's table, learned from the sentences of the extractor's text.
 
@@ -403,29 +399,27 @@ def train_tagger(
     gold, silver = numbers[is_gold], numbers[~is_gold]
     epoch = np.concatenate([silver, *[gold] * (settings.gold_readings if len(silver) else 1)])
     order = np.concatenate([random.permutation(epoch) for _ in range(settings.epochs)])
-    raw = extractor.train_tags(labels.tags.tobytes(), order.tobytes())
-    return _quantised_weights(np.frombuffer(raw, dtype=np.float32))
+    return _quantised(extractor.train_tags(labels.tags.tobytes(), order.tobytes()))
 
 
-def _quantised_weights(weights: npt.NDArray[np.float32]) -> bytes:
-    """Weights as whole numbers; the largest one in two thousand are clipped."""
+def _quantised(raw_weights: bytes) -> bytes:
+    """Weights as whole numbers from -127 to 127; the largest one in two thousand are clipped."""
+    weights = np.frombuffer(raw_weights, dtype=np.float32)
     nonzero = np.abs(weights[weights != 0])
-    return quantised(weights, 127 / float(np.quantile(nonzero, 0.9995)) if len(nonzero) else 1.0)
+    scale = 127 / float(np.quantile(nonzero, 0.9995)) if len(nonzero) else 1.0
+    units: npt.NDArray[np.int8] = np.clip(np.rint(weights * scale), -127, 127).astype(np.int8)
+    return units.tobytes()
 
 
 def train_heads(
-    tables: dict[str, bytes],
-    corpus: Treebank,
-    is_gold: npt.NDArray[np.bool_],
-    settings: Settings,
+    tables: dict[str, bytes], corpus: Treebank, is_gold: npt.NDArray[np.bool_], settings: Settings
 ) -> dict[str, bytes]:
     """The head finder's table, trained on the tags of the tagger, and its limits."""
     from etl.parsing.fast._fast import HEAD_ROWS, Extractor
 
     random = np.random.default_rng(settings.seed)
     limits = np.array([*TAG_MARGINS, settings.bias], dtype=np.int32)
-    empty = {"head": bytes(HEAD_ROWS), "limits": limits.tobytes()}
-    extractor = Extractor({**tables, **empty})
+    extractor = Extractor({**tables, "head": bytes(HEAD_ROWS), "limits": limits.tobytes()})
     labels = align(extractor, corpus)
     order = np.concatenate(
         [random.permutation(len(is_gold)).astype(np.uint32) for _ in range(settings.head_epochs)]
@@ -434,10 +428,7 @@ def train_heads(
     raw = extractor.train_heads(
         labels.heads.tobytes(), order.tobytes(), importance.tobytes(), settings.rate
     )
-    return {
-        "head": _quantised_weights(np.frombuffer(raw, dtype=np.float32)),
-        "limits": limits.tobytes(),
-    }
+    return {"head": _quantised(raw), "limits": limits.tobytes()}
 
 
 if __name__ == "__main__":

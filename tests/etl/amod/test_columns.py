@@ -19,7 +19,7 @@ from etl.amod.rules import (
     ReadingRules,
     Token,
 )
-from etl.parsing import TOKENS
+from etl.parsing.tokens import TOKENS
 
 
 def drops_by_reason(batch: pa.RecordBatch) -> dict[str, int]:

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conf import JobFailed, UserError, load
-from etl.amod import listed, reading
+from etl.amod import listed, tasks
 from etl.amod.adjacent import count_words
 from etl.amod.job import checked_engine, extract
 from etl.amod.kernel import NO_COMPILER
@@ -121,7 +121,7 @@ def test_neighbours_are_counted_in_every_file_format(
 def test_the_memory_for_neighbours_does_not_grow_with_the_corpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(tasks, "ROWS_AT_ONCE", 100)
     path = tmp_path / "x.jsonl"
     write_json(path, {f"short{number}": "False key" for number in range(500)} | TEXTS)
     path.write_text(path.read_text() + "{damaged\n" * 500)

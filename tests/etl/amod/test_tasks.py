@@ -264,7 +264,7 @@ def test_a_file_may_be_a_single_sentence(tmp_path: Path) -> None:
 def test_batches_of_documents_alternate_between_rising_and_falling_length(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(tasks, "ROWS_AT_ONCE", 3)
     texts = ["aa", "b", "cccc", "ddd", "e", "ff"]
     lines = "".join(f'{{"id": "{i}", "text": "{text}"}}\n' for i, text in enumerate(texts))
     batches = read(tmp_path, lines)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from benchmarks import parse_quality
 from conf import UserError
-from etl.parsing import SENTENCES, TOKENS, load_parser, spacy_parser
-from etl.parsing.tokens import paragraphs
+from etl.parsing import load_parser, spacy_parser
+from etl.parsing.tokens import SENTENCES, TOKENS, paragraphs
 
 pytest.importorskip("spacy")
 

@@ -11,7 +11,8 @@ import pytest
 from conf import ROOT, UserError
 from etl.amod.columns import occurrences, pairs
 from etl.amod.rules import CLEAN
-from etl.parsing import SENTENCES, TOKENS, check_parser, stanza_parser
+from etl.parsing import check_parser, stanza_parser
+from etl.parsing.tokens import SENTENCES, TOKENS
 
 pytest.importorskip("stanza")
 

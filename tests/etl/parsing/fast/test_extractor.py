@@ -16,7 +16,8 @@ from etl.amod.columns import occurrences, pairs
 from etl.amod.kernel import bucket_of
 from etl.amod.rules import CLEAN, PAPER
 from etl.knowledge.inflection import getAllLemmas
-from etl.parsing import SENTENCES, TOKENS, check_parser, load_parser
+from etl.parsing import check_parser, load_parser
+from etl.parsing.tokens import SENTENCES, TOKENS
 
 pytest.importorskip("etl.parsing.fast._fast", reason="the compiled extractor was not built")
 

@@ -90,13 +90,13 @@ def test_words_with_the_same_neighbours_share_a_cluster():
         words += ["the", *(str(random.choice(kinds[kind])) for kind in "xyz")]
         opens.append(len(words))
         words += random.permutation(fillers)[:3].tolist()
-    starts, options = np.array(opens, dtype=np.uint32), clusters.Options(8, 5, 0)
-    cluster_of = clusters.clusters(words, starts, options)
+    starts = np.array(opens, dtype=np.uint32)
+    cluster_of = clusters.clusters(words, starts, number=8, min_count=5, seed=0)
     by_kind = [{cluster_of[word] for word in members} for members in kinds.values()]
     assert [len(numbers) for numbers in by_kind] == [1, 1, 1]
     assert len(set.union(*by_kind)) == 3
-    assert clusters.clusters(words, starts, options) == cluster_of
-    assert clusters.clusters(words, starts, clusters.Options(8, 300, 0)) == {}
+    assert clusters.clusters(words, starts, number=8, min_count=5, seed=0) == cluster_of
+    assert clusters.clusters(words, starts, number=8, min_count=300, seed=0) == {}
 
 
 def test_a_damaged_model_is_refused(tmp_path):
