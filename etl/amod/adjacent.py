@@ -76,10 +76,7 @@ class AdjacentCounter:
     """Counts `pairs` in the texts fed, in memory that depends only on the list."""
 
     def __init__(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        lowercase: bool = True,
-        implementation: str = "auto",
+        self, pairs: Sequence[tuple[str, str]], lowercase: bool = True, implementation: str = "auto"
     ) -> None:
         """`implementation` is "compiled", "reference" or "auto" (compiled if it was built)."""
         self._pairs = list(pairs)

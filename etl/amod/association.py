@@ -6,11 +6,13 @@ those of `etl.amod.measures`.
 
 A file of ``amod_pairs`` has all pairs of its nouns (`etl.amod.sums`), so only the counts of
 adjectives come from elsewhere: one row each, which every task reads once. The engine sorts, joins
-and shuffles no pairs.
+and shuffles no pairs. The association of further relations, a rare request, needs no faster way
+than sorting and joins (`relation_rows_of`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +25,8 @@ from etl.amod.kernel import PAIRS
 from etl.amod.measures import measures
 from etl.amod.sums import PART_PAIRS
 from etl.amod.word_index import WordIndex
-from etl.lake.blocks import Blocks, read_files
+from etl.lake.blocks import Blocks, joined, read_files
+from etl.lake.frames import sort_rows
 from etl.lake.lookup import as_dictionary
 from etl.lake.scratch import load
 from etl.lake.tables import table as declaration
@@ -125,3 +128,31 @@ def rows_of(pairs: DataFrame, adjectives: str, corpus: str) -> Blocks:
         return association_of(counts, stored_adjectives(adjectives), corpus)
 
     return Blocks(pairs, make, group_by="file")
+
+
+# ------------------------------------------------------------------------- further relations
+
+
+def relation_rows_of(pairs: DataFrame, corpus: str) -> Blocks:
+    """Rows of ``relation_association`` from the rows of ``relation_pairs`` of one corpus.
+
+    The marginals of a dependent and of a head are those of the relation itself.
+    """
+    pairs = pairs.select("relation", "dependent", "head", "count")
+    for keys, name in (
+        (["relation", "dependent"], "dependent_count"),
+        (["relation", "head"], "head_count"),
+        (["relation"], "total"),
+    ):
+        pairs = pairs.join(pairs.groupBy(*keys).agg(F.sum("count").alias(name)), keys)
+    schema = declaration("relation_association").schema.remove_metadata()
+
+    def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        for rows in joined(batches):
+            names = ("count", "dependent_count", "head_count", "total")
+            columns = {name: rows.column(name) for name in rows.column_names}
+            columns["corpus"] = pa.repeat(corpus, rows.num_rows)
+            columns |= measures(*(rows.column(name).to_numpy() for name in names))
+            yield pa.table([columns[name] for name in schema.names], schema=schema)
+
+    return Blocks(sort_rows(pairs, "relation", "head", "dependent"), make)

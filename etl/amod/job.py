@@ -20,11 +20,11 @@ from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError
 from conf.progress import duration
-from etl.amod import association, by_adjective, novel, plan, reading, relation_association, results
+from etl.amod import association, by_adjective, novel, plan, reading, results
 from etl.amod.corpus import Corpus
 from etl.amod.kernel import NO_COMPILER, PairCounter, available
 from etl.amod.outcomes import Tallies, grouped_by_file, left_out_of, outcome_of, sum_of_tallies
-from etl.amod.plan import DONE, FAILED, Entry
+from etl.amod.plan import DONE, FAILED, PLANNED, Entry
 from etl.amod.settings import RAW, Settings
 from etl.amod.sums import parts_for
 from etl.amod.wave_tasks import staged_rows
@@ -159,7 +159,8 @@ class Extraction:
 
     def _is_read_elsewhere(self, number: int, label: str) -> bool:
         """Whether another run has read the wave in the meantime."""
-        is_read = bool(plan.read_in(self.corpus.ledger(), number))
+        statuses = {entry.status for entry in self.corpus.ledger() if entry.wave == number}
+        is_read = bool(statuses) and PLANNED not in statuses
         if is_read:
             log.info("%s: another run has read it in the meantime", label)
         return is_read
@@ -309,11 +310,13 @@ class Extraction:
             **commit,
         )
 
-    def _lines_of_left_out(self) -> list[str]:
-        """Summary lines of the dropped rows by reason, the most frequent first."""
+    def _summary(self, title: str, numbers: Mapping[str, int]) -> list[str]:
+        """Lines of the title, the numbers, and the dropped rows, the most frequent reason first."""
+        left_out = sorted(self._left_out(), key=lambda row: -row["count"])
         return [
-            f"  {row['reason']:<28}{row['count']:>15_} left out"
-            for row in sorted(self._left_out(), key=lambda row: -row["count"])
+            title,
+            *(f"  {name:<28}{number:>15_}" for name, number in numbers.items()),
+            *(f"  {row['reason']:<28}{row['count']:>15_} left out" for row in left_out),
         ]
 
     def _left_out(self) -> list[dict[str, Any]]:
@@ -372,10 +375,9 @@ class Extraction:
         """Measure the further relations, if that is requested or was before."""
         if not self.settings.further_relations:
             return
-        name = relation_association.TABLE
+        name = "relation_association"
         if self.settings.relation_association or self.corpus.row_count(name):
-            pairs = self._read("relation_pairs")
-            rows = relation_association.rows_of(pairs, self.settings.name)
+            rows = association.relation_rows_of(self._read("relation_pairs"), self.settings.name)
             self._replace(name, rows, allow_empty=True, **commit)
 
     def _propose_novel(self) -> None:
@@ -395,21 +397,22 @@ class Extraction:
     ) -> None:
         """Print the summary of the corpus; raise if files failed or there are no pairs."""
         read_files = [entry for entry in ledger if entry.status == DONE]
-        failed_files = [entry for entry in ledger if entry.status == FAILED]
         newly_read = [entry for entry in read_files if entry.path in read_paths]
         cores = self.engine.cores
         megabytes = sum(entry.bytes for entry in newly_read) / 1e6
         tokens = sum(entry.tokens for entry in newly_read)
-        lines = [
+        sentences = sum(entry.sentences for entry in read_files)
+        lines = self._summary(
             f"corpus {self.settings.name} in {self.settings.lake}",
-            f"  {'files read':<28}{len(read_files):>15_}",
-            f"  {'files failed':<28}{len(failed_files):>15_}",
-            f"  {'sentences':<28}{sum(entry.sentences for entry in read_files):>15_}",
-            f"  {'tokens':<28}{sum(entry.tokens for entry in read_files):>15_}",
-            f"  {'pairs':<28}{sum(entry.pairs for entry in read_files):>15_}",
-            f"  {'distinct pairs':<28}{distinct_pairs:>15_}",
-            *self._lines_of_left_out(),
-        ]
+            {
+                "files read": len(read_files),
+                "files failed": sum(entry.status == FAILED for entry in ledger),
+                "sentences": sentences,
+                "tokens": sum(entry.tokens for entry in read_files),
+                "pairs": sum(entry.pairs for entry in read_files),
+                "distinct pairs": distinct_pairs,
+            },
+        )
         if newly_read:
             lines.append(
                 f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}, "
@@ -419,7 +422,6 @@ class Extraction:
         print("\n".join(lines), flush=True)
         plan.refuse_failed(ledger, "table amod_files", read_paths)
         if not distinct_pairs:
-            sentences = sum(entry.sentences for entry in read_files)
             raise JobFailed(
                 f"no adjective–noun pair in {sentences} sentences; "
                 f"expected relations named amod: is the input of source={self.settings.source}?"

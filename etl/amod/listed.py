@@ -15,7 +15,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,7 +40,7 @@ from etl.corpora.columnar import Texts
 from etl.corpora.documents import EVERY_DOCUMENT, Document, Event, normal_form
 from etl.corpora.files import Unit
 from etl.corpora.inputs import InputFile
-from etl.engine import map_arrow
+from etl.engine import Engine, map_arrow
 from etl.lake import arrow
 from etl.lake.tables import TABLES
 
@@ -222,13 +221,15 @@ def _sentence_texts(unit: Unit, settings: Settings) -> Iterator[str]:
 class Listing(Extraction):
     """A count of one list in one corpus; `run` does what remains to be done."""
 
-    def __init__(self, engine: object, settings: Settings, pairs: Pairs) -> None:
-        super().__init__(engine, settings)  # type: ignore[arg-type]
+    def __init__(self, engine: Engine, settings: Settings, pairs: Pairs) -> None:
+        super().__init__(engine, settings)
         self.pairs = pairs
         self.list_name = settings.counted_list
         # The two ways of counting a list have separate counts and separate drops.
-        way = "adjacent" if settings.adjacent else "amod"
-        self.corpus.job = f"{self.corpus.job}/{self.list_name}/{way}"
+        self.column = "adjacent" if settings.adjacent else "amod"
+        self.corpus.job = f"{self.corpus.job}/{self.list_name}/{self.column}"
+        metadata = {"corpus": settings.name, "list": self.list_name}
+        self.commit = {"job": self.corpus.job, "metadata": metadata}
 
     def run(self, files: Sequence[InputFile]) -> None:
         """Count, replace the list's rows and report.
@@ -260,13 +261,18 @@ class Listing(Extraction):
             self.corpus.staging.forget_all()
             plan.refuse_failed(ledger, "not listed here", {entry.path for entry in ledger})
         of_list = {pair: counts[pair] for pair in self.pairs}
-        column = "adjacent" if settings.adjacent else "amod"
         replace_list(
-            settings.lake, settings.name, self.list_name, of_list, column, base=base, **self._commit
+            settings.lake,
+            settings.name,
+            self.list_name,
+            of_list,
+            self.column,
+            base=base,
+            **self.commit,
         )
         # Replaced as a whole, like the counts: a run that was killed before this repeats both.
         if left_out or self._left_out():
-            self._replace_left_out(left_out, self._commit)
+            self._replace_left_out(left_out, self.commit)
         self.corpus.staging.forget_all()
         self._report_list(counts, ledger, time.monotonic() - started)
 
@@ -296,26 +302,19 @@ class Listing(Extraction):
         )
         return map_arrow(numbers, run, schema)
 
-    @property
-    def _commit(self) -> dict[str, Any]:
-        """Job and metadata of the commits."""
-        metadata = {"corpus": self.settings.name, "list": self.list_name}
-        return {"job": self.corpus.job, "metadata": metadata}
-
     def _report_list(
         self, counts: Counter[tuple[str, str]], ledger: Sequence[Entry], seconds: float
     ) -> None:
-        failed = [entry for entry in ledger if entry.status == FAILED]
         megabytes = sum(entry.bytes for entry in ledger) / 1e6
-        occurring = sum(1 for count in counts.values() if count)
-        lines = [
+        lines = self._summary(
             f"list {self.list_name} in corpus {self.settings.name} of {self.settings.lake}",
-            f"  {'files read':<28}{len(ledger) - len(failed):>15_}",
-            f"  {'pairs of the list':<28}{len(self.pairs):>15_}",
-            f"  {'of them occurring':<28}{occurring:>15_}",
-            f"  {'occurrences':<28}{sum(counts.values()):>15_}",
-            *self._lines_of_left_out(),
-            f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}",
-        ]
+            {
+                "files read": sum(entry.status != FAILED for entry in ledger),
+                "pairs of the list": len(self.pairs),
+                "of them occurring": sum(count > 0 for count in counts.values()),
+                "occurrences": counts.total(),
+            },
+        )
+        lines.append(f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}")
         print("\n".join(lines), flush=True)
         plan.refuse_failed(ledger, "not listed here", {entry.path for entry in ledger})

@@ -28,15 +28,16 @@ def pmi(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total
     return bits
 
 
-def npmi(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total) -> Values:
-    """PMI / -log2(c / N); exactly 1 if the words occur only together."""
-    bits = pmi(count, adjective_count, noun_count, total)
-    return _normalised_pmi(bits, count, adjective_count, noun_count, total)
-
-
-def _normalised_pmi(
-    bits: Values, count: Counts, adjective_count: Counts, noun_count: Counts, total: Total
+def npmi(
+    count: Counts,
+    adjective_count: Counts,
+    noun_count: Counts,
+    total: Total,
+    bits: Values | None = None,
 ) -> Values:
+    """PMI (`bits`, if known) / -log2(c / N); exactly 1 if the words occur only together."""
+    if bits is None:
+        bits = pmi(count, adjective_count, noun_count, total)
     is_exclusive = (count == adjective_count) & (count == noun_count)
     with np.errstate(divide="ignore", invalid="ignore"):
         # The quotient of exclusive pairs is undefined (a corpus of one pair) or 1 up to rounding.
@@ -64,6 +65,6 @@ def measures(
     bits = pmi(count, adjective_count, noun_count, total)
     return {
         "pmi": bits,
-        "npmi": _normalised_pmi(bits, count, adjective_count, noun_count, total),
+        "npmi": npmi(count, adjective_count, noun_count, total, bits),
         "log_dice": log_dice(count, adjective_count, noun_count, total),
     }

@@ -10,7 +10,7 @@ the draw, not on the number of pairs.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -187,13 +187,15 @@ def _replace(root: str, corpus: str, counts: Mapping[tuple[str, str], int], job:
     replace_list(root, corpus, NOVEL_LIST, counts, "amod", job=job, base=base, allow_empty=True)
 
 
+def _pairs(root: str, corpus: str, *columns: str) -> Iterator[pa.RecordBatch]:
+    where = [("corpus", "=", corpus)]
+    return arrow.batches(root, "amod_pairs", where=where, columns=list(columns))
+
+
 def _decades(root: str, corpus: str, column: str, min_count: int) -> dict[int, pa.StringArray]:
     """The words of a column with at least `min_count` pairs, by the power of ten of their count."""
     sums = pa.table({column: pa.array([], pa.string()), "count": pa.array([], pa.int64())})
-    batches = arrow.batches(
-        root, "amod_pairs", where=[("corpus", "=", corpus)], columns=[column, "count"]
-    )
-    for batch in batches:
+    for batch in _pairs(root, corpus, column, "count"):
         concatenated = pa.concat_tables([sums, pa.Table.from_batches([batch])])
         sums = concatenated.group_by(column).aggregate([("count", "sum")])
         sums = sums.rename_columns([column, "count"])
@@ -237,8 +239,7 @@ def _missing_places(
 ) -> npt.NDArray[np.int64]:
     """The places of all pairs of these words that do not occur."""
     is_missing = np.ones(_space(adjectives, nouns), bool)
-    columns, where = ["adjective", "noun"], [("corpus", "=", corpus)]
-    for batch in arrow.batches(root, "amod_pairs", where=where, columns=columns):
+    for batch in _pairs(root, corpus, "adjective", "noun"):
         row = pc.index_in(batch.column("adjective"), adjectives).cast(pa.int64())
         places = pc.add(pc.multiply(row, len(nouns)), pc.index_in(batch.column("noun"), nouns))
         is_missing[places.drop_null().to_numpy()] = False
@@ -251,9 +252,7 @@ def _occurring(
     """The pairs of `pairs` that occur, with their counts."""
     keys = pa.array(["\0".join(pair) for pair in pairs], pa.string())
     occurring: dict[tuple[str, str], int] = {}
-    columns = ["adjective", "noun", "count"]
-    where = [("corpus", "=", corpus)]
-    for batch in arrow.batches(root, "amod_pairs", where=where, columns=columns):
+    for batch in _pairs(root, corpus, "adjective", "noun", "count"):
         both = pc.binary_join_element_wise(batch.column("adjective"), batch.column("noun"), "\0")
         for row in batch.filter(pc.is_in(both, keys)).to_pylist():
             occurring[row["adjective"], row["noun"]] = row["count"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
-from etl.amod import plan, results
-from etl.amod.plan import DONE, Entry
+from etl.amod import results
+from etl.amod.plan import DONE, FAILED, Entry
 from etl.amod.settings import PARSED, Settings
 
 Tallies = dict[tuple[str, str], tuple[int, str | None]]
@@ -16,10 +17,8 @@ Tallies = dict[tuple[str, str], tuple[int, str | None]]
 
 def grouped_by_file(rows: Sequence[Any]) -> dict[int, list[Any]]:
     """Statements of tasks by the number of their file, in a deterministic order."""
-    grouped: dict[int, list[Any]] = {}
-    for row in sorted(rows, key=lambda row: (row["file"], row["kind"], row["reason"])):
-        grouped.setdefault(row["file"], []).append(row)
-    return grouped
+    ordered = sorted(rows, key=lambda row: (row["file"], row["kind"], row["reason"]))
+    return {file: list(rows) for file, rows in groupby(ordered, lambda row: row["file"])}
 
 
 def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> Entry:
@@ -31,36 +30,32 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     stats = {row["reason"]: row["count"] for row in statements if row["kind"] == "stat"}
     rejected_rows = [row for row in statements if row["kind"] == "rejected"]
     bad = sum(row["count"] for row in rejected_rows)
-    outcome = replace(
+    lines = stats.get("lines", 0)
+    reason = min((row["reason"] for row in statements if row["kind"] == "failed"), default=None)
+    # A quotient, since the product of the limit and a number may be below the exact share.
+    if reason is None and bad and (not lines or bad / lines > settings.max_rejected):
+        # A head goes missing when its own line is damaged, so of two reasons that one is the cause.
+        worst = max(rejected_rows, key=lambda row: (row["count"], row["reason"] != "head_missing"))
+        reason = (
+            f"{bad} of {lines} "
+            f"{'lines' if settings.source in PARSED else 'documents'} malformed, more "
+            f"than max_rejected={settings.max_rejected:g}; most often {worst['reason']} "
+            f"({worst['count']}), as {_sample(entry, worst)}"
+        )
+    if reason is None and settings.adjacent and settings.source in PARSED and not lines:
+        reason = (
+            "no sentence as written (a line # text = …; in DepCC's flat layout >>>>> …), where "
+            "adjacent=true looks for neighbours; count it without adjacent=true"
+        )
+    return replace(
         entry,
-        status=DONE,
+        status=DONE if reason is None else FAILED,
+        reason=reason,
         sentences=stats.get("sentences", 0),
         tokens=stats.get("tokens", 0),
         pairs=stats.get("pairs", 0),
         rejected_lines=bad,
     )
-    faults = sorted(row["reason"] for row in statements if row["kind"] == "failed")
-    if faults:
-        return plan.failed_entry(outcome, faults[0])
-    lines = stats.get("lines", 0)
-    # A quotient, since the product of the limit and a number may be below the exact share.
-    if bad and (not lines or bad / lines > settings.max_rejected):
-        # A head goes missing when its own line is damaged, so of two reasons that one is the cause.
-        worst = max(rejected_rows, key=lambda row: (row["count"], row["reason"] != "head_missing"))
-        return plan.failed_entry(
-            outcome,
-            f"{bad} of {lines} "
-            f"{'lines' if settings.source in PARSED else 'documents'} malformed, more "
-            f"than max_rejected={settings.max_rejected:g}; most often {worst['reason']} "
-            f"({worst['count']}), as {_sample(entry, worst)}",
-        )
-    if settings.adjacent and settings.source in PARSED and not stats.get("lines"):
-        return plan.failed_entry(
-            outcome,
-            "no sentence as written (a line # text = …; in DepCC's flat layout >>>>> …), where "
-            "adjacent=true looks for neighbours; count it without adjacent=true",
-        )
-    return outcome
 
 
 def left_out_of(

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
 
 from conf import JobFailed, UserError
 from etl.corpora.inputs import InputFile, physical_path
@@ -112,11 +113,9 @@ def _under_known_paths(entries: Mapping[str, Entry], files: Sequence[InputFile])
 
 def pending(ledger: Iterable[Entry]) -> list[tuple[int, list[Entry]]]:
     """The unread waves in order, each with its files sorted by path."""
-    waves: dict[int, list[Entry]] = {}
-    for entry in ledger:
-        if entry.status == PLANNED:
-            waves.setdefault(entry.wave, []).append(entry)
-    return [(wave, sorted(waves[wave], key=lambda e: e.path)) for wave in sorted(waves)]
+    unread = [entry for entry in ledger if entry.status == PLANNED]
+    unread.sort(key=lambda entry: (entry.wave, entry.path))
+    return [(wave, list(entries)) for wave, entries in groupby(unread, lambda entry: entry.wave)]
 
 
 def updated_ledger(ledger: Sequence[Entry], outcomes: Sequence[Entry]) -> list[Entry]:
@@ -125,20 +124,15 @@ def updated_ledger(ledger: Sequence[Entry], outcomes: Sequence[Entry]) -> list[E
     return [by_place.get((entry.path, entry.wave, entry.status), entry) for entry in ledger]
 
 
-def read_in(ledger: Iterable[Entry], wave: int) -> list[Entry]:
-    """The files of a wave with their outcomes; empty while one of them is unread."""
-    entries = [entry for entry in ledger if entry.wave == wave]
-    return [] if any(entry.status == PLANNED for entry in entries) else entries
-
-
 def refuse_failed(ledger: Sequence[Entry], where: str, read_paths: Container[str]) -> None:
     """Raise `JobFailed` if files that were read failed; `where` says where the rest are listed.
 
     A run reads every file of its input that failed before, so other failed files are those of
     earlier runs that are not in its input. They are only logged.
     """
-    failures = [e for e in ledger if e.status == FAILED and e.path in read_paths]
-    earlier = [e for e in ledger if e.status == FAILED and e.path not in read_paths]
+    failed = [entry for entry in ledger if entry.status == FAILED]
+    failures = [entry for entry in failed if entry.path in read_paths]
+    earlier = [entry for entry in failed if entry.path not in read_paths]
     if earlier:
         log.warning(
             "%d files of earlier runs failed and are not counted, such as %s; give them in input= "
@@ -153,8 +147,3 @@ def refuse_failed(ledger: Sequence[Entry], where: str, read_paths: Container[str
             f"{len(failures)} of {len(ledger) - len(earlier)} files failed and are not counted: "
             f"{reasons}{more}"
         )
-
-
-def failed_entry(entry: Entry, reason: str) -> Entry:
-    """`entry` marked as failed, with the reason."""
-    return replace(entry, status=FAILED, reason=reason)

@@ -137,22 +137,20 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
                     f"{file.path} needs warcio, which is not installed: "
                     "pip install 'adnominal[corpora]'"
                 )
-        elif columnar.format_of(file.path, b"" if is_text_looked_at else _head(file.path)):
-            try:
+            continue
+        try:
+            if columnar.format_of(file.path, b"" if is_text_looked_at else _head(file.path)):
                 columnar.check_columns(file.path, settings.text_field, settings.id_field)
-            except WrongColumn as error:
-                raise UserError(f"input {error}; give text_field= and id_field=") from error
-            except Unreadable:
-                continue
-            return
-        elif not is_text_looked_at:
-            try:
+                return
+            if not is_text_looked_at:
                 _refuse_parsed(file.path)
-            except ParsedAsText as error:
-                raise UserError(f"input {error}") from error
-            except Unreadable:
-                continue
-            is_text_looked_at = True
+                is_text_looked_at = True
+        except WrongColumn as error:
+            raise UserError(f"input {error}; give text_field= and id_field=") from error
+        except ParsedAsText as error:
+            raise UserError(f"input {error}") from error
+        except Unreadable:
+            pass  # it fails when it is read
 
 
 def _head(path: str) -> bytes:

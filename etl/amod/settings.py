@@ -19,14 +19,7 @@ VERSION = 1  # of the job's results; a change of behaviour raises it
 NOVEL_LIST = "novel"  # the list of listed_counts with the pairs that novel= proposes
 PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
 # Settings of documents and of their parser.
-_OF_TEXT = (
-    "parser",
-    "parser_model",
-    "text_field",
-    "id_field",
-    "language",
-    "min_characters",
-)
+_OF_TEXT = ("parser", "parser_model", "text_field", "id_field", "language", "min_characters")
 
 
 @dataclass(frozen=True)
@@ -135,9 +128,7 @@ class Settings(EngineSettings):
         example="pairs=list.tsv",
     )
     where: str | None = setting(
-        None,
-        help="condition in SQL, if pairs= names a table",
-        example="where=\"list = 'novel'\"",
+        None, help="condition in SQL, if pairs= names a table", example="where=\"list = 'novel'\""
     )
     adjacent: bool = setting(
         False, help="with pairs=: count neighbours in the text, without a parser"

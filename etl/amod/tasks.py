@@ -9,7 +9,7 @@ computed from storage, never from accumulators, which count twice when a task is
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b, sha256
@@ -376,7 +376,7 @@ class _Texts:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._gathered = Gathered(settings)
-        self._stats: dict[int, Stats] = {}
+        self._stats: defaultdict[int, Stats] = defaultdict(Stats)  # by file
 
     def parse(self, documents: list[_Text]) -> Iterator[pa.RecordBatch]:
         """Parse `documents` with the task's parser and collect their results."""
@@ -390,13 +390,11 @@ class _Texts:
 
     def add(self, parsed: Parsed, documents: list[_Text]) -> None:
         """Collect the results of parsed sentences, whose ordinals refer to `documents`."""
-        for column, name in ((parsed.tokens, "tokens"), (parsed.sentences, "sentences")):
-            for file, size in _sums(column.column("document"), documents).items():
-                stats = self._of(file)
-                setattr(stats, name, getattr(stats, name) + size)
+        for entry in pc.value_counts(parsed.tokens.column("document")).to_pylist():
+            self._stats[documents[entry["values"]].file].tokens += entry["counts"]
         by_sentence: dict[tuple[int, int], list[tuple[str, str]]] = {}
         for row in occurrences(parsed.tokens, self._settings.rules).to_pylist():
-            stats = self._of(documents[row["document"]].file)
+            stats = self._stats[documents[row["document"]].file]
             stats.amod += 1
             if row["left_out"] is None:
                 stats.pairs += 1
@@ -406,10 +404,18 @@ class _Texts:
                 sample = f"{row['adjective']} {row['noun'] or '?'}"
                 _count_sample(stats.left_out, row["left_out"], sample)
         rows = parsed.sentences.to_pydict().values()
-        for document, place, sentence in zip(*rows, strict=True):
-            pairs = by_sentence.get((document, place), [])
-            if pairs or self._settings.by_sentence:
-                self._add(documents[document], place, sentence, pairs)
+        deduplicate = self._settings.deduplicate
+        for ordinal, place, sentence in zip(*rows, strict=True):
+            document = documents[ordinal]
+            self._stats[document.file].sentences += 1
+            pairs = by_sentence.get((ordinal, place), [])
+            if not pairs and not self._settings.by_sentence:
+                continue
+            counted_once = {"sentence": sentence, "document": document.text}.get(deduplicate)
+            digest = None if counted_once is None else digest_of(counted_once.encode())
+            begins = deduplicate == "sentence" or place == 0
+            read = Sentence(document.id, sentence, b"", pairs)
+            self._gathered.add(document.file, read, place, digest, begins)
 
     def full(self) -> Iterator[pa.RecordBatch]:
         """The collected results, if the memory limit is reached."""
@@ -418,7 +424,7 @@ class _Texts:
 
     def reject(self, document: _Text, reason: str) -> None:
         """Count a document as rejected."""
-        _count_sample(self._of(document.file).rejected, reason, document.id)
+        _count_sample(self._stats[document.file].rejected, reason, document.id)
 
     def rest(self) -> Iterator[pa.RecordBatch]:
         """The remaining results and the statistics."""
@@ -428,31 +434,8 @@ class _Texts:
             add_stats(rows, file, stats)
         yield from rows.take()
 
-    def _of(self, file: int) -> Stats:
-        return self._stats.setdefault(file, Stats())
-
-    def _add(
-        self, document: _Text, place: int, sentence: str, pairs: list[tuple[str, str]]
-    ) -> None:
-        digest = None
-        if self._settings.deduplicate == "sentence":
-            digest = digest_of(sentence.encode())
-        elif self._settings.deduplicate == "document":
-            digest = digest_of(document.text.encode())
-        begins = self._settings.deduplicate == "sentence" or place == 0
-        read = Sentence(document.id, sentence, b"", pairs)
-        self._gathered.add(document.file, read, place, digest, begins)
-
 
 def _count_sample(tallies: dict[str, Tally], reason: str, sample: str) -> None:
     """Count one sample; keep the first in alphabetical order."""
     number, _, first = tallies.get(reason, (0, 0, sample))
     tallies[reason] = Tally(number + 1, 0, min(sample, first))
-
-
-def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:
-    """The number of rows per file in a column of document ordinals."""
-    sums: Counter[int] = Counter()
-    for entry in pc.value_counts(column).to_pylist():
-        sums[documents[entry["values"]].file] += entry["counts"]
-    return sums

@@ -35,12 +35,7 @@ class Stream(Protocol):
 
 
 def blocks(
-    stream: Stream,
-    *,
-    size: int = BLOCK,
-    limit: int = LIMIT,
-    start: int = 0,
-    end: int | None = None,
+    stream: Stream, *, size: int = BLOCK, limit: int = LIMIT, start: int = 0, end: int | None = None
 ) -> Iterator[memoryview]:
     """The bytes of `stream`, in order, as blocks of about `size` bytes with whole sentences.
 

@@ -180,16 +180,13 @@ def _documents_of_block(
 ) -> Iterator[Event]:
     texts = []
     for line in block:
-        offset = unit.start + line.start
-        if line.too_long:
-            yield Rejected("line_too_long", sample_of(line.data), line.number, offset)
-            return
-        fault = "nul" if b"\0" in line.data else ""
+        fault = "line_too_long" if line.too_long else "nul" if b"\0" in line.data else ""
         try:
             texts.append(line.data.decode())
         except UnicodeDecodeError:
-            fault = "invalid_utf8"
+            fault = fault if line.too_long else "invalid_utf8"
         if fault:
+            offset = unit.start + line.start
             yield Rejected(fault, sample_of(line.data), line.number, offset)
             return
     offset = unit.start + block[0].start

@@ -173,25 +173,20 @@ def parsed(documents: pa.RecordBatch) -> Parsed:
     `document` counts all rows of `documents`, also those whose tokens are null. Nouns have lemmas;
     other words have none.
     """
-    tokens = documents.column("tokens")
-    of_document = pc.list_parent_indices(tokens).cast(pa.int32())
-    fields = dict(zip(tokens.type.value_type.names, tokens.flatten().flatten(), strict=True))
-    form, xpos = fields["form"].dictionary_encode(), fields["xpos"].dictionary_encode()
-    columns = {
-        "document": of_document,
-        **fields,
-        "form": form,
-        "xpos": xpos,
-        "deprel": fields["deprel"].dictionary_encode(),
-        "lemma": _lemmas(form, xpos),
-    }
-    sentences = documents.column("sentences")
-    texts = dict(zip(sentences.type.value_type.names, sentences.flatten().flatten(), strict=True))
-    with_text = {"document": pc.list_parent_indices(sentences).cast(pa.int32()), **texts}
+    tokens, sentences = (_elements(documents.column(name)) for name in ("tokens", "sentences"))
+    for name in ("form", "xpos", "deprel"):
+        tokens[name] = tokens[name].dictionary_encode()
+    tokens["lemma"] = _lemmas(tokens["form"], tokens["xpos"])
     return Parsed(
-        pa.RecordBatch.from_arrays([columns[name] for name in TOKENS.names], schema=TOKENS),
-        pa.RecordBatch.from_arrays([with_text[name] for name in SENTENCES.names], schema=SENTENCES),
+        pa.RecordBatch.from_arrays([tokens[name] for name in TOKENS.names], schema=TOKENS),
+        pa.RecordBatch.from_arrays([sentences[name] for name in SENTENCES.names], schema=SENTENCES),
     )
+
+
+def _elements(lists: pa.ListArray) -> dict[str, pa.Array]:
+    """The fields of the elements of all lists, and as `document` the number of the list of each."""
+    fields = dict(zip(lists.type.value_type.names, lists.flatten().flatten(), strict=True))
+    return {"document": pc.list_parent_indices(lists).cast(pa.int32()), **fields}
 
 
 def _lemmas(form: pa.DictionaryArray, xpos: pa.DictionaryArray) -> pa.DictionaryArray:

@@ -97,18 +97,20 @@ def _html(content: bytes) -> Iterator[str]:
             yield element.text_content()
 
 
-def _page(content: bytes) -> Iterator[str]:
-    """The paragraphs of a page in Mallard, the format of GNOME's help."""
+def _elements(name: str, content: bytes) -> Iterator[str]:
     text = content.decode("utf-8", "ignore")
-    for paragraph in re.findall(r"<p>(.*?)</p>", text, re.DOTALL):
-        yield re.sub(r"<[^>]+>", "", paragraph)
+    for element in re.findall(rf"<{name}>(.*?)</{name}>", text, re.DOTALL):
+        yield re.sub(r"<[^>]+>", "", element)
+
+
+def _mallard(content: bytes) -> Iterator[str]:
+    """The paragraphs of a page of GNOME's help."""
+    yield from _elements("p", content)
 
 
 def _docbook(content: bytes) -> Iterator[str]:
-    """The paragraphs of DocBook, the format of KDE's handbooks."""
-    text = content.decode("utf-8", "ignore")
-    for paragraph in re.findall(r"<para>(.*?)</para>", text, re.DOTALL):
-        yield unescape(re.sub(r"<[^>]+>", "", paragraph))
+    """The paragraphs of one of KDE's handbooks."""
+    yield from map(unescape, _elements("para", content))
 
 
 def _zlib_streams(content: bytes) -> Iterator[bytes]:
@@ -186,7 +188,7 @@ SOURCES = (
     Source("debian-faq", "**/*.en.html", _html, "GPL 2"),
     Source("debian-policy", "**/*.html", _html, "GPL 2"),
     Source("installation-guide-amd64", "**/en/*.html", _html, "GPL 2"),
-    Source("gnome-user-docs", "**/help/C/**/*.page", _page, "CC BY-SA 3.0"),
+    Source("gnome-user-docs", "**/help/C/**/*.page", _mallard, "CC BY-SA 3.0"),
     Source("gimp-help-en", "**/help/en/*.html", _html, "GNU FDL 1.2"),
     Source("gnucash-docs", "**/gnucash-guide-en/*.html", _html, "GNU FDL 1.1"),
     Source("freedombox-doc-en", "**/*.html", _html, "CC BY-SA 4.0"),

@@ -22,6 +22,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -107,22 +108,29 @@ Row = tuple[str, str, str, str]  # form, tag, head, relation
 
 
 def sentences(path: Path) -> Iterator[tuple[str, list[Row]]]:
-    """The text and rows of each sentence of a CoNLL-U file, without ranges and empty nodes."""
+    """The text and rows of each sentence of a CoNLL-U file, without ranges and empty nodes.
+
+    Raises:
+        UserError: the file cannot be read as CoNLL-U.
+    """
     open_text = gzip.open if path.suffix == ".gz" else open
-    with open_text(path, "rt", encoding="utf-8") as stream:
-        text, rows = "", dict[str, Row]()
-        for line in stream:
-            if line.startswith("# text = "):
-                text = line[9:].rstrip("\n")
-            elif line[0].isdigit():
-                columns = line.split("\t")
-                if columns[0].isdigit():
-                    rows[columns[0]] = (columns[1], columns[4], columns[6], columns[7])
-            elif not line.strip() and rows:
-                yield text, list(rows.values())
-                rows = {}
-        if rows:
-            yield text, list(rows.values())
+    text, rows = "", dict[str, Row]()
+    try:
+        with open_text(path, "rt", encoding="utf-8") as stream:
+            for line in chain(stream, ["\n"]):  # the last sentence may lack its blank line
+                if line.startswith("# text = "):
+                    text = line[9:].rstrip("\n")
+                elif line[0].isdigit():
+                    columns = line.split("\t")
+                    if columns[0].isdigit():
+                        rows[columns[0]] = (columns[1], columns[4], columns[6], columns[7])
+                elif not line.strip() and rows:
+                    yield text, list(rows.values())
+                    rows = {}
+    except (OSError, EOFError, ValueError, IndexError, zlib.error) as error:
+        raise UserError(
+            f"{path} cannot be read as CoNLL-U, rows of ten columns in UTF-8: {error}"
+        ) from error
 
 
 def read_treebank(paths: Sequence[Path]) -> Treebank:
@@ -135,7 +143,7 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
     offset = 0
     for path in paths:
         size = len(lines)
-        for text, rows in _readable_sentences(path):
+        for text, rows in sentences(path):
             places = _places(text, rows)
             if places is None:
                 continue
@@ -158,16 +166,6 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
         np.array(tags, dtype=np.uint8),
         np.array(heads, dtype=np.int64),
     )
-
-
-def _readable_sentences(path: Path) -> Iterator[tuple[str, list[Row]]]:
-    """`sentences`; a `UserError` where the file cannot be read."""
-    try:
-        yield from sentences(path)
-    except (OSError, EOFError, ValueError, IndexError, zlib.error) as error:
-        raise UserError(
-            f"{path} cannot be read as CoNLL-U, rows of ten columns in UTF-8: {error}"
-        ) from error
 
 
 def _places(text: str, rows: list[Row]) -> list[tuple[int, int]] | None:

@@ -17,7 +17,6 @@ from etl.amod.plan import (
     FAILED,
     PLANNED,
     Entry,
-    failed_entry,
     pending,
     plan,
     refuse_failed,
@@ -113,7 +112,10 @@ def test_outcomes_update_the_ledger_and_its_pending_waves() -> None:
         (0, ["a", "b"]),
         (1, ["c"]),
     ]
-    outcomes = [replace(ledger[0], status=DONE, pairs=7), failed_entry(ledger[1], "cut short")]
+    outcomes = [
+        replace(ledger[0], status=DONE, pairs=7),
+        replace(ledger[1], status=FAILED, reason="cut short"),
+    ]
     new_ledger = updated_ledger(ledger, outcomes)
     assert [(e.status, e.pairs, e.reason) for e in new_ledger] == [
         (DONE, 7, None),
