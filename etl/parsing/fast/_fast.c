@@ -12,14 +12,7 @@
 
 static const uint8_t *exception_of(const Data *data, const uint8_t *form, uint32_t n, char kind) {
     uint32_t wanted = (uint32_t)(mix(hash_bytes(form, n), (uint64_t)kind) >> 32);
-    uint32_t low = 0, high = data->word_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (data->word_hash[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = place_of(data->word_hash, data->word_count, wanted);
     for (; low < data->word_count && data->word_hash[low] == wanted; low++) {
         const uint8_t *entry = data->words + data->word_at[low];
         if (entry[0] == (uint8_t)kind && strlen((const char *)entry + 1) == n
@@ -107,8 +100,8 @@ static const uint8_t *lemma_of(Vocabulary *v, const Token *token, uint32_t *n) {
 /* --------------------------------------------------------------------------------- pairs */
 
 typedef struct {
-    uint64_t hash;
-    uint32_t at; /* adjective and noun, one after the other */
+    uint64_t hash; /* first, for `grow_index` */
+    uint32_t at;   /* adjective and noun, one after the other */
     uint32_t adjective, noun;
     int64_t count;
 } Pair;
@@ -147,16 +140,9 @@ static void on_type(void *owner, uint32_t type) {
 
 static int add_pair(Extractor *x, const uint8_t *a, uint32_t na, const uint8_t *b, uint32_t nb) {
     uint64_t hash = mix(hash_bytes(a, na), hash_bytes(b, nb));
-    int grown = grow_index(&x->pair_index, &x->pair_slots, x->pair_count);
-    if (grown < 0) return 0;
-    uint32_t mask = x->pair_slots - 1;
-    if (grown)
-        for (uint32_t k = 0; k < x->pair_count; k++) {
-            uint32_t slot = (uint32_t)x->pairs[k].hash & mask;
-            while (x->pair_index[slot]) slot = (slot + 1) & mask;
-            x->pair_index[slot] = k + 1;
-        }
-    uint32_t slot = (uint32_t)hash & mask;
+    if (!grow_index(&x->pair_index, &x->pair_slots, x->pairs, x->pair_count, sizeof(Pair)))
+        return 0;
+    uint32_t mask = x->pair_slots - 1, slot = (uint32_t)hash & mask;
     for (; x->pair_index[slot]; slot = (slot + 1) & mask) {
         Pair *p = &x->pairs[x->pair_index[slot] - 1];
         if (p->hash == hash && p->adjective == na && p->noun == nb
@@ -164,11 +150,7 @@ static int add_pair(Extractor *x, const uint8_t *a, uint32_t na, const uint8_t *
             && memcmp(x->pair_bytes + p->at + na, b, nb) == 0)
             return p->count++, 1;
     }
-    if (x->pair_count == x->pair_room) {
-        uint32_t room = x->pair_room * 2 + 4096;
-        if (!reserve((void **)&x->pairs, room, sizeof(Pair))) return 0;
-        x->pair_room = room;
-    }
+    if (!has_room((void **)&x->pairs, &x->pair_room, x->pair_count + 1, sizeof(Pair))) return 0;
     if (x->pair_used + na + nb > x->pair_size) {
         size_t size = x->pair_size * 2 + na + nb + 65536;
         if (size > UINT32_MAX || !reserve((void **)&x->pair_bytes, size, 1)) return 0;
@@ -255,11 +237,7 @@ static int count_sentence(Extractor *x, uint32_t first, uint32_t n) {
 /* --------------------------------------------------------------------------------- text */
 
 static int push_open(Extractor *x, uint32_t at) {
-    if (x->open_count == x->open_room) {
-        uint32_t room = x->open_room * 2 + 1024;
-        if (!reserve((void **)&x->opens, room, sizeof *x->opens)) return 0;
-        x->open_room = room;
-    }
+    if (!has_room((void **)&x->opens, &x->open_room, x->open_count + 1, sizeof *x->opens)) return 0;
     x->opens[x->open_count++] = at;
     return 1;
 }
@@ -279,21 +257,22 @@ static int split_sentences(Extractor *x, uint32_t first, int whole) {
     return 1;
 }
 
-static int tag_from(Extractor *x, uint32_t open) {
+static Sentence sentence(const Extractor *x, uint32_t k) {
+    uint32_t first = x->opens[k], end = k + 1 < x->open_count ? x->opens[k + 1] : x->token_count;
+    return (Sentence){&x->v, x->tokens + first, end - first};
+}
+
+static void tag_from(Extractor *x, uint32_t open) {
     for (uint32_t k = open; k < x->open_count; k++) {
-        uint32_t end = k + 1 < x->open_count ? x->opens[k + 1] : x->token_count;
-        Sentence s = {&x->v, x->tokens + x->opens[k], end - x->opens[k]};
+        Sentence s = sentence(x, k);
         tag_sentence(&x->model, &s, x->edge);
         find_heads(&x->model, &s, x->h);
     }
-    return 1;
 }
 
 static int count_all(Extractor *x) {
-    for (uint32_t k = 0; k < x->open_count; k++) {
-        uint32_t end = k + 1 < x->open_count ? x->opens[k + 1] : x->token_count;
-        if (!count_sentence(x, x->opens[k], end - x->opens[k])) return 0;
-    }
+    for (uint32_t k = 0; k < x->open_count; k++)
+        if (!count_sentence(x, x->opens[k], sentence(x, k).n)) return 0;
     x->sentences += x->open_count;
     x->words += x->token_count;
     x->token_count = x->open_count = 0;
@@ -301,6 +280,23 @@ static int count_all(Extractor *x) {
 }
 
 enum { KEEP, COUNT, SPLIT_ONLY, LINES_ARE_SENTENCES };
+
+/* Forgets the words of earlier texts if they have become too many. */
+static void forget_if_full(Vocabulary *v) {
+    if (v->type_count > TYPES_AT_ONCE || v->arena_used > ARENA_AT_ONCE) forget(v);
+}
+
+/* Processes the tokens since `first`, if there are any. */
+static int finish_part(Extractor *x, uint32_t first, int mode) {
+    uint32_t open = x->open_count;
+    if (!split_sentences(x, first, mode == LINES_ARE_SENTENCES)) return 0;
+    if (mode == KEEP || mode == COUNT) tag_from(x, open);
+    if (mode == COUNT) {
+        if (!count_all(x)) return 0;
+        forget_if_full(&x->v);
+    }
+    return 1;
+}
 
 static int read_text(Extractor *x, const uint8_t *p, size_t size, int newline_ends, int mode) {
     const uint8_t *end = p + size, *at = p;
@@ -314,14 +310,7 @@ static int read_text(Extractor *x, const uint8_t *p, size_t size, int newline_en
         ended = lines >= (newline_ends ? 1u : 2u);
         if ((ended || at >= end || x->token_count - first >= TOKENS_AT_ONCE)
             && x->token_count > first) {
-            uint32_t open = x->open_count;
-            if (!split_sentences(x, first, mode == LINES_ARE_SENTENCES)) return 0;
-            if (mode == KEEP || mode == COUNT) tag_from(x, open);
-            if (mode == COUNT) {
-                if (!count_all(x)) return 0;
-                if (x->v.type_count > TYPES_AT_ONCE || x->v.arena_used > ARENA_AT_ONCE)
-                    forget(&x->v);
-            }
+            if (!finish_part(x, first, mode)) return 0;
             first = x->token_count;
         }
         if (at >= end) break;
@@ -333,11 +322,8 @@ static int read_text(Extractor *x, const uint8_t *p, size_t size, int newline_en
         uint32_t chunk = chunk_of(&x->v, start, (uint32_t)(at - start));
         if (x->v.failed) return 0;
         Chunk c = x->v.chunks[chunk];
-        if (x->token_count + c.count > x->token_room) {
-            uint32_t room = x->token_room * 2 + c.count + 4096;
-            if (!reserve((void **)&x->tokens, room, sizeof(Token))) return 0;
-            x->token_room = room;
-        }
+        if (!has_room((void **)&x->tokens, &x->token_room, x->token_count + c.count, sizeof(Token)))
+            return 0;
         for (uint32_t k = 0; k < c.count; k++) {
             Piece piece = x->v.pieces[c.first + k];
             Token *t = &x->tokens[x->token_count++];
@@ -348,13 +334,7 @@ static int read_text(Extractor *x, const uint8_t *p, size_t size, int newline_en
             t->head = -1;
         }
     }
-    if (x->token_count > first) {
-        uint32_t open = x->open_count;
-        if (!split_sentences(x, first, mode == LINES_ARE_SENTENCES)) return 0;
-        if (mode == KEEP || mode == COUNT) tag_from(x, open);
-        if (mode == COUNT && !count_all(x)) return 0;
-    }
-    return 1;
+    return x->token_count == first || finish_part(x, first, mode);
 }
 
 /* Score contributions of the positions before and after a sentence. */
@@ -381,6 +361,19 @@ static int data_buffer(PyObject *data, const char *name, const void **out, Py_ss
     *out = PyBytes_AS_STRING(value);
     *size = PyBytes_GET_SIZE(value);
     return 1;
+}
+
+/* The sorted hashes of words, and the value of each. */
+static int take_words(PyObject *data, const char *name, const char *value_name,
+                      const uint32_t **hashes, const uint16_t **values, uint32_t *size) {
+    Py_ssize_t n, m;
+    if (!data_buffer(data, name, (const void **)hashes, &n)
+        || !data_buffer(data, value_name, (const void **)values, &m))
+        return 0;
+    *size = (uint32_t)(n / 4);
+    if (n != 2 * m)
+        PyErr_Format(PyExc_ValueError, "%s and %s differ in length", name, value_name);
+    return n == 2 * m;
 }
 
 static int take_model(Extractor *x, PyObject *data) {
@@ -431,22 +424,11 @@ static int extractor_init(Extractor *x, PyObject *arguments, PyObject *names) {
         PyErr_SetString(PyExc_ValueError, "classes and lowered: expected 65,536 entries");
         return -1;
     }
-    if (!data_buffer(data, "lexicon", (const void **)&x->data.lexicon, &n)
-        || !data_buffer(data, "masks", (const void **)&x->data.masks, &m))
+    if (!take_words(data, "lexicon", "masks", &x->data.lexicon, &x->data.masks,
+                    &x->data.lexicon_size)
+        || !take_words(data, "cluster_hash", "clusters", &x->data.cluster_hash,
+                       &x->data.cluster_of, &x->data.cluster_size))
         return -1;
-    if (n != 2 * m) {
-        PyErr_SetString(PyExc_ValueError, "lexicon and masks differ in length");
-        return -1;
-    }
-    x->data.lexicon_size = (uint32_t)(n / 4);
-    if (!data_buffer(data, "cluster_hash", (const void **)&x->data.cluster_hash, &n)
-        || !data_buffer(data, "clusters", (const void **)&x->data.cluster_of, &m))
-        return -1;
-    if (n != 2 * m) {
-        PyErr_SetString(PyExc_ValueError, "cluster_hash and clusters differ in length");
-        return -1;
-    }
-    x->data.cluster_size = (uint32_t)(n / 4);
     if (!data_buffer(data, "words", (const void **)&x->data.words, &k)
         || !data_buffer(data, "word_hash", (const void **)&x->data.word_hash, &n)
         || !data_buffer(data, "word_at", (const void **)&x->data.word_at, &m))
@@ -498,9 +480,7 @@ static PyObject *run(Extractor *x, PyObject *arguments, int mode) {
     }
     Py_BEGIN_ALLOW_THREADS
     x->token_count = x->open_count = 0;
-    if (mode != SPLIT_ONLY && mode != LINES_ARE_SENTENCES
-        && (x->v.type_count > TYPES_AT_ONCE || x->v.arena_used > ARENA_AT_ONCE))
-        forget(&x->v);
+    if (mode != SPLIT_ONLY && mode != LINES_ARE_SENTENCES) forget_if_full(&x->v);
     ok = read_text(x, text.buf, (size_t)text.len, newline_ends, mode);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&text);

@@ -32,7 +32,8 @@ typedef struct {
 } Data;
 
 typedef struct {
-    uint64_t exact, low, suffix[5], prefix[3], shape;
+    uint64_t exact; /* the hash of the form: first, for `grow_index` */
+    uint64_t low, suffix[5], prefix[3], shape;
     uint32_t at, length;         /* of the form, in the arena */
     uint32_t low_at, low_length; /* lower-cased, digits unchanged */
     uint32_t noun_at, noun_length, adjective_at, adjective_length; /* lemmas; length 0: not computed yet */
@@ -41,7 +42,7 @@ typedef struct {
 } Type;
 
 typedef struct {
-    uint64_t hash;
+    uint64_t hash; /* first, for `grow_index` */
     uint32_t at, length, first, count;
 } Chunk;
 
@@ -154,6 +155,15 @@ static int reserve(void **memory, size_t wanted, size_t unit) {
     return 1;
 }
 
+/* Makes room for `count` items; `room` is how many there are. */
+static int has_room(void **items, uint32_t *room, uint32_t count, size_t unit) {
+    if (count <= *room) return 1;
+    uint32_t larger = *room * 2 + count + 4096;
+    if (!reserve(items, larger, unit)) return 0;
+    *room = larger;
+    return 1;
+}
+
 static uint32_t keep_bytes(Vocabulary *v, const uint8_t *p, size_t n) {
     if (v->arena_used + n + 8 > v->arena_size) {
         size_t size = v->arena_size * 2 + n + 4096;
@@ -182,9 +192,9 @@ static void release(Vocabulary *v) {
     free(v->pieces);
 }
 
-/* The value of a word in a table sorted by hashes; 0 if it is not there. */
-static uint16_t listed(const uint32_t *hashes, const uint16_t *values, uint32_t size, uint64_t hash) {
-    uint32_t key = (uint32_t)(hash >> 32), low = 0, high = size;
+/* The place of the first hash that is not below `key` in a sorted table. */
+static uint32_t place_of(const uint32_t *hashes, uint32_t size, uint32_t key) {
+    uint32_t low = 0, high = size;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         if (hashes[middle] < key)
@@ -192,6 +202,12 @@ static uint16_t listed(const uint32_t *hashes, const uint16_t *values, uint32_t 
         else
             high = middle;
     }
+    return low;
+}
+
+/* The value of a word in a table sorted by hashes; 0 if it is not there. */
+static uint16_t listed(const uint32_t *hashes, const uint16_t *values, uint32_t size, uint64_t hash) {
+    uint32_t key = (uint32_t)(hash >> 32), low = place_of(hashes, size, key);
     return low < size && hashes[low] == key ? values[low] : 0;
 }
 
@@ -317,29 +333,33 @@ static int32_t add_type(Vocabulary *v, const uint8_t *bytes, const Character *c,
     return (int32_t)v->type_count++;
 }
 
-static int grow_index(uint32_t **index, uint32_t *slots, uint32_t count) {
-    if (*slots && count * 2 < *slots) return 0;
-    uint32_t larger = *slots ? *slots * 2 : 1u << 14;
+/* Grows the hash table `index` of `count` items, each of which begins with its hash, if needed. */
+static int grow_index(uint32_t **index, uint32_t *slots, const void *items, uint32_t count,
+                      size_t unit) {
+    if (*slots && count * 2 < *slots) return 1;
+    uint32_t larger = 1u << 14;
+    while (larger / 2 <= count) larger *= 2;
     free(*index);
     *index = calloc(larger, sizeof **index);
     *slots = *index ? larger : 0;
-    return *index ? 1 : -1;
+    if (!*index) return 0;
+    for (uint32_t k = 0; k < count; k++) {
+        uint64_t hash;
+        memcpy(&hash, (const char *)items + k * unit, sizeof hash);
+        uint32_t slot = (uint32_t)hash & (larger - 1);
+        while ((*index)[slot]) slot = (slot + 1) & (larger - 1);
+        (*index)[slot] = k + 1;
+    }
+    return 1;
 }
 
 static int32_t type_of(Vocabulary *v, const uint8_t *bytes, const Character *c, uint32_t n,
                        uint32_t length) {
     uint32_t at = c[0].at;
     uint64_t exact = hash_bytes(bytes + at, length);
-    int grown = grow_index(&v->type_index, &v->type_slots, v->type_count);
-    if (grown < 0) return v->failed = 1, 0;
-    uint32_t mask = v->type_slots - 1;
-    if (grown)
-        for (uint32_t k = 0; k < v->type_count; k++) {
-            uint32_t slot = (uint32_t)v->types[k].exact & mask;
-            while (v->type_index[slot]) slot = (slot + 1) & mask;
-            v->type_index[slot] = k + 1;
-        }
-    uint32_t slot = (uint32_t)exact & mask;
+    if (!grow_index(&v->type_index, &v->type_slots, v->types, v->type_count, sizeof(Type)))
+        return v->failed = 1, 0;
+    uint32_t mask = v->type_slots - 1, slot = (uint32_t)exact & mask;
     for (; v->type_index[slot]; slot = (slot + 1) & mask) {
         Type *t = &v->types[v->type_index[slot] - 1];
         if (t->exact == exact && t->length == length
@@ -365,13 +385,9 @@ typedef struct {
 static void add_piece(Cutter *k, uint32_t from, uint32_t to) {
     Vocabulary *v = k->v;
     if (from >= to || v->failed) return;
-    if (v->piece_count == v->piece_room) {
-        uint32_t room = v->piece_room * 2 + 4096;
-        if (!reserve((void **)&v->pieces, room, sizeof(Piece))) {
-            v->failed = 1;
-            return;
-        }
-        v->piece_room = room;
+    if (!has_room((void **)&v->pieces, &v->piece_room, v->piece_count + 1, sizeof(Piece))) {
+        v->failed = 1;
+        return;
     }
     uint32_t at = k->c[from].at, length = k->c[to].at - at;
     int32_t type = type_of(v, k->bytes, k->c + from, to - from, length);
@@ -608,27 +624,17 @@ static void cut_chunk(Cutter *k) {
 
 static uint32_t chunk_of(Vocabulary *v, const uint8_t *bytes, uint32_t length) {
     uint64_t hash = hash_bytes(bytes, length);
-    int grown = grow_index(&v->chunk_index, &v->chunk_slots, v->chunk_count);
-    if (grown < 0) return v->failed = 1, 0;
-    uint32_t mask = v->chunk_slots - 1;
-    if (grown)
-        for (uint32_t k = 0; k < v->chunk_count; k++) {
-            uint32_t slot = (uint32_t)v->chunks[k].hash & mask;
-            while (v->chunk_index[slot]) slot = (slot + 1) & mask;
-            v->chunk_index[slot] = k + 1;
-        }
-    uint32_t slot = (uint32_t)hash & mask;
+    if (!grow_index(&v->chunk_index, &v->chunk_slots, v->chunks, v->chunk_count, sizeof(Chunk)))
+        return v->failed = 1, 0;
+    uint32_t mask = v->chunk_slots - 1, slot = (uint32_t)hash & mask;
     for (; v->chunk_index[slot]; slot = (slot + 1) & mask) {
         Chunk *chunk = &v->chunks[v->chunk_index[slot] - 1];
         if (chunk->hash == hash && chunk->length == length
             && memcmp(v->arena + chunk->at, bytes, length) == 0)
             return v->chunk_index[slot] - 1;
     }
-    if (v->chunk_count == v->chunk_room) {
-        uint32_t room = v->chunk_room * 2 + 4096;
-        if (!reserve((void **)&v->chunks, room, sizeof(Chunk))) return v->failed = 1, 0;
-        v->chunk_room = room;
-    }
+    if (!has_room((void **)&v->chunks, &v->chunk_room, v->chunk_count + 1, sizeof(Chunk)))
+        return v->failed = 1, 0;
     Cutter k = {v, bytes, {{0, 0, 0}}, 0};
     for (uint32_t at = 0, size; at < length; at += size) {
         uint32_t code = decode(bytes + at, bytes + length, &size);

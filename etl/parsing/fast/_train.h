@@ -13,10 +13,6 @@ static uint32_t all_rows(const Sentence *s, uint32_t i, uint32_t *rows) {
     return n + history_rows(s, i, rows + n);
 }
 
-static uint32_t sentence_end(const Extractor *x, uint32_t k) {
-    return k + 1 < x->open_count ? x->opens[k + 1] : x->token_count;
-}
-
 /* train_tags(labels, order): an averaged perceptron over the sentences of the last split text, in
    the given order; a token labelled 255 is tagged but not learned from. Returns float32 weights. */
 static PyObject *extractor_train_tags(Extractor *x, PyObject *arguments) {
@@ -37,7 +33,7 @@ static PyObject *extractor_train_tags(Extractor *x, PyObject *arguments) {
     for (Py_ssize_t place = 0; place < order.len / 4; place++) {
         if (sentences[place] >= x->open_count) continue;
         uint32_t first = x->opens[sentences[place]];
-        Sentence s = {&x->v, x->tokens + first, sentence_end(x, sentences[place]) - first};
+        Sentence s = sentence(x, sentences[place]);
         for (uint32_t i = 0; i < s.n; i++) {
             uint32_t rows[MAX_ROWS * 2], n = all_rows(&s, i, rows);
             float scores[CLASSES] = {0};
@@ -128,14 +124,14 @@ static PyObject *extractor_train_heads(Extractor *x, PyObject *arguments) {
     const uint32_t *sentences = order.buf;
     const float *weight = weights.buf;
     for (uint32_t k = 0; k < x->open_count; k++) {
-        Sentence s = {&x->v, x->tokens + x->opens[k], sentence_end(x, k) - x->opens[k]};
+        Sentence s = sentence(x, k);
         tag_sentence(&x->model, &s, x->edge);
     }
     for (Py_ssize_t place = 0; place < order.len / 4; place++) {
         uint32_t number = sentences[place];
         if (number >= x->open_count) continue;
         uint32_t first = x->opens[number];
-        Sentence s = {&x->v, x->tokens + first, sentence_end(x, number) - first};
+        Sentence s = sentence(x, number);
         for (uint32_t i = 0; i < s.n; i++) {
             int32_t gold = head[first + i];
             if (gold == -2 || !is_candidate(&x->model, &s, i)) continue;
@@ -173,7 +169,7 @@ static PyObject *extractor_features(Extractor *x, PyObject *arguments) {
     uint32_t k = x->open_count;
     while (k > 0 && x->opens[k - 1] > i) k--;
     uint32_t first = x->opens[k - 1], rows[MAX_ROWS * 2];
-    Sentence s = {&x->v, x->tokens + first, sentence_end(x, k - 1) - first};
+    Sentence s = sentence(x, k - 1);
     /* The head finder has changed tags, so tag again. */
     tag_sentence(&x->model, &s, x->edge);
     uint32_t n = all_rows(&s, i - first, rows);
