@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.amod.association import Adjectives, measured_rows, stored_adjectives
 from etl.amod.kernel import PAIRS
-from etl.amod.sums import LARGE_PARTS, PACKED_PAIRS, PART_PAIRS, PARTS, Places, sorted_places
+from etl.amod.sums import LARGE_PARTS, PACKED_PAIRS, PART_PAIRS, PARTS, coded_words, sorted_places
 from etl.engine import group_arrow
 from etl.lake.blocks import Blocks, read_files
 from etl.lake.lookup import as_dictionary
@@ -97,15 +97,11 @@ def association_rows(part: pa.Table, adjectives: Adjectives, corpus: str) -> pa.
     noun_counts = np.zeros(len(nouns), np.int64)
     noun_counts[place] = rows.column("noun_count").to_numpy()
     words = (
-        _dictionary_array(adjective - first, adjectives.words.words[first : last + 1]),
-        _dictionary_array(noun, nouns),
+        coded_words(adjective - first, adjectives.words.words[first : last + 1]),
+        coded_words(noun, nouns),
     )
     counts = count, adjectives.counts[adjective], noun_counts[noun]
     return measured_rows(words, counts, adjectives, corpus)
-
-
-def _dictionary_array(places: Places, words: pa.StringArray) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), words)
 
 
 def rows_of(pairs: DataFrame, parts: int, adjectives: str, corpus: str) -> Blocks:

@@ -176,16 +176,12 @@ class _Reference:
 
     def drain(self) -> tuple[pa.RecordBatch, list[int]]:
         counts, self._counts = self._counts, Counter()
-        sizes = [0] * BUCKETS
-        by_bucket = []
-        for (adjective, noun), count in counts.items():
-            bucket = bucket_of(noun)
-            sizes[bucket] += 1
-            by_bucket.append((bucket, adjective, noun, count))
-        by_bucket.sort(key=itemgetter(0))
-        columns = [[row[i + 1] for row in by_bucket] for i in range(len(PAIRS))]
-        arrays = [pa.array(c, field.type) for c, field in zip(columns, PAIRS, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, schema=PAIRS), list(accumulate(sizes))
+        rows = [(bucket_of(noun), adjective, noun, n) for (adjective, noun), n in counts.items()]
+        rows.sort(key=itemgetter(0))
+        sizes = Counter(bucket for bucket, *_ in rows)
+        ends = list(accumulate(sizes[bucket] for bucket in range(BUCKETS)))
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(PAIRS.names, 1)}
+        return pa.RecordBatch.from_pydict(columns, schema=PAIRS), ends
 
     def stats(self) -> Stats:
         return deepcopy(self._stats)

@@ -17,10 +17,7 @@ def rows_of_corpus(root: str, corpus: str) -> list[dict[str, Any]]:
     """The rows of all lists of a corpus; none if the table is missing."""
     if arrow.version(root, TABLE) is None:
         return []
-    rows: list[dict[str, Any]] = arrow.read(
-        root, TABLE, where=[("corpus", "=", corpus)]
-    ).to_pylist()
-    return rows
+    return list(arrow.read(root, TABLE, where=[("corpus", "=", corpus)]).to_pylist())
 
 
 def replace_list(

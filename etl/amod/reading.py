@@ -19,17 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError
+from etl.amod import tasks
 from etl.amod.settings import Settings
-from etl.amod.tasks import (
-    HEAD_BYTES,
-    SOURCE_OF,
-    STAGED,
-    FileUnit,
-    Rows,
-    add_pairs,
-    add_stats,
-    recorded_faults,
-)
+from etl.amod.tasks import STAGED, FileUnit, Rows, add_pairs, add_stats, recorded_faults
 from etl.corpora import columnar, text, wikipedia
 from etl.corpora.columnar import Texts, WrongColumn
 from etl.corpora.dialects import parsed_dialect
@@ -169,7 +161,7 @@ class ParsedAsText(Unreadable):
 def _refuse_parsed(path: str) -> None:
     """Raise `ParsedAsText` for a file that is a parsed corpus, or a dump of Wikipedia."""
     with cast("BufferedReader", open_input(path)) as stream:
-        head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+        head = stream.peek(tasks.HEAD_BYTES)[: tasks.HEAD_BYTES]
     if head.lstrip().startswith(b"<mediawiki"):
         raise ParsedAsText(
             path, "is a dump, which source=text would read as prose; write source=wikipedia"
@@ -179,7 +171,7 @@ def _refuse_parsed(path: str) -> None:
         raise ParsedAsText(
             path,
             f"looks like a parsed corpus in the layout {dialect.name}, which source=text would "
-            f"read as prose; write source={SOURCE_OF[dialect.name]}",
+            f"read as prose; write source={tasks.SOURCE_OF[dialect.name]}",
         )
 
 

@@ -30,18 +30,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from etl.amod.rules import ReadingRules, Token
-from etl.corpora.dialects import (
-    COLUMNS,
-    DEPREL,
-    FORM,
-    HEAD,
-    ID,
-    LEMMA,
-    SENTENCE_MARK,
-    UPOS,
-    XPOS,
-    Dialect,
-)
+from etl.corpora.dialects import COLUMNS, DEPREL, FORM, HEAD, ID, SENTENCE_MARK, Dialect
 
 SAMPLE_BYTES = 200
 
@@ -106,15 +95,13 @@ class Row(NamedTuple):
     content: bytes
 
 
-class Judged(NamedTuple):
-    """The tokens of a sentence in row order, and its pairs in the order of the adjectives."""
+def judge(
+    rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats
+) -> tuple[list[Row], list[tuple[str, str]]]:
+    """The tokens of a sentence in row order, and its pairs in the order of the adjectives.
 
-    tokens: list[Row]
-    pairs: list[tuple[str, str]]
-
-
-def judge(rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats) -> Judged:
-    """The tokens and pairs of one sentence; updates `stats` except its lines and bytes."""
+    Updates `stats` except its lines and bytes.
+    """
     accepted_rows: list[tuple[Row, list[str]]] = []
     for row in rows:
         reason, columns = _judge_row(row.content, dialect)
@@ -127,9 +114,10 @@ def judge(rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats) 
     if len(by_id) < len(accepted_rows):
         first = accepted_rows[0][0]
         tally(stats.rejected, "duplicate_id", first.line, first.content, len(accepted_rows))
-        return Judged([], [])
+        return [], []
 
-    judgement = Judged([], [])
+    tokens: list[Row] = []
+    pairs: list[tuple[str, str]] = []
     for row, columns in accepted_rows:
         if columns[DEPREL] == "amod":
             head = by_id.get(columns[HEAD])
@@ -138,16 +126,16 @@ def judge(rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats) 
                 tally(stats.rejected, reason, row.line, row.content)
                 continue
             stats.amod += 1
-            read = rules.read(token_of(columns), token_of(head))
+            read = rules.read(Token.of(columns), Token.of(head))
             if isinstance(read, str):
                 tally(stats.left_out, read, row.line, row.content)
             else:
-                judgement.pairs.append(read)
-        judgement.tokens.append(row)
-    stats.tokens += len(judgement.tokens)
-    stats.sentences += bool(judgement.tokens)
-    stats.pairs += len(judgement.pairs)
-    return judgement
+                pairs.append(read)
+        tokens.append(row)
+    stats.tokens += len(tokens)
+    stats.sentences += bool(tokens)
+    stats.pairs += len(pairs)
+    return tokens, pairs
 
 
 def _judge_row(content: bytes, dialect: Dialect) -> tuple[str, list[str]]:
@@ -168,11 +156,6 @@ def _judge_row(content: bytes, dialect: Dialect) -> tuple[str, list[str]]:
     if not _NUMBER.fullmatch(columns[HEAD]):
         return "head", []
     return "", columns
-
-
-def token_of(columns: list[str]) -> Token:
-    """The columns of a row that the rules use."""
-    return Token(columns[FORM], columns[LEMMA], columns[UPOS], columns[XPOS])
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from etl.amod.reference import Stats, sentences, token_of
-from etl.amod.rules import PENN_TAGS, ReadingRules
+from etl.amod.reference import Stats, sentences
+from etl.amod.rules import PENN_TAGS, ReadingRules, Token
 from etl.corpora.dialects import DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
 
 OBJECTS = frozenset({"obj", "dobj"})
@@ -93,10 +93,10 @@ class RelationCounter:
             yield relation, dependent, target
 
     def _adjective(self, row: list[str]) -> str | None:
-        return self._rules.adjective(token_of(row))
+        return self._rules.adjective(Token.of(row))
 
     def _noun(self, row: list[str]) -> str | None:
-        return self._rules.noun(token_of(row))
+        return self._rules.noun(Token.of(row))
 
     def _verb(self, row: list[str]) -> str | None:
         tag = self._tag(row)

@@ -109,11 +109,9 @@ def _rows(pairs: pa.Table, table: str, constants: Mapping[str, object]) -> pa.Ta
 def new_digests(staged_rows: DataFrame, earlier_digests: DataFrame | None) -> DataFrame:
     """The digests of a wave's sentences (or documents) that no earlier wave has counted."""
     digests = kind(staged_rows, "digest").select("digest").distinct()
-    return (
-        digests
-        if earlier_digests is None
-        else digests.join(earlier_digests.select("digest"), "digest", "left_anti")
-    )
+    if earlier_digests is None:
+        return digests
+    return digests.join(earlier_digests.select("digest"), "digest", "left_anti")
 
 
 def once(pairs: DataFrame, new: DataFrame) -> DataFrame:

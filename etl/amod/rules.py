@@ -7,8 +7,11 @@ Penn tag in DepCC, the universal tag in CoNLL-U, which does not mark number).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from etl.corpora.dialects import FORM, LEMMA, UPOS, XPOS
 
 # The Penn Treebank's tags (Marcus et al. 1993), the bracket tags of later releases, and the tags
 # that the English Web Treebank added. Only these tags are read as Penn's: XPOS columns of other
@@ -36,6 +39,11 @@ class Token(NamedTuple):
     lemma: str
     upos: str
     xpos: str
+
+    @classmethod
+    def of(cls, columns: Sequence[str]) -> Token:
+        """The token of a row."""
+        return cls(columns[FORM], columns[LEMMA], columns[UPOS], columns[XPOS])
 
 
 @dataclass(frozen=True)

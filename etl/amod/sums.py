@@ -77,11 +77,14 @@ def sums(part: pa.Table) -> pa.Table:
     They are sorted by noun and adjective, with dictionary-encoded words, as Parquet stores them.
     """
     total = _total(unpack(part.column("packed")))
-    words = (total.adjectives, total.adjective), (total.nouns, total.noun)
-    coded = [
-        pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), known) for known, codes in words
-    ]
-    return pa.table([*coded, total.counts], names=PAIRS.names)
+    adjectives = coded_words(total.adjective, total.adjectives)
+    nouns = coded_words(total.noun, total.nouns)
+    return pa.table([adjectives, nouns, total.counts], names=PAIRS.names)
+
+
+def coded_words(places: Places, words: pa.StringArray) -> pa.DictionaryArray:
+    """The words at `places`, dictionary-encoded."""
+    return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), words)
 
 
 class _Total(NamedTuple):

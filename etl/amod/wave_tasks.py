@@ -85,9 +85,7 @@ def balanced_shares(file_units: Sequence[FileUnit], count: int) -> list[list[Fil
     """Distribute units over `count` tasks, with about the same stored bytes for each."""
     shares: list[list[FileUnit]] = [[] for _ in range(min(count, len(file_units)))]
     loads = [(0, number) for number in range(len(shares))]
-    for file, unit in sorted(
-        file_units, key=lambda file_unit: file_unit[1].start - file_unit[1].end
-    ):
+    for file, unit in sorted(file_units, key=lambda entry: entry[1].start - entry[1].end):
         size, number = heappop(loads)
         shares[number].append((file, unit))
         heappush(loads, (size + unit.end - unit.start, number))

@@ -220,15 +220,9 @@ def _sentence_texts(
     changes = np.flatnonzero(np.diff(sentence[words], prepend=-1))
     first_words = words[changes]
     last_words = words[np.append(changes[1:], len(words)) - 1] if len(words) else first_words
-    return [
-        paragraph_texts[number][start:stop]
-        for number, start, stop in zip(
-            piece[first_words].tolist(),
-            begin[first_words].tolist(),
-            end[last_words].tolist(),
-            strict=True,
-        )
-    ]
+    bounds = piece[first_words], begin[first_words], end[last_words]
+    spans = zip(*(column.tolist() for column in bounds), strict=True)
+    return [paragraph_texts[number][start:stop] for number, start, stop in spans]
 
 
 def _sentence_ordinals(
@@ -349,14 +343,8 @@ class _Lemmatizer:
         """The lemma of a word without context; None if its neighbours may matter."""
         from spacy.tokens import Doc
 
-        strings = self._nlp.vocab.strings
-        doc = Doc(
-            self._nlp.vocab,
-            words=[strings[orth]],
-            tags=[strings[tag]],
-            deps=[strings[dep]],
-            heads=[0],
-        )
+        words, tags, deps = ([self._nlp.vocab.strings[number]] for number in (orth, tag, dep))
+        doc = Doc(self._nlp.vocab, words=words, tags=tags, deps=deps, heads=[0])
         if self._spanning(doc):
             return None
         return self._of_token(self._ruler(doc)[0])

@@ -32,19 +32,10 @@ _TAG_LIST = (
 )
 TAGS = tuple(_TAG_LIST.split())
 _PUNCTUATION_AND_SYMBOLS = "`` '' ( ) -LRB- -RRB- -LSB- -RSB- -LCB- -RCB- HYPH NFP SYM # $"
-_MERGED_TAGS = {
-    "PDT": "DT",
-    "NNPS": "NNP",
-    "RBS": "RBR",
-    "WP": "WDT",
-    "WP$": "WDT",
-    "GW": "FW",
-    "XX": "FW",
-    "AFX": "FW",
-    "ADD": "FW",
-    "LS": "CD",
-    **dict.fromkeys(_PUNCTUATION_AND_SYMBOLS.split(), ":"),
-}
+_MERGED = "PDT:DT NNPS:NNP RBS:RBR WP:WDT WP$:WDT GW:FW XX:FW AFX:FW ADD:FW LS:CD"
+_MERGED_TAGS = dict(tags.split(":") for tags in _MERGED.split()) | dict.fromkeys(
+    _PUNCTUATION_AND_SYMBOLS.split(), ":"
+)
 CLASS_OF = {tag: number for number, tag in enumerate(TAGS)} | {
     tag: TAGS.index(read) for tag, read in _MERGED_TAGS.items()
 }

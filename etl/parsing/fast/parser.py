@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from etl.parsing.fast.extractor import new_extractor
@@ -67,7 +68,8 @@ def _columns(
     """The tokens and the sentences of a text in UTF-8, the `document`-th of its call."""
     extractor.parse(content)
     types = (np.int32, np.int32, np.int8, np.int32, np.bool_, np.int32)
-    starts, ends, tag, head, space_after, first = map(np.frombuffer, extractor.tokens(), types)
+    columns: Iterator[npt.NDArray[Any]] = map(np.frombuffer, extractor.tokens(), types)
+    starts, ends, tag, head, space_after, first = columns
     count = len(starts)
     length = np.diff(first, append=count)  # of each sentence, in tokens
     modifies = head >= 0

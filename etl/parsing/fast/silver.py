@@ -269,19 +269,13 @@ def gather(settings: Settings) -> Iterator[tuple[str, str, Use]]:
                     break
                 text = running_text(paragraph)
                 digest = hashlib.sha256((text or "").encode()).digest()[:12]
-                if (
-                    not text
-                    or digest in parsed_digests
-                    or (not is_parsed and digest in plain_digests)
-                ):
+                is_known = digest in parsed_digests or (not is_parsed and digest in plain_digests)
+                if not text or is_known:
                     continue
                 (parsed_digests if is_parsed else plain_digests).add(digest)
                 words += len(text.split())
-                yield (
-                    name,
-                    text,
-                    Use.HELD_OUT if held_out else Use.PARSED if is_parsed else Use.PLAIN,
-                )
+                use = Use.HELD_OUT if held_out else Use.PARSED if is_parsed else Use.PLAIN
+                yield name, text, use
         log.info("%s: %s words", name, f"{words:_}")
 
 

@@ -206,16 +206,14 @@ class Labels:
     tags: npt.NDArray[np.uint8]
     heads: npt.NDArray[np.int32]
     sentence_starts: npt.NDArray[np.uint32]
-    starts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.uint32]
     aligned: float
 
 
 def align(extractor: Any, treebank: Treebank) -> Labels:
     """Tags and heads of the extractor's tokens that the treebank has with the same ends."""
     extractor.split_lines(treebank.text, True)
-    starts, end, _, _, _, sentence_starts = extractor.tokens()
-    starts = np.frombuffer(starts, dtype=np.uint32).astype(np.int64)
-    end = np.frombuffer(end, dtype=np.uint32)
+    starts, end, sentence_starts = _bounds(extractor)
     place = np.searchsorted(treebank.starts, starts)
     place = np.minimum(place, len(treebank.starts) - 1)
     aligned = (treebank.starts[place] == starts) & (treebank.end[place] == end)
@@ -231,13 +229,14 @@ def align(extractor: Any, treebank: Treebank) -> Labels:
         noun < 0, gold, np.where(mapped < 0, UNKNOWN_HEAD, mapped + is_name * NAME_FLAG)
     )
     heads[~aligned] = UNKNOWN_HEAD
-    return Labels(
-        tags,
-        heads.astype(np.int32),
-        np.frombuffer(sentence_starts, dtype=np.uint32),
-        starts,
-        float(aligned.mean()),
-    )
+    return Labels(tags, heads.astype(np.int32), sentence_starts, starts, float(aligned.mean()))
+
+
+def _bounds(extractor: Any) -> tuple[npt.NDArray[np.uint32], ...]:
+    """The bytes at which the tokens of the last text start and end; the first of each sentence."""
+    starts, end, _, _, _, sentence_starts = extractor.tokens()
+    columns = (np.frombuffer(data, dtype=np.uint32) for data in (starts, end, sentence_starts))
+    return tuple(columns)
 
 
 # ----------------------------------------------------------------------------------- scores
@@ -367,13 +366,9 @@ def word_clusters(
     sentence_starts: list[npt.NDArray[np.uint32]] = []
     for text in texts:
         extractor.split(text, True)
-        starts, end, _, _, _, first = extractor.tokens()
-        places = zip(
-            np.frombuffer(starts, dtype=np.uint32).tolist(),
-            np.frombuffer(end, dtype=np.uint32).tolist(),
-            strict=True,
-        )
-        sentence_starts.append(np.frombuffer(first, dtype=np.uint32) + len(words))
+        starts, end, first = _bounds(extractor)
+        sentence_starts.append(first + len(words))
+        places = zip(starts.tolist(), end.tolist(), strict=True)
         words += [text[start:stop].decode("utf-8", "replace").lower() for start, stop in places]
     cluster_of = clusters.clusters(
         words,
