@@ -437,18 +437,10 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
 }
 
 static PyObject *feed(PyObject *object, PyObject *text) {
-    Counter *self = (Counter *)object;
-    Py_buffer view;
-    if (PyUnicode_Check(text)) {
-        Py_ssize_t size;
-        const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
-        if (!bytes) return NULL;
-        scan(self, (const unsigned char *)bytes, (const unsigned char *)bytes + size);
-        Py_RETURN_NONE;
-    }
-    if (PyObject_GetBuffer(text, &view, PyBUF_SIMPLE)) return NULL;
-    scan(self, view.buf, (const unsigned char *)view.buf + view.len);
-    PyBuffer_Release(&view);
+    Py_ssize_t size;
+    const unsigned char *bytes = (const unsigned char *)PyUnicode_AsUTF8AndSize(text, &size);
+    if (!bytes) return NULL;
+    scan((Counter *)object, bytes, bytes + size);
     Py_RETURN_NONE;
 }
 
@@ -499,7 +491,7 @@ static PyObject *counts(PyObject *object, PyObject *unused) {
 }
 
 static PyMethodDef methods[] = {
-    {"feed", feed, METH_O, "Count the pairs of a text (str, or bytes in UTF-8)."},
+    {"feed", feed, METH_O, "Count the pairs of a text."},
     {"feed_texts", feed_texts, METH_VARARGS,
      "Count Arrow texts (offsets, data, first row, rows); return the rows that are not plain."},
     {"counts", counts, METH_NOARGS, "The counts so far, in the order of the list."},

@@ -84,10 +84,8 @@ class AdjacentCounter:
         module = None if implementation == "reference" else compiled("_adjacent")
         self.implementation = "reference" if module is None else "compiled"
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._compiled = None
-        if module is not None:
-            first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-            self._compiled = module.Counter(first, second, lowercase)
+        first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        self._compiled = module.Counter(first, second, lowercase) if module else None
 
     def feed(self, text: str) -> None:
         """Count the pairs of a text with one paragraph per line."""

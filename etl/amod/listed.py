@@ -14,6 +14,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,7 +35,7 @@ from etl.amod.reading import StagedEvents
 from etl.amod.settings import PARSED, RAW, Settings, decisive
 from etl.amod.sums import unpack
 from etl.amod.tasks import STAGED, FileUnit, Rows, recorded_faults
-from etl.amod.wave_tasks import shares_of, staged_rows, task_shares
+from etl.amod.wave_tasks import map_shares, staged_rows, task_shares
 from etl.corpora import columnar
 from etl.corpora.columnar import Texts
 from etl.corpora.documents import EVERY_DOCUMENT, Document, Event, normal_form
@@ -289,18 +290,12 @@ class Listing(Extraction):
         return outcomes, counts, left_out_of(outcomes, statements, TABLE)
 
     def _staged_rows(self, entries: Sequence[Entry]) -> DataFrame:
-        pairs, schema = self.pairs, from_arrow_schema(STAGED)
-        if not self.settings.adjacent:
-            return map_arrow(
-                staged_rows(self.engine, self.settings, entries),
-                lambda batches: only_listed(batches, pairs),
-                schema,
-            )
-        shares, numbers = task_shares(self.engine, self.settings, entries)
-        run = shares_of(
-            shares, lambda units, settings: count_neighbours(units, settings, pairs), self.settings
-        )
-        return map_arrow(numbers, run, schema)
+        if self.settings.adjacent:
+            shares = task_shares(self.engine, self.settings, entries)
+            count = partial(count_neighbours, pairs=self.pairs)
+            return map_shares(self.engine, shares, count, self.settings)
+        rows = staged_rows(self.engine, self.settings, entries)
+        return map_arrow(rows, partial(only_listed, pairs=self.pairs), from_arrow_schema(STAGED))
 
     def _report_list(
         self, counts: Counter[tuple[str, str]], ledger: Sequence[Entry], seconds: float

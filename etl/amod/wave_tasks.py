@@ -27,21 +27,19 @@ _TASK_BYTES = 8 << 20  # the smallest size worth a separate task
 
 def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) -> DataFrame:
     """The staged rows of a wave's files, computed when they are written."""
-    shares, numbers = task_shares(engine, settings, entries)
+    shares = task_shares(engine, settings, entries)
     schema = from_arrow_schema(tasks.STAGED)
     if settings.source in PARSED:
-        compiled = not settings.by_sentence and "compiled" in available()
         if engine.is_cluster and settings.kernel == "auto":
             # If an executor cannot load the kernel that it was sent, the job must fail.
             settings = replace(settings, kernel="compiled")
-        counts = shares_of(shares, tasks.count_units, settings)
-        return map_arrow(
-            numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
-        )
+        is_compiled = "compiled" in available() and settings.kernel != "reference"
+        compiled = is_compiled and not settings.by_sentence
+        return map_shares(engine, shares, tasks.count_units, settings, compiled=compiled)
     if settings.packs_pairs:
         # Counting costs no more than reading, so nothing needs to be redistributed.
-        return map_arrow(numbers, shares_of(shares, reading.count_text_units, settings), schema)
-    read_batches = map_arrow(numbers, shares_of(shares, reading.read_units, settings), schema)
+        return map_shares(engine, shares, reading.count_text_units, settings)
+    read_batches = map_shares(engine, shares, reading.read_units, settings)
     # Parsing costs a hundred times as much as reading, and files have any number and size.
     spread_batches = read_batches.repartition(
         settings.partitions or engine.partitions(4 * len(shares), 0)
@@ -70,41 +68,39 @@ def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) ->
 
 def task_shares(
     engine: Engine, settings: Settings, entries: Sequence[Entry]
-) -> tuple[list[list[FileUnit]], DataFrame]:
-    """The units of a wave in one share per task, and a DataFrame of the numbers of the shares."""
+) -> list[list[FileUnit]]:
+    """The units of a wave in one share per task, with about the same stored bytes for each."""
     file_units = [
         (file, unit) for file, entry in enumerate(entries) for unit in units_of(entry, settings)
     ]
     size = sum(entry.bytes for entry in entries)
     count = settings.partitions or engine.partitions(len(file_units), size // _TASK_BYTES + 1)
-    shares = balanced_shares(file_units, count)
-    return shares, engine.spark.range(0, len(shares), 1, len(shares))
-
-
-def balanced_shares(file_units: Sequence[FileUnit], count: int) -> list[list[FileUnit]]:
-    """Distribute units over `count` tasks, with about the same stored bytes for each."""
     shares: list[list[FileUnit]] = [[] for _ in range(min(count, len(file_units)))]
     loads = [(0, number) for number in range(len(shares))]
     for file, unit in sorted(file_units, key=lambda entry: entry[1].start - entry[1].end):
-        size, number = heappop(loads)
+        load, number = heappop(loads)
         shares[number].append((file, unit))
-        heappush(loads, (size + unit.end - unit.start, number))
+        heappush(loads, (load + unit.end - unit.start, number))
     return shares
 
 
-def shares_of(
+def map_shares(
+    engine: Engine,
     shares: Sequence[Sequence[FileUnit]],
     function: Callable[[Iterable[FileUnit], Settings], Iterator[pa.RecordBatch]],
     settings: Settings,
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function of batches of share numbers that runs `function` on the units of each share."""
+    *,
+    compiled: bool = False,
+) -> DataFrame:
+    """The staged rows that `function` makes of the units of each share."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from function(shares[number], settings)
 
-    return run
+    numbers = engine.spark.range(0, len(shares), 1, len(shares))
+    return map_arrow(numbers, run, from_arrow_schema(tasks.STAGED), compiled=compiled)
 
 
 def units_of(entry: Entry, settings: Settings) -> list[Unit]:
