@@ -121,26 +121,20 @@ class SpacyParser:
         """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
         last_position = (-1, 0)  # the last document, and its number of sentences so far
         for pieces in paragraph_batches(texts, BATCH_CHARACTERS):
-            parsed, last_position = self._batch(pieces, last_position)
+            self._settled = self._settled or len(self._nlp.vocab) > MAX_VOCABULARY
+            with self._nlp.memory_zone() if self._settled else nullcontext():
+                paragraph_texts = [text for _, text in pieces]
+                docs = list(self._nlp.pipe(paragraph_texts, batch_size=PARAGRAPHS_PER_BATCH))
+                parsed, last_position = self._columns(docs, pieces, last_position)
+                del docs
+            if self._lemmas is not None:
+                self._lemmas.trim()
             yield parsed
-
-    def _batch(
-        self, pieces: list[tuple[int, str]], last_position: tuple[int, int]
-    ) -> tuple[Parsed, tuple[int, int]]:
-        """The columns of paragraphs (document, text), and the position after them."""
-        self._settled = self._settled or len(self._nlp.vocab) > MAX_VOCABULARY
-        with self._nlp.memory_zone() if self._settled else nullcontext():
-            texts = [text for _, text in pieces]
-            docs = list(self._nlp.pipe(texts, batch_size=PARAGRAPHS_PER_BATCH))
-            parsed, last_position = self._columns(docs, pieces, last_position)
-            del docs
-        if self._lemmas is not None:
-            self._lemmas.trim()
-        return parsed, last_position
 
     def _columns(
         self, docs: list[Any], pieces: list[tuple[int, str]], last_position: tuple[int, int]
     ) -> tuple[Parsed, tuple[int, int]]:
+        """The columns of paragraphs (document, text), and the position after them."""
         strings = self._nlp.vocab.strings
         lengths = np.array([len(doc) for doc in docs])
         # A paragraph has at least one token, so that `starts` are distinct.

@@ -111,19 +111,28 @@ def encoded(text: str) -> bytes:
 
 
 def paragraph_batches(texts: Iterable[str], characters: int) -> Iterator[list[tuple[int, str]]]:
-    """The paragraphs of texts, each with the ordinal of its text, in batches.
+    """The paragraphs of texts, each with the ordinal of its text, in batches (`batches`)."""
+    pieces = (
+        (document, paragraph)
+        for document, text in enumerate(texts)
+        for paragraph in paragraphs(text)
+    )
+    return batches(pieces, characters)
 
-    A batch ends with the paragraph that brings it to `characters` characters.
+
+def batches(pieces: Iterable[tuple[int, str]], characters: int) -> Iterator[list[tuple[int, str]]]:
+    """Pieces of text with their ordinals, in batches.
+
+    A batch ends with the piece that brings it to `characters` characters.
     """
     batch: list[tuple[int, str]] = []
     size = 0
-    for document, text in enumerate(texts):
-        for paragraph in paragraphs(text):
-            batch.append((document, paragraph))
-            size += len(paragraph)
-            if size >= characters:
-                yield batch
-                batch, size = [], 0
+    for ordinal, text in pieces:
+        batch.append((ordinal, text))
+        size += len(text)
+        if size >= characters:
+            yield batch
+            batch, size = [], 0
     if batch:
         yield batch
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from etl.parsing.fast.extractor import new_extractor
 from etl.parsing.fast.model import TAGS
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, encoded
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, batches, encoded
 
 # Characters parsed before a batch of columns is yielded.
 BATCH_CHARACTERS = 500_000
@@ -37,23 +37,12 @@ class FastParser:
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
-        batch: list[tuple[int, str]] = []
-        characters = 0
-        for entry in enumerate(texts):
-            batch.append(entry)
-            characters += len(entry[1])
-            if characters >= BATCH_CHARACTERS:
-                yield self._batch(batch)
-                batch, characters = [], 0
-        if batch:
-            yield self._batch(batch)
-
-    def _batch(self, texts: list[tuple[int, str]]) -> Parsed:
-        batches = [_columns(self._extractor, encoded(text), document) for document, text in texts]
-        return Parsed(
-            _one_batch([tokens for tokens, _ in batches], TOKENS),
-            _one_batch([sentences for _, sentences in batches], SENTENCES),
-        )
+        for batch in batches(enumerate(texts), BATCH_CHARACTERS):
+            columns = [_columns(self._extractor, encoded(text), ordinal) for ordinal, text in batch]
+            yield Parsed(
+                _one_batch([tokens for tokens, _ in columns], TOKENS),
+                _one_batch([sentences for _, sentences in columns], SENTENCES),
+            )
 
 
 def _one_batch(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
