@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 from isal import igzip
@@ -46,7 +46,7 @@ def kernel(part: str, implementation: str) -> tuple[pa.RecordBatch, dict[str, in
     """The kernel as run by a task of the job, with all counts of the ledger."""
     counter = PairCounter("depcc", CLEAN, implementation)
     with open_input(part) as stream:
-        for block in blocks(cast("Any", stream)):
+        for block in blocks(stream):
             counter.feed(block)
     pairs, stats = counter.drain(), counter.stats()
     names = ("sentences", "tokens", "amod", "pairs", "rejected_lines")

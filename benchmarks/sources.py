@@ -23,7 +23,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,9 +51,6 @@ from etl.corpora.files import open_input
 from etl.lake import actions, arrow, upkeep
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
-
-if TYPE_CHECKING:
-    from io import BufferedReader
 
 PAIRS = 3979
 COPIES = 4  # copies of the texts in the list job's file, so that its start is a small share
@@ -211,7 +208,7 @@ def measure_relations(settings: Settings, folder: Path) -> Figures:
 
     def bare() -> None:
         counter, rows = PairCounter("depcc", alone.rules, alone.kernel), tasks.Rows()
-        with cast("BufferedReader", open_input(str(path))) as stream:
+        with open_input(str(path)) as stream:
             for block in blocks(stream):
                 counter.feed(block)
         tasks.add_pairs(rows, 0, counter)

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import cycle
-from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,9 +31,6 @@ from etl.corpora.languages import check_language
 from etl.corpora.text import is_wet
 from etl.lake.schema import rows_of_schema
 from etl.parsing.fast.counting import TextCounter
-
-if TYPE_CHECKING:
-    from io import BufferedReader
 
 log = logging.getLogger("adnominal")
 
@@ -160,7 +156,7 @@ class ParsedAsText(Unreadable):
 
 def _refuse_parsed(path: str) -> None:
     """Raise `ParsedAsText` for a file that is a parsed corpus, or a dump of Wikipedia."""
-    with cast("BufferedReader", open_input(path)) as stream:
+    with open_input(path) as stream:
         head = stream.peek(tasks.HEAD_BYTES)[: tasks.HEAD_BYTES]
     if head.lstrip().startswith(b"<mediawiki"):
         raise ParsedAsText(

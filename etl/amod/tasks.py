@@ -13,9 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b, sha256
-from io import BufferedReader
 from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -271,7 +270,7 @@ def _count_unit(
 @contextmanager
 def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[memoryview]]]:
     """The dialect of a unit's file, and its blocks; raises `UnknownDialect` if source= differs."""
-    with cast("BufferedReader", open_input(unit.path)) as stream:
+    with open_input(unit.path) as stream:
         dialect = detect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
         if SOURCE_OF[dialect.name] != source:
             raise UnknownDialect(

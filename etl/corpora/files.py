@@ -181,21 +181,20 @@ class _CheckedReader(io.RawIOBase):
         super().close()
 
 
-def open_input(path: str, start: int = 0) -> BinaryIO:
+def open_input(path: str) -> io.BufferedReader:
     """The decompressed bytes of a file, as a buffered stream that is read forwards.
 
     The stream of a plain file can seek. gzip, bz2 and zstd are recognised by the first bytes of the
     file, as are xz, zip and lz4, which are not read; anything else is read unchanged. All members
-    of an archive are read. `start` is a byte of the stored file: for an archive it must be the
-    beginning of a member. ``readinto`` with a large buffer decompresses gzip directly into it.
+    of an archive are read. ``readinto`` with a large buffer decompresses gzip directly into it.
 
     Raises `Unreadable` if the file cannot be opened or has another compression, and on reading if
     it is truncated or damaged.
     """
-    return _open(path, start, None)[0]
+    return _open(path, 0, None)[0]
 
 
-def _open(path: str, start: int, end: int | None) -> tuple[BinaryIO, Bz2Reader | None]:
+def _open(path: str, start: int, end: int | None) -> tuple[io.BufferedReader, Bz2Reader | None]:
     source = open_stored(path)
     compression = compression_of(_head(path, source, 4))
     if compression in NOT_READ:
@@ -214,8 +213,8 @@ def _open(path: str, start: int, end: int | None) -> tuple[BinaryIO, Bz2Reader |
         inner = bz2_reader = Bz2Reader(source, start, end)
     else:
         inner = source if hasattr(source, "readinto") else io.BufferedReader(cast("Any", source))
-    checked_reader = _CheckedReader(path, inner, source, compression)
-    return cast("BinaryIO", io.BufferedReader(checked_reader, BLOCK)), bz2_reader
+    checked_reader: io.RawIOBase = _CheckedReader(path, inner, source, compression)
+    return io.BufferedReader(checked_reader, BLOCK), bz2_reader
 
 
 # --------------------------------------------------------------------------------------- units
@@ -266,7 +265,7 @@ class UnitStream(AbstractContextManager["UnitStream"]):
         self.from_start = unit.start == 0
         self._limit: int | None = None
         self._bz2: Bz2Reader | None = None
-        self._stream: BinaryIO
+        self._stream: io.BufferedReader | io.BytesIO
         start, end = unit.start, None if unit.end >= unit.bytes else unit.end
         if unit.is_whole_file:
             self._stream = open_input(unit.path)
@@ -279,7 +278,7 @@ class UnitStream(AbstractContextManager["UnitStream"]):
             raise ValueError(f"{unit.path}: {compression} data has no ranges")
         if start >= unit.end:
             self._limit = 0
-            self._stream = cast("BinaryIO", io.BytesIO())
+            self._stream = io.BytesIO()
             return
         self._stream, self._bz2 = _open(unit.path, start, end)
         if compression == "plain" and end is not None:

@@ -138,11 +138,8 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
         if len(blocks) == 1:
             break
         buffer = b"".join(blocks)
-    if long_line is not None:
-        if reached_line_start:
-            yield long_line
-    elif tail and reached_line_start:
-        yield next_line(tail)
+    if reached_line_start and (long_line or tail):
+        yield long_line or next_line(tail)
 
 
 # ------------------------------------------------------------------------------------- plain text

@@ -50,7 +50,7 @@ def read_unit(unit: Unit, document_filter: DocumentFilter = EVERY_DOCUMENT) -> I
     if unit.start:
         return
     with open_input(unit.path) as stream:
-        head = stream.peek(8)[:8]  # type: ignore[attr-defined]
+        head = stream.peek(8)[:8]
         if compression_of(head) != "plain":
             raise Unreadable(unit.path, "compressed twice; decompress it once")
         if not head.startswith(b"WARC/"):

@@ -180,14 +180,12 @@ class SpacyParser:
             ],
             schema=TOKENS,
         )
+        texts = _sentence_texts(table, [text for _, text in pieces], piece, starts, sentence)
         sentences = pa.RecordBatch.from_arrays(
             [
                 pa.array(document[first][has_words]),
                 pa.array(numbers[has_words].astype(np.int32)),
-                pa.array(
-                    _sentence_texts(table, [text for _, text in pieces], piece, starts, sentence),
-                    type=pa.string(),
-                ),
+                pa.array(texts, type=pa.string()),
             ],
             schema=SENTENCES,
         )

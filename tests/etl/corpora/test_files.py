@@ -72,15 +72,9 @@ class TestOpenInput:
         buffer = bytearray(70_001)
         parts = []
         with open_input(path) as stream:
-            while count := stream.readinto(buffer):  # type: ignore[attr-defined]
+            while count := stream.readinto(buffer):
                 parts.append(bytes(buffer[:count]))
         assert b"".join(parts) == TEXT
-
-    def test_reading_may_start_at_a_byte(self, tmp_path):
-        first = bz2.compress(b"one")
-        assert open_input(put(tmp_path / "a", b"0123456"), 3).read() == b"3456"
-        both = put(tmp_path / "b", first + bz2.compress(b"2"))
-        assert open_input(both, len(first)).read() == b"2"
 
     @pytest.mark.parametrize("kind", COMPRESS)
     @pytest.mark.parametrize("length", [6, 0.5, -1, -5])
