@@ -74,9 +74,9 @@ def _columns(
         return pa.array(words, pa.string())
 
     tokens = {
-        "document": np.full(count, document),
-        "sentence": np.repeat(np.arange(len(first)), length),
-        "id": np.arange(count) - first_of_token + 1,
+        "document": np.full(count, document, np.int32),
+        "sentence": np.repeat(np.arange(len(first), dtype=np.int32), length),
+        "id": np.arange(1, count + 1, dtype=np.int32) - first_of_token,
         "form": texts(starts, ends).dictionary_encode(),
         "lemma": pa.array(lemmas, pa.string()).dictionary_encode(),
         "xpos": pa.DictionaryArray.from_arrays(tag.astype(np.int32), list(TAGS)),
