@@ -216,11 +216,8 @@ def _draw(
     adjectives: pa.StringArray, nouns: pa.StringArray, count: int, generator: np.random.Generator
 ) -> list[tuple[str, str]]:
     space = _space(adjectives, nouns)
-    places: npt.NDArray[np.int64]
-    if space <= 4 * count:
-        places = generator.permutation(space)
-    else:
-        places = generator.integers(0, space, 2 * count)
+    is_small = space <= 4 * count
+    places = generator.permutation(space) if is_small else generator.integers(0, space, 2 * count)
     return _pairs_at(adjectives, nouns, places)
 
 

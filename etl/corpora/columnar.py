@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -267,10 +267,10 @@ def _in_unit(unit: Unit, number: int, count: int) -> bool:
     return unit.start <= unit.bytes * number // count < unit.end
 
 
-def _open(path: str, stored: object) -> tuple[pa.Schema, Callable[[Unit, list[str]], _Batches]]:
+def _open(path: str, stored: BinaryIO) -> tuple[pa.Schema, Callable[[Unit, list[str]], _Batches]]:
     """The schema of a file, and a function that reads the rows of a unit."""
-    head = stored.read(8)  # type: ignore[attr-defined]
-    stored.seek(0)  # type: ignore[attr-defined]
+    head = stored.read(8)
+    stored.seek(0)
     kind = format_of(path, head)
     stream = pa.memory_map(path) if "://" not in path else pa.PythonFile(stored, mode="r")
     if head.startswith(PARQUET):
