@@ -236,7 +236,7 @@ def count_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Re
     """
     for file, unit in units:
         rows = Rows()
-        # A `UserError` means that the compiled kernel cannot be loaded here.
+        # A `UserError`: for example, the compiled kernel cannot be loaded here.
         with recorded_faults(rows, file, unit, also=UserError):
             further = RelationCounter(settings.rules, settings.further_relations)
             yield from _count_unit(file, unit, settings, rows, further)
