@@ -34,8 +34,6 @@ EDITIONS = ("clean", "paper")
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case adept."""
-
     lake: str = setting(
         str(Path(tempfile.gettempdir()) / "lake_adept_benchmark"),
         help="lake of the part real and of the sheet",
@@ -82,9 +80,6 @@ def published(settings: Settings) -> Figures:
         },
         "other_forms": len(other_forms),
     }
-
-
-# -------------------------------------------------------------------------------------------- real
 
 
 def prepare(lake: str) -> None:
@@ -141,9 +136,6 @@ def edition_figures(lake: str, edition: str) -> Figures:
         "nonsubsective": sum(row["nonsubsective"] for row in items) / len(items),
         "dropped": [[r["table"], r["reason"], r["count"], r["sample"]] for r in dropped],
     }
-
-
-# ------------------------------------------------------------------------------------------ judged
 
 
 class Sampled(NamedTuple):
@@ -216,5 +208,4 @@ CASE = Case(
     },
     exact={"rows of the release": Exact("published.rows", 14_503)},
     context=context,
-    variables={"ADEPT_LAKE": "lake"},
 )

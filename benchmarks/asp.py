@@ -47,8 +47,6 @@ BY_DESIGN = {
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case asp."""
-
     sheet: int | None = setting(None, help="print a new sheet for judging, drawn with this seed")
 
 
@@ -65,9 +63,6 @@ def default_rows(entailment: Entailment, degree: Degree, test: str) -> Iterator[
     for at in range(50):
         for numbered in degree.rows(degree.group(test, at)):
             yield "degree", numbered
-
-
-# --------------------------------------------------------------------------------------- published
 
 
 def published(settings: Settings) -> Figures:
@@ -128,9 +123,6 @@ def _thresholds(human: list[dict[str, Any]], degree: list[dict[str, Any]]) -> Fi
             "of_40": entailed[test, polarity] / 25,
         }
     return thresholds
-
-
-# ------------------------------------------------------------------------------------------- rules
 
 
 def audited(settings: Settings) -> Figures:
@@ -196,9 +188,6 @@ def spark(settings: Settings) -> Figures:
         "digests": digests,
         "load": os.getloadavg()[0],
     }
-
-
-# ------------------------------------------------------------------------------------------ judged
 
 
 class Sampled(NamedTuple):

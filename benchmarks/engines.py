@@ -47,8 +47,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case engines."""
-
     engines: list[str] = setting(list(ENGINES), help="sail, spark")
     sizes: list[int] = setting(
         [1, 10, 50],
@@ -119,9 +117,6 @@ def shared_file(name: str) -> Path:
     if not path.exists():
         raise UserError(f"{path} is missing; set ADNOMINAL_DATA")
     return path
-
-
-# ---------------------------------------------------------------------------------- counting pairs
 
 
 def treebank(run: Run) -> Figures:
@@ -201,9 +196,6 @@ def wikipedia(run: Run) -> Figures:
     }
 
 
-# ------------------------------------------------------------------------------- the datasets' jobs
-
-
 def generated(folder: Path, size: int) -> Path:
     """A lake with `size` million generated pairs of a corpus, counted in one wave, and edges."""
     lake = folder / f"lake-{size}"
@@ -261,8 +253,6 @@ def sygns(run: Run) -> Figures:
     words = (f"sentences={each}", f"per_depth={each}", "embedded=0")
     return run.build("etl/build_sygns.py", run.folder / "lake-sygns", "sygns", *words)
 
-
-# -------------------------------------------------------------------------------- all, and the page
 
 ONCE = {"treebank": treebank, "counting": counting, "many": many, "wikipedia": wikipedia}
 BY_SIZE = {

@@ -51,8 +51,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case explore."""
-
     pairs: int = setting(100_000_000, help="approximate number of generated pairs")
     files: int = setting(100, help="files of each table")
     nouns: int = setting(999_983, help="distinct nouns; a prime number")

@@ -38,8 +38,6 @@ TIMES = {"polars": 5.0, "duckdb": 5.0, "line_loop": 8.0, "conllu": 150.0}
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case extract."""
-
     megabytes: float = setting(1000.0, help="minimum size of the part, uncompressed, in 10^6 bytes")
     rounds: int = setting(5, help="readings of the part by each side")
     slice_megabytes: float = setting(5.0, help="size of the slice that the conllu library reads")

@@ -55,8 +55,6 @@ parser_of = cache(load_parser)
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case fast."""
-
     dev: str | None = setting(None, help="the treebank that settings were tuned on")
     check: list[str] = setting([], help="treebanks held out for checking")
     silver_model: str | None = setting(
@@ -68,9 +66,6 @@ class Settings(harness.Settings):
     inputs: int = setting(1_000_000, help="inputs of the part mutations")
     seed: int = setting(0, help="seed of the mutations")
     model: str | None = setting(None, help="model of the mutations; default: that of the package")
-
-
-# ------------------------------------------------------------------------------------- agreement
 
 
 def quality(path: str, model: str | None = None) -> Figures:
@@ -117,9 +112,6 @@ def text_agreement(path: str) -> Figures:
         "words": sum(len(text.split()) for text in texts),
         "differ": [[*pair, fast[pair], spacy[pair]] for pair in gaps[:20]],
     }
-
-
-# ----------------------------------------------------------------------------------------- speed
 
 
 def speeds(text: str) -> Figures:
@@ -212,8 +204,6 @@ def mutations(settings: Settings) -> Figures:
     sanitized.run("benchmarks.fast_mutations:compare", SOURCE, words, "-DPORTABLE")
     return {"inputs": settings.inputs, "seconds": time.monotonic() - started}
 
-
-# ------------------------------------------------------------------------------ all, and the page
 
 # Each part with the settings that name its input.
 PARTS: Mapping[str, tuple[str, ...]] = {

@@ -32,8 +32,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case faults."""
-
     scenarios: list[str] = setting([], help="scenarios to run now; all if none is named")
     engine_kills: int = setting(100, help="kills drawn for each scenario that starts an engine")
     engine_faults: int = setting(40, help="other faults drawn for each of these scenarios")

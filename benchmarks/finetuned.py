@@ -26,8 +26,6 @@ SMOLLM2 = "smollm2-135m-instruct-q4"
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case finetuned."""
-
     folder: str | None = setting("finetuned", help="folder of the lake, models and runs")
     train: bool = setting(True, help="train unfinished parts")
 
@@ -135,5 +133,4 @@ CASE = Case(
     measurements,
     settings=Settings,
     packages=("torch", "transformers", "peft"),
-    variables={"FINETUNED": "folder"},
 )

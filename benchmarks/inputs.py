@@ -77,9 +77,6 @@ def _write_gzip(path: Path, content: bytes | memoryview) -> None:
     fresh.replace(path)
 
 
-# --------------------------------------------------------------------------------------- Wikipedia
-
-
 @dataclass(frozen=True)
 class Dump:
     """A dump made of part of another; `repeated` articles also occur under another title."""

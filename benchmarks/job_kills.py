@@ -101,8 +101,6 @@ JOBS = {
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case job_kills."""
-
     jobs: list[str] = setting([], help="jobs to kill; all if none is named")
     engines: list[str] = setting(["sail"], help="engines of the data jobs")
     kills: int = setting(10, help="kills of each job")

@@ -27,8 +27,6 @@ _BLOCK_ROWS = 400
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case kernel_mutations."""
-
     rows: int = setting(10_000_000, help="mutated rows")
     seed: int = setting(0, help="seed of the mutations")
 

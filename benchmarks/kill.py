@@ -35,8 +35,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case kill."""
-
     engines: list[str] = setting(["sail", "spark"], help="engines of the job")
     partitions: list[int] = setting([1, 2, 7], help="tasks of a wave; each gets all the kills")
     kills: int = setting(5, help="kills for each number of partitions")
@@ -134,9 +132,6 @@ def differing(contents: dict[str, str | None], expected: dict[str, str | None]) 
 def commits_in(lake: Path) -> int:
     """The number of commits to the tables of a lake."""
     return sum(1 for _ in lake.glob("*/_delta_log/*.json"))
-
-
-# --------------------------------------------------------------------------------------- the runs
 
 
 def in_peace(place: Path, arguments: list[str]) -> Figures:

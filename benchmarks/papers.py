@@ -64,8 +64,6 @@ def admitted_editions(task: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case papers."""
-
     lake: str = setting("lake", help="folder or URI of the lake")
     tracking: str = setting("sqlite:///mlflow.db", help="MLflow's store")
     run: bool = setting(False, help="run the unfinished experiments, longest first")
@@ -256,9 +254,6 @@ def _runs(row: dict[str, Any]) -> int:
 
 def _finished(row: dict[str, Any]) -> tuple[int, float]:
     return row["finished"], row["share"]
-
-
-# ---------------------------------------------------------------------------------------- the page
 
 
 def each(values: Sequence[float]) -> str:

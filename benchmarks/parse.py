@@ -48,8 +48,6 @@ STAGES = {
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case parse."""
-
     input: str = setting(
         str(ROOT / "conf" / "demo" / "wikipedia.xml"),
         help="a MediaWiki export whose articles are read",

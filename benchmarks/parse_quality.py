@@ -137,8 +137,6 @@ def compare(treebank: Treebank, fast: Parser, spacy: Parser) -> dict[str, Figure
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the case parse_quality."""
-
     input: str = setting(help="a treebank", example="input=en_ewt-ud-dev.conllu")
     parser: str = setting("spacy", help="spacy, stanza or fast")
     model: str | None = setting(None, help="the parser's model")

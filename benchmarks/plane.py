@@ -42,8 +42,6 @@ CORPORA = (["wikipedia"], ["conllu"], ["wikipedia", "conllu"])
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case plane."""
-
     lake: str = setting("", help="lake with amod_pairs for the part real; default: a new one")
     items: list[int] = setting([100_000_000], help="items of the builds of scale")
 
@@ -339,5 +337,4 @@ CASE = Case(
         for name in FILES
     },
     context=context,
-    variables={"PLANE_LAKE": "lake", "PLANE_ITEMS": "items"},
 )

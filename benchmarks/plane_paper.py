@@ -29,8 +29,6 @@ FLOORS = {"form": (1, 2, 5), "lemma": (1,)}
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case plane_paper."""
-
     lake: str = setting("", help="lake that stores the pairs; default: a temporary one")
     input: str = setting(f"{DATA}/wikipedia/*.bz2", help="the dump")
 
@@ -94,5 +92,4 @@ CASE = Case(
         "NOUNS": PAPER_NOUNS,
         "ITEMS": PAPER_ITEMS,
     },
-    variables={"PLANE_LAKE": "lake"},
 )

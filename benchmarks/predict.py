@@ -45,8 +45,6 @@ BARE = 16_384  # rows that the bare pass repeats
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case predict."""
-
     seconds: float = setting(600.0, help="how long both sides run")
     rows: int = setting(1_000_000, help="rows of the table of the part speed")
     checked: int = setting(2000, help="rows of the table of the part same")
@@ -120,9 +118,6 @@ def bare(lake: str, model: str) -> None:
                 answerer.model(**{name: v.to(device) for name, v in batch.items()}).logits.cpu()
                 rows_done += len(batches[at])
                 print(json.dumps([rows_done, time.process_time()]), flush=True)
-
-
-# ------------------------------------------------------------------------------------------- speed
 
 
 @dataclass
@@ -253,9 +248,6 @@ def speed(settings: Settings) -> Figures:
         }
 
 
-# -------------------------------------------------------------------------------------------- same
-
-
 class Classified:
     """A lake with rows, and runs of the job on it."""
 
@@ -325,11 +317,5 @@ CASE = Case(
     exact={
         name: Exact(f"figures.values()|map(attribute='same.{name}')|list|unique|list", [True])
         for name in ("complete", "two processes", "killed")
-    },
-    variables={
-        "PREDICT_SECONDS": "seconds",
-        "PREDICT_ROWS": "rows",
-        "PREDICT_CHECKED": "checked",
-        "PREDICT_CHUNK": "chunk",
     },
 )

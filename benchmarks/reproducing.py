@@ -31,8 +31,6 @@ SHARE, SHARE_SEQ2SEQ = 0.10, 0.01
 
 @dataclass(frozen=True)
 class Settings(Documented):
-    """Settings of the case reproducing."""
-
     page: str = setting(str(ROOT / "docs" / "reproducing.md"), help="the page to write to")
 
 

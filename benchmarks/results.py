@@ -13,14 +13,15 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
 
 from conf.markdown import table_text
 from training.files import replace_text
@@ -61,11 +62,8 @@ def recorded(*, figures: Path = FIGURES) -> Figures:
 
 def machine() -> str:
     """Processor, cores and memory of this machine, in words."""
-    try:
-        info = Path("/proc/cpuinfo").read_text()
-        match = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
-    except OSError:
-        match = None
+    info = Path("/proc/cpuinfo").read_text()
+    match = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
     model = match[1].strip() if match else platform.processor() or platform.machine()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0))
@@ -114,9 +112,10 @@ def stamp_of(name: str, *, page: Path = PAGE) -> str | None:
     return match and match[1]
 
 
-def write_headlines(markdown: str, *, page: Path = PAGE) -> None:
-    """Put the table of headline figures below the title of the page."""
-    _put("headlines", markdown.strip(), page, first=True)
+def write_headlines(*, figures: Path = FIGURES) -> None:
+    """Put the headline figures below the title of the page, which is beside the figures."""
+    text = render("headlines", rows=headlines(recorded(figures=figures)))
+    _put("headlines", text, figures.with_name(PAGE.name), first=True)
 
 
 def _put(name: str, content: str, page: Path, *, first: bool = False) -> None:
@@ -134,13 +133,46 @@ def _put(name: str, content: str, page: Path, *, first: bool = False) -> None:
     replace_text(page, text)
 
 
-def write_between(page: Path, text: str, begin: str, end: str) -> None:
-    """Put `text` between two markers of a document; `ValueError` if it has none."""
-    content = page.read_text(encoding="utf-8")
-    start, stop = content.find(begin), content.find(end)
-    if not 0 <= start < stop:
-        raise ValueError(f"expected the lines {begin} and {end}, in this order")
-    replace_text(page, f"{content[: start + len(begin)]}\n\n{text}\n\n{content[stop:]}")
+# ----------------------------------------------------------------------------- headline figures
+
+
+class Headline(NamedTuple):
+    """A figure in words, what it excludes, and the section with the details."""
+
+    title: str
+    text: str
+    leaves_out: str
+    section: str
+
+
+def largest(engines: Mapping[str, Any], name: str) -> Figures:
+    """The largest build of a dataset on the embedded engine: its figures, its size in millions, and
+    the time on Spark in words. `UndefinedError` if there is none."""
+    keys = [key for key in engines if re.fullmatch(rf"{name}-\d+-sail", key)]
+    sizes = [int(key.split("-")[1]) for key in keys if "wall" in engines[key]]
+    if not sizes:
+        raise UndefinedError(name)
+    size = max(sizes)
+    spark = engines.get(f"{name}-{size}-spark", {})
+    words = f"; on Spark {spark['wall']:.0f} s" if "wall" in spark else ""
+    return {**engines[f"{name}-{size}-sail"], "millions": size, "spark": words}
+
+
+def headlines(figures: Figures) -> Iterator[Headline]:
+    """The headlines of headlines.yaml whose cases have been run."""
+    values = {**figures, "largest": lambda name: largest(figures.get("engines", {}), name)}
+    for entry in yaml.safe_load((FOLDER / "headlines.yaml").read_text(encoding="utf-8")):
+        try:
+            text = templates().from_string(entry["text"]).render(**values)
+        except UndefinedError:
+            continue
+        leaves_out = entry["leaves_out"]
+        try:
+            load = templates().compile_expression(entry.get("load", "none"), False)(**values)
+            leaves_out += f"; load average {load:.1f}" if load is not None else ""
+        except (UndefinedError, TypeError):  # an older measurement recorded no load
+            pass
+        yield Headline(entry["title"], text, leaves_out, entry["section"])
 
 
 # --------------------------------------------------------------------------------------- templates

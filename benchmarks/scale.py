@@ -52,8 +52,6 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case scale."""
-
     shares: list[int] = setting([1, 10, 100], help="sizes in per cent of the full size")
     memory: str = setting("4GB", help="memory of the embedded engine before it spills to disk")
 
@@ -123,9 +121,6 @@ def stages_of(lake: Path, course: Sequence[Sample]) -> dict[str, Figures]:
         }
         start, earlier_cpu = end, cpu
     return stages
-
-
-# ------------------------------------------------------------------------------------- the parts
 
 
 def extraction(place: Workplace, share: int, waves: int = WAVES) -> Figures:
@@ -206,9 +201,6 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
         for share in settings.shares
         for name in settings.parts or CASES
     }
-
-
-# --------------------------------------------------------------------------------------- the page
 
 
 def context(figures: Figures) -> dict[str, Any]:

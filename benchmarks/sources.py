@@ -63,8 +63,6 @@ ROW = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case sources."""
-
     text_mb: int = setting(500, help="10^6 bytes of text for the parts reading and listed")
     parsed_mb: int = setting(9, help="10^6 bytes of text for the part cores")
     relations_mb: int = setting(100, help="10^6 bytes of the DepCC part for relations")
@@ -96,9 +94,6 @@ def texts_file(settings: Settings, folder: Path) -> Path:
     if not path.exists():
         write_texts(path, settings.text_mb)
     return path
-
-
-# ------------------------------------------------------------------------------------- the parts
 
 
 def measure_reading(settings: Settings, folder: Path) -> Figures:
@@ -327,9 +322,6 @@ def measure_kills(settings: Settings, folder: Path) -> Figures:
             assert arrow.read(root, "listed_counts").equals(counts), name
             assert arrow.read(root, "amod_pairs").sort_by("noun").equals(expected), name
     return dict(killed)
-
-
-# ------------------------------------------------------------------------------------- the page
 
 
 def in_folder(part: Callable[[Settings, Path], Figures]) -> Callable[[Settings], Figures]:

@@ -46,8 +46,6 @@ PROVERS = ("eprover", "vampire", "cvc5")
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case sygns."""
-
     sentences: int = setting(50_000, help="sentences of the parts generation and splits")
     problems: int = setting(600, help="problems per depth in the part provers")
     formulas: int = setting(200, help="formulas per depth that are compared with themselves")

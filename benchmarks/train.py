@@ -45,8 +45,6 @@ STAGES = (("fp32", "zero0"), ("bf16", "zero0"), ("bf16", "zero2"), ("bf16", "zer
 
 @dataclass(frozen=True)
 class Settings(harness.Settings):
-    """Settings of the case train."""
-
     rows: int = setting(1600, help=f"examples per round, at least {12 * BATCH}")
     rounds: int = setting(3, help="rounds of both sides")
 
@@ -361,5 +359,4 @@ CASE = Case(
         "samples": Bound("(cpu.speed.ratios_cpu_second|sort)[cpu.speed.rounds // 2]", least=1.0),
         "padding": Bound("cpu.speed.padding.ours", least=0.95),
     },
-    variables={"TRAIN_ROWS": "rows", "TRAIN_ROUNDS": "rounds"},
 )
