@@ -12,7 +12,6 @@ reported separately.
 from __future__ import annotations
 
 import http.client
-import logging
 import random
 import re
 import subprocess
@@ -34,7 +33,7 @@ import pyarrow as pa
 
 import conf
 from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks.harness import Bound, Case, Exact, log
 from benchmarks.processes import proportional_bytes
 from benchmarks.results import Figures
 from conf import ROOT, JobFailed, UserError, setting
@@ -46,7 +45,6 @@ CORPUS = "generated"
 _SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou"]
 
 Numbers = npt.NDArray[np.int64]
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)

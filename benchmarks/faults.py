@@ -9,7 +9,6 @@ Finished cases are stored in `folder`, so that the benchmark can be stopped and 
 from __future__ import annotations
 
 import json
-import logging
 import subprocess
 import sys
 from collections import Counter
@@ -19,15 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
-from benchmarks.harness import Bound, Case
+from benchmarks.harness import Bound, Case, log
 from benchmarks.results import Figures
 from conf import ROOT, setting
 from tests.faults.enumeration import FAULTS
 from tests.faults.planted import SEEN_BY
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.writers import PAIRS
-
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)

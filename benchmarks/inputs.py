@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from html import unescape
 from pathlib import Path
 
 from benchmarks import synthetic_depcc
+from benchmarks.harness import log
 from conf import UserError
 from etl.corpora import wikipedia
 from etl.corpora.documents import Document
@@ -26,8 +26,6 @@ _BLOCK = 1 << 20
 _PAGES_A_STREAM = 5
 _PAGE = re.compile(rb"<page>.*?</page>", re.DOTALL)
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
-
-log = logging.getLogger("adnominal")
 
 
 def make_parts(folder: Path, megabytes: float, number: int) -> list[Path]:

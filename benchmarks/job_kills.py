@@ -9,7 +9,6 @@ the data jobs on both. Finished cases are stored in `folder`; a stopped benchmar
 
 from __future__ import annotations
 
-import logging
 import shutil
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
-from benchmarks.harness import Bound
+from benchmarks.harness import Bound, log
 from benchmarks.jobs import written_once
 from benchmarks.killing import Command, emptied, moment_in, stored
 from benchmarks.results import Figures
@@ -27,8 +26,6 @@ from etl.lake import arrow
 
 # Columns that differ between runs: the run's id, the table's version, the model's folder.
 RUN_COLUMNS = ("run_id", "table_version", "model")
-
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)

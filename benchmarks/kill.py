@@ -12,7 +12,6 @@ stopped and continued.
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks import harness, jobs, synthetic_depcc
-from benchmarks.harness import Bound
+from benchmarks.harness import Bound, log
 from benchmarks.killing import Command, emptied, moment_in, stored
 from benchmarks.results import Figures
 from conf import setting, settings_hash
@@ -29,8 +28,6 @@ TABLES = (
     *("amod_files", "amod_counts", "amod_pairs", "amod_association", "amod_by_adjective"),
     *("amod_examples", "amod_seen", "sentences", "dropped"),
 )
-
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import ctypes
 import dataclasses
 import importlib
 import json
+import logging
 import os
 import resource
 import subprocess
@@ -53,8 +54,8 @@ class Sample(NamedTuple):
 @dataclass(frozen=True)
 class Usage:
     """What a command used: exit code, seconds from start to end, CPU seconds (user and system, of
-    all its processes; of its JVMs), the peak memory of all its processes together in 10^6 bytes
-    (shared pages counted once), and its standard output and standard error.
+    all its processes), the peak memory of all its processes together in 10^6 bytes (shared pages
+    counted once), and its standard output and standard error.
 
     `course` has a sample every two seconds: time of day (as `time.time`), CPU seconds so far, the
     highest memory since the previous sample, bytes of the files in the watched folder.
@@ -63,7 +64,6 @@ class Usage:
     code: int
     wall: float
     cpu: float
-    jvm: float
     memory: float
     output: str
     errors: str
@@ -75,11 +75,6 @@ class Usage:
             tail = "\n".join((self.output + self.errors).splitlines()[-25:])
             raise RuntimeError(f"the command ended with exit code {self.code}:\n{tail}")
         return self
-
-    @property
-    def result(self) -> Any:
-        """The last line of the output, parsed as JSON."""
-        return json.loads(self.output.splitlines()[-1])
 
 
 def job(script: str, *settings: str) -> list[str]:
@@ -100,30 +95,36 @@ def measured(
     tracked.
     """
     with tempfile.TemporaryDirectory(prefix="adnominal-bench-") as place:
-        result, out, err = (Path(place) / name for name in ("result.json", "out", "err"))
-        words = ["-m", "benchmarks.processes", "watch", str(result), str(folder or ""), *command]
-        with out.open("wb") as stdout, err.open("wb") as stderr:
-            subprocess.run(
-                [sys.executable, *words],
-                cwd=ROOT,
-                env={**os.environ, **(env or {})},
-                stdout=stdout,
-                stderr=stderr,
-                check=True,
-                preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
-            )
+        result = Path(place) / "result.json"
+        watcher = _module("watch", str(result), str(folder or ""), *command)
+        process = _finished(watcher, env, cores)
+        process.check_returncode()
         usage = json.loads(result.read_text())
-        usage["course"] = tuple(Sample(*sample) for sample in usage["course"])
-        return Usage(
-            **usage,
-            output=out.read_text(encoding="utf-8", errors="replace"),
-            errors=err.read_text(encoding="utf-8", errors="replace"),
-        )
+    course = tuple(Sample(*sample) for sample in usage.pop("course"))
+    return Usage(**usage, course=course, output=process.stdout, errors=process.stderr)
 
 
-def usage_of(script: str, *settings: str) -> Usage:
-    """What a script of this repository used; `RuntimeError` if it failed."""
-    return measured(job(script, *settings)).checked()
+def _finished(
+    command: Sequence[str], env: Mapping[str, str] | None, cores: Collection[int] | None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
+    )
+
+
+def usage_of(script: str, *settings: str, **options: Any) -> Usage:
+    """What a script of this repository used; `RuntimeError` if it failed.
+
+    `options` are those of `measured`.
+    """
+    return measured(job(script, *settings), **options).checked()
 
 
 def call(
@@ -139,15 +140,7 @@ def call(
     Raises:
         RuntimeError: the function failed; the message has the end of its standard error.
     """
-    result = subprocess.run(
-        caller(function, *arguments),
-        cwd=ROOT,
-        env={**os.environ, **(env or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
-    )
+    result = _finished(caller(function, *arguments), env, cores)
     if result.returncode:
         words = " ".join(map(str, (function, *arguments)))
         raise RuntimeError(f"{words} failed:\n{result.stderr[-3000:]}")
@@ -156,7 +149,12 @@ def call(
 
 def caller(function: str, *arguments: Any) -> list[str]:
     """The command line of `call`, which prints the result as its last line."""
-    return [sys.executable, "-m", "benchmarks.processes", "call", function, json.dumps(arguments)]
+    return _module("call", function, json.dumps(arguments))
+
+
+def _module(*words: str) -> list[str]:
+    """A command line of this module."""
+    return [sys.executable, "-m", "benchmarks.processes", *words]
 
 
 def all_cores() -> list[int]:
@@ -267,7 +265,7 @@ class _Watcher:
     """The usage of the processes below this one, polled repeatedly."""
 
     def __init__(self, folder: str) -> None:
-        self.times: dict[tuple[int, float], tuple[float, bool]] = {}
+        self.times: dict[tuple[int, float], float] = {}
         self.memory = self.recent_memory = 0.0
         self.course: list[Sample] = []
         self._folder = folder
@@ -280,7 +278,7 @@ class _Watcher:
         for process in below:
             try:
                 times, key = process.cpu_times(), (process.pid, process.create_time())
-                self.times[key] = times.user + times.system, process.name() == "java"
+                self.times[key] = times.user + times.system
                 alive |= process.status() != psutil.STATUS_ZOMBIE
             except psutil.NoSuchProcess:
                 continue
@@ -293,9 +291,9 @@ class _Watcher:
         self._looks += 1
         return alive
 
-    def cpu(self, *, jvm: bool = False) -> float:
-        """CPU seconds so far; with `jvm` only those of JVMs."""
-        return sum(seconds for seconds, java in self.times.values() if java or not jvm)
+    def cpu(self) -> float:
+        """CPU seconds so far."""
+        return sum(self.times.values())
 
     def sample(self, moment: float, cpu: float) -> None:
         """Add a sample to the course."""
@@ -334,12 +332,12 @@ def _watch(result: str, folder: str, *command: str) -> None:
     # The sum misses processes that end between two polls, the other those nobody waits for.
     cpu = max(watcher.cpu(), waited_for.ru_utime + waited_for.ru_stime)
     watcher.sample(started_at + wall, cpu)
-    usage: dict[str, Any] = {"code": code, "wall": wall, "cpu": cpu, "jvm": watcher.cpu(jvm=True)}
-    usage |= {"memory": watcher.memory, "course": watcher.course}
-    Path(result).write_text(json.dumps(usage))
+    usage = {"code": code, "wall": wall, "cpu": cpu, "memory": watcher.memory}
+    Path(result).write_text(json.dumps({**usage, "course": watcher.course}))
 
 
 def _call(function: str, arguments: str) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     module, _, name = function.partition(":")
     result = getattr(importlib.import_module(module), name)(*json.loads(arguments))
     fields = dataclasses.asdict(result) if dataclasses.is_dataclass(result) else result  # type: ignore[arg-type]

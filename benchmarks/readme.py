@@ -6,14 +6,13 @@ top of RESULTS.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import conf
 from benchmarks import results
+from benchmarks.results import Figures
 from conf import ROOT, UserError, setting
 from training.files import replace_text
 
@@ -43,14 +42,14 @@ class Documented(Page):
 
     figures: str = setting(str(results.FIGURES), help="the recorded figures of the cases")
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> Figures:
         """The recorded figures; none if the file does not exist."""
         return results.recorded(figures=Path(self.figures))
 
 
-def section(recorded: Mapping[str, Any]) -> str:
+def section(recorded: Figures) -> str:
     """The table of measured figures."""
-    rows = [(headline.title, headline.text) for headline in results.headlines(dict(recorded))]
+    rows = [(headline.title, headline.text) for headline in results.headlines(recorded)]
     return results.table([("what", "measured"), *rows])
 
 

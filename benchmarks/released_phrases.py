@@ -7,11 +7,10 @@ and items and folds are built from it, English Web Treebank, GUM and a sample of
 
 from __future__ import annotations
 
-import logging
 import tempfile
 from pathlib import Path
 
-from benchmarks.harness import DATA
+from benchmarks.harness import DATA, log
 from benchmarks.processes import usage_of
 from etl.lake import arrow
 
@@ -25,8 +24,6 @@ TREEBANKS = (
     "ud_gum/en_gum-ud-dev.conllu.gz",
 )
 WIKIPEDIA = "wikipedia/enwiki-sample.xml.bz2"
-
-log = logging.getLogger("adnominal")
 
 
 def build(lake: str) -> None:

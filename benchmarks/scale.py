@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks import conceptnet_generator, harness, pairs_generator
 from benchmarks.harness import Case
 from benchmarks.jobs import stored_bytes, written_once
-from benchmarks.processes import Sample, all_cores, caller, job, measured
+from benchmarks.processes import Sample, all_cores, call, usage_of
 from benchmarks.results import Figures
 from conf import UserError, setting
 from etl.lake import arrow
@@ -86,7 +86,7 @@ class Workplace:
         memory, bytes of disk including its scratch files), and its course."""
         words = (*arguments, f"lake={self.lake}", "engine=sail", f"memory={self.memory}")
         scratch = {"TMPDIR": self.scratch(self.folder)}
-        usage = measured(job(script, *words), env=scratch, folder=self.folder).checked()
+        usage = usage_of(script, *words, env=scratch, folder=self.folder)
         return {
             "wall": usage.wall,
             "cpu": usage.cpu,
@@ -151,8 +151,8 @@ def adept(place: Workplace, share: int) -> Figures:
     lake = place.inputs / f"lake-adept-{share}"
     limit = {"SAIL_RUNTIME__MEMORY_POOL__FAIR__MAX_SIZE": "10000000000"}
     limit["TMPDIR"] = place.scratch(place.inputs)
-    generate = caller("benchmarks.adept_generator:generate", size, str(lake))
-    written_once(lake, lambda: measured(generate, env=limit).checked())
+    generate = partial(call, "benchmarks.adept_generator:generate", size, str(lake), env=limit)
+    written_once(lake, generate)
     stored = stored_bytes(lake)
     lake.rename(place.lake)
     figures, _ = place.run("etl/build_adept.py", "edition=measured")

@@ -7,7 +7,6 @@ CPU time of its process, excluding Python's start and imports.
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +20,6 @@ from benchmarks.processes import call, last_cores
 
 Pairs: TypeAlias = Counter[tuple[str, str]]
 Measured = TypeVar("Measured")
-
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)

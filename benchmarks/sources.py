@@ -37,7 +37,7 @@ from benchmarks.inputs import make_parts, units_of
 from benchmarks.interleaving import interleaved
 from benchmarks.jobs import stored_bytes
 from benchmarks.killing import Command
-from benchmarks.processes import job, measured, timed, usage_of
+from benchmarks.processes import timed, usage_of
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
 from benchmarks.web_texts import vocabulary, write_copies, write_english, write_texts
@@ -188,9 +188,9 @@ def measure_cores(settings: Settings, folder: Path) -> Figures:
     pq.write_table(pa.table({"text": ["The old key is small."]}), tiny)
     walls = {}
     for name, cores, file in (("start", [0], tiny), ("one", [0], path), ("two", [0, 1], path)):
-        words = ("source=text", "parser=spacy", f"input={file}", f"lake={folder / name}")
-        command = job("etl/extract_amod.py", *words, "unit_bytes=100000")
-        walls[name] = measured(command, cores=cores).checked().wall
+        words = ("source=text", "parser=spacy", f"input={file}", "unit_bytes=100000")
+        lake = f"lake={folder / name}"
+        walls[name] = usage_of("etl/extract_amod.py", *words, lake, cores=cores).wall
     return {"megabytes": settings.parsed_mb, **walls, "ratio": walls["one"] / walls["two"]}
 
 
