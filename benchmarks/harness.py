@@ -290,9 +290,10 @@ def write_pages(store: Path = results.FIGURES) -> None:
     """Rewrite RESULTS.md from the recorded figures; each section keeps its machine and date."""
     document = store.with_name(results.PAGE.name)
     for name, figures in results.recorded(figures=store).items():
-        if name not in (*BENCH, *FURTHER):
+        module = name.replace("-", "_")
+        if module not in (*BENCH, *FURTHER):
             continue
-        case = getattr(import_module(f"benchmarks.{name}"), "CASE", None)
+        case = getattr(import_module(f"benchmarks.{module}"), "CASE", None)
         if case is None or (stamp := results.stamp_of(case.section, page=document)) is None:
             continue
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,9 +16,8 @@ Row = TypeVar("Row")
 
 def in_turn(strata: Sequence[Sequence[Row]], size: int) -> list[Row]:
     """`size` members, taken in turn from the beginning of each stratum."""
-    longest = max(map(len, strata), default=0)
-    turns = (stratum[at] for at in range(longest) for stratum in strata if at < len(stratum))
-    return [member for member, _ in zip(turns, range(size), strict=False)]
+    turns = chain.from_iterable(zip_longest(*strata))
+    return [member for member in turns if member is not None][:size]
 
 
 def measurements(

@@ -88,11 +88,6 @@ class Command:
                 return 1
         return 0
 
-    def killed_at(self, moment: float, *, driver_alone: bool = False) -> int:
-        """Run it and kill it after `moment` seconds; returns as `killed_when`."""
-        end = time.monotonic() + moment
-        return self.killed_when(lambda: time.monotonic() >= end, driver_alone=driver_alone)
-
     def killed_and_run_again(
         self,
         moment: float,
@@ -110,10 +105,14 @@ class Command:
         processes  number of killed processes
         runs       runs of the command until it succeeded, not counting the killed one
         """
-        prepare()
-        while not (processes := self.killed_at(moment, driver_alone=driver_alone)):
-            moment *= 0.8
+
+        def killed() -> int:
             prepare()
+            end = time.monotonic() + moment
+            return self.killed_when(lambda: time.monotonic() >= end, driver_alone=driver_alone)
+
+        while not (processes := killed()):
+            moment *= 0.8
         figures = {"moment": moment, "processes": processes, **inspect()}
         return figures | {"runs": self.until_it_ends_well()}
 

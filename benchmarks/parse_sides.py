@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -172,6 +172,5 @@ def read(side: str, dump: str) -> Reading:
     return through_columns(texts, lean=side == "lean")
 
 
-def measure_side(side: str, dump: Path) -> Reading:
-    """Read `dump` with `side` in a new process on one core."""
-    return measure("benchmarks.parse_sides:read", side, dump)
+measure_side = partial(measure, "benchmarks.parse_sides:read")
+"""Read a dump with a side in a new process on one core."""

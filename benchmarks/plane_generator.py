@@ -87,12 +87,8 @@ class Known:
 def write_knowledge(root: str) -> None:
     """Write the tables of WordNet."""
     files = wordnet.find()
-    for name, rows in (
-        ("wordnet_lemmas", wordnet.lemmas(files)),
-        ("wordnet_exceptions", wordnet.exceptions(files)),
-        ("wordnet_hypernyms", wordnet.hypernyms(files)),
-    ):
-        arrow.append(root, name, rows, job="benchmark")
+    for read in (wordnet.lemmas, wordnet.exceptions, wordnet.hypernyms):
+        arrow.append(root, f"wordnet_{read.__name__}", read(files), job="benchmark")
 
 
 def generated_nouns(target: int, known: Known, most: int | None = None) -> tuple[list[str], Ids]:

@@ -94,16 +94,12 @@ def scrambled(formula: fol.Formula, rng: random.Random) -> fol.Formula:
         match part:
             case fol.Not(body):
                 return fol.Not(walk(body))
-            case fol.And(parts):
-                return fol.And(tuple([walk(p) for p in rng.sample(parts, len(parts))]))
-            case fol.Or(parts):
-                return fol.Or(tuple([walk(p) for p in rng.sample(parts, len(parts))]))
+            case fol.And(parts) | fol.Or(parts):
+                return type(part)(tuple([walk(p) for p in rng.sample(parts, len(parts))]))
             case fol.Implies(left, right):
                 return fol.Implies(walk(left), walk(right))
-            case fol.Exists(variable, body):
-                return fol.Exists(variable, walk(body))
-            case fol.All(variable, body):
-                return fol.All(variable, walk(body))
+            case fol.Exists(variable, body) | fol.All(variable, body):
+                return type(part)(variable, walk(body))
         return part
 
     return fol.rename(walk(formula), "y")

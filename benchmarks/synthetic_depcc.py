@@ -202,7 +202,7 @@ def _documents(
     return "".join(parts)
 
 
-def write(path: Path, megabytes: float = 250, seed: int = 1) -> int:
+def write(path: Path, megabytes: float, seed: int = 1) -> int:
     """Write a gzip-compressed part of at least `megabytes` (10^6 bytes, uncompressed).
 
     Returns the number of uncompressed bytes.
@@ -224,16 +224,11 @@ def write(path: Path, megabytes: float = 250, seed: int = 1) -> int:
     return written
 
 
-def main(argv: list[str]) -> int:
-    if not 1 <= len(argv) <= 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    path = Path(argv[0])
-    megabytes = float(argv[1]) if len(argv) > 1 else 250.0
-    written = write(path, megabytes, int(argv[2]) if len(argv) > 2 else 1)
-    print(f"{path}: {written:,} bytes, {path.stat().st_size:,} compressed")
-    return 0
+def main(path: str, megabytes: str = "250", seed: str = "1") -> None:
+    """Write a part; the arguments are those of the command line."""
+    written = write(Path(path), float(megabytes), int(seed))
+    print(f"{path}: {written:,} bytes, {Path(path).stat().st_size:,} compressed")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(*sys.argv[1:])

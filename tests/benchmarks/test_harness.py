@@ -219,3 +219,14 @@ def test_the_stored_page_matches_the_recorded_figures(tmp_path):
     assert (tmp_path / results.PAGE.name).read_text() == results.PAGE.read_text(), (
         "run `python -m benchmarks pages`"
     )
+
+
+def test_every_recorded_section_is_rewritten(tmp_path):
+    for name in (results.PAGE, results.FIGURES):
+        shutil.copy(name, tmp_path)
+    store = tmp_path / results.FIGURES.name
+    figures = results.recorded(figures=store)
+    figures["plane-paper"]["form 1"]["phrases"] = 987_654
+    store.write_text(json.dumps(figures))
+    write_pages(store)
+    assert "| form | 1 | 987,654 |" in (tmp_path / results.PAGE.name).read_text()
