@@ -78,7 +78,7 @@ class Role:
     """The words of a role, their counts, and their numbers of partners in the other role."""
 
     def __init__(self, name: str, words: int, partners: int, pairs: int) -> None:
-        self.name, self.partners = name, partners
+        self.name = name
         ranks = np.arange(1, words + 1, dtype=np.float64)
         shape = ranks**-0.9
         most = partners * 0.5
@@ -143,13 +143,12 @@ def members_of(role: Role, parts: int) -> Iterator[Numbers]:
 
 def generate(settings: Settings, lake: str) -> dict[str, Role]:
     """Make the parts that the lake lacks; return the words by role."""
-    sizes = {"noun": settings.nouns, "adjective": settings.adjectives}
-    roles = {
-        name: Role(name, size, sizes["adjective" if name == "noun" else "noun"], settings.pairs)
-        for name, size in sizes.items()
-    }
-    for name, stored in (("noun", "amod_association"), ("adjective", "amod_by_adjective")):
-        role, other = roles[name], roles["adjective" if name == "noun" else "noun"]
+    noun = Role("noun", settings.nouns, settings.adjectives, settings.pairs)
+    adjective = Role("adjective", settings.adjectives, settings.nouns, settings.pairs)
+    for role, other, stored in (
+        (noun, adjective, "amod_association"),
+        (adjective, noun, "amod_by_adjective"),
+    ):
         for number, members in enumerate(members_of(role, settings.files)):
             transaction = (f"part-{number}", 0)
             if not len(members) or arrow.committed(lake, stored, [transaction]):
@@ -157,7 +156,7 @@ def generate(settings: Settings, lake: str) -> dict[str, Role]:
             rows = part_of(role, other, members, settings.pairs * 12)
             arrow.append(lake, stored, rows, job="benchmark", transaction=transaction)
             log.info("%s: part %d of %d", stored, number + 1, settings.files)
-    return roles
+    return {"noun": noun, "adjective": adjective}
 
 
 def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from benchmarks import harness
 from benchmarks.harness import DATA, Bound, Case
@@ -32,6 +31,7 @@ from benchmarks.results import Figures
 from benchmarks.sides import take_turns
 from conf import UserError, setting
 from etl.lake import arrow
+from etl.lake.schema import rows_of_schema
 from etl.lake.tables import table
 
 RELEASE = 12_892  # training rows of the published ADEPT
@@ -67,36 +67,29 @@ def pairs(size: int, sentences: int = 1) -> list[tuple[str, str, int]]:
             # The published sentences have 6.2 words on average and at most 17.
             text = " ".join(rng.choice(words, min(17, 3 + rng.poisson(3.2))))
             rows.append((f"{text}.", f"fake {text}.", int(rng.integers(5))))
-    joined = [
-        (
-            " ".join(row[0] for row in rows[at : at + sentences]),
-            " ".join(row[1] for row in rows[at : at + sentences]),
-            rows[at][2],
-        )
-        for at in range(0, len(rows) - sentences + 1, sentences)
-    ]
+    joined = []
+    for at in range(0, len(rows) - sentences + 1, sentences):
+        first, second, labels = zip(*rows[at : at + sentences], strict=True)
+        joined.append((" ".join(first), " ".join(second), labels[0]))
     return (joined * -(-size // len(joined)))[:size]
 
 
 def adept_lake(folder: Path, rows: list[tuple[str, str, int]]) -> str:
     """A lake with these rows in the table adept, all but sixteen of them for training."""
-    columns = [
-        {
-            "item_id": f"{at:08}",
-            "sentence1": first,
-            "sentence2": second,
-            "modifier": "x",
-            "noun": "x",
-            "label": label,
-            "split_random": "val" if at < 16 else "train",
-            "edition": "bench",
-        }
-        for at, (first, second, label) in enumerate([*rows[:16], *rows])
-    ]
+    first, second, labels = map(list, zip(*rows[:16], *rows, strict=True))
+    size = len(labels)
+    columns = {
+        "item_id": [f"{at:08}" for at in range(size)],
+        "split_random": ["val"] * 16 + ["train"] * (size - 16),
+        "sentence1": first,
+        "sentence2": second,
+        "label": labels,
+        "modifier": "x",
+        "noun": "x",
+        "edition": "bench",
+    }
     root = os.fspath(folder / "lake")
-    arrow.append(
-        root, "adept", pa.Table.from_pylist(columns, schema=table("adept").schema), job="bench"
-    )
+    arrow.append(root, "adept", rows_of_schema(table("adept").schema, size, columns), job="bench")
     return root
 
 

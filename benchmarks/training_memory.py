@@ -127,17 +127,17 @@ def worker(folder: str, arguments: list[str]) -> int:
 
 def start_ranks(case: str, folder: Path) -> list[subprocess.Popen[bytes]]:
     """Start the processes of a run."""
+    from tests.training.ranks import group  # not in the measured processes
+
     lake = adept_lake(folder, pairs(16))
     words = ["task.name=adept", "task.edition=bench", f"lake={lake}", f"model={folder / 'model'}"]
     words += [f"out={folder / 'out'}", "tracking=none", "cache=none", "predictions=false"]
     words += ["precision=bf16", "deepspeed=zero3", "epochs=1", "batch_size=8", "log_every=1"]
     words += ["micro_batch_size=2", "eval_batch_size=8", "gradient_checkpointing=true"]
     command = caller("benchmarks.training_memory:worker", str(folder), [*words, *CASES[case][1]])
-    group = {"WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1"}
-    group["MASTER_PORT"] = str(29000 + os.getpid() % 2000)
-    ranks = ({"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(RANKS))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return [
-        subprocess.Popen(command, cwd=ROOT, env={**os.environ, **group, **rank}) for rank in ranks
+        subprocess.Popen(command, cwd=ROOT, env={**environment, **rank}) for rank in group(RANKS)
     ]
 
 
