@@ -85,18 +85,16 @@ def published(settings: Settings) -> Figures:
 def prepare(lake: str) -> None:
     """Extract the pairs of the Wikipedia sample and UD EWT and import edges, if missing."""
     ewt = DATA / "ud_ewt"
-    dump = DATA / "wikipedia" / "enwiki-sample.xml.bz2"
-    sources = {"conllu": f"{ewt}/rebuilt-train.conllu.gz,{ewt}/en_ewt-ud-dev.conllu"}
-    sources["wikipedia"] = str(dump)
     if arrow.version(lake, "amod_pairs") is None:
-        for source, files in sources.items():
-            words = (f"source={source}", f"input={files}", f"lake={lake}")
-            usage_of("etl/extract_amod.py", *words)
+        for words in (
+            ("source=conllu", f"input={ewt}/rebuilt-train.conllu.gz,{ewt}/en_ewt-ud-dev.conllu"),
+            ("source=wikipedia", f"input={DATA}/wikipedia/enwiki-sample.xml.bz2"),
+        ):
+            usage_of("etl/extract_amod.py", *words, f"lake={lake}")
     if arrow.version(lake, "conceptnet_edges") is None:
         folder = DATA / "conceptnet"
         edges = [folder / "conceptnet4_en_divisi2.tsv.gz", folder / "cn5_assertions.csv", EDGES]
-        edges.append(ROOT / "conf" / "demo" / "conceptnet.csv")
-        paths = ",".join(map(str, edges))
+        paths = ",".join(map(str, [*edges, ROOT / "conf" / "demo" / "conceptnet.csv"]))
         usage_of("etl/import_knowledge.py", f"conceptnet={paths}", f"lake={lake}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import time
@@ -76,10 +77,8 @@ class Experiment:
 
     def runs(self) -> int:
         """The number of runs: seeds times the values of its grid."""
-        number = 1
-        for key, values in self.parameters().items():
-            number *= 1 if key == "model_name" else len(values)
-        return number
+        parameters = self.parameters().items()
+        return math.prod(len(values) for key, values in parameters if key != "model_name")
 
 
 def _quoted(word: str) -> str:
@@ -107,11 +106,10 @@ def experiments(names: Sequence[str] = ()) -> list[Experiment]:
         UserError: the file does not have a name.
     """
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
-    known = [Experiment(**{**row, "settings": tuple(row["settings"])}) for row in rows]
-    if unknown := sorted(set(names) - {experiment.name for experiment in known}):
-        expected = ", ".join(experiment.name for experiment in known)
-        raise UserError(f"only={unknown[0]}: expected one of {expected}")
-    selected = [experiment for experiment in known if not names or experiment.name in names]
+    known = {row["name"]: Experiment(**{**row, "settings": tuple(row["settings"])}) for row in rows}
+    if unknown := sorted(set(names) - set(known)):
+        raise UserError(f"only={unknown[0]}: expected one of {', '.join(known)}")
+    selected = (known[name] for name in set(names) or known)
     return sorted(selected, key=lambda experiment: (-experiment.hours, experiment.name))
 
 

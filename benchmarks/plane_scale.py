@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -97,15 +97,13 @@ def peers(nouns: list[str], met: Ids, known: Known, folder: Path) -> Figures:
     if rows != count:
         raise AssertionError(f"{rows} items by blocks, {count} by the plain loop")
     with timed(subject=True) as blocks_written:
-        sink = None
-        for part in block_batches():
-            if sink is None:
-                coded = [f.name for f in part.schema if pa.types.is_dictionary(f.type)]
-                path = folder / "blocks.parquet"
-                sink = pq.ParquetWriter(path, part.schema, use_dictionary=coded)
-            sink.write_table(part)
-        assert sink is not None
-        sink.close()
+        batches = block_batches()
+        first = next(batches)
+        coded = [f.name for f in first.schema if pa.types.is_dictionary(f.type)]
+        path = folder / "blocks.parquet"
+        with pq.ParquetWriter(path, first.schema, use_dictionary=coded) as sink:
+            for part in chain([first], batches):
+                sink.write_table(part)
     with timed() as written:
         _write_plain(folder / "plain.parquet", plain(phrases, above, EDITION))
     times = {"alone": alone, "written": written, "blocks": by_blocks}

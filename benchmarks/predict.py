@@ -139,12 +139,9 @@ class Side:
             raise UserError(
                 "seconds= is too short to measure; expected more seconds or a smaller chunk="
             )
-        (rows0, wall0, cpu0), (rows1, wall1, cpu1) = self.progress[0], self.progress[-1]
-        return {
-            "rows": rows1 - rows0,
-            "rows_per_second": (rows1 - rows0) / (wall1 - wall0),
-            "rows_per_cpu_second": (rows1 - rows0) / (cpu1 - cpu0),
-        }
+        first, last = self.progress[0], self.progress[-1]
+        rows, wall, cpu = (end - start for start, end in zip(first, last, strict=True))
+        return {"rows": rows, "rows_per_second": rows / wall, "rows_per_cpu_second": rows / cpu}
 
 
 @cache

@@ -25,7 +25,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -233,10 +233,8 @@ def folder_bytes(folder: Path | str) -> int:
     size = 0
     for path, _, names in os.walk(folder):
         for name in names:
-            try:
+            with suppress(OSError):  # deleted in the meantime
                 size += os.lstat(os.path.join(path, name)).st_blocks * 512
-            except OSError:  # deleted in the meantime
-                continue
     return size
 
 
@@ -248,12 +246,10 @@ def kill_tree(process: subprocess.Popen[bytes]) -> int:
     except psutil.NoSuchProcess:
         return 0
     # Stopped first, so that none can start another process while the others die.
-    for action in ("suspend", "kill"):
+    for act in (psutil.Process.suspend, psutil.Process.kill):
         for member in doomed:
-            try:
-                getattr(member, action)()
-            except psutil.NoSuchProcess:
-                continue
+            with suppress(psutil.NoSuchProcess):
+                act(member)
     process.wait()
     return len(doomed)
 
@@ -304,11 +300,9 @@ class _Watcher:
 
 def _reap() -> None:
     """Wait for the orphans that have ended."""
-    try:
+    with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    except ChildProcessError:
-        pass
 
 
 def _watch(result: str, folder: str, *command: str) -> None:

@@ -35,8 +35,6 @@ CASES: dict[str, tuple[tuple[int, int, int, int], list[str]]] = {
     "full": ((24, 1024, 16, 4096), []),
     "lora": ((22, 2048, 32, 5632), ["lora.rank=8"]),
 }
-# Phases that start with a process's share of the weights, and those that start without.
-WITH_SHARE, WITHOUT_SHARE = ("evaluation", "saving"), ("loading", "loading again")
 # 10^9 bytes per process, for the LoRA case: in training, evaluation and saving; while loading.
 TARGETS = {"training": 3.6, "evaluation": 3.6, "saving": 3.6, "loading": 4.2, "loading again": 4.2}
 
@@ -169,10 +167,11 @@ def measure(settings: harness.Settings, case: str) -> Figures:
 def held_at_once(figures: Mapping[str, Any]) -> dict[str, float]:
     """Bytes of weights that a process may have held at once in a phase: its growth, plus its share
     if it already had that."""
+    share = figures["weights"] / RANKS
+    at_start = {"loading": 0, "evaluation": share, "saving": share, "loading again": 0}
     return {
-        phase: max(growth[phase] for growth in figures["growth"])
-        + (figures["weights"] / RANKS if phase in WITH_SHARE else 0)
-        for phase in (*WITHOUT_SHARE[:1], *WITH_SHARE, *WITHOUT_SHARE[1:])
+        phase: size + max(growth[phase] for growth in figures["growth"])
+        for phase, size in at_start.items()
     }
 
 
