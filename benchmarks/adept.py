@@ -42,7 +42,6 @@ class Settings(harness.Settings):
 
 
 def published(settings: Settings) -> Figures:
-    """The release: counts, baselines, label shares, surface forms by the insertion rule."""
     from etl.knowledge.lexicons import nonsubsective
     from etl.published.adept import read
 
@@ -186,7 +185,6 @@ def judged(settings: Settings) -> Figures:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures."""
     edges = figures.get("real", {}).get("edges", {})
     return {"related_edges": sum(edges.get(relation, 0) for relation in RELATIONS)}
 

@@ -147,7 +147,6 @@ def audited(settings: Settings) -> Figures:
 
 
 def draws(settings: Settings) -> Figures:
-    """Rows per second and core without an engine, and whether any repeats."""
     entailment, degree = generators()
     groups = (DRAWN_ROWS - 8000) // 40 // len(TESTS)
     with timed(subject=True) as timing:
@@ -165,7 +164,6 @@ def draws(settings: Settings) -> Figures:
 
 
 def spark(settings: Settings) -> Figures:
-    """The whole job: the default build, and its bytes with other partitionings."""
     from etl import engine
     from etl.asp.job import Recipe, build, degree_rows, entailment_rows
 

@@ -278,7 +278,6 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures."""
     end = ": p95_ms"
     kinds = [name.removesuffix(end) for name in figures if name.endswith(end)]
     return {"kinds": sorted(kinds, key=lambda kind: (kind == "all", kind))}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
+from itertools import count
 from pathlib import Path
 
 from benchmarks import synthetic_depcc
@@ -138,14 +139,12 @@ def make_dumps(source: str, folder: Path, words: int) -> dict[int, Dump]:
 
 
 def _endless(pages: Sequence[tuple[bytes, bytes, bytes, int]]) -> Iterator[tuple[bytes, int]]:
-    again = 0
-    while True:
+    for again in count():
         for _, content, title, length in pages:
             if again:
                 fresh = b"<title>%s (%d)</title>" % (title, again)
                 content = content.replace(b"<title>%s</title>" % title, fresh, 1)
             yield content, length
-        again += 1
 
 
 def write_multistream(path: Path, pages: Sequence[bytes]) -> None:

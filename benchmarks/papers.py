@@ -8,6 +8,7 @@ until a run of the same settings replaces them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -87,11 +88,9 @@ def classified(runs: Runs) -> list[dict[str, Any]]:
 
 def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
     first = members[0]
-    names = [key for key in first.metrics if key.startswith("final/") and key.endswith("/accuracy")]
-    for key in sorted(names):
-        if key.count("/") != 2:  # the score of a group within a part
-            continue
-        part = key.split("/")[1]
+    # Scores of groups within a part have a longer name.
+    keys = (re.fullmatch("final/([^/]+)/accuracy", key) for key in sorted(first.metrics))
+    for part in (key[1] for key in keys if key):
         scores = {
             name: [run.metrics[f"final/{part}/{name}"] for run in members]
             for name in ("accuracy", "macro_f1", "majority")
@@ -285,7 +284,6 @@ def progress_text(experiment: Figures) -> tuple[str, str]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures."""
     by_hours = sorted(figures.get("experiments", ()), key=lambda e: (-e["estimate"], e["name"]))
     values: dict[str, Any] = {name: figures.get(name, []) for name in _KEYS}
     cells = pa.Table.from_pylist(values["transferred"]) if values["transferred"] else None

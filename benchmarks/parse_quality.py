@@ -26,6 +26,7 @@ from benchmarks.sides import Pairs
 from conf import setting
 from etl.amod import columns
 from etl.amod.rules import CLEAN, ReadingRules
+from etl.lake.schema import batch_of
 from etl.parsing import TOKENS, Parser, load_parser
 
 DRAWS = 2000
@@ -46,17 +47,15 @@ def read_treebank(path: Path) -> Treebank:
     content = path.read_bytes()
     lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
     texts: list[str] = []
-    table: dict[str, list[object]] = {name: [] for name in TOKENS.names}
+    tokens: list[tuple[object, ...]] = []
     for line in lines:
         if line.startswith("# text = "):
             texts.append(line[9:])
         row = line.split("\t")
-        if len(row) != 10 or not row[0].isdigit():
-            continue
-        values = (len(texts) - 1, 0, int(row[0]), row[1], row[2], row[4], int(row[6]), row[7])
-        for name, value in zip(TOKENS.names, (*values, "SpaceAfter=No" not in row[9]), strict=True):
-            table[name].append(value)
-    return Treebank(texts, pa.RecordBatch.from_pydict(table, schema=TOKENS))
+        if len(row) == 10 and row[0].isdigit():
+            values = (len(texts) - 1, 0, int(row[0]), row[1], row[2], row[4], int(row[6]), row[7])
+            tokens.append((*values, "SpaceAfter=No" not in row[9]))
+    return Treebank(texts, batch_of(tokens, TOKENS))
 
 
 def pairs_of(tokens: pa.RecordBatch, rules: ReadingRules, sentences: int) -> list[Pairs]:

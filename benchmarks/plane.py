@@ -52,7 +52,6 @@ def release() -> dict[str, pa.Table]:
 
 
 def published(settings: Settings) -> Figures:
-    """The release's rows against the rules, its pairs against WordNet, its splits checked."""
     known = Known()
     tables = release()
     figures: Figures = {
@@ -160,7 +159,6 @@ def _pool(phrases: Mapping[str, Iterable[str]], known: Known) -> Pool:
 
 
 def splits(settings: Settings) -> Figures:
-    """Splits of the published size, from the pairs of the published rows and generated ones."""
     known = Known()
     phrases: dict[str, set[str]] = defaultdict(set)
     for rows in release().values():
@@ -288,7 +286,6 @@ def _counted(root: str, edition: str) -> dict[str, Any]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures."""
     shared: dict[str, Counter[str]] = {}
     balanced = True
     schemes = figures.get("splits", {}).get("generated", {}).get("schemes", {})

@@ -28,6 +28,7 @@ from benchmarks.plane_generator import (
 from benchmarks.processes import Usage, all_cores, timed, usage_of
 from benchmarks.results import Figures
 from etl.lake import arrow
+from etl.lake.schema import batch_of
 from etl.lake.tables import table
 from etl.plane import blocks
 from etl.plane.rules import HOLDS, edition_key
@@ -123,9 +124,8 @@ def _block_maker(
         text="paper",
         edition=EDITION,
     )
-    columns = [*zip(*phrases, strict=True), [None] * len(phrases), [None] * len(phrases)]
-    arrays = [pa.array(c, kind) for c, kind in zip(columns, blocks.PHRASES.types, strict=True)]
-    rows = pa.table(arrays, schema=blocks.PHRASES)
+    batch = batch_of([(*phrase, None, None) for phrase in phrases], blocks.PHRASES)
+    rows = pa.Table.from_batches([batch])
     make = blocks.maker(lambda: vocabulary)
     return lambda: make(iter(rows.to_batches(max_chunksize=10_000)))
 
@@ -134,9 +134,7 @@ def _write_plain(path: Path, items: Iterator[tuple[Any, ...]]) -> None:
     schema = table("plane_items").schema
     with pq.ParquetWriter(path, schema) as writer:
         while rows := list(islice(items, 100_000)):
-            columns = zip(*rows, strict=True)
-            arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
-            writer.write_table(pa.table(arrays, schema=schema))
+            writer.write_batch(batch_of(rows, schema))
 
 
 def build(root: str, folder: Path, *further: str) -> tuple[Usage, dict[str, float]]:

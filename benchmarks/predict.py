@@ -295,12 +295,9 @@ def same(settings: Settings) -> Figures:
 def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
     """The parts; figures are recorded under the device's name, those of `same` in a subkey."""
     name = device_name()
-    parts = {
-        "speed": {name: partial(speed, settings)},
-        "same": {f"{name}/same": partial(same, settings)},
-    }
-    names = settings.named_parts(parts)
-    return {key: run for part in names for key, run in parts[part].items()}
+    parts = {"speed": (name, speed), "same": (f"{name}/same", same)}
+    selected = (parts[part] for part in settings.named_parts(parts))
+    return {key: partial(measure, settings) for key, measure in selected}
 
 
 CASE = Case(

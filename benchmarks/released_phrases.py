@@ -57,14 +57,10 @@ def _run(script: str, lake: str, *words: str) -> None:
 
 def in_conllu(lake: str) -> str:
     """The phrases of the release in CoNLL-U, one sentence each."""
-    rows = arrow.read(
-        lake,
-        "plane_items",
-        where=[("edition", "=", "published")],
-        columns=["adjective", "noun"],
-    )
-    phrases = rows.group_by(["adjective", "noun"]).aggregate([])
-    pairs = zip(*(phrases[name].to_pylist() for name in ("adjective", "noun")), strict=True)
+    where, names = [("edition", "=", "published")], ["adjective", "noun"]
+    rows = arrow.read(lake, "plane_items", where=where, columns=names)
+    phrases = rows.group_by(names).aggregate([]).to_pylist()
+    pairs = ((row["adjective"], row["noun"]) for row in phrases)
     return "".join(
         f"1\t{adjective}\t{adjective}\tADJ\tJJ\t_\t2\tamod\t_\t_\n"
         f"2\t{noun}\t{noun}\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"

@@ -97,7 +97,6 @@ def texts_file(settings: Settings, folder: Path) -> Path:
 
 
 def measure_reading(settings: Settings, folder: Path) -> Figures:
-    """Parquet to staged rows, against pyarrow's reading of the same column."""
     path = texts_file(settings, folder)
     file_units = list(enumerate(units_of(str(path))))
     task = load(ExtractionSettings, ["source=text", f"input={path}"])
@@ -258,7 +257,6 @@ def opening_ms(root: str) -> float:
 
 
 def measure_upkeep(settings: Settings, folder: Path) -> Figures:
-    """A table with many commits: opening, compaction, vacuum."""
     root, declared = str(folder / "many"), TABLES["amod_pairs"]
     many_commits(root, settings.commits)
     at_first = opening_ms(root)

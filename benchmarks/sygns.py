@@ -64,7 +64,6 @@ def _generate(task: tuple[int, int, int]) -> int:
 
 
 def generation(settings: Settings) -> Figures:
-    """Sentences with all meanings, in two processes, by depth and for all depths evenly."""
     by_depth, first, chunk = {}, min(2000, settings.sentences), 2500
     for depth in DEPTHS:
         with timed() as timing:
