@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import harness, judging
-from benchmarks.harness import DATA, Bound, Case, Exact
+from benchmarks import judging
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.processes import usage_of
 from benchmarks.results import Figures
 from conf import ROOT, setting
@@ -33,7 +33,7 @@ EDITIONS = ("clean", "paper")
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     lake: str = setting(
         str(Path(tempfile.gettempdir()) / "lake_adept_benchmark"),
         help="lake of the part real and of the sheet",
@@ -192,7 +192,7 @@ def context(figures: Figures) -> dict[str, Any]:
 CASE = Case(
     "adept",
     judging.measurements(
-        harness.parts(published=published, real=real, judged=judged),
+        in_parts(published=published, real=real, judged=judged),
         lambda settings: sample(settings.lake, settings.sheet),
         ("grammar", "remark"),
     ),

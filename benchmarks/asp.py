@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from benchmarks import harness, judging
-from benchmarks.harness import DATA, Bound, Case, Exact
+from benchmarks import judging
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.processes import timed
 from benchmarks.results import Figures
 from conf import ROOT, setting
@@ -46,7 +46,7 @@ BY_DESIGN = {
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     sheet: int | None = setting(None, help="print a new sheet for judging, drawn with this seed")
 
 
@@ -220,7 +220,7 @@ def judged(settings: Settings) -> Figures:
 CASE = Case(
     "asp",
     judging.measurements(
-        harness.parts(published=published, audit=audited, draws=draws, spark=spark, judged=judged),
+        in_parts(published=published, audit=audited, draws=draws, spark=spark, judged=judged),
         lambda settings: sample(settings.sheet),
         ("grammar", "truth", "remark"),
     ),

@@ -25,8 +25,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks import harness, peers, plane_generator
-from benchmarks.harness import DATA, Bound, Case, log
+from benchmarks import peers, plane_generator
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Measurement, log
 from benchmarks.inputs import make_dumps, make_parts
 from benchmarks.jobs import written_once
 from benchmarks.parse_sides import measure_side as read_by_spacy
@@ -44,7 +44,7 @@ ONE_PART = f"input={ROOT / 'conf' / 'demo' / 'depcc-part.gz'}"
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     engines: list[str] = setting(list(ENGINES), help="sail, spark")
     sizes: list[int] = setting(
         [1, 10, 50],
@@ -259,7 +259,7 @@ CASES: dict[str, Callable[[Run], Figures]] = {
 }
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """A measurement for each part, engine and size."""
     folder = settings.place("engines")
     return {

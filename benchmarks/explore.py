@@ -32,8 +32,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import conf
-from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact, log
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement, log
 from benchmarks.processes import proportional_bytes
 from benchmarks.results import Figures
 from conf import ROOT, JobFailed, UserError, setting
@@ -48,7 +47,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     pairs: int = setting(100_000_000, help="approximate number of generated pairs")
     files: int = setting(100, help="files of each table")
     nouns: int = setting(999_983, help="distinct nouns; a prime number")
@@ -268,7 +267,7 @@ def measured(settings: Settings, folder: Path) -> Figures:
     }
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The only measurement; none if only the lake is generated."""
     folder = settings.place("explore")
     if settings.only_generate:

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.across.parsers import agreement
-from benchmarks import harness, jobs, parse_quality, sanitized
-from benchmarks.harness import Bound, Case, Exact, log
+from benchmarks import jobs, parse_quality, sanitized
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement, log
 from benchmarks.inputs import documents_of
 from benchmarks.processes import Usage, all_cores, call, last_cores, usage_of
 from benchmarks.results import Figures
@@ -51,7 +51,7 @@ parser_of = cache(load_parser)
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     dev: str | None = setting(None, help="the treebank that settings were tuned on")
     check: list[str] = setting([], help="treebanks held out for checking")
     silver_model: str | None = setting(
@@ -211,13 +211,13 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The parts named, or those whose input is given; each treebank is a separate measurement."""
     settings.check_known("parts", list(PARTS))
     for name in settings.parts:
         if not any(getattr(settings, key) for key in PARTS[name]):
             raise UserError(f"{name}: expected {' or '.join(f'{key}=' for key in PARTS[name])}")
-    measurable: dict[str, harness.Measurement] = {}
+    measurable: dict[str, Measurement] = {}
     for path in filter(None, [settings.dev, *settings.check]):
         treebank = Path(path).name.split(".")[0]
         measurable[f"quality/{treebank}"] = partial(quality, path)

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import conf
-from benchmarks import harness
-from benchmarks.harness import DATA, Case
+from benchmarks.harness import DATA, Case, CaseSettings, Measurement
 from benchmarks.results import Figures
 from conf import JobFailed, setting
 
@@ -25,7 +24,7 @@ SMOLLM2 = "smollm2-135m-instruct-q4"
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     folder: str | None = setting("finetuned", help="folder of the lake, models and runs")
     train: bool = setting(True, help="train unfinished parts")
 
@@ -106,7 +105,7 @@ def finished(name: str, folder: Path) -> Figures | None:
     }
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The parts; with train=false only those that are finished."""
     from training import finetune
 

@@ -42,7 +42,7 @@ Measurement = Callable[[], Figures]
 
 
 @dataclass(frozen=True)
-class Settings:
+class CaseSettings:
     """Settings that every case has."""
 
     parts: list[str] = setting([], help="parts of the case to measure; all if none is named")
@@ -148,7 +148,7 @@ class Case:
 
     name: str
     measurements: Callable[[Any], Mapping[str, Measurement]]
-    settings: type[Any] = Settings
+    settings: type[Any] = CaseSettings
     resumes: bool = False
     packages: tuple[str, ...] = ()
     bounds: Mapping[str, Bound] = field(default_factory=dict)
@@ -173,7 +173,7 @@ def whole(measure: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Mea
     return measurements
 
 
-def parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:
+def in_parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:
     """Measurements of a case with named parts, which ``parts=`` selects."""
 
     return lambda settings: {

@@ -16,8 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness
-from benchmarks.harness import Bound, log
+from benchmarks.harness import Bound, Case, CaseSettings, log, whole
 from benchmarks.jobs import written_once
 from benchmarks.killing import Command, emptied, moment_in, stored
 from benchmarks.results import Figures
@@ -97,7 +96,7 @@ JOBS = {
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     jobs: list[str] = setting([], help="jobs to kill; all if none is named")
     engines: list[str] = setting(["sail"], help="engines of the data jobs")
     kills: int = setting(10, help="kills of each job")
@@ -184,9 +183,9 @@ def context(figures: Figures) -> dict[str, Any]:
     return {"groups": groups}
 
 
-CASE = harness.Case(
+CASE = Case(
     "job_kills",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
     packages=("pysail", "pyspark", "deltalake", "torch", "deepspeed"),
     bounds={"cases that differ": Bound("differing", most=0)},

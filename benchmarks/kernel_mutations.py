@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness, sanitized
-from benchmarks.harness import Case
+from benchmarks import sanitized
+from benchmarks.harness import Case, CaseSettings, whole
 from benchmarks.results import Figures
 from conf import ROOT, setting
 from conf.progress import Progress
@@ -27,7 +27,7 @@ _BLOCK_ROWS = 400
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     rows: int = setting(10_000_000, help="mutated rows")
     seed: int = setting(0, help="seed of the mutations")
 
@@ -87,6 +87,6 @@ def measured(settings: Settings) -> Figures:
 
 CASE = Case(
     "kernel_mutations",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
 )

@@ -18,8 +18,8 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
-from benchmarks import harness, jobs, synthetic_depcc
-from benchmarks.harness import Bound, log
+from benchmarks import jobs, synthetic_depcc
+from benchmarks.harness import Bound, Case, CaseSettings, log, whole
 from benchmarks.killing import Command, emptied, moment_in, stored
 from benchmarks.results import Figures
 from conf import setting, settings_hash
@@ -31,7 +31,7 @@ TABLES = (
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     engines: list[str] = setting(["sail", "spark"], help="engines of the job")
     partitions: list[int] = setting([1, 2, 7], help="tasks of a wave; each gets all the kills")
     kills: int = setting(5, help="kills for each number of partitions")
@@ -190,9 +190,9 @@ def one_kill(
     return figures
 
 
-CASE = harness.Case(
+CASE = Case(
     "kill",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
     packages=("pysail", "pyspark", "deltalake", "pyarrow"),
     bounds={"cases whose tables differ": Bound("differing", most=0)},

@@ -21,8 +21,8 @@ from analysis.inference.intervals import student
 from analysis.papers.published import value as printed
 from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
-from benchmarks import harness, released_phrases, results
-from benchmarks.harness import Case
+from benchmarks import released_phrases, results
+from benchmarks.harness import Case, CaseSettings, whole
 from benchmarks.papers_runs import do, experiments, states
 from benchmarks.results import Figures
 from conf import JobFailed, setting
@@ -64,7 +64,7 @@ def admitted_editions(task: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     lake: str = setting("lake", help="folder or URI of the lake")
     tracking: str = setting("sqlite:///mlflow.db", help="MLflow's store")
     run: bool = setting(False, help="run the unfinished experiments, longest first")
@@ -331,7 +331,7 @@ def measured(settings: Settings) -> Figures:
 
 CASE = Case(
     "papers",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
     packages=("torch", "transformers", "deepspeed"),
     context=context,

@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks import harness, plane_scale
-from benchmarks.harness import DATA, Bound, Case, Exact
+from benchmarks import plane_scale
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.plane_generator import Known, write_knowledge
 from benchmarks.processes import timed, usage_of
 from benchmarks.results import Figures
@@ -41,7 +41,7 @@ CORPORA = (["wikipedia"], ["conllu"], ["wikipedia", "conllu"])
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     lake: str = setting("", help="lake with amod_pairs for the part real; default: a new one")
     items: list[int] = setting([100_000_000], help="items of the builds of scale")
 
@@ -302,7 +302,7 @@ _CHAINS = "published.chains_{0}.pairs / published.files.one_it_{0}_1.pairs"
 _BUILD = "scale.builds[-1]"
 CASE = Case(
     "plane",
-    harness.parts(
+    in_parts(
         published=published,
         splits=splits,
         real=real,

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from benchmarks import harness
-from benchmarks.harness import DATA, Case
+from benchmarks.harness import DATA, Case, CaseSettings
 from benchmarks.plane_generator import Known
 from benchmarks.processes import usage_of
 from benchmarks.results import Figures
@@ -28,7 +27,7 @@ FLOORS = {"form": (1, 2, 5), "lemma": (1,)}
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     lake: str = setting("", help="lake that stores the pairs; default: a temporary one")
     input: str = setting(f"{DATA}/wikipedia/*.bz2", help="the dump")
 

@@ -26,8 +26,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks.harness import Bound, Case, CaseSettings, Exact
 from benchmarks.killing import Command
 from benchmarks.processes import caller, job, kill_tree, timed
 from benchmarks.results import Figures
@@ -44,7 +43,7 @@ BARE = 16_384  # rows that the bare pass repeats
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     seconds: float = setting(600.0, help="how long both sides run")
     rows: int = setting(1_000_000, help="rows of the table of the part speed")
     checked: int = setting(2000, help="rows of the table of the part same")

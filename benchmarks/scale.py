@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import conceptnet_generator, harness, pairs_generator
-from benchmarks.harness import Case
+from benchmarks import conceptnet_generator, pairs_generator
+from benchmarks.harness import Case, CaseSettings, Measurement
 from benchmarks.jobs import stored_bytes, written_once
 from benchmarks.processes import Sample, all_cores, call, usage_of
 from benchmarks.results import Figures
@@ -51,7 +51,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     shares: list[int] = setting([1, 10, 100], help="sizes in per cent of the full size")
     memory: str = setting("4GB", help="memory of the embedded engine before it spills to disk")
 
@@ -186,7 +186,7 @@ CASES: dict[str, Callable[[Workplace, int], Figures]] = {
 }
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """A measurement for each share and part."""
     place = Workplace(settings)
 

@@ -31,8 +31,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.inputs import make_parts, units_of
 from benchmarks.interleaving import interleaved
 from benchmarks.jobs import stored_bytes
@@ -62,7 +61,7 @@ ROW = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     text_mb: int = setting(500, help="10^6 bytes of text for the parts reading and listed")
     parsed_mb: int = setting(9, help="10^6 bytes of text for the part cores")
     relations_mb: int = setting(100, help="10^6 bytes of the DepCC part for relations")
@@ -335,7 +334,7 @@ def in_folder(part: Callable[[Settings, Path], Figures]) -> Callable[[Settings],
 
 CASE = Case(
     "sources",
-    harness.parts(
+    in_parts(
         reading=in_folder(measure_reading),
         listed=in_folder(measure_listed),
         cores=in_folder(measure_cores),

@@ -28,8 +28,7 @@ from analysis.semantics.drs_matching import (
     without_redundant_referents,
 )
 from analysis.semantics.prover import Problem, Prover, formula_of, provers
-from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.processes import timed
 from benchmarks.results import Figures
 from conf import UserError, setting
@@ -45,7 +44,7 @@ PROVERS = ("eprover", "vampire", "cvc5")
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     sentences: int = setting(50_000, help="sentences of the parts generation and splits")
     problems: int = setting(600, help="problems per depth in the part provers")
     formulas: int = setting(200, help="formulas per depth that are compared with themselves")
@@ -259,7 +258,7 @@ def dated(part: Callable[[Settings], Figures]) -> Callable[[Settings], Figures]:
 
 CASE = Case(
     "sygns",
-    harness.parts(
+    in_parts(
         generation=dated(generation),
         provers=dated(proofs),
         matching=dated(matched),

@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import harness
-from benchmarks.harness import DATA, Bound, Case
+from benchmarks.harness import DATA, Bound, Case, CaseSettings
 from benchmarks.processes import call, timed
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
@@ -44,7 +43,7 @@ STAGES = (("fp32", "zero0"), ("bf16", "zero0"), ("bf16", "zero2"), ("bf16", "zer
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
+class Settings(CaseSettings):
     rows: int = setting(1600, help=f"examples per round, at least {12 * BATCH}")
     rounds: int = setting(3, help="rounds of both sides")
 

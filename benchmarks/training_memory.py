@@ -20,8 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness
-from benchmarks.harness import Bound, Case
+from benchmarks.harness import Bound, Case, CaseSettings, in_parts
 from benchmarks.processes import EVERY, call, caller, process_bytes, proportional_bytes
 from benchmarks.results import Figures
 from benchmarks.train import MODEL, adept_lake, pairs
@@ -139,7 +138,7 @@ def start_ranks(case: str, folder: Path) -> list[subprocess.Popen[bytes]]:
     ]
 
 
-def measure(settings: harness.Settings, case: str) -> Figures:
+def measure(settings: CaseSettings, case: str) -> Figures:
     """The peaks of each process and of all together, in bytes by phase."""
     with tempfile.TemporaryDirectory(prefix="memory-") as name:
         folder = Path(name)
@@ -186,7 +185,7 @@ def context(figures: Figures) -> dict[str, Any]:
 
 CASE = Case(
     "training_memory",
-    harness.parts(**{case: functools.partial(measure, case=case) for case in CASES}),
+    in_parts(**{case: functools.partial(measure, case=case) for case in CASES}),
     resumes=True,
     packages=("torch", "transformers", "deepspeed", "accelerate", "peft"),
     bounds={
