@@ -56,10 +56,8 @@ def pairs(rows: Any) -> Any:
 
 
 def edges(rows: Any) -> Any:
-    """Edges of ``conceptnet_edges`` from rows with a noun, a verb and its object.
-
-    As in ConceptNet, a fifth has one of the five relations; half of these have a surface text.
-    """
+    """Edges of ``conceptnet_edges`` from rows with a noun, a verb and its object: as in ConceptNet,
+    a fifth has one of the five relations; half of these have a surface text."""
     from pyspark.sql import functions as F
 
     number = 5 * len(DEFAULT_RELATIONS)

@@ -174,10 +174,8 @@ def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, 
 
 @dataclass(frozen=True)
 class Visit:
-    """The activity of users: the server, end time, pause and words.
-
-    Records the seconds of each kind of view, and the failed answers.
-    """
+    """The activity of users: the server, end time, pause and words; and as results, the seconds of
+    each kind of view, and the failed answers."""
 
     port: int
     until: float

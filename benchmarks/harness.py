@@ -230,10 +230,7 @@ def faults(case: Case, settings: Any, figures: Figures, earlier: Figures) -> lis
 
 def run(case: Case, settings: Any, *, store: Path = results.FIGURES) -> Figures:
     """Measure, check, record and show a case; return its figures, including earlier ones.
-
-    Raises:
-        JobFailed: a count is wrong, a ratio became worse, or a floor or ceiling is missed.
-    """
+    `JobFailed` if a count is wrong, a ratio became worse, or a floor or ceiling is missed."""
     planted = settings.plant != "none"
     keep = settings.keep and not planted
     os.environ[PLANT] = settings.plant

@@ -55,11 +55,8 @@ def install(folder: Path) -> float:
 
 
 def installed(settings: CaseSettings) -> Figures:
-    """Install the core into a new environment and run the job; return the figures.
-
-    Raises:
-        JobFailed: torch was installed too, or the job did not write the pair.
-    """
+    """Install the core into a new environment and run the job; return the figures. `JobFailed` if
+    torch was installed too, or the job did not write the pair."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         seconds = install(folder)

@@ -25,10 +25,8 @@ def measurements(
     sample: Callable[[Any], Sequence[Any]],
     judgements: Sequence[str],
 ) -> Callable[[Any], Mapping[str, Measurement]]:
-    """The parts of a case; none if sheet=SEED requests a new sample, which is printed.
-
-    The sheet is tab-separated: the fields of the sample's rows, and empty columns for judgements.
-    """
+    """The parts of a case; none if sheet=SEED requests a new sample, which is printed as a
+    tab-separated sheet: the fields of its rows, and empty columns for judgements."""
     blanks = [""] * len(judgements)
 
     def measurements_or_sheet(settings: Any) -> Mapping[str, Measurement]:

@@ -152,10 +152,8 @@ def in_peace(place: Path, arguments: list[str]) -> Figures:
 
 
 def moment_of(peace: Figures, number: int, case: str, settings: Settings) -> float:
-    """The time of the kill: in the `number`-th of equal spans between the first and last work.
-
-    The work begins shortly before its first write, the ledger, is on disk.
-    """
+    """The time of the kill: in the `number`-th of equal spans between first and last work, which
+    begins shortly before its first write, the ledger, is on disk."""
     seed = f"{settings.seed}/{case}/{number}"
     return moment_in(0.9 * peace["ready"], peace["wall"], (number, settings.kills), seed)
 

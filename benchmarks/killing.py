@@ -27,10 +27,8 @@ WAITED = 900.0
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the repository, and the file for its output.
-
-    If `processes` is above 1, they are started by DeepSpeed's launcher.
-    """
+    """A command of the repository, and the file for its output; several `processes` are started by
+    DeepSpeed's launcher."""
 
     words: Sequence[str]
     output: Path
@@ -58,11 +56,8 @@ class Command:
         return RuntimeError(f"{text}:\n{self.output.read_text()[-2000:]}")
 
     def run(self, watch: Callable[[float], object] = lambda seconds: None) -> float:
-        """Run it to its end and time it. `watch` is called regularly with the seconds so far.
-
-        Raises:
-            RuntimeError: it failed, or did not end in time.
-        """
+        """Run it to its end and time it; `RuntimeError` if it failed, or did not end in time.
+        `watch` is called regularly with the seconds so far."""
         began = time.monotonic()
         process = self.start()
         while process.poll() is None:
@@ -117,11 +112,7 @@ class Command:
         return figures | {"runs": self.until_it_ends_well()}
 
     def until_it_ends_well(self) -> int:
-        """Repeat it until it succeeds; return the number of runs.
-
-        Raises:
-            RuntimeError: `RUNS` runs failed.
-        """
+        """Repeat it until it succeeds; return the number of runs. `RuntimeError` if `RUNS` fail."""
         for number in range(1, RUNS + 1):
             process = self.start()
             try:

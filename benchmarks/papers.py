@@ -303,10 +303,7 @@ def context(figures: Figures) -> dict[str, Any]:
 
 def measured(settings: Settings) -> Figures:
     """Run what is missing (run=true) and read the runs; return their and earlier recorded scores.
-
-    Raises:
-        JobFailed: no run on the releases has finished or started.
-    """
+    `JobFailed` if no run on the releases has finished or started."""
     selected = experiments(settings.only)
     if settings.run:
         for experiment, state in zip(selected, states(settings.tracking, selected), strict=True):

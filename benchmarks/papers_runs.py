@@ -24,11 +24,8 @@ _TELLING = ("shots", "epochs", "max_length")
 
 @dataclass(frozen=True)
 class Experiment:
-    """One command, and the printed numbers that its runs are compared with.
-
-    Attributes:
-        hours: estimated CPU hours of one core.
-    """
+    """One command, the printed numbers that its runs are compared with, and the estimated CPU hours
+    of one core."""
 
     name: str
     cells: str
@@ -100,11 +97,8 @@ def _text(value: Any) -> str:
 
 
 def experiments(names: Sequence[str] = ()) -> list[Experiment]:
-    """The experiments of the file (only those named, if any), longest first.
-
-    Raises:
-        UserError: the file does not have a name.
-    """
+    """The experiments of the file (only those named, if any), longest first; `UserError` if it does
+    not have a name."""
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
     known = {row["name"]: Experiment(**{**row, "settings": tuple(row["settings"])}) for row in rows}
     if unknown := sorted(set(names) - set(known)):
@@ -161,11 +155,7 @@ def _progress(experiment: Experiment, runs: Iterable[Any]) -> Figures:
 
 def do(experiment: Experiment, lake: str, tracking: str, models: str, out: str) -> None:
     """Run the command, which continues where an earlier one stopped: from a checkpoint, or from
-    stored answers.
-
-    Raises:
-        JobFailed: the command failed.
-    """
+    stored answers. `JobFailed` if it failed."""
     folder = Path(out).absolute() / experiment.name
     words = [word.format(models=Path(models).absolute()) for word in experiment.settings]
     words += [f"lake={Path(lake).absolute()}", f"tracking={tracking}", f"out={folder}"]

@@ -92,10 +92,8 @@ def write_knowledge(root: str) -> None:
 
 
 def generated_nouns(target: int, known: Known, most: int | None = None) -> tuple[list[str], Ids]:
-    """Nouns and their numbers of adjectives, by Zipf's law, for about `target` items.
-
-    `most` limits the number of nouns.
-    """
+    """At most `most` nouns and their numbers of adjectives, by Zipf's law, for about `target`
+    items."""
     nouns = sorted(
         (noun for noun, up in known.above.items() if " " not in noun and 1 in up.values()),
         key=lambda noun: hashlib.md5(noun.encode()).digest(),

@@ -89,11 +89,8 @@ def measured(
     cores: Collection[int] | None = None,
     folder: Path | None = None,
 ) -> Usage:
-    """Run `command` from the repository's root to its end, and report what it used.
-
-    `env` adds to the environment; `cores` restricts it to some cores; the size of `folder` is also
-    tracked.
-    """
+    """Run `command` from the repository's root to its end, and report what it used. `env` adds to
+    the environment; `cores` restricts it to some cores; the size of `folder` is also tracked."""
     with tempfile.TemporaryDirectory(prefix="adnominal-bench-") as place:
         result = Path(place) / "result.json"
         watcher = _module("watch", str(result), str(folder or ""), *command)
@@ -120,10 +117,8 @@ def _finished(
 
 
 def usage_of(script: str, *settings: str, **options: Any) -> Usage:
-    """What a script of this repository used; `RuntimeError` if it failed.
-
-    `options` are those of `measured`.
-    """
+    """What a script of this repository used, with options of `measured`; `RuntimeError` if it
+    failed."""
     return measured(job(script, *settings), **options).checked()
 
 
@@ -135,10 +130,8 @@ def call(
 ) -> Any:
     """Run a function (``module:name``) in a new process on some `cores`, and return its result.
 
-    Arguments and result are JSON values; a dataclass is returned as its fields.
-
-    Raises:
-        RuntimeError: the function failed; the message has the end of its standard error.
+    Arguments and result are JSON values; a dataclass is returned as its fields. `RuntimeError` with
+    the end of its standard error if the function failed.
     """
     result = _finished(caller(function, *arguments), env, cores)
     if result.returncode:

@@ -28,10 +28,7 @@ WIKIPEDIA = "wikipedia/enwiki-sample.xml.bz2"
 
 def build(lake: str) -> None:
     """Build the edition unless the lake has it; nouns are inflected forms, as in the paper.
-
-    Raises:
-        RuntimeError: a job failed, for example because the lake has no release of PLANE.
-    """
+    `RuntimeError` if a job failed, for example because the lake has no release of PLANE."""
     editions = arrow.read(lake, "plane_items", columns=["edition"])["edition"].unique()
     if EDITION in editions.to_pylist():
         return

@@ -37,11 +37,8 @@ def load(name: str, path: str) -> Any:
 
 
 def run(function: str, source: Path, settings: Mapping[str, Any], *options: str) -> None:
-    """Compile `source` and call ``function(path, settings)`` in a process with the sanitizers.
-
-    Raises:
-        JobFailed: the process failed; its output is on standard error.
-    """
+    """Compile `source` and call ``function(path, settings)`` in a process with the sanitizers;
+    `JobFailed` if that failed, with its output on standard error."""
     with tempfile.TemporaryDirectory(prefix="adnominal-sanitized-") as folder:
         module = Path(folder) / f"{source.stem}.so"
         compiled(source, module, "-O1", "-g", *_SANITIZERS, *options)

@@ -196,10 +196,8 @@ def _documents(
 
 
 def write(path: Path, megabytes: float, seed: int = 1) -> int:
-    """Write a gzip-compressed part of at least `megabytes` (10^6 bytes, uncompressed).
-
-    Returns the number of uncompressed bytes.
-    """
+    """Write a gzip-compressed part of at least `megabytes` (10^6 bytes, uncompressed); return the
+    number of uncompressed bytes."""
     rng = np.random.default_rng(seed)
     tags = [*CLOSED, *OPEN]
     vocabularies = [_Words(rng, tag) for tag in tags]
