@@ -30,7 +30,7 @@ from jinja2 import UndefinedError
 import conf
 from benchmarks import BENCH, FURTHER, results
 from benchmarks.processes import PLANT
-from benchmarks.results import Figures
+from benchmarks.results import Figures, evaluated
 from conf import ROOT, JobFailed, UserError, setting
 
 DATA = Path(os.environ.get("ADNOMINAL_DATA", ROOT.parent / "shared" / "data"))
@@ -179,17 +179,6 @@ def in_parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[s
     return lambda settings: {
         name: partial(functions[name], settings) for name in settings.named_parts(functions)
     }
-
-
-def evaluated(expression: str, figures: Mapping[str, Any]) -> Any:
-    """The value of an expression over figures; None if one of its figures is missing."""
-    compiled = results.templates().compile_expression(expression, undefined_to_none=False)
-    try:
-        value = compiled(**figures, figures=figures)
-        bool(value)  # a missing figure raises the error here
-    except UndefinedError:
-        return None
-    return value
 
 
 def page(case: Case, figures: Figures) -> str:

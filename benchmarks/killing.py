@@ -73,14 +73,13 @@ class Command:
         """Run it, kill it when `ready` is true, and return how many processes died (0 if ended)."""
         process = self.start()
         while process.poll() is None:
-            if not ready():
-                time.sleep(0.01)
-            elif not driver_alone:
-                return kill_tree(process)
-            else:
+            if ready():
+                if not driver_alone:
+                    return kill_tree(process)
                 process.kill()
                 process.wait()
                 return 1
+            time.sleep(0.01)
         return 0
 
     def killed_and_run_again(

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from etl.knowledge import wordnet
 from etl.knowledge.lexicons import adjective_classes
@@ -37,25 +36,19 @@ class Known:
         for row in wordnet.exceptions(files).to_pylist():
             if row["pos"] == "n":
                 self.exceptions[row["form"]].append(row["lemma"])
-        above = wordnet.hypernyms(files)
-        first_senses = above.filter(
-            pc.and_(
-                pc.and_(pc.equal(above["sense"], 1), above["first_lemma"]),
-                pc.invert(pc.match_substring(above["hypernym"], " ")),
-            )
-        )
         self.above: dict[str, dict[str, int]] = defaultdict(dict)
-        for row in first_senses.select(["noun", "hypernym", "distance"]).to_pylist():
-            ups, word = self.above[row["noun"].lower()], row["hypernym"].lower()
-            ups[word] = min(row["distance"], ups.get(word, row["distance"]))
         # Synsets by noun, and their direct hypernyms with their words.
         self.synset: dict[str, str] = {}
         self.steps: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        direct = above.filter(pc.and_(pc.equal(above["distance"], 1), above["first_lemma"]))
-        for row in direct.to_pylist():
-            if row["sense"] == 1:
-                self.synset[row["noun"].lower()] = row["noun_synset"]
-            self.steps[row["noun_synset"]].add((row["hypernym_synset"], row["hypernym"].lower()))
+        rows = wordnet.hypernyms(files)
+        for row in rows.filter(rows["first_lemma"]).to_pylist():
+            noun, word, distance = row["noun"].lower(), row["hypernym"].lower(), row["distance"]
+            if row["sense"] == 1 and " " not in word:
+                self.above[noun][word] = min(distance, self.above[noun].get(word, distance))
+            if row["sense"] == distance == 1:
+                self.synset[noun] = row["noun_synset"]
+            if distance == 1:
+                self.steps[row["noun_synset"]].add((row["hypernym_synset"], word))
 
     def base(self, noun: str) -> str:
         """The noun's base form according to morphy; empty if it is not in WordNet."""

@@ -166,13 +166,9 @@ def headlines(figures: Figures) -> Iterator[Headline]:
             text = templates().from_string(entry["text"]).render(**values)
         except UndefinedError:
             continue
-        leaves_out = entry["leaves_out"]
-        try:
-            load = templates().compile_expression(entry.get("load", "none"), False)(**values)
-            leaves_out += f"; load average {load:.1f}" if load is not None else ""
-        except (UndefinedError, TypeError):  # an older measurement recorded no load
-            pass
-        yield Headline(entry["title"], text, leaves_out, entry["section"])
+        load = evaluated(entry.get("load", "none"), values)
+        busy = f"; load average {load:.1f}" if load is not None else ""
+        yield Headline(entry["title"], text, entry["leaves_out"] + busy, entry["section"])
 
 
 # --------------------------------------------------------------------------------------- templates
@@ -217,6 +213,17 @@ def templates() -> Environment:
     environment.globals["median"] = median
     environment.globals["at_most"] = functools.partial(verdict, at_least=False)
     return environment
+
+
+def evaluated(expression: str, figures: Mapping[str, Any]) -> Any:
+    """The value of an expression over figures; None if one of its figures is missing."""
+    compiled = templates().compile_expression(expression, undefined_to_none=False)
+    try:
+        value = compiled(**figures, figures=figures)
+        bool(value)  # a missing figure raises the error here
+    except UndefinedError:
+        return None
+    return value
 
 
 def render(name: str, **context: Any) -> str:
