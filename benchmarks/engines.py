@@ -25,11 +25,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks import peers, plane_generator
+from benchmarks import peers
 from benchmarks.harness import DATA, Bound, Case, CaseSettings, Measurement, log
 from benchmarks.inputs import make_dumps, make_parts
 from benchmarks.jobs import written_once
 from benchmarks.parse_sides import measure_side as read_by_spacy
+from benchmarks.plane_generator import Known, write_classes, write_lake
 from benchmarks.processes import Usage, all_cores, call, measured, usage_of
 from benchmarks.results import Figures
 from conf import ROOT, UserError, setting
@@ -229,8 +230,9 @@ def plane(run: Run) -> Figures:
     """PLANE: twice as many items as pairs, without splits."""
     lake = run.folder / f"lake-plane-{run.size}"
     classes = run.folder / "classes.tsv"
-    plane_generator.write_classes(classes)
-    written_once(lake, lambda: plane_generator.write_lake(str(lake), 2_000_000 * run.size))
+    write_classes(classes)
+    items = 2_000_000 * run.size
+    written_once(lake, lambda: write_lake(str(lake), items, Known()))
     words = ["preset=paper", "association=false", f"classes={classes}"]
     words += ["every_class=false", "schemes=[]"]
     return run.build("etl/build_plane.py", lake, "plane_items", *words)

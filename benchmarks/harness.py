@@ -19,7 +19,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -297,7 +297,7 @@ def main(case: Case, about: str, words: Sequence[str]) -> int:
     if words[:1] == ["sheet"]:  # the syntax of earlier versions: sheet SEED
         words[:2] = ["=".join(words[:2])]
     count = next((at for at, word in enumerate(words) if not word.isidentifier()), len(words))
-    if count and "parts" in {member.name for member in fields(case.settings)}:
+    if count:
         words[:count] = [f"parts=[{','.join(words[:count])}]"]
     for at, word in enumerate(words):
         if word.startswith("cases="):

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import Bound, Case, CaseSettings, log, whole
-from benchmarks.jobs import written_once
-from benchmarks.killing import Command, emptied, moment_in, stored
+from benchmarks.jobs import emptied, written_once
+from benchmarks.killing import Command, moment_in, stored
 from benchmarks.results import Figures
 from conf import setting
 from etl.lake import arrow

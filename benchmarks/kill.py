@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks import jobs, synthetic_depcc
 from benchmarks.harness import Bound, Case, CaseSettings, log, whole
-from benchmarks.killing import Command, emptied, moment_in, stored
+from benchmarks.killing import Command, moment_in, stored
 from benchmarks.results import Figures
 from conf import setting, settings_hash
 
@@ -98,14 +98,8 @@ def job_arguments(inputs: Path, settings: Settings, engine: str, partitions: int
     """The job with two files per wave and all tables requested, without the lake."""
     largest = max(path.stat().st_size for path in inputs.iterdir())
     return [
-        "source=depcc",
-        f"input={inputs}",
-        f"wave_bytes={2 * largest}",
-        f"engine={engine}",
-        f"partitions={partitions}",
-        "examples=2",
-        "keep_text=true",
-        "deduplicate=sentence",
+        *("source=depcc", f"input={inputs}", f"wave_bytes={2 * largest}", f"engine={engine}"),
+        *(f"partitions={partitions}", "examples=2", "keep_text=true", "deduplicate=sentence"),
         f"seed={settings.seed}",
     ]
 
@@ -133,7 +127,7 @@ def commits_in(lake: Path) -> int:
 
 def in_peace(place: Path, arguments: list[str]) -> Figures:
     """The uninterrupted run: seconds to its end and to its first write, commits, tables."""
-    lake = emptied(place) / "lake"
+    lake = jobs.emptied(place) / "lake"
     command = command_in(place, arguments)
     ready: list[float] = []
 
@@ -176,7 +170,7 @@ def one_kill(
     figures = command_in(place, arguments).killed_and_run_again(
         moment_of(peace, number, case, settings),
         driver_alone=driver_alone,
-        prepare=partial(emptied, place),
+        prepare=partial(jobs.emptied, place),
         inspect=lambda: {"commits": commits_in(lake)},
     ) | {
         "killed": "driver" if driver_alone else "tree",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import time
@@ -134,10 +133,3 @@ def moment_in(begin: float, end: float, share: tuple[int, int], seed: str) -> fl
     """A random moment in the n-th of m equal shares of the time from `begin` to `end`."""
     number, parts = share
     return begin + (end - begin) / parts * (number + random.Random(seed).random())
-
-
-def emptied(folder: Path) -> Path:
-    """Delete and recreate the folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder

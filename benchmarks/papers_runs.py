@@ -111,7 +111,9 @@ def states(tracking: str, selected: Iterable[Experiment]) -> list[Figures]:
     """The progress of each experiment from the runs of an MLflow store (the newest of equal runs):
     the number of finished runs and of all runs, the wall-clock hours of finished runs, and for an
     unfinished run its hours and share of epochs."""
-    runs = _stored(tracking)
+    store = tracking.removeprefix("sqlite:///")
+    entries = entries_of(tracking) if store == tracking or Path(store).is_file() else ()
+    runs = sorted(entries, key=lambda run: -run.info.start_time)
     return [
         {
             "name": experiment.name,
@@ -123,12 +125,6 @@ def states(tracking: str, selected: Iterable[Experiment]) -> list[Figures]:
         }
         for experiment in selected
     ]
-
-
-def _stored(tracking: str) -> list[Any]:
-    if tracking.startswith("sqlite:///") and not Path(tracking[len("sqlite:///") :]).is_file():
-        return []
-    return sorted(entries_of(tracking), key=lambda run: -run.info.start_time)
 
 
 def _progress(experiment: Experiment, runs: Iterable[Any]) -> Figures:

@@ -118,7 +118,8 @@ def classes() -> list[tuple[str, str]]:
     return known + [(f"made{n:04}", known[n % len(known)][1]) for n in further]
 
 
-def write_pairs(root: str, nouns: list[str], met: Ids) -> int:
+def write_pairs(root: str, nouns: list[str], met: Ids) -> None:
+    """Write so many pairs of each noun."""
     names = pa.array([word for word, _ in classes()])
     schema = table("amod_pairs").schema
     bounds = np.searchsorted(np.cumsum(met), np.arange(0, met.sum(), 2_000_000)[1:])
@@ -129,7 +130,6 @@ def write_pairs(root: str, nouns: list[str], met: Ids) -> int:
         columns = {"corpus": "made", "adjective": adjectives, "noun": owners, "count": counts}
         rows = rows_of_schema(schema, len(members), columns)
         arrow.append(root, "amod_pairs", rows, job="benchmark")
-    return int(met.sum())
 
 
 def write_classes(file: Path) -> None:
@@ -139,8 +139,12 @@ def write_classes(file: Path) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def write_lake(root: str, items: int) -> None:
-    """Write WordNet's tables, and pairs that give about this number of items."""
-    nouns, met = generated_nouns(items, Known())
+def write_lake(
+    root: str, items: int, known: Known, most: int | None = None
+) -> tuple[list[str], Ids]:
+    """Write WordNet's tables, and pairs that give about this number of items; return at most `most`
+    nouns and their numbers of adjectives."""
+    nouns, met = generated_nouns(items, known, most)
     write_knowledge(root)
     write_pairs(root, nouns, met)
+    return nouns, met

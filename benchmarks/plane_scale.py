@@ -19,11 +19,9 @@ from benchmarks.plane_generator import (
     Ids,
     Known,
     classes,
-    generated_nouns,
     members_of,
     write_classes,
-    write_knowledge,
-    write_pairs,
+    write_lake,
 )
 from benchmarks.processes import Usage, all_cores, timed, usage_of
 from benchmarks.results import Figures
@@ -154,7 +152,8 @@ def scale(sizes: Sequence[int]) -> Figures:
     with tempfile.TemporaryDirectory(prefix="plane-") as name:
         folder = Path(name)
         write_classes(folder / "classes.tsv")
-        root, nouns, met, _ = lake_of(folder, FOR_SPLITS, known, NOUNS_FOR_SPLITS)
+        root = str(folder / "lake-splits")
+        nouns, met = write_lake(root, FOR_SPLITS, known, NOUNS_FOR_SPLITS)
         usage, at = build(root, folder, "schemes=published,strict,in_distribution,two_shot")
         figures["splits"] = {
             "choosing": at["groups of splits chosen"] - at["items to be built"],
@@ -163,7 +162,8 @@ def scale(sizes: Sequence[int]) -> Figures:
             "same": same_items(root, nouns, met, known),
         }
         for target in sizes:
-            root, nouns, met, phrases = lake_of(folder, target, known)
+            root = str(folder / f"lake-{target}")
+            nouns, met = write_lake(root, target, known)
             load = os.getloadavg()[0]
             usage, _ = build(root, folder, "schemes=[]")
             files = arrow.files(root, "plane_items")
@@ -171,7 +171,7 @@ def scale(sizes: Sequence[int]) -> Figures:
             figures["builds"].append(
                 {
                     "items": sum(rows),
-                    "phrases": phrases,
+                    "phrases": int(met.sum()),
                     "wall": usage.wall,
                     "cpu": usage.cpu,
                     "bytes": sum(file.size for file in files),
@@ -183,17 +183,6 @@ def scale(sizes: Sequence[int]) -> Figures:
             figures["plain"] = peers(nouns, met, known, folder)
             shutil.rmtree(root)
     return figures
-
-
-def lake_of(
-    folder: Path, items: int, known: Known, most_nouns: int | None = None
-) -> tuple[str, list[str], Ids, int]:
-    """A lake with pairs for about this number of items, its nouns, their numbers of adjectives, and
-    the number of phrases."""
-    root = str(folder / f"lake{items}")
-    nouns, met = generated_nouns(items, known, most_nouns)
-    write_knowledge(root)
-    return root, nouns, met, write_pairs(root, nouns, met)
 
 
 def same_items(root: str, nouns: list[str], met: Ids, known: Known) -> bool:

@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks import conceptnet_generator, pairs_generator
 from benchmarks.harness import Case, CaseSettings, Measurement
-from benchmarks.jobs import stored_bytes, written_once
+from benchmarks.jobs import emptied, stored_bytes, written_once
 from benchmarks.processes import Sample, all_cores, call, usage_of
 from benchmarks.results import Figures
 from conf import UserError, setting
@@ -69,11 +69,6 @@ class Workplace:
         self.memory = settings.memory
         self.folder = self.inputs / "case"
         self.lake = self.folder / "lake"
-
-    def clear(self) -> None:
-        """Delete what an earlier part left, and recreate the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir()
 
     def scratch(self, folder: Path) -> str:
         """The folder for scratch files within a folder."""
@@ -191,7 +186,7 @@ def measurements(settings: Settings) -> dict[str, Measurement]:
     place = Workplace(settings)
 
     def measure(name: str, share: int) -> Figures:
-        place.clear()
+        emptied(place.folder)
         figures = CASES[name](place, share)
         shutil.rmtree(place.folder)
         return figures
