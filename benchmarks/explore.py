@@ -66,11 +66,8 @@ class Settings(CaseSettings):
 
 def word_of(number: int) -> str:
     """A pronounceable word for a number, unique for each."""
-    syllables = []
-    for _ in range(3):
-        number, place = divmod(number, len(_SYLLABLES))
-        syllables.append(_SYLLABLES[place])
-    return "".join(syllables)
+    base = len(_SYLLABLES)
+    return "".join(_SYLLABLES[number // base**place % base] for place in range(3))
 
 
 class Role:
@@ -107,21 +104,15 @@ def part_of(role: Role, other: Role, members: Numbers, total: int) -> pa.Table:
     second = ((mixed + place.astype(np.uint64) * step) % count_of).astype(np.int64)
     chance = np.random.default_rng(int(members[0]))
     counts = np.minimum(1 / chance.random(len(first)) ** 1.2, 1e5).astype(np.int64)
-    a, n = (role.counts[first], other.counts[second])
-    if role.name == "noun":
-        a, n = n, a
-    coded = {
-        role.name: pa.DictionaryArray.from_arrays(pa.array(first, pa.int32()), role.words),
-        other.name: pa.DictionaryArray.from_arrays(pa.array(second, pa.int32()), other.words),
-    }
     columns = {
         "corpus": pa.repeat(CORPUS, len(first)),
-        **{name: column.cast(pa.string()) for name, column in coded.items()},
+        role.name: role.words.take(pa.array(first)),
+        other.name: other.words.take(pa.array(second)),
         "count": counts,
-        "adjective_count": a,
-        "noun_count": n,
-        **measures(counts, a, n, total),
+        f"{role.name}_count": role.counts[first],
+        f"{other.name}_count": other.counts[second],
     }
+    columns |= measures(counts, columns["adjective_count"], columns["noun_count"], total)
     schema = declaration("amod_association").schema
     return pa.table([columns[name] for name in schema.names], schema=schema)
 

@@ -40,11 +40,7 @@ class Run(NamedTuple):
 
 _LORA = ("batch_size=16", "learning_rate=3e-4", f"model={{folder}}/{SMOLLM2}")
 RUNS = {
-    "adept_minilm": Run(
-        ("adept.yaml", "evaluate_every=200", "patience=5"),
-        "val",
-        0.70,
-    ),
+    "adept_minilm": Run(("adept.yaml", "evaluate_every=200", "patience=5"), "val", 0.70),
     "adept_smollm2": Run(
         ("adept_smollm2.yaml", "train_size=[4000]", "evaluate_every=125", *_LORA), "val", None
     ),

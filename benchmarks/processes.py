@@ -160,9 +160,6 @@ def last_cores(number: int = 1) -> list[int]:
     return all_cores()[-number:]
 
 
-# ----------------------------------------------------------------------------------- within a block
-
-
 @dataclass
 class Timing:
     """Wall-clock and CPU seconds of a block."""
@@ -247,15 +244,12 @@ def kill_tree(process: subprocess.Popen[bytes]) -> int:
     return len(doomed)
 
 
-# ------------------------------------------------------------------------------------- the watcher
-
-
 class _Watcher:
     """The usage of the processes below this one, polled repeatedly."""
 
     def __init__(self, folder: str) -> None:
         self.times: dict[tuple[int, float], float] = {}
-        self.memory = self.recent_memory = 0.0
+        self.recent_memory = 0.0
         self.course: list[Sample] = []
         self._folder = folder
         self._looks = 0
@@ -274,7 +268,6 @@ class _Watcher:
         if alive and self._looks % MEMORY_EVERY == 0:
             total = sum(proportional_bytes(process.pid) for process in below) / 1e6
             self.recent_memory = max(self.recent_memory, total)
-            self.memory = max(self.memory, total)
         if alive and self._looks % COURSE_EVERY == 0:
             self.sample(time.time(), self.cpu())
         self._looks += 1
@@ -319,8 +312,9 @@ def _watch(result: str, folder: str, *command: str) -> None:
     # The sum misses processes that end between two polls, the other those nobody waits for.
     cpu = max(watcher.cpu(), waited_for.ru_utime + waited_for.ru_stime)
     watcher.sample(started_at + wall, cpu)
-    usage = {"code": code, "wall": wall, "cpu": cpu, "memory": watcher.memory}
-    Path(result).write_text(json.dumps({**usage, "course": watcher.course}))
+    memory = max(sample.memory for sample in watcher.course)
+    usage = {"code": code, "wall": wall, "cpu": cpu, "memory": memory, "course": watcher.course}
+    Path(result).write_text(json.dumps(usage))
 
 
 def _call(function: str, arguments: str) -> None:

@@ -39,9 +39,6 @@ TITLE = (
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
-# ------------------------------------------------------------------------------------- the figures
-
-
 def record(key: str, value: Any, *, figures: Path = FIGURES) -> None:
     """Store `value` (any JSON value) under `key`; other keys are unchanged."""
     values = recorded(figures=figures)
@@ -55,9 +52,6 @@ def recorded(*, figures: Path = FIGURES) -> Figures:
         return {}
     values: Figures = json.loads(figures.read_text(encoding="utf-8"))
     return values
-
-
-# ---------------------------------------------------------------------------------------- the page
 
 
 def machine() -> str:
@@ -133,9 +127,6 @@ def _put(name: str, content: str, page: Path, *, first: bool = False) -> None:
     replace_text(page, text)
 
 
-# ----------------------------------------------------------------------------- headline figures
-
-
 class Headline(NamedTuple):
     """A figure in words, what it excludes, and the section with the details."""
 
@@ -169,9 +160,6 @@ def headlines(figures: Figures) -> Iterator[Headline]:
         load = evaluated(entry.get("load", "none"), values)
         busy = f"; load average {load:.1f}" if load is not None else ""
         yield Headline(entry["title"], text, entry["leaves_out"] + busy, entry["section"])
-
-
-# --------------------------------------------------------------------------------------- templates
 
 
 def table(rows: Sequence[Sequence[object]]) -> str:
