@@ -157,12 +157,8 @@ def one_kill(
 ) -> Figures:
     """Kill one run and repeat the command.
 
-    In addition to the figures of `Command.killed_and_run_again`:
-
-    commits    commits to tables made before the kill
-    killed     "tree" or "driver"
-    differing  tables whose contents differ from those of the uninterrupted run
-    left       files left in the staging folder
+    Adds to the figures of `Command.killed_and_run_again` the commits before the kill, what was
+    killed, the tables that differ from the uninterrupted run's, and the files left in staging.
     """
     lake, driver_alone = place / "lake", bool(number % 2)
     words = dict(word.split("=", 1) for word in arguments)

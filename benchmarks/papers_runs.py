@@ -45,9 +45,10 @@ class Experiment:
 
         Parameters of the configuration are included; those of a grid allow each of their values.
         """
-        document = yaml.safe_load((ROOT / self.config).read_text(encoding="utf-8"))
-        overrides = yaml.safe_load("{" + ", ".join(_quoted(word) for word in self.settings) + "}")
-        flat = _flat(document) | _flat(overrides)
+        flat = _flat(yaml.safe_load((ROOT / self.config).read_text(encoding="utf-8")))
+        for word in self.settings:
+            key, _, text = word.partition("=")
+            flat[key] = yaml.safe_load(text) if text.startswith("[") else text
         for task in flat.pop("tasks", ()):
             # For scoring, the settings of the questions are under the task's name.
             asked = {key: flat.pop(key) for key in list(flat) if key.startswith(f"task.{task}.")}
@@ -76,11 +77,6 @@ class Experiment:
         """The number of runs: seeds times the values of its grid."""
         parameters = self.parameters().items()
         return math.prod(len(values) for key, values in parameters if key != "model_name")
-
-
-def _quoted(word: str) -> str:
-    key, _, value = word.partition("=")
-    return f'"{key}": {value}' if value.startswith("[") else f'"{key}": "{value}"'
 
 
 def _flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

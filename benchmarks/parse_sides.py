@@ -94,14 +94,10 @@ def through_columns(texts: list[str], *, lean: bool) -> Reading:
 
 
 def task(dump: str) -> Reading:
-    """All work of the job's Python workers on a dump, in this process, by stage.
+    """All work of the job's Python workers on a dump, in this process, by stage (`parse.STAGES`).
 
-    decompress  the stored bytes to XML, separately
-    wikitext    wikitext to running text
-    pages       the rest of reading: finding pages, decoding, rows for Spark
-    pipe        spaCy's `nlp.pipe`, as the parser calls it
-    columns     the rest of parsing: its output as columns
-    pairs       the rest: pairs, sums, rows for Spark
+    Decompression is measured separately; ``pages`` is the rest of reading, ``columns`` the rest of
+    parsing, and ``pairs`` the rest of all.
     """
     settings = Settings(source="wikipedia", input=[dump])
     parser = load_parser("spacy", None)  # the same parser object as in the tasks

@@ -165,9 +165,8 @@ def splits(settings: Settings) -> Figures:
         for noun, word in zip(rows["noun"].to_pylist(), rows["adjective"].to_pylist(), strict=True):
             phrases[noun].add(word)
     pool = _pool(phrases, known)
-    published_pairs: Figures = {"phrases": len(pool.phrases)}
-    for scheme in ("published", "strict"):
-        published_pairs[scheme] = _largest_training_part(pool, scheme)
+    largest = {name: _largest_training_part(pool, name) for name in ("published", "strict")}
+    published_pairs = {"phrases": len(pool.phrases), **largest}
     pool = _pool(zipf_phrases(phrases), known)
     schemes: Figures = {}
     fewer, chains = Sizes(one_it_train_rows=30_012), Sizes(chains=True)

@@ -8,14 +8,13 @@ lake that stores the pairs for later runs.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pyarrow.compute as pc
 
-from benchmarks.harness import DATA, Case, CaseSettings
+from benchmarks.harness import DATA, Case, CaseSettings, Measurement
 from benchmarks.plane_generator import Known
 from benchmarks.processes import usage_of
 from benchmarks.results import Figures
@@ -71,7 +70,7 @@ def build(root: str, dump: str, kind: str, floor: int) -> Figures:
     return edition_figures(root, edition)
 
 
-def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """An edition for each kind of nouns and each floor."""
     root = settings.lake or str(Path(tempfile.mkdtemp(prefix="plane-paper-")) / "lake")
     return {

@@ -18,7 +18,6 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -26,7 +25,8 @@ from typing import Any
 
 import psutil
 
-from benchmarks.harness import Bound, Case, CaseSettings, Exact
+from benchmarks import results
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement
 from benchmarks.killing import Command
 from benchmarks.processes import caller, job, kill_tree, timed
 from benchmarks.results import Figures
@@ -155,10 +155,10 @@ class Turns:
     """The job and the bare pass, which run in turns on one lake."""
 
     def __init__(self, lake: str, model: str, folder: Path, settings: Settings) -> None:
-        self._settings, self._folder = settings, folder
-        self._lines = folder / "bare.txt"
+        self._settings = settings
+        self._lines, self._errors = folder / "bare.txt", folder / "job.txt"
         self._log = Path(lake) / "predictions" / "_delta_log"
-        with (folder / "job.txt").open("wb") as errors, self._lines.open("wb") as lines:
+        with self._errors.open("wb") as errors, self._lines.open("wb") as lines:
             words = command(lake, model, folder / "state", settings.chunk)
             self.job = Side(subprocess.Popen(words, stdout=errors, stderr=errors))
             words = caller("benchmarks.predict:bare", lake, model)
@@ -184,11 +184,8 @@ class Turns:
         # Both run concurrently until both have started; loading is not in the time.
         ready = [False, False]
         while not all(ready):
-            for side in (self.job, self.bare):
-                if side.process.poll() is not None:
-                    raise JobFailed(
-                        f"a side ended: {(self._folder / 'job.txt').read_text()[-2000:]}"
-                    )
+            if any(side.process.poll() is not None for side in (self.job, self.bare)):
+                raise JobFailed(f"a side ended: {self._errors.read_text()[-2000:]}")
             ready = [any(self._log.glob("*.json")), self._lines.stat().st_size > 0]
             for side, is_ready in zip((self.job, self.bare), ready, strict=True):
                 if is_ready and not all(ready):
@@ -291,12 +288,18 @@ def same(settings: Settings) -> Figures:
         }
 
 
-def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The parts; figures are recorded under the device's name, those of `same` in a subkey."""
     name = device_name()
-    parts = {"speed": (name, speed), "same": (f"{name}/same", same)}
-    selected = (parts[part] for part in settings.named_parts(parts))
-    return {key: partial(measure, settings) for key, measure in selected}
+    recorded = results.recorded().get("predict", {}).get(name, {})
+    # Figures of `speed` replace all of the device's.
+    recorded_same = {"same": recorded["same"]} if "same" in recorded else {}
+    parts: dict[str, dict[str, Measurement]] = {
+        "speed": {name: lambda: speed(settings) | recorded_same},
+        "same": {f"{name}/same": partial(same, settings)},
+    }
+    selected = settings.named_parts(parts)
+    return {key: measure for part in selected for key, measure in parts[part].items()}
 
 
 CASE = Case(

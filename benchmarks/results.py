@@ -140,13 +140,13 @@ def largest(engines: Mapping[str, Any], name: str) -> Figures:
     """The largest build of a dataset on the embedded engine: its figures, its size in millions, and
     the time on Spark in words. `UndefinedError` if there is none."""
     keys = [key for key in engines if re.fullmatch(rf"{name}-\d+-sail", key)]
-    sizes = [int(key.split("-")[1]) for key in keys if "wall" in engines[key]]
-    if not sizes:
+    runs = {int(key.split("-")[1]): engines[key] for key in keys if "wall" in engines[key]}
+    if not runs:
         raise UndefinedError(name)
-    size = max(sizes)
+    size = max(runs)
     spark = engines.get(f"{name}-{size}-spark", {})
     words = f"; on Spark {spark['wall']:.0f} s" if "wall" in spark else ""
-    return {**engines[f"{name}-{size}-sail"], "millions": size, "spark": words}
+    return {**runs[size], "millions": size, "spark": words}
 
 
 def headlines(figures: Figures) -> Iterator[Headline]:

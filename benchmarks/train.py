@@ -16,7 +16,6 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import DATA, Bound, Case, CaseSettings
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Measurement
 from benchmarks.processes import call, timed
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
@@ -331,7 +330,7 @@ def device_name() -> str:
 PARTS = {"speed": speed, "device": device}
 
 
-def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The parts named, or those that this machine supports; recorded by device name."""
     settings.check_known("parts", list(PARTS))
     name = device_name()
