@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import harness, judging
-from benchmarks.harness import DATA, Bound, Case, Exact
+from benchmarks import judging
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.processes import usage_of
 from benchmarks.results import Figures
 from conf import ROOT, setting
@@ -33,9 +33,7 @@ EDITIONS = ("clean", "paper")
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case adept."""
-
+class Settings(CaseSettings):
     lake: str = setting(
         str(Path(tempfile.gettempdir()) / "lake_adept_benchmark"),
         help="lake of the part real and of the sheet",
@@ -44,7 +42,6 @@ class Settings(harness.Settings):
 
 
 def published(settings: Settings) -> Figures:
-    """The release: counts, baselines, label shares, surface forms by the insertion rule."""
     from etl.knowledge.lexicons import nonsubsective
     from etl.published.adept import read
 
@@ -84,24 +81,19 @@ def published(settings: Settings) -> Figures:
     }
 
 
-# -------------------------------------------------------------------------------------------- real
-
-
 def prepare(lake: str) -> None:
     """Extract the pairs of the Wikipedia sample and UD EWT and import edges, if missing."""
     ewt = DATA / "ud_ewt"
-    dump = DATA / "wikipedia" / "enwiki-sample.xml.bz2"
-    sources = {"conllu": f"{ewt}/rebuilt-train.conllu.gz,{ewt}/en_ewt-ud-dev.conllu"}
-    sources["wikipedia"] = str(dump)
     if arrow.version(lake, "amod_pairs") is None:
-        for source, files in sources.items():
-            words = (f"source={source}", f"input={files}", f"lake={lake}")
-            usage_of("etl/extract_amod.py", *words)
+        for words in (
+            ("source=conllu", f"input={ewt}/rebuilt-train.conllu.gz,{ewt}/en_ewt-ud-dev.conllu"),
+            ("source=wikipedia", f"input={DATA}/wikipedia/enwiki-sample.xml.bz2"),
+        ):
+            usage_of("etl/extract_amod.py", *words, f"lake={lake}")
     if arrow.version(lake, "conceptnet_edges") is None:
         folder = DATA / "conceptnet"
         edges = [folder / "conceptnet4_en_divisi2.tsv.gz", folder / "cn5_assertions.csv", EDGES]
-        edges.append(ROOT / "conf" / "demo" / "conceptnet.csv")
-        paths = ",".join(map(str, edges))
+        paths = ",".join(map(str, [*edges, ROOT / "conf" / "demo" / "conceptnet.csv"]))
         usage_of("etl/import_knowledge.py", f"conceptnet={paths}", f"lake={lake}")
 
 
@@ -141,9 +133,6 @@ def edition_figures(lake: str, edition: str) -> Figures:
         "nonsubsective": sum(row["nonsubsective"] for row in items) / len(items),
         "dropped": [[r["table"], r["reason"], r["count"], r["sample"]] for r in dropped],
     }
-
-
-# ------------------------------------------------------------------------------------------ judged
 
 
 class Sampled(NamedTuple):
@@ -196,7 +185,6 @@ def judged(settings: Settings) -> Figures:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures."""
     edges = figures.get("real", {}).get("edges", {})
     return {"related_edges": sum(edges.get(relation, 0) for relation in RELATIONS)}
 
@@ -204,7 +192,7 @@ def context(figures: Figures) -> dict[str, Any]:
 CASE = Case(
     "adept",
     judging.measurements(
-        harness.parts(published=published, real=real, judged=judged),
+        in_parts(published=published, real=real, judged=judged),
         lambda settings: sample(settings.lake, settings.sheet),
         ("grammar", "remark"),
     ),
@@ -216,5 +204,4 @@ CASE = Case(
     },
     exact={"rows of the release": Exact("published.rows", 14_503)},
     context=context,
-    variables={"ADEPT_LAKE": "lake"},
 )

@@ -6,6 +6,7 @@ Nothing is random: words and counts are hashes of the row number; frequencies fo
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from etl import draws
@@ -15,32 +16,28 @@ from etl.adept.predicates import DEFAULT_RELATIONS
 ROWS = 20_000_000
 
 
-class Words:
+def words_by_part(lemmas: Any) -> dict[str, list[str]]:
     """WordNet's nouns, adjectives and verbs, ordered by hash."""
+    rows = [row for row in lemmas.to_pylist() if re.fullmatch(r"[a-z]{3,}", row["lemma"])]
+    return {
+        part: sorted({r["lemma"] for r in rows if r["pos"] == part}, key=lambda w: draws.rank(0, w))
+        for part in "nav"
+    }
 
-    def __init__(self, spark: Any, lemmas: Any) -> None:
-        rows = [row for row in lemmas.to_pylist() if re.fullmatch(r"[a-z]{3,}", row["lemma"])]
-        self._spark = spark
-        self._words = {
-            part: sorted(
-                {r["lemma"] for r in rows if r["pos"] == part}, key=lambda w: draws.rank(0, w)
-            )
-            for part in "nav"
-        }
 
-    def joined(self, frame: Any, **columns: tuple[str, int]) -> Any:
-        """The frame with columns of words, each given as part of speech and salt of its draws."""
-        from pyspark.sql import functions as F
+def with_words(rows: Any, words: Mapping[str, list[str]], **columns: tuple[str, int]) -> Any:
+    """The rows with columns of words, each given as part of speech and salt of its draws."""
+    from pyspark.sql import functions as F
 
-        for name, (part, salt) in columns.items():
-            numbered = list(enumerate(self._words[part]))
-            listed = self._spark.createDataFrame(numbered, f"rank long, {name} string")
-            # Zipf and Mandelbrot's law with an offset of 50: the first word of 60,000 has 0.3 %.
-            most = len(numbered)
-            even = F.pmod(F.xxhash64("id", F.lit(salt)), F.lit(1 << 40)) / float(1 << 40)
-            rank = F.floor(50 * F.pow(F.lit((most + 50) / 50), even) - 50).cast("long")
-            frame = frame.withColumn("rank", rank).join(F.broadcast(listed), "rank").drop("rank")
-        return frame
+    for name, (part, salt) in columns.items():
+        numbered = list(enumerate(words[part]))
+        listed = rows.sparkSession.createDataFrame(numbered, f"rank long, {name} string")
+        # Zipf and Mandelbrot's law with an offset of 50: the first word of 60,000 has 0.3 %.
+        most = len(numbered)
+        even = F.pmod(F.xxhash64("id", F.lit(salt)), F.lit(1 << 40)) / float(1 << 40)
+        rank = F.floor(50 * F.pow(F.lit((most + 50) / 50), even) - 50).cast("long")
+        rows = rows.withColumn("rank", rank).join(F.broadcast(listed), "rank").drop("rank")
+    return rows
 
 
 def pairs(rows: Any) -> Any:
@@ -59,10 +56,8 @@ def pairs(rows: Any) -> Any:
 
 
 def edges(rows: Any) -> Any:
-    """Edges of ``conceptnet_edges`` from rows with a noun, a verb and its object.
-
-    As in ConceptNet, a fifth has one of the five relations; half of these have a surface text.
-    """
+    """Edges of ``conceptnet_edges`` from rows with a noun, a verb and its object: as in ConceptNet,
+    a fifth has one of the five relations; half of these have a surface text."""
     from pyspark.sql import functions as F
 
     number = 5 * len(DEFAULT_RELATIONS)
@@ -99,13 +94,13 @@ def generate(size: int, lake: str) -> None:
     lemmas = wordnet.lemmas(wordnet.find())
     if not tables.exists("wordnet_lemmas"):
         tables.replace("wordnet_lemmas", lemmas, {}, job="benchmark")
-    words = Words(spark, lemmas)
+    words = words_by_part(lemmas)
     for start in range(0, size, ROWS):
         rows = spark.range(start, min(start + ROWS, size))
-        triples = words.joined(rows, noun=("n", 1), first=("a", 2), second=("a", 3))
+        triples = with_words(rows, words, noun=("n", 1), first=("a", 2), second=("a", 3))
         tables.append("amod_pairs", pairs(triples), job="benchmark")
     for start in range(0, size // 5, ROWS):
         rows = spark.range(start, min(start + ROWS, size // 5))
-        triples = words.joined(rows, noun=("n", 5), verb=("v", 6), object=("n", 7))
+        triples = with_words(rows, words, noun=("n", 5), verb=("v", 6), object=("n", 7))
         tables.append("conceptnet_edges", edges(triples), job="benchmark")
     engine.stop()

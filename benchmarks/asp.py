@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from benchmarks import harness, judging
-from benchmarks.harness import DATA, Bound, Case, Exact
+from benchmarks import judging
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.processes import timed
 from benchmarks.results import Figures
 from conf import ROOT, setting
 from etl.asp import TESTS, labels
-from etl.asp.baselines import PRINTED_OTHERWISE, baselines
+from etl.asp.baselines import PRINTED_OTHERWISE, baselines  # noqa: F401 (the template's)
 from etl.asp.degree import Degree
 from etl.asp.entailment import Entailment
 from etl.asp.gold import PUBLISHED, fit, published_gold
@@ -46,9 +46,7 @@ BY_DESIGN = {
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case asp."""
-
+class Settings(CaseSettings):
     sheet: int | None = setting(None, help="print a new sheet for judging, drawn with this seed")
 
 
@@ -65,9 +63,6 @@ def default_rows(entailment: Entailment, degree: Degree, test: str) -> Iterator[
     for at in range(50):
         for numbered in degree.rows(degree.group(test, at)):
             yield "degree", numbered
-
-
-# --------------------------------------------------------------------------------------- published
 
 
 def published(settings: Settings) -> Figures:
@@ -130,9 +125,6 @@ def _thresholds(human: list[dict[str, Any]], degree: list[dict[str, Any]]) -> Fi
     return thresholds
 
 
-# ------------------------------------------------------------------------------------------- rules
-
-
 def audited(settings: Settings) -> Figures:
     """The best single-feature rule for each test of the default build, worst over the seeds."""
     figures: Figures = {"seeds": SEEDS, **{task: {} for task in TASKS}}
@@ -155,7 +147,6 @@ def audited(settings: Settings) -> Figures:
 
 
 def draws(settings: Settings) -> Figures:
-    """Rows per second and core without an engine, and whether any repeats."""
     entailment, degree = generators()
     groups = (DRAWN_ROWS - 8000) // 40 // len(TESTS)
     with timed(subject=True) as timing:
@@ -173,7 +164,6 @@ def draws(settings: Settings) -> Figures:
 
 
 def spark(settings: Settings) -> Figures:
-    """The whole job: the default build, and its bytes with other partitionings."""
     from etl import engine
     from etl.asp.job import Recipe, build, degree_rows, entailment_rows
 
@@ -191,14 +181,7 @@ def spark(settings: Settings) -> Figures:
                 hashed.update(repr(sorted(map(tuple, frame.collect()), key=repr)).encode())
             digests[str(parts)] = hashed.hexdigest()[:16]
         engine.stop()
-    return {
-        "default_seconds": default.wall,
-        "digests": digests,
-        "load": os.getloadavg()[0],
-    }
-
-
-# ------------------------------------------------------------------------------------------ judged
+    return {"default_seconds": default.wall, "digests": digests, "load": os.getloadavg()[0]}
 
 
 class Sampled(NamedTuple):
@@ -234,17 +217,10 @@ def judged(settings: Settings) -> Figures:
     return {"rows": len(rows), "right": right, "low": low, "high": high}
 
 
-def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures."""
-    digests = figures.get("spark", {}).get("digests", {})
-    same_bytes = len(set(digests.values())) == 1
-    return {"PRINTED_OTHERWISE": PRINTED_OTHERWISE, "same_bytes": same_bytes}
-
-
 CASE = Case(
     "asp",
     judging.measurements(
-        harness.parts(published=published, audit=audited, draws=draws, spark=spark, judged=judged),
+        in_parts(published=published, audit=audited, draws=draws, spark=spark, judged=judged),
         lambda settings: sample(settings.sheet),
         ("grammar", "truth", "remark"),
     ),
@@ -260,5 +236,4 @@ CASE = Case(
         ),
         "drawn rows that repeat": Exact("draws.rows - draws.different", 0),
     },
-    context=context,
 )

@@ -43,10 +43,7 @@ STANFORD = {
 
 def pages(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Each web page's URL and sentences; a blank line ends a page, ``#`` starts a comment.
-
-    Raises:
-        UserError: a page has no address or no sentences.
-    """
+    `UserError` if a page has no address or no sentences."""
     page: list[str] = []
     for line in [*lines, ""]:
         text = line.strip()
@@ -72,10 +69,8 @@ def relation(token: Token) -> str:
 
 
 def conjunction(token: Token) -> str:
-    """The word that joins a token to its next conjunct; "and" if there is none.
-
-    In "a, b and c" it depends on b and also names the relation of b to a.
-    """
+    """The word that joins a token to its next conjunct; "and" if there is none. In "a, b and c" it
+    depends on b and also names the relation of b to a."""
     for child in token.children:
         if child.dep_ == "cc":
             return str(child.lower_)
@@ -83,10 +78,8 @@ def conjunction(token: Token) -> str:
 
 
 def collapsed(token: Token) -> str:
-    """The DEPS column: prepositions and conjunctions are part of relation names, not tokens.
-
-    ``_`` marks a token that is absorbed into a relation name.
-    """
+    """The DEPS column: prepositions and conjunctions are part of relation names, not tokens; ``_``
+    marks a token that is absorbed into a relation name."""
     head = token.head
     if token.dep_ in ("pobj", "pcomp"):
         if head.dep_ == "agent":
@@ -102,12 +95,9 @@ def collapsed(token: Token) -> str:
 
 
 def rows(sentence: Doc) -> list[str]:
-    """The token lines of one sentence.
+    """The token lines of one sentence; `UserError` if the parser splits it into several.
 
     Punctuation inside a sentence has no dependency in DepCC and thus no row: the ids have gaps.
-
-    Raises:
-        UserError: the parser splits it into several sentences.
     """
     roots = [token.text for token in sentence if token.dep_ == "ROOT"]
     if len(roots) != 1:
@@ -127,11 +117,8 @@ def rows(sentence: Doc) -> list[str]:
 
 
 def build(lines: Iterable[str]) -> bytes:
-    """The uncompressed part for the lines of a file of sentences.
-
-    Raises:
-        UserError: spaCy or its model is missing, or a page or sentence is not as expected.
-    """
+    """The uncompressed part for the lines of a file of sentences; `UserError` if spaCy or its model
+    is missing, or a page or sentence is not as expected."""
     model = find_model(None)
     import spacy
 

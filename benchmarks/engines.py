@@ -9,11 +9,11 @@ so that an interrupted run continues with the missing ones (again=true measures 
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,12 +25,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks import harness, peers, plane_generator
-from benchmarks.harness import DATA, Bound, Case
+from benchmarks import peers
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Measurement, log
 from benchmarks.inputs import make_dumps, make_parts
 from benchmarks.jobs import written_once
 from benchmarks.parse_sides import measure_side as read_by_spacy
-from benchmarks.processes import Usage, all_cores, caller, job, measured
+from benchmarks.plane_generator import Known, write_classes, write_lake
+from benchmarks.processes import Usage, all_cores, call, measured, usage_of
 from benchmarks.results import Figures
 from conf import ROOT, UserError, setting
 from etl.lake import arrow
@@ -42,13 +43,9 @@ MEGABYTES = 250
 WRITTEN = ("amod_counts", "amod_pairs", "amod_association", "amod_by_adjective")
 ONE_PART = f"input={ROOT / 'conf' / 'demo' / 'depcc-part.gz'}"
 
-log = logging.getLogger("adnominal")
-
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case engines."""
-
+class Settings(CaseSettings):
     engines: list[str] = setting(list(ENGINES), help="sail, spark")
     sizes: list[int] = setting(
         [1, 10, 50],
@@ -97,7 +94,7 @@ def run_job(script: str, engine: str, *arguments: str, cores: Sequence[int] | No
     if engine == "sail":
         words.append(f"memory={MEMORY}GB")
     environment = {"SPARK_DRIVER_MEMORY": f"{MEMORY}g"}
-    usage = measured(job(script, *words), env=environment, cores=cores).checked()
+    usage = usage_of(script, *words, env=environment, cores=cores)
     log.info("%s engine=%s: %.1f s, %.1f CPU s", script, engine, usage.wall, usage.cpu)
     return usage
 
@@ -119,9 +116,6 @@ def shared_file(name: str) -> Path:
     if not path.exists():
         raise UserError(f"{path} is missing; set ADNOMINAL_DATA")
     return path
-
-
-# ---------------------------------------------------------------------------------- counting pairs
 
 
 def treebank(run: Run) -> Figures:
@@ -201,9 +195,6 @@ def wikipedia(run: Run) -> Figures:
     }
 
 
-# ------------------------------------------------------------------------------- the datasets' jobs
-
-
 def generated(folder: Path, size: int) -> Path:
     """A lake with `size` million generated pairs of a corpus, counted in one wave, and edges."""
     lake = folder / f"lake-{size}"
@@ -211,8 +202,7 @@ def generated(folder: Path, size: int) -> Path:
     def write() -> None:
         words = ("source=depcc", ONE_PART, "corpus=generated", f"lake={lake}")
         run_job("etl/extract_amod.py", "sail", *words)
-        generate = caller("benchmarks.adept_generator:generate", size * 1_000_000, str(lake))
-        measured(generate).checked()
+        call("benchmarks.adept_generator:generate", size * 1_000_000, str(lake))
         counts = arrow.dataset(str(lake), "amod_pairs").to_table()
         wave = pa.array([0] * counts.num_rows, pa.int32())
         arrow.append(str(lake), "amod_counts", counts.add_column(1, "wave", wave), job="benchmark")
@@ -240,8 +230,9 @@ def plane(run: Run) -> Figures:
     """PLANE: twice as many items as pairs, without splits."""
     lake = run.folder / f"lake-plane-{run.size}"
     classes = run.folder / "classes.tsv"
-    plane_generator.write_classes(classes)
-    written_once(lake, lambda: plane_generator.write_lake(str(lake), 2_000_000 * run.size))
+    write_classes(classes)
+    items = 2_000_000 * run.size
+    written_once(lake, lambda: write_lake(str(lake), items, Known()))
     words = ["preset=paper", "association=false", f"classes={classes}"]
     words += ["every_class=false", "schemes=[]"]
     return run.build("etl/build_plane.py", lake, "plane_items", *words)
@@ -262,17 +253,15 @@ def sygns(run: Run) -> Figures:
     return run.build("etl/build_sygns.py", run.folder / "lake-sygns", "sygns", *words)
 
 
-# -------------------------------------------------------------------------------- all, and the page
-
-ONCE = {"treebank": treebank, "counting": counting, "many": many, "wikipedia": wikipedia}
-BY_SIZE = {
-    run.__name__: run  # keys of the recorded figures
-    for run in (association, adept, plane, asp, sygns)
+# The names of these functions are the parts and begin the keys of the recorded figures.
+BY_SIZE = {run.__name__: run for run in (association, adept, plane, asp, sygns)}
+CASES: dict[str, Callable[[Run], Figures]] = {
+    **{run.__name__: run for run in (treebank, counting, many, wikipedia)},
+    **BY_SIZE,
 }
-CASES: dict[str, Callable[[Run], Figures]] = {**ONCE, **BY_SIZE}
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """A measurement for each part, engine and size."""
     folder = settings.place("engines")
     return {
@@ -298,26 +287,22 @@ def context(figures: Figures) -> dict[str, Any]:
     """What the template needs besides the figures: rows of the table, Sail's times over Spark's,
     and for each size its ratio to the size before and the ratio of their CPU times on Sail."""
     rows = []
+    finished: defaultdict[tuple[str, str], dict[int, Figures]] = defaultdict(dict)
     for name in CASES:
-        for key in figures:
-            parts = key.split("-")
-            if parts[0] == name:
-                size = f" {parts[1]} M" if len(parts) == 3 else ""
-                rows.append((f"{name}{size}", parts[-1], figures[key]))
+        for key, run in figures.items():
+            part, *millions, engine = key.split("-")
+            if part == name:
+                rows.append((" ".join([name, *(f"{size} M" for size in millions)]), engine, run))
+                if millions and "wall" in run:
+                    finished[name, engine][int(millions[0])] = run
     ratios, growth = {}, {}
     for name in BY_SIZE:
-        sizes = sorted({int(key.split("-")[1]) for key in figures if key.split("-")[0] == name})
-        walls = {
-            size: [figures.get(f"{name}-{size}-{engine}", {}).get("wall") for engine in ENGINES]
-            for size in sizes
-        }
-        runs = {size: figures.get(f"{name}-{size}-sail", {}) for size in sizes}
-        measured_sizes = [size for size in sizes if "cpu" in runs[size]]
+        sail, spark = (dict(sorted(finished[name, engine].items())) for engine in ENGINES)
         growth[name] = [
-            (larger / size, runs[larger]["cpu"] / runs[size]["cpu"])
-            for size, larger in pairwise(measured_sizes)
+            (larger / size, sail[larger]["cpu"] / sail[size]["cpu"])
+            for size, larger in pairwise(sail)
         ]
-        both = {size: pair[0] / pair[1] for size, pair in walls.items() if None not in pair}
+        both = {size: sail[size]["wall"] / spark[size]["wall"] for size in sail if size in spark}
         if both:
             ratios[name] = both
     return {"rows": rows, "ratios": ratios, "growth": growth}

@@ -12,7 +12,6 @@ reported separately.
 from __future__ import annotations
 
 import http.client
-import logging
 import random
 import re
 import subprocess
@@ -33,8 +32,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import conf
-from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement, log
 from benchmarks.processes import proportional_bytes
 from benchmarks.results import Figures
 from conf import ROOT, JobFailed, UserError, setting
@@ -46,13 +44,10 @@ CORPUS = "generated"
 _SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou"]
 
 Numbers = npt.NDArray[np.int64]
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case explore."""
-
+class Settings(CaseSettings):
     pairs: int = setting(100_000_000, help="approximate number of generated pairs")
     files: int = setting(100, help="files of each table")
     nouns: int = setting(999_983, help="distinct nouns; a prime number")
@@ -71,18 +66,15 @@ class Settings(harness.Settings):
 
 def word_of(number: int) -> str:
     """A pronounceable word for a number, unique for each."""
-    syllables = []
-    for _ in range(3):
-        number, place = divmod(number, len(_SYLLABLES))
-        syllables.append(_SYLLABLES[place])
-    return "".join(syllables)
+    base = len(_SYLLABLES)
+    return "".join(_SYLLABLES[number // base**place % base] for place in range(3))
 
 
 class Role:
     """The words of a role, their counts, and their numbers of partners in the other role."""
 
     def __init__(self, name: str, words: int, partners: int, pairs: int) -> None:
-        self.name, self.partners = name, partners
+        self.name = name
         ranks = np.arange(1, words + 1, dtype=np.float64)
         shape = ranks**-0.9
         most = partners * 0.5
@@ -112,21 +104,15 @@ def part_of(role: Role, other: Role, members: Numbers, total: int) -> pa.Table:
     second = ((mixed + place.astype(np.uint64) * step) % count_of).astype(np.int64)
     chance = np.random.default_rng(int(members[0]))
     counts = np.minimum(1 / chance.random(len(first)) ** 1.2, 1e5).astype(np.int64)
-    a, n = (role.counts[first], other.counts[second])
-    if role.name == "noun":
-        a, n = n, a
-    coded = {
-        role.name: pa.DictionaryArray.from_arrays(pa.array(first, pa.int32()), role.words),
-        other.name: pa.DictionaryArray.from_arrays(pa.array(second, pa.int32()), other.words),
-    }
     columns = {
         "corpus": pa.repeat(CORPUS, len(first)),
-        **{name: column.cast(pa.string()) for name, column in coded.items()},
+        role.name: role.words.take(pa.array(first)),
+        other.name: other.words.take(pa.array(second)),
         "count": counts,
-        "adjective_count": a,
-        "noun_count": n,
-        **measures(counts, a, n, total),
+        f"{role.name}_count": role.counts[first],
+        f"{other.name}_count": other.counts[second],
     }
+    columns |= measures(counts, columns["adjective_count"], columns["noun_count"], total)
     schema = declaration("amod_association").schema
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
@@ -147,13 +133,12 @@ def members_of(role: Role, parts: int) -> Iterator[Numbers]:
 
 def generate(settings: Settings, lake: str) -> dict[str, Role]:
     """Make the parts that the lake lacks; return the words by role."""
-    sizes = {"noun": settings.nouns, "adjective": settings.adjectives}
-    roles = {
-        name: Role(name, size, sizes["adjective" if name == "noun" else "noun"], settings.pairs)
-        for name, size in sizes.items()
-    }
-    for name, stored in (("noun", "amod_association"), ("adjective", "amod_by_adjective")):
-        role, other = roles[name], roles["adjective" if name == "noun" else "noun"]
+    noun = Role("noun", settings.nouns, settings.adjectives, settings.pairs)
+    adjective = Role("adjective", settings.adjectives, settings.nouns, settings.pairs)
+    for role, other, stored in (
+        (noun, adjective, "amod_association"),
+        (adjective, noun, "amod_by_adjective"),
+    ):
         for number, members in enumerate(members_of(role, settings.files)):
             transaction = (f"part-{number}", 0)
             if not len(members) or arrow.committed(lake, stored, [transaction]):
@@ -161,7 +146,7 @@ def generate(settings: Settings, lake: str) -> dict[str, Role]:
             rows = part_of(role, other, members, settings.pairs * 12)
             arrow.append(lake, stored, rows, job="benchmark", transaction=transaction)
             log.info("%s: part %d of %d", stored, number + 1, settings.files)
-    return roles
+    return {"noun": noun, "adjective": adjective}
 
 
 def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, str]]:
@@ -180,10 +165,8 @@ def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, 
 
 @dataclass(frozen=True)
 class Visit:
-    """The activity of users: the server, end time, pause and words.
-
-    Records the seconds of each kind of view, and the failed answers.
-    """
+    """The activity of users: the server, end time, pause and words; and as results, the seconds of
+    each kind of view, and the failed answers."""
 
     port: int
     until: float
@@ -273,7 +256,7 @@ def measured(settings: Settings, folder: Path) -> Figures:
     }
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The only measurement; none if only the lake is generated."""
     folder = settings.place("explore")
     if settings.only_generate:
@@ -283,7 +266,6 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures."""
     end = ": p95_ms"
     kinds = [name.removesuffix(end) for name in figures if name.endswith(end)]
     return {"kinds": sorted(kinds, key=lambda kind: (kind == "all", kind))}

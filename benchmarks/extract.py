@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median_high
 
-from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, whole
 from benchmarks.inputs import make_parts, make_slice
 from benchmarks.peers import SUBJECT, measure_side
 from benchmarks.processes import all_cores
@@ -37,9 +36,7 @@ TIMES = {"polars": 5.0, "duckdb": 5.0, "line_loop": 8.0, "conllu": 150.0}
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case extract."""
-
+class Settings(CaseSettings):
     megabytes: float = setting(1000.0, help="minimum size of the part, uncompressed, in 10^6 bytes")
     rounds: int = setting(5, help="readings of the part by each side")
     slice_megabytes: float = setting(5.0, help="size of the slice that the conllu library reads")
@@ -109,7 +106,7 @@ def summary(
 
 CASE = Case(
     "extract",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
     size="part_bytes",
     packages=("isal", "pyarrow", "numpy", "polars", "duckdb", "conllu"),

@@ -21,8 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchmarks import harness
-from benchmarks.harness import Case
+from benchmarks.harness import Case, CaseSettings, Measurement
 from benchmarks.processes import timed
 from benchmarks.results import Figures
 from etl.lake import arrow
@@ -87,7 +86,7 @@ def cell(values: Mapping[str, str], inputs: Inputs) -> Figures:
     return {"apart": apart, "loss": figures["val/loss"], "seconds": timing.wall}
 
 
-def measurements(settings: harness.Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: CaseSettings) -> dict[str, Measurement]:
     """All cells, or those named."""
     inputs = Inputs("families-")
     cells = {

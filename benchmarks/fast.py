@@ -15,24 +15,22 @@ A part whose input is not given is skipped, and its figures stay as they were.
 
 from __future__ import annotations
 
-import logging
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from analysis.across.parsers import agreement
-from benchmarks import harness, jobs, parse_quality, sanitized
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks import jobs, parse_quality, sanitized
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement, log
 from benchmarks.inputs import documents_of
-from benchmarks.processes import Usage, all_cores, job, last_cores, measured
+from benchmarks.processes import Usage, all_cores, call, last_cores, usage_of
 from benchmarks.results import Figures
-from benchmarks.sides import Pairs
+from benchmarks.sides import Pairs, take_turns
 from conf import ROOT, UserError, setting
 from etl.amod.rules import CLEAN
 from etl.parsing import load_parser
@@ -49,14 +47,11 @@ _ONE_PAGE = (
     "</text></revision></page></mediawiki>"
 )
 
-log = logging.getLogger("adnominal")
 parser_of = cache(load_parser)
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case fast."""
-
+class Settings(CaseSettings):
     dev: str | None = setting(None, help="the treebank that settings were tuned on")
     check: list[str] = setting([], help="treebanks held out for checking")
     silver_model: str | None = setting(
@@ -68,9 +63,6 @@ class Settings(harness.Settings):
     inputs: int = setting(1_000_000, help="inputs of the part mutations")
     seed: int = setting(0, help="seed of the mutations")
     model: str | None = setting(None, help="model of the mutations; default: that of the package")
-
-
-# ------------------------------------------------------------------------------------- agreement
 
 
 def quality(path: str, model: str | None = None) -> Figures:
@@ -119,20 +111,13 @@ def text_agreement(path: str) -> Figures:
     }
 
 
-# ----------------------------------------------------------------------------------------- speed
-
-
 def speeds(text: str) -> Figures:
     """Words per CPU second of one thread, with and without the wider vectors."""
+    count = partial(call, "benchmarks.fast_counting:count", text)
     with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as folder:
         portable = Path(folder) / "_fast.so"
         sanitized.compiled(SOURCE, portable, "-O3", "-DPORTABLE")
-        words: dict[str, list[str]] = {"default": [], "portable": [str(portable)]}
-        runs: dict[str, list[Figures]] = {name: [] for name in words}
-        for _ in range(ROUNDS):
-            for name, module in words.items():
-                command = [sys.executable, "-m", "benchmarks.fast_counting", text, *module]
-                runs[name].append(measured(command).checked().result)
+        runs = take_turns({"default": count, "portable": partial(count, str(portable))}, ROUNDS)
     counts = {run["pairs"] for name in runs for run in runs[name]}
     if len(counts) > 1:
         raise AssertionError(f"the runs counted different pairs: {sorted(counts)}")
@@ -147,8 +132,8 @@ def speeds(text: str) -> Figures:
 def run_job(source: str, path: str | Path, lake: Path, parser: str, cores: int) -> Usage:
     """The extraction job from start to end on this number of cores."""
     words = [f"source={source}", f"input={path}", f"lake={lake}", f"parser={parser}"]
-    command = job("etl/extract_amod.py", *words, "unit_bytes=2097152", "max_rejected=0.01")
-    usage = measured(command, cores=last_cores(cores)).checked()
+    words += ["unit_bytes=2097152", "max_rejected=0.01"]
+    usage = usage_of("etl/extract_amod.py", *words, cores=last_cores(cores))
     log.info("%s %s on %d: %.1f s, %.1f CPU s", source, parser, cores, usage.wall, usage.cpu)
     return usage
 
@@ -213,8 +198,6 @@ def mutations(settings: Settings) -> Figures:
     return {"inputs": settings.inputs, "seconds": time.monotonic() - started}
 
 
-# ------------------------------------------------------------------------------ all, and the page
-
 # Each part with the settings that name its input.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "quality": ("dev", "check"),
@@ -228,30 +211,23 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The parts named, or those whose input is given; each treebank is a separate measurement."""
     settings.check_known("parts", list(PARTS))
     for name in settings.parts:
         if not any(getattr(settings, key) for key in PARTS[name]):
             raise UserError(f"{name}: expected {' or '.join(f'{key}=' for key in PARTS[name])}")
-    of_file: dict[str, tuple[Callable[[str], Figures], str | None]] = {
-        "agreement": (text_agreement, settings.heldout),
-        "speed": (speeds, settings.text),
-        "cores": (cores, settings.text),
-        "wikipedia": (wikipedia, settings.wikipedia),
-    }
-    of_treebank: dict[str, Callable[[str], Figures]] = {
-        "quality": quality,
-        "trees": tree_agreement,
-    }
-    if settings.silver_model:
-        of_treebank["silver_only"] = partial(quality, model=settings.silver_model)
-    measurable: dict[str, harness.Measurement] = {
-        f"{part}/{Path(path).name.split('.')[0]}": partial(measure, path)
-        for path in filter(None, [settings.dev, *settings.check])
-        for part, measure in of_treebank.items()
-    }
-    measurable |= {name: partial(measure, p) for name, (measure, p) in of_file.items() if p}
+    measurable: dict[str, Measurement] = {}
+    for path in filter(None, [settings.dev, *settings.check]):
+        treebank = Path(path).name.split(".")[0]
+        measurable[f"quality/{treebank}"] = partial(quality, path)
+        measurable[f"trees/{treebank}"] = partial(tree_agreement, path)
+        if settings.silver_model:
+            measurable[f"silver_only/{treebank}"] = partial(quality, path, settings.silver_model)
+    of_file = {"agreement": text_agreement, "speed": speeds, "cores": cores, "wikipedia": wikipedia}
+    for name, measure in of_file.items():
+        if path := getattr(settings, PARTS[name][0]):
+            measurable[name] = partial(measure, path)
     if "mutations" in settings.parts:
         measurable["mutations"] = partial(mutations, settings)
     selected = {

@@ -30,8 +30,6 @@ _ORDER = "The first lake is spaCy's, the second that of `parser=fast`."
 
 @dataclass(frozen=True)
 class Settings(Page):
-    """Settings of the case fast_agreement."""
-
     wikipedia: str | None = setting(None, help="a MediaWiki export to compare as well")
     page: str = setting(str(ROOT / "docs" / "fast.md"), help="the page to write into")
 

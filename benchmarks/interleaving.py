@@ -27,10 +27,7 @@ _DEPTH = 2  # nesting depth of operations
 
 def interleaved(root: str, chance: random.Random, turns: int) -> None:
     """Do `turns` random operations on a new table in `root`; others may run in the middle of each.
-
-    Raises:
-        AssertionError: a row was lost or doubled, or a file remains that no version names.
-    """
+    `AssertionError` if a row is lost or doubled, or a file remains that no version names."""
     run = _Run(root, chance)
     run.write("append", _DEPTH)
     for _ in range(turns):

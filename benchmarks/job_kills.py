@@ -9,7 +9,6 @@ the data jobs on both. Finished cases are stored in `folder`; a stopped benchmar
 
 from __future__ import annotations
 
-import logging
 import shutil
 from dataclasses import dataclass
 from functools import partial
@@ -17,18 +16,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness
-from benchmarks.harness import Bound
-from benchmarks.jobs import written_once
-from benchmarks.killing import Command, emptied, moment_in, stored
+from benchmarks.harness import Bound, Case, CaseSettings, log, whole
+from benchmarks.jobs import emptied, written_once
+from benchmarks.killing import Command, moment_in, stored
 from benchmarks.results import Figures
 from conf import setting
 from etl.lake import arrow
 
 # Columns that differ between runs: the run's id, the table's version, the model's folder.
 RUN_COLUMNS = ("run_id", "table_version", "model")
-
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
@@ -100,9 +96,7 @@ JOBS = {
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case job_kills."""
-
+class Settings(CaseSettings):
     jobs: list[str] = setting([], help="jobs to kill; all if none is named")
     engines: list[str] = setting(["sail"], help="engines of the data jobs")
     kills: int = setting(10, help="kills of each job")
@@ -189,9 +183,9 @@ def context(figures: Figures) -> dict[str, Any]:
     return {"groups": groups}
 
 
-CASE = harness.Case(
+CASE = Case(
     "job_kills",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
     packages=("pysail", "pyspark", "deltalake", "torch", "deepspeed"),
     bounds={"cases that differ": Bound("differing", most=0)},

@@ -43,6 +43,13 @@ def stored_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
+def emptied(folder: Path) -> Path:
+    """Delete and recreate the folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
 def written_once(folder: Path, write: Callable[[], object]) -> Path:
     """The folder filled by `write`; remains of an interrupted run are deleted first."""
     if not (folder / "complete").exists():

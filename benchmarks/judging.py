@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,9 +16,8 @@ Row = TypeVar("Row")
 
 def in_turn(strata: Sequence[Sequence[Row]], size: int) -> list[Row]:
     """`size` members, taken in turn from the beginning of each stratum."""
-    longest = max(map(len, strata), default=0)
-    turns = (stratum[at] for at in range(longest) for stratum in strata if at < len(stratum))
-    return [member for member, _ in zip(turns, range(size), strict=False)]
+    turns = chain.from_iterable(zip_longest(*strata))
+    return [member for member in turns if member is not None][:size]
 
 
 def measurements(
@@ -25,10 +25,8 @@ def measurements(
     sample: Callable[[Any], Sequence[Any]],
     judgements: Sequence[str],
 ) -> Callable[[Any], Mapping[str, Measurement]]:
-    """The parts of a case; none if sheet=SEED requests a new sample, which is printed.
-
-    The sheet is tab-separated: the fields of the sample's rows, and empty columns for judgements.
-    """
+    """The parts of a case; none if sheet=SEED requests a new sample, which is printed as a
+    tab-separated sheet: the fields of its rows, and empty columns for judgements."""
     blanks = [""] * len(judgements)
 
     def measurements_or_sheet(settings: Any) -> Mapping[str, Measurement]:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness, sanitized
-from benchmarks.harness import Case
+from benchmarks import sanitized
+from benchmarks.harness import Case, CaseSettings, whole
 from benchmarks.results import Figures
 from conf import ROOT, setting
+from conf.progress import Progress
 from etl.amod import kernel
 from etl.amod.rules import ReadingRules
 from tests.fuzz.mutations import mutated
@@ -26,9 +27,7 @@ _BLOCK_ROWS = 400
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case kernel_mutations."""
-
+class Settings(CaseSettings):
     rows: int = setting(10_000_000, help="mutated rows")
     seed: int = setting(0, help="seed of the mutations")
 
@@ -61,20 +60,21 @@ def compare(module: str, settings: Mapping[str, Any]) -> None:
     compiled = sanitized.load("etl.amod._kernel", module)
     kernel.compiled = lambda name: compiled
     rules = (ReadingRules(), ReadingRules(dependent="any", lowercase=False, noun_by="form"))
-    rows = 0
-    progress = sanitized.Progress("rows", settings["rows"])
-    for number, (dialect, block) in enumerate(mutated_blocks(settings["seed"])):
-        by_kernel, by_reference = (
-            counted(name, dialect, block, rules[number % 3 == 2])
-            for name in ("compiled", "reference")
-        )
-        if by_kernel != by_reference:
-            path = Path(tempfile.mkdtemp()) / dialect
-            path.write_bytes(block)
-            raise AssertionError(f"{path}: the compiled kernel and the reference count differently")
-        rows += block.count(b"\n")
-        if progress.at(rows):
-            return
+    left = settings["rows"]
+    blocks = enumerate(mutated_blocks(settings["seed"]))
+    with Progress("mutations", left, unit="rows") as progress:
+        while left > 0:
+            number, (dialect, block) = next(blocks)
+            by_kernel, by_reference = (
+                counted(name, dialect, block, rules[number % 3 == 2])
+                for name in ("compiled", "reference")
+            )
+            if by_kernel != by_reference:
+                path = Path(tempfile.mkdtemp()) / dialect
+                path.write_bytes(block)
+                raise AssertionError(f"{path}: the kernel and the reference count differently")
+            left -= block.count(b"\n")
+            progress.advance(block.count(b"\n"))
 
 
 def measured(settings: Settings) -> Figures:
@@ -87,6 +87,6 @@ def measured(settings: Settings) -> Figures:
 
 CASE = Case(
     "kernel_mutations",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
 )

@@ -12,16 +12,15 @@ stopped and continued.
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
 
-from benchmarks import harness, jobs, synthetic_depcc
-from benchmarks.harness import Bound
-from benchmarks.killing import Command, emptied, moment_in, stored
+from benchmarks import jobs, synthetic_depcc
+from benchmarks.harness import Bound, Case, CaseSettings, log, whole
+from benchmarks.killing import Command, moment_in, stored
 from benchmarks.results import Figures
 from conf import setting, settings_hash
 
@@ -30,13 +29,9 @@ TABLES = (
     *("amod_examples", "amod_seen", "sentences", "dropped"),
 )
 
-log = logging.getLogger("adnominal")
-
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case kill."""
-
+class Settings(CaseSettings):
     engines: list[str] = setting(["sail", "spark"], help="engines of the job")
     partitions: list[int] = setting([1, 2, 7], help="tasks of a wave; each gets all the kills")
     kills: int = setting(5, help="kills for each number of partitions")
@@ -103,14 +98,8 @@ def job_arguments(inputs: Path, settings: Settings, engine: str, partitions: int
     """The job with two files per wave and all tables requested, without the lake."""
     largest = max(path.stat().st_size for path in inputs.iterdir())
     return [
-        "source=depcc",
-        f"input={inputs}",
-        f"wave_bytes={2 * largest}",
-        f"engine={engine}",
-        f"partitions={partitions}",
-        "examples=2",
-        "keep_text=true",
-        "deduplicate=sentence",
+        *("source=depcc", f"input={inputs}", f"wave_bytes={2 * largest}", f"engine={engine}"),
+        *(f"partitions={partitions}", "examples=2", "keep_text=true", "deduplicate=sentence"),
         f"seed={settings.seed}",
     ]
 
@@ -136,12 +125,9 @@ def commits_in(lake: Path) -> int:
     return sum(1 for _ in lake.glob("*/_delta_log/*.json"))
 
 
-# --------------------------------------------------------------------------------------- the runs
-
-
 def in_peace(place: Path, arguments: list[str]) -> Figures:
     """The uninterrupted run: seconds to its end and to its first write, commits, tables."""
-    lake = emptied(place) / "lake"
+    lake = jobs.emptied(place) / "lake"
     command = command_in(place, arguments)
     ready: list[float] = []
 
@@ -160,10 +146,8 @@ def in_peace(place: Path, arguments: list[str]) -> Figures:
 
 
 def moment_of(peace: Figures, number: int, case: str, settings: Settings) -> float:
-    """The time of the kill: in the `number`-th of equal spans between the first and last work.
-
-    The work begins shortly before its first write, the ledger, is on disk.
-    """
+    """The time of the kill: in the `number`-th of equal spans between first and last work, which
+    begins shortly before its first write, the ledger, is on disk."""
     seed = f"{settings.seed}/{case}/{number}"
     return moment_in(0.9 * peace["ready"], peace["wall"], (number, settings.kills), seed)
 
@@ -173,12 +157,8 @@ def one_kill(
 ) -> Figures:
     """Kill one run and repeat the command.
 
-    In addition to the figures of `Command.killed_and_run_again`:
-
-    commits    commits to tables made before the kill
-    killed     "tree" or "driver"
-    differing  tables whose contents differ from those of the uninterrupted run
-    left       files left in the staging folder
+    Adds to the figures of `Command.killed_and_run_again` the commits before the kill, what was
+    killed, the tables that differ from the uninterrupted run's, and the files left in staging.
     """
     lake, driver_alone = place / "lake", bool(number % 2)
     words = dict(word.split("=", 1) for word in arguments)
@@ -186,7 +166,7 @@ def one_kill(
     figures = command_in(place, arguments).killed_and_run_again(
         moment_of(peace, number, case, settings),
         driver_alone=driver_alone,
-        prepare=partial(emptied, place),
+        prepare=partial(jobs.emptied, place),
         inspect=lambda: {"commits": commits_in(lake)},
     ) | {
         "killed": "driver" if driver_alone else "tree",
@@ -198,9 +178,9 @@ def one_kill(
     return figures
 
 
-CASE = harness.Case(
+CASE = Case(
     "kill",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
     packages=("pysail", "pyspark", "deltalake", "pyarrow"),
     bounds={"cases whose tables differ": Bound("differing", most=0)},

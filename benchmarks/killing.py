@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import time
@@ -27,10 +26,8 @@ WAITED = 900.0
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the repository, and the file for its output.
-
-    If `processes` is above 1, they are started by DeepSpeed's launcher.
-    """
+    """A command of the repository, and the file for its output; several `processes` are started by
+    DeepSpeed's launcher."""
 
     words: Sequence[str]
     output: Path
@@ -58,11 +55,8 @@ class Command:
         return RuntimeError(f"{text}:\n{self.output.read_text()[-2000:]}")
 
     def run(self, watch: Callable[[float], object] = lambda seconds: None) -> float:
-        """Run it to its end and time it. `watch` is called regularly with the seconds so far.
-
-        Raises:
-            RuntimeError: it failed, or did not end in time.
-        """
+        """Run it to its end and time it; `RuntimeError` if it failed, or did not end in time.
+        `watch` is called regularly with the seconds so far."""
         began = time.monotonic()
         process = self.start()
         while process.poll() is None:
@@ -78,20 +72,14 @@ class Command:
         """Run it, kill it when `ready` is true, and return how many processes died (0 if ended)."""
         process = self.start()
         while process.poll() is None:
-            if not ready():
-                time.sleep(0.01)
-            elif not driver_alone:
-                return kill_tree(process)
-            else:
+            if ready():
+                if not driver_alone:
+                    return kill_tree(process)
                 process.kill()
                 process.wait()
                 return 1
+            time.sleep(0.01)
         return 0
-
-    def killed_at(self, moment: float, *, driver_alone: bool = False) -> int:
-        """Run it and kill it after `moment` seconds; returns as `killed_when`."""
-        end = time.monotonic() + moment
-        return self.killed_when(lambda: time.monotonic() >= end, driver_alone=driver_alone)
 
     def killed_and_run_again(
         self,
@@ -110,19 +98,19 @@ class Command:
         processes  number of killed processes
         runs       runs of the command until it succeeded, not counting the killed one
         """
-        prepare()
-        while not (processes := self.killed_at(moment, driver_alone=driver_alone)):
-            moment *= 0.8
+
+        def killed() -> int:
             prepare()
+            end = time.monotonic() + moment
+            return self.killed_when(lambda: time.monotonic() >= end, driver_alone=driver_alone)
+
+        while not (processes := killed()):
+            moment *= 0.8
         figures = {"moment": moment, "processes": processes, **inspect()}
         return figures | {"runs": self.until_it_ends_well()}
 
     def until_it_ends_well(self) -> int:
-        """Repeat it until it succeeds; return the number of runs.
-
-        Raises:
-            RuntimeError: `RUNS` runs failed.
-        """
+        """Repeat it until it succeeds; return the number of runs. `RuntimeError` if `RUNS` fail."""
         for number in range(1, RUNS + 1):
             process = self.start()
             try:
@@ -145,10 +133,3 @@ def moment_in(begin: float, end: float, share: tuple[int, int], seed: str) -> fl
     """A random moment in the n-th of m equal shares of the time from `begin` to `end`."""
     number, parts = share
     return begin + (end - begin) / parts * (number + random.Random(seed).random())
-
-
-def emptied(folder: Path) -> Path:
-    """Delete and recreate the folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder

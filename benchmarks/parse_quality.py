@@ -26,6 +26,7 @@ from benchmarks.sides import Pairs
 from conf import setting
 from etl.amod import columns
 from etl.amod.rules import CLEAN, ReadingRules
+from etl.lake.schema import batch_of
 from etl.parsing import load_parser
 from etl.parsing.tokens import TOKENS, Parser
 
@@ -47,17 +48,15 @@ def read_treebank(path: Path) -> Treebank:
     content = path.read_bytes()
     lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
     texts: list[str] = []
-    table: dict[str, list[object]] = {name: [] for name in TOKENS.names}
+    tokens: list[tuple[object, ...]] = []
     for line in lines:
         if line.startswith("# text = "):
             texts.append(line[9:])
         row = line.split("\t")
-        if len(row) != 10 or not row[0].isdigit():
-            continue
-        values = (len(texts) - 1, 0, int(row[0]), row[1], row[2], row[4], int(row[6]), row[7])
-        for name, value in zip(TOKENS.names, (*values, "SpaceAfter=No" not in row[9]), strict=True):
-            table[name].append(value)
-    return Treebank(texts, pa.RecordBatch.from_pydict(table, schema=TOKENS))
+        if len(row) == 10 and row[0].isdigit():
+            values = (len(texts) - 1, 0, int(row[0]), row[1], row[2], row[4], int(row[6]), row[7])
+            tokens.append((*values, "SpaceAfter=No" not in row[9]))
+    return Treebank(texts, batch_of(tokens, TOKENS))
 
 
 def pairs_of(tokens: pa.RecordBatch, rules: ReadingRules, sentences: int) -> list[Pairs]:
@@ -138,8 +137,6 @@ def compare(treebank: Treebank, fast: Parser, spacy: Parser) -> dict[str, Figure
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the case parse_quality."""
-
     input: str = setting(help="a treebank", example="input=en_ewt-ud-dev.conllu")
     parser: str = setting("spacy", help="spacy, stanza or fast")
     model: str | None = setting(None, help="the parser's model")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -94,14 +94,10 @@ def through_columns(texts: list[str], *, lean: bool) -> Reading:
 
 
 def task(dump: str) -> Reading:
-    """All work of the job's Python workers on a dump, in this process, by stage.
+    """All work of the job's Python workers on a dump, in this process, by stage (`parse.STAGES`).
 
-    decompress  the stored bytes to XML, separately
-    wikitext    wikitext to running text
-    pages       the rest of reading: finding pages, decoding, rows for Spark
-    pipe        spaCy's `nlp.pipe`, as the parser calls it
-    columns     the rest of parsing: its output as columns
-    pairs       the rest: pairs, sums, rows for Spark
+    Decompression is measured separately; ``pages`` is the rest of reading, ``columns`` the rest of
+    parsing, and ``pairs`` the rest of all.
     """
     settings = Settings(source="wikipedia", input=[dump])
     parser = load_parser("spacy", None)  # the same parser object as in the tasks
@@ -172,6 +168,5 @@ def read(side: str, dump: str) -> Reading:
     return through_columns(texts, lean=side == "lean")
 
 
-def measure_side(side: str, dump: Path) -> Reading:
-    """Read `dump` with `side` in a new process on one core."""
-    return measure("benchmarks.parse_sides:read", side, dump)
+measure_side = partial(measure, "benchmarks.parse_sides:read")
+"""Read a dump with a side in a new process on one core."""

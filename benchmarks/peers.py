@@ -13,6 +13,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +134,8 @@ def conllu(part: str) -> Pairs:
 
 SIDES: dict[str, Callable[[str], Any]] = {
     "isal": isal,
-    "compiled": lambda part: kernel(part, "compiled"),
-    "reference": lambda part: kernel(part, "reference"),
+    "compiled": partial(kernel, implementation="compiled"),
+    "reference": partial(kernel, implementation="reference"),
     "polars": count,
     "duckdb": duckdb,
     "line_loop": line_loop,
@@ -162,6 +163,5 @@ def read(side: str, part: str) -> Reading:
     return Reading(timing.cpu, timing.wall, size, peak, *totals, ledger=ledger)
 
 
-def measure_side(side: str, part: Path, cores: int = 1) -> Reading:
-    """Read `part` with `side` in a new process on `cores` cores."""
-    return measure("benchmarks.peers:read", side, part, cores)
+measure_side = partial(measure, "benchmarks.peers:read")
+"""Read a part with a side in a new process, on one core or on so many."""

@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks import harness, plane_scale
-from benchmarks.harness import DATA, Bound, Case, Exact
+from benchmarks import plane_scale
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.plane_generator import Known, write_knowledge
 from benchmarks.processes import timed, usage_of
 from benchmarks.results import Figures
@@ -41,33 +41,28 @@ CORPORA = (["wikipedia"], ["conllu"], ["wikipedia", "conllu"])
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case plane."""
-
+class Settings(CaseSettings):
     lake: str = setting("", help="lake with amod_pairs for the part real; default: a new one")
     items: list[int] = setting([100_000_000], help="items of the builds of scale")
 
 
-def release_file(name: str) -> pa.Table:
-    """A file of the release."""
-    return read_rows(DATA / "plane" / f"{name}.tsv.gz")
+def release() -> dict[str, pa.Table]:
+    """The files of the release."""
+    return {name: read_rows(DATA / "plane" / f"{name}.tsv.gz") for name in FILES}
 
 
 def published(settings: Settings) -> Figures:
-    """The release's rows against the rules, its pairs against WordNet, its splits checked."""
     known = Known()
-    tables = {name: release_file(name) for name in FILES}
+    tables = release()
     figures: Figures = {
         "files": {n: _file(rows, known) for n, rows in tables.items()},
         "splits": {},
     }
     for kind in ("ood", "one_it"):
-        parts = [
-            tables[f"{kind}_{part}_1"]
-            .select(["sentence", "label", "adj_class", *WORDS])
-            .append_column("part", pa.array([part] * tables[f"{kind}_{part}_1"].num_rows))
-            for part in ("train", "test")
-        ]
+        parts = []
+        for part in ("train", "test"):
+            rows = tables[f"{kind}_{part}_1"].select(["sentence", "label", "adj_class", *WORDS])
+            parts.append(rows.append_column("part", pa.repeat(part, rows.num_rows)))
         identity = ["sentence", "label"]
         (fold,) = check(
             pa.concat_tables(parts), WORDS, label="label", identity=identity, same_kind=WORDS[1:]
@@ -158,24 +153,20 @@ def _pool(phrases: Mapping[str, Iterable[str]], known: Known) -> Pool:
                     "chain": known.chain(noun),
                 }
             )
-    kinds = [pa.string(), pa.list_(pa.int32()), pa.list_(pa.string()), pa.list_(pa.int32())]
-    names = ["noun", "adjectives", "hypernyms", "distances", "chain"]
-    schema = pa.schema(list(zip(names, [*kinds, pa.list_(pa.string())], strict=True)))
-    return Pool.of(classes, pa.Table.from_pylist(rows, schema))
+    numbers, texts = pa.list_(pa.int32()), pa.list_(pa.string())
+    schema = {"noun": pa.string(), "adjectives": numbers, "hypernyms": texts, "distances": numbers}
+    return Pool.of(classes, pa.Table.from_pylist(rows, pa.schema({**schema, "chain": texts})))
 
 
 def splits(settings: Settings) -> Figures:
-    """Splits of the published size, from the pairs of the published rows and generated ones."""
     known = Known()
     phrases: dict[str, set[str]] = defaultdict(set)
-    for name in FILES:
-        rows = release_file(name)
+    for rows in release().values():
         for noun, word in zip(rows["noun"].to_pylist(), rows["adjective"].to_pylist(), strict=True):
             phrases[noun].add(word)
     pool = _pool(phrases, known)
-    published_pairs: Figures = {"phrases": len(pool.phrases)}
-    for scheme in ("published", "strict"):
-        published_pairs[scheme] = _largest_training_part(pool, scheme)
+    largest = {name: _largest_training_part(pool, name) for name in ("published", "strict")}
+    published_pairs = {"phrases": len(pool.phrases), **largest}
     pool = _pool(zipf_phrases(phrases), known)
     schemes: Figures = {}
     fewer, chains = Sizes(one_it_train_rows=30_012), Sizes(chains=True)
@@ -219,21 +210,15 @@ def zipf_phrases(phrases: Mapping[str, set[str]]) -> dict[str, set[str]]:
 def _checked(planned: pa.Table, scheme: str) -> list[dict[str, Any]]:
     """The checker's findings for each fold, and the weights of the pairs."""
     types = (3,) if scheme == "one_it" else TYPES
-    holds = [
-        planned.append_column("type", pa.array([t] * planned.num_rows)).append_column(
-            "label",
-            pc.is_in(planned["class"], pa.array([c for c in CLASSES if HOLDS[c][t - 1]])).cast(
-                "int8"
-            ),
-        )
-        for t in types
-    ]
+    items = []
+    for kind in types:
+        holding = pa.array([name for name in CLASSES if HOLDS[name][kind - 1]])
+        labels = pc.is_in(planned["class"], holding).cast("int8")
+        rows = planned.append_column("type", pa.array([kind] * planned.num_rows))
+        items.append(rows.append_column("label", labels))
+    identity = [*WORDS, "type"]
     folds = check(
-        pa.concat_tables(holds),
-        WORDS,
-        label="label",
-        identity=[*WORDS, "type"],
-        same_kind=WORDS[1:],
+        pa.concat_tables(items), WORDS, label="label", identity=identity, same_kind=WORDS[1:]
     )
     checked = []
     for fold in folds:
@@ -299,13 +284,7 @@ def _counted(root: str, edition: str) -> dict[str, Any]:
     }
 
 
-def scale(settings: Settings) -> Figures:
-    """Large builds from generated pairs; see `benchmarks.plane_scale`."""
-    return plane_scale.scale(settings.items)
-
-
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures."""
     shared: dict[str, Counter[str]] = {}
     balanced = True
     schemes = figures.get("splits", {}).get("generated", {}).get("schemes", {})
@@ -322,7 +301,12 @@ _CHAINS = "published.chains_{0}.pairs / published.files.one_it_{0}_1.pairs"
 _BUILD = "scale.builds[-1]"
 CASE = Case(
     "plane",
-    harness.parts(published=published, splits=splits, real=real, scale=scale),
+    in_parts(
+        published=published,
+        splits=splits,
+        real=real,
+        scale=lambda settings: plane_scale.scale(settings.items),
+    ),
     settings=Settings,
     packages=("pyspark", "numpy", "pyarrow"),
     bounds={
@@ -339,5 +323,4 @@ CASE = Case(
         for name in FILES
     },
     context=context,
-    variables={"PLANE_LAKE": "lake", "PLANE_ITEMS": "items"},
 )

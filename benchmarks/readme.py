@@ -6,16 +6,15 @@ top of RESULTS.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import conf
-from benchmarks import harness, results
-from benchmarks.headlines import headlines
+from benchmarks import results
+from benchmarks.results import Figures
 from conf import ROOT, UserError, setting
+from training.files import replace_text
 
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 
@@ -28,10 +27,12 @@ class Page:
 
     def write(self, text: str, begin: str, end: str) -> None:
         """Write between two markers of the page; `UserError` if it has none."""
-        try:
-            results.write_between(Path(self.page), text, begin, end)
-        except ValueError as error:
-            raise UserError(f"page={self.page}: {error}") from error
+        page = Path(self.page)
+        content = page.read_text(encoding="utf-8")
+        start, stop = content.find(begin), content.find(end)
+        if not 0 <= start < stop:
+            raise UserError(f"page={page}: expected the lines {begin} and {end}, in this order")
+        replace_text(page, f"{content[: start + len(begin)]}\n\n{text}\n\n{content[stop:]}")
         print(text)
 
 
@@ -41,14 +42,14 @@ class Documented(Page):
 
     figures: str = setting(str(results.FIGURES), help="the recorded figures of the cases")
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> Figures:
         """The recorded figures; none if the file does not exist."""
         return results.recorded(figures=Path(self.figures))
 
 
-def section(recorded: Mapping[str, Any]) -> str:
+def section(recorded: Figures) -> str:
     """The table of measured figures."""
-    rows = [(title, text) for title, text, *_ in headlines(recorded)]
+    rows = [(headline.title, headline.text) for headline in results.headlines(recorded)]
     return results.table([("what", "measured"), *rows])
 
 
@@ -57,7 +58,7 @@ def write(settings: Documented) -> None:
     if not Path(settings.figures).exists():
         raise UserError(f"figures={settings.figures}: no such file; run `make bench`")
     settings.write(section(settings.recorded()), BEGIN, END)
-    harness.write_headlines(Path(settings.figures))
+    results.write_headlines(figures=Path(settings.figures))
 
 
 main = partial(conf.run, Documented, write)

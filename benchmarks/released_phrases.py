@@ -7,11 +7,10 @@ and items and folds are built from it, English Web Treebank, GUM and a sample of
 
 from __future__ import annotations
 
-import logging
 import tempfile
 from pathlib import Path
 
-from benchmarks.harness import DATA
+from benchmarks.harness import DATA, log
 from benchmarks.processes import usage_of
 from etl.lake import arrow
 
@@ -26,15 +25,10 @@ TREEBANKS = (
 )
 WIKIPEDIA = "wikipedia/enwiki-sample.xml.bz2"
 
-log = logging.getLogger("adnominal")
-
 
 def build(lake: str) -> None:
     """Build the edition unless the lake has it; nouns are inflected forms, as in the paper.
-
-    Raises:
-        RuntimeError: a job failed, for example because the lake has no release of PLANE.
-    """
+    `RuntimeError` if a job failed, for example because the lake has no release of PLANE."""
     editions = arrow.read(lake, "plane_items", columns=["edition"])["edition"].unique()
     if EDITION in editions.to_pylist():
         return
@@ -60,14 +54,10 @@ def _run(script: str, lake: str, *words: str) -> None:
 
 def in_conllu(lake: str) -> str:
     """The phrases of the release in CoNLL-U, one sentence each."""
-    rows = arrow.read(
-        lake,
-        "plane_items",
-        where=[("edition", "=", "published")],
-        columns=["adjective", "noun"],
-    )
-    phrases = rows.group_by(["adjective", "noun"]).aggregate([])
-    pairs = zip(*(phrases[name].to_pylist() for name in ("adjective", "noun")), strict=True)
+    where, names = [("edition", "=", "published")], ["adjective", "noun"]
+    rows = arrow.read(lake, "plane_items", where=where, columns=names)
+    phrases = rows.group_by(names).aggregate([]).to_pylist()
+    pairs = ((row["adjective"], row["noun"]) for row in phrases)
     return "".join(
         f"1\t{adjective}\t{adjective}\tADJ\tJJ\t_\t2\tamod\t_\t_\n"
         f"2\t{noun}\t{noun}\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"

@@ -31,8 +31,6 @@ SHARE, SHARE_SEQ2SEQ = 0.10, 0.01
 
 @dataclass(frozen=True)
 class Settings(Documented):
-    """Settings of the case reproducing."""
-
     page: str = setting(str(ROOT / "docs" / "reproducing.md"), help="the page to write to")
 
 
@@ -64,6 +62,21 @@ class Experiment:
         return self.operations / (self.share * PEAK)
 
 
+def _sygns(
+    name: str,
+    runs: int,
+    rows: int,
+    *,
+    epochs: int | None = None,
+    tokens: float = 40,
+    weights: int = SEQ2SEQ,
+) -> Experiment:
+    """Sequence-to-sequence runs, each of 25 epochs unless `epochs` is given for all together."""
+    return Experiment(
+        f"SyGNS {name}", runs, rows, epochs or 25 * runs, tokens, weights, SHARE_SEQ2SEQ
+    )
+
+
 # The grid of table 5: 3 learning rates, 3 batch sizes, 3 seeds, and 3, 4, 5 and 8 epochs.
 _GRID = 3 * 3 * 3
 _SYGNS = 2 * 3 * 5  # architectures, forms, seeds
@@ -84,41 +97,19 @@ EXPERIMENTS = (
     Experiment("ASP table 4: deberta-v3-base, 4 rounds", 4, 4_800, 4 * 3, ASP_TOKENS, BASE),
     Experiment("ASP table 4: bert-large, 4 rounds", 4, 4_800, 4 * 6, ASP_TOKENS, LARGE),
     Experiment("ASP table 4: deberta-v3-large, 4 rounds", 4, 4_800, 4 * 3, ASP_TOKENS, LARGE),
-    Experiment(
-        "SyGNS tables 4 to 9: 4 primitives, 2 architectures, 3 forms, 5 seeds",
-        4 * _SYGNS,
-        10_785,
-        4 * _SYGNS * 25,
-        40,
-        SEQ2SEQ,
-        SHARE_SEQ2SEQ,
-    ),
-    Experiment(
-        "SyGNS productivity: depths 0 and 1 to train on",
-        _SYGNS,
-        36_000,
-        _SYGNS * 25,
-        66,
-        SEQ2SEQ,
-        SHARE_SEQ2SEQ,
-    ),
-    Experiment(
-        "SyGNS table 11: 4, 10 and 27 M, 2 architectures, 5 seeds",
+    _sygns("tables 4 to 9: 4 primitives, 2 architectures, 3 forms, 5 seeds", 4 * _SYGNS, 10_785),
+    _sygns("productivity: depths 0 and 1 to train on", _SYGNS, 36_000, tokens=66),
+    _sygns(
+        "table 11: 4, 10 and 27 M, 2 architectures, 5 seeds",
         30,
         10_785,
-        30 * 25,
-        40,
-        (4_000_000 + 10_000_000 + 27_000_000) // 3,
-        SHARE_SEQ2SEQ,
+        weights=(4_000_000 + 10_000_000 + 27_000_000) // 3,
     ),
-    Experiment(
-        "SyGNS figure 2: 6 sizes of 500 to 10,000 sentences, 2 architectures, 5 seeds",
+    _sygns(
+        "figure 2: 6 sizes of 500 to 10,000 sentences, 2 architectures, 5 seeds",
         60,
         27_500,
-        10 * 25,
-        40,
-        SEQ2SEQ,
-        SHARE_SEQ2SEQ,
+        epochs=10 * 25,
     ),
 )
 

@@ -13,14 +13,15 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
 
 from conf.markdown import table_text
 from training.files import replace_text
@@ -38,9 +39,6 @@ TITLE = (
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
-# ------------------------------------------------------------------------------------- the figures
-
-
 def record(key: str, value: Any, *, figures: Path = FIGURES) -> None:
     """Store `value` (any JSON value) under `key`; other keys are unchanged."""
     values = recorded(figures=figures)
@@ -56,16 +54,10 @@ def recorded(*, figures: Path = FIGURES) -> Figures:
     return values
 
 
-# ---------------------------------------------------------------------------------------- the page
-
-
 def machine() -> str:
     """Processor, cores and memory of this machine, in words."""
-    try:
-        info = Path("/proc/cpuinfo").read_text()
-        match = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
-    except OSError:
-        match = None
+    info = Path("/proc/cpuinfo").read_text()
+    match = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
     model = match[1].strip() if match else platform.processor() or platform.machine()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0))
@@ -114,9 +106,10 @@ def stamp_of(name: str, *, page: Path = PAGE) -> str | None:
     return match and match[1]
 
 
-def write_headlines(markdown: str, *, page: Path = PAGE) -> None:
-    """Put the table of headline figures below the title of the page."""
-    _put("headlines", markdown.strip(), page, first=True)
+def write_headlines(*, figures: Path = FIGURES) -> None:
+    """Put the headline figures below the title of the page, which is beside the figures."""
+    text = render("headlines", rows=headlines(recorded(figures=figures)))
+    _put("headlines", text, figures.with_name(PAGE.name), first=True)
 
 
 def _put(name: str, content: str, page: Path, *, first: bool = False) -> None:
@@ -134,16 +127,39 @@ def _put(name: str, content: str, page: Path, *, first: bool = False) -> None:
     replace_text(page, text)
 
 
-def write_between(page: Path, text: str, begin: str, end: str) -> None:
-    """Put `text` between two markers of a document; `ValueError` if it has none."""
-    content = page.read_text(encoding="utf-8")
-    start, stop = content.find(begin), content.find(end)
-    if not 0 <= start < stop:
-        raise ValueError(f"expected the lines {begin} and {end}, in this order")
-    replace_text(page, f"{content[: start + len(begin)]}\n\n{text}\n\n{content[stop:]}")
+class Headline(NamedTuple):
+    """A figure in words, what it excludes, and the section with the details."""
+
+    title: str
+    text: str
+    leaves_out: str
+    section: str
 
 
-# --------------------------------------------------------------------------------------- templates
+def largest(engines: Mapping[str, Any], name: str) -> Figures:
+    """The largest build of a dataset on the embedded engine: its figures, its size in millions, and
+    the time on Spark in words. `UndefinedError` if there is none."""
+    keys = [key for key in engines if re.fullmatch(rf"{name}-\d+-sail", key)]
+    runs = {int(key.split("-")[1]): engines[key] for key in keys if "wall" in engines[key]}
+    if not runs:
+        raise UndefinedError(name)
+    size = max(runs)
+    spark = engines.get(f"{name}-{size}-spark", {})
+    words = f"; on Spark {spark['wall']:.0f} s" if "wall" in spark else ""
+    return {**runs[size], "millions": size, "spark": words}
+
+
+def headlines(figures: Figures) -> Iterator[Headline]:
+    """The headlines of headlines.yaml whose cases have been run."""
+    values = {**figures, "largest": lambda name: largest(figures.get("engines", {}), name)}
+    for entry in yaml.safe_load((FOLDER / "headlines.yaml").read_text(encoding="utf-8")):
+        try:
+            text = templates().from_string(entry["text"]).render(**values)
+        except UndefinedError:
+            continue
+        load = evaluated(entry.get("load", "none"), values)
+        busy = f"; load average {load:.1f}" if load is not None else ""
+        yield Headline(entry["title"], text, entry["leaves_out"] + busy, entry["section"])
 
 
 def table(rows: Sequence[Sequence[object]]) -> str:
@@ -185,6 +201,17 @@ def templates() -> Environment:
     environment.globals["median"] = median
     environment.globals["at_most"] = functools.partial(verdict, at_least=False)
     return environment
+
+
+def evaluated(expression: str, figures: Mapping[str, Any]) -> Any:
+    """The value of an expression over figures; None if one of its figures is missing."""
+    compiled = templates().compile_expression(expression, undefined_to_none=False)
+    try:
+        value = compiled(**figures, figures=figures)
+        bool(value)  # a missing figure raises the error here
+    except UndefinedError:
+        return None
+    return value
 
 
 def render(name: str, **context: Any) -> str:

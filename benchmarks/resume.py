@@ -17,9 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness
 from benchmarks.families import Inputs
-from benchmarks.harness import Case
+from benchmarks.harness import Case, CaseSettings, Measurement
 from benchmarks.results import Figures
 from tests.training import ranks
 from tests.training.conftest import UNRECORDED, without_dropout
@@ -64,10 +63,10 @@ def changed(sampling: str, stage: str, inputs: Inputs) -> Figures:
         return {**ranks.apart(cut, undisturbed), **between}
 
 
-def measurements(settings: harness.Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: CaseSettings) -> dict[str, Measurement]:
     """All cells, or those named."""
     inputs = Inputs("resume-")
-    cells: dict[str, harness.Measurement] = {
+    cells: dict[str, Measurement] = {
         f"{size} {sampling} {stage}": partial(same, size, sampling, stage, inputs)
         for size, sampling, stage in itertools.product((1, 2), SAMPLING, STAGES)
     }

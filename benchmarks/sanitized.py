@@ -10,7 +10,6 @@ import os
 import subprocess
 import sysconfig
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -38,11 +37,8 @@ def load(name: str, path: str) -> Any:
 
 
 def run(function: str, source: Path, settings: Mapping[str, Any], *options: str) -> None:
-    """Compile `source` and call ``function(path, settings)`` in a process with the sanitizers.
-
-    Raises:
-        JobFailed: the process failed; its output is on standard error.
-    """
+    """Compile `source` and call ``function(path, settings)`` in a process with the sanitizers;
+    `JobFailed` if that failed, with its output on standard error."""
     with tempfile.TemporaryDirectory(prefix="adnominal-sanitized-") as folder:
         module = Path(folder) / f"{source.stem}.so"
         compiled(source, module, "-O1", "-g", *_SANITIZERS, *options)
@@ -58,20 +54,3 @@ def run(function: str, source: Path, settings: Mapping[str, Any], *options: str)
         )
     if result.returncode:
         raise JobFailed(f"{source.name} failed on mutated input (exit code {result.returncode})")
-
-
-class Progress:
-    """Print a progress line every ten seconds."""
-
-    def __init__(self, unit: str, total: int) -> None:
-        self._unit, self._total = unit, total
-        self._started = self._shown = time.monotonic()
-
-    def at(self, count: int) -> bool:
-        """Report the count if it is time; return whether all are done."""
-        now = time.monotonic()
-        if now - self._shown > 10 or count >= self._total:
-            self._shown = now
-            rate = count / max(now - self._started, 1e-9)
-            print(f"{count:_} {self._unit}, {rate:,.0f}/s", flush=True)
-        return count >= self._total

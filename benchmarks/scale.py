@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import conceptnet_generator, harness, pairs_generator
-from benchmarks.harness import Case
-from benchmarks.jobs import stored_bytes, written_once
-from benchmarks.processes import Sample, all_cores, caller, job, measured
+from benchmarks import conceptnet_generator, pairs_generator
+from benchmarks.harness import Case, CaseSettings, Measurement
+from benchmarks.jobs import emptied, stored_bytes, written_once
+from benchmarks.processes import Sample, all_cores, call, usage_of
 from benchmarks.results import Figures
 from conf import UserError, setting
 from etl.lake import arrow
@@ -51,9 +51,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case scale."""
-
+class Settings(CaseSettings):
     shares: list[int] = setting([1, 10, 100], help="sizes in per cent of the full size")
     memory: str = setting("4GB", help="memory of the embedded engine before it spills to disk")
 
@@ -72,11 +70,6 @@ class Workplace:
         self.folder = self.inputs / "case"
         self.lake = self.folder / "lake"
 
-    def clear(self) -> None:
-        """Delete what an earlier part left, and recreate the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir()
-
     def scratch(self, folder: Path) -> str:
         """The folder for scratch files within a folder."""
         path = folder / "tmp"
@@ -88,7 +81,7 @@ class Workplace:
         memory, bytes of disk including its scratch files), and its course."""
         words = (*arguments, f"lake={self.lake}", "engine=sail", f"memory={self.memory}")
         scratch = {"TMPDIR": self.scratch(self.folder)}
-        usage = measured(job(script, *words), env=scratch, folder=self.folder).checked()
+        usage = usage_of(script, *words, env=scratch, folder=self.folder)
         return {
             "wall": usage.wall,
             "cpu": usage.cpu,
@@ -125,9 +118,6 @@ def stages_of(lake: Path, course: Sequence[Sample]) -> dict[str, Figures]:
     return stages
 
 
-# ------------------------------------------------------------------------------------- the parts
-
-
 def extraction(place: Workplace, share: int, waves: int = WAVES) -> Figures:
     """Ten waves, or one per part if there are fewer parts."""
     count = PARTS * share // 100
@@ -156,8 +146,8 @@ def adept(place: Workplace, share: int) -> Figures:
     lake = place.inputs / f"lake-adept-{share}"
     limit = {"SAIL_RUNTIME__MEMORY_POOL__FAIR__MAX_SIZE": "10000000000"}
     limit["TMPDIR"] = place.scratch(place.inputs)
-    generate = caller("benchmarks.adept_generator:generate", size, str(lake))
-    written_once(lake, lambda: measured(generate, env=limit).checked())
+    generate = partial(call, "benchmarks.adept_generator:generate", size, str(lake), env=limit)
+    written_once(lake, generate)
     stored = stored_bytes(lake)
     lake.rename(place.lake)
     figures, _ = place.run("etl/build_adept.py", "edition=measured")
@@ -191,12 +181,12 @@ CASES: dict[str, Callable[[Workplace, int], Figures]] = {
 }
 
 
-def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """A measurement for each share and part."""
     place = Workplace(settings)
 
     def measure(name: str, share: int) -> Figures:
-        place.clear()
+        emptied(place.folder)
         figures = CASES[name](place, share)
         shutil.rmtree(place.folder)
         return figures
@@ -206,9 +196,6 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
         for share in settings.shares
         for name in settings.parts or CASES
     }
-
-
-# --------------------------------------------------------------------------------------- the page
 
 
 def context(figures: Figures) -> dict[str, Any]:

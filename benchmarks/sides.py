@@ -7,7 +7,6 @@ CPU time of its process, excluding Python's start and imports.
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +20,6 @@ from benchmarks.processes import call, last_cores
 
 Pairs: TypeAlias = Counter[tuple[str, str]]
 Measured = TypeVar("Measured")
-
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
@@ -54,20 +51,15 @@ class Reading:
 
 
 def measure(read: str, side: str, path: Path, cores: int = 1) -> Reading:
-    """Read `path` with `side` through the function `read` (``module:name``) in a new process.
-
-    Raises:
-        RuntimeError: the side failed; the message has the output of the process.
-    """
+    """Read `path` with `side` through the function `read` (``module:name``) in a new process;
+    `RuntimeError` with the output of the process if the side failed."""
     limits = {"POLARS_MAX_THREADS": str(cores), "OMP_NUM_THREADS": str(cores)}
     return Reading(**call(read, side, str(path), cores=last_cores(cores), env=limits))
 
 
 def take_turns(sides: Mapping[str, Callable[[], Measured]], rounds: int) -> dict[str, list[Any]]:
-    """Measure each side `rounds` times, starting every round with another side.
-
-    A slow minute of the machine then affects all of them.
-    """
+    """Measure each side `rounds` times, starting every round with another side, so that a slow
+    minute of the machine affects all of them."""
     values: dict[str, list[Any]] = {side: [] for side in sides}
     for number in range(rounds):
         turn = number % len(sides)

@@ -42,8 +42,6 @@ BYTES_PER_WORD = 6.0  # English running text, including spaces
 
 @dataclass(frozen=True)
 class Settings(Documented):
-    """Settings of the case sizing."""
-
     page: str = setting(str(ROOT / "docs" / "cluster.md"), help="the page to write to")
 
 

@@ -31,13 +31,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.inputs import make_parts, units_of
 from benchmarks.interleaving import interleaved
 from benchmarks.jobs import stored_bytes
 from benchmarks.killing import Command
-from benchmarks.processes import job, measured, timed, usage_of
+from benchmarks.processes import timed, usage_of
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
 from benchmarks.web_texts import vocabulary, write_copies, write_english, write_texts
@@ -59,9 +58,7 @@ ROW = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case sources."""
-
+class Settings(CaseSettings):
     text_mb: int = setting(500, help="10^6 bytes of text for the parts reading and listed")
     parsed_mb: int = setting(9, help="10^6 bytes of text for the part cores")
     relations_mb: int = setting(100, help="10^6 bytes of the DepCC part for relations")
@@ -95,11 +92,7 @@ def texts_file(settings: Settings, folder: Path) -> Path:
     return path
 
 
-# ------------------------------------------------------------------------------------- the parts
-
-
 def measure_reading(settings: Settings, folder: Path) -> Figures:
-    """Parquet to staged rows, against pyarrow's reading of the same column."""
     path = texts_file(settings, folder)
     file_units = list(enumerate(units_of(str(path))))
     task = load(ExtractionSettings, ["source=text", f"input={path}"])
@@ -190,9 +183,9 @@ def measure_cores(settings: Settings, folder: Path) -> Figures:
     pq.write_table(pa.table({"text": ["The old key is small."]}), tiny)
     walls = {}
     for name, cores, file in (("start", [0], tiny), ("one", [0], path), ("two", [0, 1], path)):
-        words = ("source=text", "parser=spacy", f"input={file}", f"lake={folder / name}")
-        command = job("etl/extract_amod.py", *words, "unit_bytes=100000")
-        walls[name] = measured(command, cores=cores).checked().wall
+        words = ("source=text", "parser=spacy", f"input={file}", "unit_bytes=100000")
+        lake = f"lake={folder / name}"
+        walls[name] = usage_of("etl/extract_amod.py", *words, lake, cores=cores).wall
     return {"megabytes": settings.parsed_mb, **walls, "ratio": walls["one"] / walls["two"]}
 
 
@@ -260,7 +253,6 @@ def opening_ms(root: str) -> float:
 
 
 def measure_upkeep(settings: Settings, folder: Path) -> Figures:
-    """A table with many commits: opening, compaction, vacuum."""
     root, declared = str(folder / "many"), TABLES["amod_pairs"]
     many_commits(root, settings.commits)
     at_first = opening_ms(root)
@@ -326,9 +318,6 @@ def measure_kills(settings: Settings, folder: Path) -> Figures:
     return dict(killed)
 
 
-# ------------------------------------------------------------------------------------- the page
-
-
 def in_folder(part: Callable[[Settings, Path], Figures]) -> Callable[[Settings], Figures]:
     """Run the part in a temporary folder."""
 
@@ -342,7 +331,7 @@ def in_folder(part: Callable[[Settings, Path], Figures]) -> Callable[[Settings],
 
 CASE = Case(
     "sources",
-    harness.parts(
+    in_parts(
         reading=in_folder(measure_reading),
         listed=in_folder(measure_listed),
         cores=in_folder(measure_cores),

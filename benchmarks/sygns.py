@@ -28,8 +28,7 @@ from analysis.semantics.drs_matching import (
     without_redundant_referents,
 )
 from analysis.semantics.prover import Problem, Prover, formula_of, provers
-from benchmarks import harness
-from benchmarks.harness import Bound, Case, Exact
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.processes import timed
 from benchmarks.results import Figures
 from conf import UserError, setting
@@ -45,9 +44,7 @@ PROVERS = ("eprover", "vampire", "cvc5")
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case sygns."""
-
+class Settings(CaseSettings):
     sentences: int = setting(50_000, help="sentences of the parts generation and splits")
     problems: int = setting(600, help="problems per depth in the part provers")
     formulas: int = setting(200, help="formulas per depth that are compared with themselves")
@@ -66,7 +63,6 @@ def _generate(task: tuple[int, int, int]) -> int:
 
 
 def generation(settings: Settings) -> Figures:
-    """Sentences with all meanings, in two processes, by depth and for all depths evenly."""
     by_depth, first, chunk = {}, min(2000, settings.sentences), 2500
     for depth in DEPTHS:
         with timed() as timing:
@@ -96,16 +92,12 @@ def scrambled(formula: fol.Formula, rng: random.Random) -> fol.Formula:
         match part:
             case fol.Not(body):
                 return fol.Not(walk(body))
-            case fol.And(parts):
-                return fol.And(tuple([walk(p) for p in rng.sample(parts, len(parts))]))
-            case fol.Or(parts):
-                return fol.Or(tuple([walk(p) for p in rng.sample(parts, len(parts))]))
+            case fol.And(parts) | fol.Or(parts):
+                return type(part)(tuple([walk(p) for p in rng.sample(parts, len(parts))]))
             case fol.Implies(left, right):
                 return fol.Implies(walk(left), walk(right))
-            case fol.Exists(variable, body):
-                return fol.Exists(variable, walk(body))
-            case fol.All(variable, body):
-                return fol.All(variable, walk(body))
+            case fol.Exists(variable, body) | fol.All(variable, body):
+                return type(part)(variable, walk(body))
         return part
 
     return fol.rename(walk(formula), "y")
@@ -266,7 +258,7 @@ def dated(part: Callable[[Settings], Figures]) -> Callable[[Settings], Figures]:
 
 CASE = Case(
     "sygns",
-    harness.parts(
+    in_parts(
         generation=dated(generation),
         provers=dated(proofs),
         matching=dated(matched),

@@ -81,34 +81,27 @@ def made_up_words(rng: np.random.Generator, size: int, *, foreign: float = 0.0) 
     return ["".join(row[:n]) for row, n in zip(letters, lengths.tolist(), strict=True)]
 
 
-def _vocabulary(rng: np.random.Generator, size: int, tag: str) -> list[tuple[str, str]]:
-    """(form, columns FORM to XPOS of the row) of made-up words."""
-    rows = []
-    for number, word in enumerate(made_up_words(rng, size, foreign=0.02)):
-        form, lemma = word, word
-        if tag in ("NNS", "VBZ"):
-            form = word + "s"
-        elif tag in ("VBD", "VBN"):
-            form = word + "ed"
-        elif tag == "NNP":
-            form = lemma = word.capitalize()
-        elif tag == "CD":
-            form = lemma = str(number + 1)
-        rows.append((form, f"{form}\t{lemma}\t{tag}\t{tag}"))
-    return rows
+def _vocabulary(rng: np.random.Generator, tag: str) -> list[tuple[str, str]]:
+    """The forms of a tag's words, the most frequent first, with their lemmas."""
+    if tag in CLOSED:
+        return [(word, word.lower()) for word in CLOSED[tag].split()]
+    words = made_up_words(rng, OPEN[tag], foreign=0.02)
+    if tag == "NNP":
+        words = [word.capitalize() for word in words]
+    elif tag == "CD":
+        words = [str(number) for number in range(1, len(words) + 1)]
+    ending = {"NNS": "s", "VBZ": "s", "VBD": "ed", "VBN": "ed"}.get(tag, "")
+    return [(word + ending, word) for word in words]
 
 
 class _Words:
     """The vocabulary of a tag, from which words are drawn by Zipf's law."""
 
     def __init__(self, rng: np.random.Generator, tag: str) -> None:
-        words = (
-            [(word, f"{word}\t{word.lower()}\t{tag}\t{tag}") for word in CLOSED[tag].split()]
-            if tag in CLOSED
-            else _vocabulary(rng, OPEN[tag], tag)
-        )
+        words = _vocabulary(rng, tag)
         self.forms = np.array([form for form, _ in words], object)
-        self.columns = np.array([columns for _, columns in words], object)
+        # FORM to XPOS
+        self.columns = np.array([f"{form}\t{lemma}\t{tag}\t{tag}" for form, lemma in words], object)
         weights = 1.0 / (np.arange(len(words)) + 2.7) ** 1.05
         self.shares = np.cumsum(weights / weights.sum())
 
@@ -202,11 +195,9 @@ def _documents(
     return "".join(parts)
 
 
-def write(path: Path, megabytes: float = 250, seed: int = 1) -> int:
-    """Write a gzip-compressed part of at least `megabytes` (10^6 bytes, uncompressed).
-
-    Returns the number of uncompressed bytes.
-    """
+def write(path: Path, megabytes: float, seed: int = 1) -> int:
+    """Write a gzip-compressed part of at least `megabytes` (10^6 bytes, uncompressed); return the
+    number of uncompressed bytes."""
     rng = np.random.default_rng(seed)
     tags = [*CLOSED, *OPEN]
     vocabularies = [_Words(rng, tag) for tag in tags]
@@ -224,16 +215,11 @@ def write(path: Path, megabytes: float = 250, seed: int = 1) -> int:
     return written
 
 
-def main(argv: list[str]) -> int:
-    if not 1 <= len(argv) <= 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    path = Path(argv[0])
-    megabytes = float(argv[1]) if len(argv) > 1 else 250.0
-    written = write(path, megabytes, int(argv[2]) if len(argv) > 2 else 1)
-    print(f"{path}: {written:,} bytes, {path.stat().st_size:,} compressed")
-    return 0
+def main(path: str, megabytes: str = "250", seed: str = "1") -> None:
+    """Write a part; the arguments are those of the command line."""
+    written = write(Path(path), float(megabytes), int(seed))
+    print(f"{path}: {written:,} bytes, {Path(path).stat().st_size:,} compressed")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -16,22 +16,20 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from benchmarks import harness
-from benchmarks.harness import DATA, Bound, Case
+from benchmarks.harness import DATA, Bound, Case, CaseSettings, Measurement
 from benchmarks.processes import call, timed
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
 from conf import UserError, setting
 from etl.lake import arrow
+from etl.lake.schema import rows_of_schema
 from etl.lake.tables import table
 
 RELEASE = 12_892  # training rows of the published ADEPT
@@ -44,9 +42,7 @@ STAGES = (("fp32", "zero0"), ("bf16", "zero0"), ("bf16", "zero2"), ("bf16", "zer
 
 
 @dataclass(frozen=True)
-class Settings(harness.Settings):
-    """Settings of the case train."""
-
+class Settings(CaseSettings):
     rows: int = setting(1600, help=f"examples per round, at least {12 * BATCH}")
     rounds: int = setting(3, help="rounds of both sides")
 
@@ -69,36 +65,29 @@ def pairs(size: int, sentences: int = 1) -> list[tuple[str, str, int]]:
             # The published sentences have 6.2 words on average and at most 17.
             text = " ".join(rng.choice(words, min(17, 3 + rng.poisson(3.2))))
             rows.append((f"{text}.", f"fake {text}.", int(rng.integers(5))))
-    joined = [
-        (
-            " ".join(row[0] for row in rows[at : at + sentences]),
-            " ".join(row[1] for row in rows[at : at + sentences]),
-            rows[at][2],
-        )
-        for at in range(0, len(rows) - sentences + 1, sentences)
-    ]
+    joined = []
+    for at in range(0, len(rows) - sentences + 1, sentences):
+        first, second, labels = zip(*rows[at : at + sentences], strict=True)
+        joined.append((" ".join(first), " ".join(second), labels[0]))
     return (joined * -(-size // len(joined)))[:size]
 
 
 def adept_lake(folder: Path, rows: list[tuple[str, str, int]]) -> str:
     """A lake with these rows in the table adept, all but sixteen of them for training."""
-    columns = [
-        {
-            "item_id": f"{at:08}",
-            "sentence1": first,
-            "sentence2": second,
-            "modifier": "x",
-            "noun": "x",
-            "label": label,
-            "split_random": "val" if at < 16 else "train",
-            "edition": "bench",
-        }
-        for at, (first, second, label) in enumerate([*rows[:16], *rows])
-    ]
+    first, second, labels = map(list, zip(*rows[:16], *rows, strict=True))
+    size = len(labels)
+    columns = {
+        "item_id": [f"{at:08}" for at in range(size)],
+        "split_random": ["val"] * 16 + ["train"] * (size - 16),
+        "sentence1": first,
+        "sentence2": second,
+        "label": labels,
+        "modifier": "x",
+        "noun": "x",
+        "edition": "bench",
+    }
     root = os.fspath(folder / "lake")
-    arrow.append(
-        root, "adept", pa.Table.from_pylist(columns, schema=table("adept").schema), job="bench"
-    )
+    arrow.append(root, "adept", rows_of_schema(table("adept").schema, size, columns), job="bench")
     return root
 
 
@@ -178,8 +167,7 @@ def grouped(count: int) -> Figures:
         def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             clock.append(time.process_time())
 
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            clock.append(time.process_time())
+        on_step_end = on_epoch_begin
 
     classifiers = transformers.AutoModelForSequenceClassification
     with tempfile.TemporaryDirectory(prefix="train-") as folder:
@@ -342,7 +330,7 @@ def device_name() -> str:
 PARTS = {"speed": speed, "device": device}
 
 
-def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
+def measurements(settings: Settings) -> dict[str, Measurement]:
     """The parts named, or those that this machine supports; recorded by device name."""
     settings.check_known("parts", list(PARTS))
     name = device_name()
@@ -361,5 +349,4 @@ CASE = Case(
         "samples": Bound("(cpu.speed.ratios_cpu_second|sort)[cpu.speed.rounds // 2]", least=1.0),
         "padding": Bound("cpu.speed.padding.ours", least=0.95),
     },
-    variables={"TRAIN_ROWS": "rows", "TRAIN_ROUNDS": "rounds"},
 )

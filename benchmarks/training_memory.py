@@ -20,8 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness
-from benchmarks.harness import Bound, Case
+from benchmarks.harness import Bound, Case, CaseSettings, in_parts
 from benchmarks.processes import EVERY, call, caller, process_bytes, proportional_bytes
 from benchmarks.results import Figures
 from benchmarks.train import MODEL, adept_lake, pairs
@@ -35,8 +34,6 @@ CASES: dict[str, tuple[tuple[int, int, int, int], list[str]]] = {
     "full": ((24, 1024, 16, 4096), []),
     "lora": ((22, 2048, 32, 5632), ["lora.rank=8"]),
 }
-# Phases that start with a process's share of the weights, and those that start without.
-WITH_SHARE, WITHOUT_SHARE = ("evaluation", "saving"), ("loading", "loading again")
 # 10^9 bytes per process, for the LoRA case: in training, evaluation and saving; while loading.
 TARGETS = {"training": 3.6, "evaluation": 3.6, "saving": 3.6, "loading": 4.2, "loading again": 4.2}
 
@@ -127,21 +124,21 @@ def worker(folder: str, arguments: list[str]) -> int:
 
 def start_ranks(case: str, folder: Path) -> list[subprocess.Popen[bytes]]:
     """Start the processes of a run."""
+    from tests.training.ranks import group  # not in the measured processes
+
     lake = adept_lake(folder, pairs(16))
     words = ["task.name=adept", "task.edition=bench", f"lake={lake}", f"model={folder / 'model'}"]
     words += [f"out={folder / 'out'}", "tracking=none", "cache=none", "predictions=false"]
     words += ["precision=bf16", "deepspeed=zero3", "epochs=1", "batch_size=8", "log_every=1"]
     words += ["micro_batch_size=2", "eval_batch_size=8", "gradient_checkpointing=true"]
     command = caller("benchmarks.training_memory:worker", str(folder), [*words, *CASES[case][1]])
-    group = {"WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1"}
-    group["MASTER_PORT"] = str(29000 + os.getpid() % 2000)
-    ranks = ({"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(RANKS))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return [
-        subprocess.Popen(command, cwd=ROOT, env={**os.environ, **group, **rank}) for rank in ranks
+        subprocess.Popen(command, cwd=ROOT, env={**environment, **rank}) for rank in group(RANKS)
     ]
 
 
-def measure(settings: harness.Settings, case: str) -> Figures:
+def measure(settings: CaseSettings, case: str) -> Figures:
     """The peaks of each process and of all together, in bytes by phase."""
     with tempfile.TemporaryDirectory(prefix="memory-") as name:
         folder = Path(name)
@@ -169,10 +166,11 @@ def measure(settings: harness.Settings, case: str) -> Figures:
 def held_at_once(figures: Mapping[str, Any]) -> dict[str, float]:
     """Bytes of weights that a process may have held at once in a phase: its growth, plus its share
     if it already had that."""
+    share = figures["weights"] / RANKS
+    at_start = {"loading": 0, "evaluation": share, "saving": share, "loading again": 0}
     return {
-        phase: max(growth[phase] for growth in figures["growth"])
-        + (figures["weights"] / RANKS if phase in WITH_SHARE else 0)
-        for phase in (*WITHOUT_SHARE[:1], *WITH_SHARE, *WITHOUT_SHARE[1:])
+        phase: size + max(growth[phase] for growth in figures["growth"])
+        for phase, size in at_start.items()
     }
 
 
@@ -187,7 +185,7 @@ def context(figures: Figures) -> dict[str, Any]:
 
 CASE = Case(
     "training_memory",
-    harness.parts(**{case: functools.partial(measure, case=case) for case in CASES}),
+    in_parts(**{case: functools.partial(measure, case=case) for case in CASES}),
     resumes=True,
     packages=("torch", "transformers", "deepspeed", "accelerate", "peft"),
     bounds={

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import harness, peers, results
 from benchmarks.__main__ import main
-from benchmarks.harness import Bound, Case, Exact, Settings, page, run, write_pages
+from benchmarks.harness import Bound, Case, CaseSettings, Exact, page, run, write_pages
 from benchmarks.inputs import make_parts
 from benchmarks.processes import call
 from benchmarks.sides import check_identical, take_turns
@@ -23,7 +23,7 @@ ROUNDS = 7
 
 
 @dataclass(frozen=True)
-class Small(Settings):
+class Small(CaseSettings):
     """Settings of a case small enough for a test."""
 
     megabytes: float = setting(20.0, help="size of the part")
@@ -116,24 +116,24 @@ def fixed(figures, **declared):
 
 def test_an_undetected_plant_fails(tmp_path):
     with pytest.raises(JobFailed, match="plant=slow was not detected"):
-        run(fixed({"rows": 1}), Settings(plant="slow"), store=tmp_path / "results.json")
+        run(fixed({"rows": 1}), CaseSettings(plant="slow"), store=tmp_path / "results.json")
 
 
 def test_a_missed_bound_fails_after_the_figures_are_recorded(tmp_path):
     store = tmp_path / "results.json"
     case = fixed({"rows": 3}, bounds={"rows": Bound("rows / 2", most=1)})
     with pytest.raises(JobFailed, match="missed rows"):
-        run(case, Settings(), store=store)
+        run(case, CaseSettings(), store=store)
     assert json.loads(store.read_text()) == {"kernel_mutations": {"rows": 3}}
 
 
 def test_ratios_are_compared_only_with_runs_of_the_same_size(tmp_path):
     store = tmp_path / "results.json"
     declared = {"bounds": {"ratio": Bound("ratio", least=0, steady=0.9)}, "size": "rows"}
-    run(fixed({"rows": 3, "ratio": 1.0}, **declared), Settings(), store=store)
-    run(fixed({"rows": 4, "ratio": 0.5}, **declared), Settings(), store=store)
+    run(fixed({"rows": 3, "ratio": 1.0}, **declared), CaseSettings(), store=store)
+    run(fixed({"rows": 4, "ratio": 0.5}, **declared), CaseSettings(), store=store)
     with pytest.raises(JobFailed, match="ratio"):
-        run(fixed({"rows": 4, "ratio": 0.4}, **declared), Settings(), store=store)
+        run(fixed({"rows": 4, "ratio": 0.4}, **declared), CaseSettings(), store=store)
 
 
 def test_recorded_figures_are_not_measured_again(tmp_path):
@@ -149,10 +149,10 @@ def test_recorded_figures_are_not_measured_again(tmp_path):
         resumes=True,
         context=lambda figures: {"rows": 0},
     )
-    figures = run(case, Settings(), store=store)
+    figures = run(case, CaseSettings(), store=store)
     assert figures == {"a": {"rows": 1}, "b": {"c": {"rows": 2}}}
-    assert run(case, Settings(), store=store) == figures and measured == ["a", "b/c"]
-    run(case, Settings(again=True, keep=False), store=store)
+    assert run(case, CaseSettings(), store=store) == figures and measured == ["a", "b/c"]
+    run(case, CaseSettings(again=True, keep=False), store=store)
     assert measured == ["a", "b/c", "a", "b/c"]
     assert json.loads(store.read_text())["kernel_mutations"] == figures
 
@@ -166,18 +166,18 @@ def test_only_parts_measured_in_this_run_can_miss_a_bound(tmp_path):
         context=lambda figures: {"rows": 0},
     )
     with pytest.raises(JobFailed, match="missed a "):
-        run(case, Settings(), store=store)
-    assert run(case, Settings(parts=["b"]), store=store) == {"a": {"rows": 3}, "b": {"rows": 1}}
+        run(case, CaseSettings(), store=store)
+    assert run(case, CaseSettings(parts=["b"]), store=store) == {"a": {"rows": 3}, "b": {"rows": 1}}
 
 
 def test_parts_are_chosen_by_name():
-    measurements = harness.parts(one=lambda settings: {"x": 1}, two=lambda settings: {"x": 2})
-    assert [measure() for measure in measurements(Settings()).values()] == [{"x": 1}, {"x": 2}]
-    assert list(measurements(Settings(parts=["two"]))) == ["two"]
+    measurements = harness.in_parts(one=lambda settings: {"x": 1}, two=lambda settings: {"x": 2})
+    assert [measure() for measure in measurements(CaseSettings()).values()] == [{"x": 1}, {"x": 2}]
+    assert list(measurements(CaseSettings(parts=["two"]))) == ["two"]
     with pytest.raises(UserError, match=r"parts=\['three'\]: expected some of one, two"):
-        measurements(Settings(parts=["three"]))
+        measurements(CaseSettings(parts=["three"]))
     with pytest.raises(UserError, match="expected one of none, slow, lost"):
-        load(Settings, ["plant=fast"])
+        load(CaseSettings, ["plant=fast"])
 
 
 def test_a_page_states_the_outcome_of_each_bound(tmp_path, monkeypatch):
@@ -219,3 +219,14 @@ def test_the_stored_page_matches_the_recorded_figures(tmp_path):
     assert (tmp_path / results.PAGE.name).read_text() == results.PAGE.read_text(), (
         "run `python -m benchmarks pages`"
     )
+
+
+def test_every_recorded_section_is_rewritten(tmp_path):
+    for name in (results.PAGE, results.FIGURES):
+        shutil.copy(name, tmp_path)
+    store = tmp_path / results.FIGURES.name
+    figures = results.recorded(figures=store)
+    figures["plane-paper"]["form 1"]["phrases"] = 987_654
+    store.write_text(json.dumps(figures))
+    write_pages(store)
+    assert "| form | 1 | 987,654 |" in (tmp_path / results.PAGE.name).read_text()

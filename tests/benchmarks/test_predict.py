@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from benchmarks import harness, predict
+from benchmarks import harness, predict, results
 from conf import UserError
 from etl.lake import arrow
 
@@ -35,6 +35,14 @@ def test_rates_are_measured_from_the_first_to_the_last_reading():
     for rows, active, cpu in ((100, 11.0, 13.0), (200, 12.0, 14.0), (400, 14.0, 18.0)):
         side.note(rows, active, cpu)
     assert side.rates() == {"rows": 300, "rows_per_second": 75.0, "rows_per_cpu_second": 50.0}
+
+
+def test_the_part_speed_keeps_the_recorded_figures_of_the_part_same(monkeypatch):
+    monkeypatch.setattr(predict, "device_name", lambda: "cpu")
+    monkeypatch.setattr(predict, "speed", lambda settings: {"table_rows": 7})
+    recorded = results.recorded()["predict"]["cpu"]
+    (measure,) = predict.measurements(predict.Settings(parts=["speed"])).values()
+    assert measure() == {"table_rows": 7, "same": recorded["same"]}
 
 
 def test_the_page_shows_the_recorded_figures():

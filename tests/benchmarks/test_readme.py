@@ -7,8 +7,8 @@ import json
 import pytest
 import yaml
 
-from benchmarks.headlines import headlines
 from benchmarks.readme import BEGIN, END, Documented, section, write
+from benchmarks.results import headlines
 from conf import ROOT, UserError
 
 FIGURES = {
