@@ -421,7 +421,8 @@ def run(
     if any(word in ("--help", "-h", "help") for word in arguments):
         print(help_text(cls, job.__doc__ or ""), end="")
         return 0
-    try:
+
+    def load_and_run() -> None:
         settings = load(cls, arguments)
         log.info("settings\n%s", as_yaml(settings).rstrip())
         job(settings)
@@ -429,6 +430,14 @@ def run(
         if command:
             values = {name: shlex.quote(str(value)) for name, value in vars(settings).items()}
             log.info("next: %s", command.format(**values))
+
+    return exit_code(load_and_run)
+
+
+def exit_code(work: Callable[[], object]) -> int:
+    """Call `work` and return the exit code; a failure is described on standard error."""
+    try:
+        work()
     except UserError as error:
         return complain(error, 2)
     except JobFailed as error:

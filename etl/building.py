@@ -25,8 +25,9 @@ from etl.declaration import RELEASED
 from etl.dropped import Dropped, write_dropped
 from etl.engine import EngineSettings
 from etl.lake import arrow
+from etl.lake.blocks import Blocks
 from etl.lake.log import Commit
-from etl.lake.spark import Blocks, Lake
+from etl.lake.spark import Lake
 from etl.lake.storage import check_name
 
 log = logging.getLogger("adnominal")

@@ -25,9 +25,8 @@ from etl.lake.columns import Table
 from etl.lake.errors import LakeError
 from etl.lake.frames import spark_schema
 from etl.lake.lookup import as_dictionary
-from etl.lake.partitions import parts
 from etl.lake.schema import differences, named_types
-from etl.lake.staging import DATA, Staged
+from etl.lake.staging import DATA, Staged, parts
 from etl.lake.storage import filesystem, table_uri
 
 _BATCH_ROWS = 10_000

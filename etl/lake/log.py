@@ -25,14 +25,12 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 import conf
-from conf.help import nearest
 from etl.lake import actions
 from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
 from etl.lake.handles import consistently, safe_path, transaction_version
 from etl.lake.schema import differences, named_types, partition_text
 from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
 _READABLE = {"timestampNtz"}
@@ -126,16 +124,6 @@ class Record:
 
 
 _code_version = cache(conf.code_version)
-
-
-def declaration(name: str) -> Table:
-    """Return the declaration of table `name`; raise a `LakeError` listing the tables if unknown."""
-    if name not in TABLES:
-        raise LakeError(
-            f"no table {name!r}; known: {', '.join(TABLES)}{nearest(name, TABLES)} "
-            "(python -m etl.lake list shows those that exist)"
-        )
-    return TABLES[name]
 
 
 def build_command(root: str, table_spec: Table) -> str:

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from etl.lake import log
 from etl.lake.storage import filesystem, table_uri
+from etl.lake.tables import table as declaration
 
 _FOOTERS = 8  # about 300 kB each for a file of a million pairs
 
@@ -30,7 +30,7 @@ class SortedFiles:
         column: the text column by which each file is sorted.
         columns: the other columns that are read.
         """
-        declared = log.declaration(table)
+        declared = declaration(table)
         self._files = filesystem(table_uri(root, table))
         self._column = column
         fields = [declared.schema.field(name).remove_metadata() for name in columns]

@@ -125,6 +125,16 @@ def check_partition_types(table_spec: Table) -> None:
             raise TypeError(f"{table_spec.name}: partition column {name} cannot be a {kind}")
 
 
+def check_replaced(table_spec: Table, partition: Mapping[str, str]) -> None:
+    """Raise `LakeError` if `partition` does not name what a replacement of the table replaces."""
+    if bool(partition) != bool(table_spec.partition_by):
+        raise LakeError(
+            f"{table_spec.name}: replace needs a value of "
+            f"{' or '.join(table_spec.partition_by) or 'no column'}, got {dict(partition)}"
+        )
+    check_partition(table_spec, partition)
+
+
 def check_partition(table_spec: Table, partition: Mapping[str, str]) -> None:
     """Raise `LakeError` if `partition` has an empty value or names no partition column."""
     for name, value in partition.items():

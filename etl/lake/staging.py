@@ -16,13 +16,15 @@ import json
 import math
 import os
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
@@ -30,7 +32,7 @@ from deltalake.transaction import AddAction
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError, LakeFailed, storage_failure
 from etl.lake.schema import differences, named_types, partition_text, partition_value
-from etl.lake.storage import unescape
+from etl.lake.storage import escape, unescape
 
 DATA = "data"
 MARKERS = "_staging"
@@ -174,6 +176,30 @@ def _not_by_links(
             links.append(f"{info.path}/")
             continue
         yield info
+
+
+def parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[str], pa.Table]]:
+    """Yield the rows of each partition and its folder names; a single partition is not copied."""
+    if not partition_by:
+        yield [], rows
+        return
+    partitions = rows.group_by(list(partition_by)).aggregate([]).to_pylist()
+    for values in partitions:
+        part = rows
+        if len(partitions) > 1:
+            part = rows.filter(reduce(pc.and_, (_has(rows[n], values[n]) for n in partition_by)))
+        yield folder_names(values), part
+
+
+def _has(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
+    if value is None:
+        return pc.is_null(column)
+    return pc.equal(column, pa.scalar(value, column.type))
+
+
+def folder_names(values: Mapping[str, object]) -> list[str]:
+    """Return the names of the folders of a partition, one for each of its columns."""
+    return [f"{name}={escape(partition_text(value))}" for name, value in values.items()]
 
 
 def collect(

@@ -27,9 +27,8 @@ from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
 from etl.lake.handles import consistently
 from etl.lake.log import Change, File
-from etl.lake.partitions import folder_names
 from etl.lake.schema import partition_text
-from etl.lake.staging import DATA, MARKERS, Staged, listing
+from etl.lake.staging import DATA, MARKERS, Staged, folder_names, listing
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.writing import clean
 

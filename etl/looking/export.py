@@ -26,8 +26,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conf import JobFailed, UserError
-from etl.lake import arrow, log
+from etl.lake import arrow
 from etl.lake.staging import LEFTOVER_AGE
+from etl.lake.tables import table as declaration
 from etl.looking.show import sql_columns, sql_where
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
@@ -36,7 +37,7 @@ FORMATS = ("tsv", "csv", "jsonl", "parquet")
 def _stream(
     root: str, table: str, version: int | None, where: str | None
 ) -> Iterator[pa.RecordBatch]:
-    table_spec = log.declaration(table)
+    table_spec = declaration(table)
     if where is None:
         yield from arrow.batches(root, table, version=version)
         return
@@ -176,7 +177,7 @@ def export(
         JobFailed: there are no rows; no file is left.
     """
     out = Path(output.path)
-    schema = log.declaration(table).schema
+    schema = declaration(table).schema
     if out.is_dir():
         raise UserError(f"out={out}: a folder; expected the name of a file")
     if out.exists() and not out.is_file():

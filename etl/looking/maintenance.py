@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from conf import JobFailed
-from etl.lake import arrow, log, upkeep, verify
+from etl.lake import arrow, upkeep, verify
 from etl.lake.errors import LakeError
+from etl.lake.tables import table as declaration
 from etl.looking.layout import aligned, size
 
 
@@ -18,7 +19,7 @@ def run(command: str, settings: Any, table: str | None) -> str:
         LakeError: the table does not exist, or there is no table at all.
         JobFailed: `verify` found a fault; the report is printed first.
     """
-    names = [log.declaration(table).name] if table else arrow.tables(settings.lake)
+    names = [declaration(table).name] if table else arrow.tables(settings.lake)
     if not names:
         raise LakeError(f"lake={settings.lake}: no table there; expected the folder of a lake")
     if command == "compact":
@@ -31,7 +32,7 @@ def run(command: str, settings: Any, table: str | None) -> str:
 def _compact(settings: Any, names: Sequence[str]) -> str:
     rows = []
     for name in names:
-        compacted = upkeep.compact(settings.lake, log.declaration(name), dry_run=settings.dry_run)
+        compacted = upkeep.compact(settings.lake, declaration(name), dry_run=settings.dry_run)
         rows.append((name, compacted.merged, compacted.merged_into))
     verb = "would be merged" if settings.dry_run else "merged"
     return aligned(["table", f"files {verb}", "into"], rows)
@@ -41,7 +42,7 @@ def _vacuum(settings: Any, names: Sequence[str]) -> str:
     older_than = upkeep.age(settings.older_than)
     rows = []
     for name in names:
-        declared = log.declaration(name)
+        declared = declaration(name)
         vacuumed = upkeep.vacuum(settings.lake, declared, older_than, dry_run=settings.dry_run)
         rows.append((name, vacuumed.files, vacuumed.logs, size(vacuumed.bytes)))
     verb = "that would be deleted" if settings.dry_run else "deleted"
@@ -49,7 +50,7 @@ def _vacuum(settings: Any, names: Sequence[str]) -> str:
 
 
 def _verify(settings: Any, names: Sequence[str], *, everything: bool) -> str:
-    results = [verify.verify(settings.lake, log.declaration(name)) for name in names]
+    results = [verify.verify(settings.lake, declaration(name)) for name in names]
     rows = [(result.table, result.files, result.commits, len(result.faults)) for result in results]
     lines = [aligned(["table", "files", "commits", "faults"], rows)]
     for result in results:
