@@ -36,19 +36,16 @@ _EDITION = re.compile(r"\w[\w.-]*")
 
 
 class BuildSettings(Protocol):
-    """The settings shared by all builds."""
+    """The settings shared by all builds: the edition to build, the seed, the root of the lake."""
 
     @property
-    def name(self) -> str:
-        """The edition to build."""
+    def name(self) -> str: ...
 
     @property
-    def seed(self) -> int:
-        """The seed of the job."""
+    def seed(self) -> int: ...
 
     @property
-    def lake(self) -> str:
-        """The root of the lake."""
+    def lake(self) -> str: ...
 
 
 @dataclass(frozen=True)

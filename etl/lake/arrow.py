@@ -310,9 +310,8 @@ def write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
     """Write rows held in memory, on behalf of `append`, `replace` and `etl.lake.spark.Lake`."""
     table_spec = declaration(table)
     check_partition_types(table_spec)
-    lines = differences(named_types(table_spec.schema), named_types(data.schema))
-    lines = [line for line in lines if not line.startswith("order:")]
-    if lines:
+    declared_columns, columns = named_types(table_spec.schema), named_types(data.schema)
+    if lines := differences(declared_columns, columns, ordered=False):
         raise LakeError(f"a table for {table} is not as declared: {'; '.join(lines)}")
     rows = data.select(table_spec.schema.names).cast(table_spec.schema)
 

@@ -66,10 +66,7 @@ def declared_rows(frame: DataFrame, table_spec: Table) -> DataFrame:
     """
     declared_columns = _column_types(spark_schema(table_spec.schema))
     columns = _column_types(frame.schema)
-    lines = [
-        line for line in differences(declared_columns, columns) if not line.startswith("order:")
-    ]
-    if lines:
+    if lines := differences(declared_columns, columns, ordered=False):
         raise LakeError(f"a frame for {table_spec.name} is not as declared: {'; '.join(lines)}")
     return frame.select(*[F.col(f"`{name}`") for name, _ in declared_columns])
 

@@ -254,12 +254,7 @@ def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
 
 
 def _record(entry: Mapping[str, Any]) -> Record:
-    try:
-        metadata = json.loads(entry.get("userMetadata") or "{}")
-    except json.JSONDecodeError:
-        metadata = {}
-    if not isinstance(metadata, dict):
-        metadata = {}
+    metadata = actions.stored_metadata(entry)
     rows = metadata.get("rows", (entry.get("operationMetrics") or {}).get("numOutputRows"))
     return Record(
         version=int(entry["version"]),

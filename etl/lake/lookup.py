@@ -37,23 +37,17 @@ class SortedFiles:
         texts = [field.name for field in fields if pa.types.is_string(field.type)]
         # Most text of a word's rows is never looked at, so it stays dictionary-encoded.
         coded_text = pa.dictionary(pa.int32(), pa.string())
-        self._schema = pa.schema(
-            [f.with_type(coded_text) if f.name in texts else f for f in fields]
-        )
+        # The columns that can be read, as `rows` returns them.
+        self.schema = pa.schema([f.with_type(coded_text) if f.name in texts else f for f in fields])
         self._texts = [column, *texts]
         self._footer = lru_cache(_FOOTERS)(self._read_footer)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns that can be read, as `rows` returns them."""
-        return self._schema
 
     def rows(self, path: str, word: str, columns: Sequence[str]) -> pa.Table:
         """Return columns of the rows of `word` in the file at `path`; possibly no rows.
 
         Text is dictionary-encoded, with another dictionary in each row group.
         """
-        schema = pa.schema([self._schema.field(name) for name in columns])
+        schema = pa.schema([self.schema.field(name) for name in columns])
         key = word.encode()
         file, bounds = self._open(path)
         with file:
