@@ -150,10 +150,8 @@ def collect_drops(drops: Sequence[DataFrame]) -> list[Dropped]:
         .agg(F.sum("count").alias("count"), F.min("sample").alias("sample"))
         .collect()
     )
-    drops_found = [
-        Dropped(row["table"], row["reason"], row["count"], row["sample"]) for row in rows
-    ]
-    return sorted(drops_found, key=lambda drop: (drop.table, -drop.count, drop.reason))
+    collected = [Dropped(*row) for row in rows]
+    return sorted(collected, key=lambda drop: (drop.table, -drop.count, drop.reason))
 
 
 def pairs_of(lake: Lake, corpora: Sequence[str], key: str) -> DataFrame:

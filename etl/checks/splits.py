@@ -293,17 +293,16 @@ def _tables(settings: Settings) -> pa.Table:
     names = [settings.key, settings.label, *settings.columns, *settings.alike]
     columns = list(dict.fromkeys(names))
     ids = splits[settings.key].unique()
-    # A split has few of the many items: they are selected while reading.
-    batches = arrow.batches(settings.lake, str(settings.items), where=[edition], columns=columns)
-    picked = [batch.filter(pc.is_in(batch[settings.key], value_set=ids)) for batch in batches]
-    count = sum(batch.num_rows for batch in picked)
-    if count < len(ids):
+    items = arrow.read_items(
+        settings.lake, str(settings.items), ids, columns, str(settings.edition)
+    )
+    if items.num_rows < len(ids):
         raise UserError(
-            f"{settings.items}: {count} of the {len(ids)} items of {settings.splits}; expected "
-            "both tables from one build, and the column that they share (key=)"
+            f"{settings.items}: {items.num_rows} of the {len(ids)} items of {settings.splits}; "
+            "expected both tables from one build, and the column that they share (key=)"
         )
     fold = settings.fold if settings.fold in splits.column_names else "scheme"
     parts = splits.select([settings.key, "part", fold]).rename_columns(
         [settings.key, "part", settings.fold]
     )
-    return parts.join(pa.Table.from_batches(picked), settings.key, join_type="inner")
+    return parts.join(items, settings.key, join_type="inner")

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame
 from etl.engine import group_arrow, map_arrow
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError
-from etl.lake.frames import spark_schema
+from etl.lake.frames import declared_rows, spark_schema
 from etl.lake.lookup import as_dictionary
 from etl.lake.schema import differences, named_types
 from etl.lake.staging import DATA, Staged, parts
@@ -64,14 +64,18 @@ class Blocks(NamedTuple):
 
 
 def blocks_of(frame: DataFrame, table_spec: Table) -> Blocks:
-    """Return the rows of a frame with the declared columns, in the order of its partitions."""
+    """Return the rows of a frame, in the order of its partitions.
+
+    Raises:
+        LakeError: the frame's columns are not as declared.
+    """
     schema = table_spec.schema.remove_metadata()
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         for rows in joined(batches):
             yield rows.cast(schema)
 
-    return Blocks(frame, make, compiled=True)
+    return Blocks(declared_rows(frame, table_spec), make, compiled=True)
 
 
 def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

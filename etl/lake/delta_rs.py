@@ -23,7 +23,7 @@ from etl.lake import blocks, log
 from etl.lake.blocks import Blocks
 from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
-from etl.lake.frames import declared_rows, spark_schema, spark_type
+from etl.lake.frames import spark_schema, spark_type
 from etl.lake.log import Change, Commit, File
 from etl.lake.staging import Staged
 from etl.lake.storage import filesystem, local_path, table_uri
@@ -43,11 +43,7 @@ def write(
         LakeFailed: one of `files_read`, from which the rows may have been computed, is gone; else
             as `etl.lake.writing.publish`.
     """
-    rows = (
-        frame
-        if isinstance(frame, Blocks)
-        else blocks.blocks_of(declared_rows(frame, table_spec), table_spec)
-    )
+    rows = frame if isinstance(frame, Blocks) else blocks.blocks_of(frame, table_spec)
 
     def stage(_: pa_fs.FileSystem, write: str) -> Staged:
         staged = blocks.stage(rows, table_spec, root, write)

@@ -41,12 +41,8 @@ def spark_type(kind: pa.DataType) -> T.DataType:
 
 def spark_schema(schema: pa.Schema) -> T.StructType:
     """Convert a declared schema to Spark's, comments included."""
-    return T.StructType(
-        [
-            T.StructField(field.name, spark_type(field.type), True, comment(field))
-            for field in schema
-        ]
-    )
+    fields = [T.StructField(f.name, spark_type(f.type), True, comment(f)) for f in schema]
+    return T.StructType(fields)
 
 
 def comment(field: pa.Field) -> dict[str, str]:
