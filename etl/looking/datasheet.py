@@ -210,9 +210,8 @@ class _Edition:
 
 def _table(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Counts as a Markdown table, sorted by the values of the keys."""
-    ordered = sorted(rows, key=lambda row: [(row[k] is None, str(row[k])) for k in keys])
     cells = [
         [*("(none)" if row[k] is None else str(row[k]) for k in keys), f"{row['rows']:,}"]
-        for row in ordered
+        for row in sorted(rows, key=lambda row: [(row[k] is None, str(row[k])) for k in keys])
     ]
     return table_text([*keys, "rows"], [*("---" for _ in keys), "---:"], cells)

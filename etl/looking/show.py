@@ -122,11 +122,10 @@ def _partitions(table_spec: Table, files: list[File]) -> str:
     for file in files:
         groups[file.partition].append(file)
     lines = [
-        [*(value for _, value in partition), _rows(members), len(members)]
+        [*dict(partition).values(), _rows(members), len(members)]
         for partition, members in groups.items()
     ]
-    places = len(table_spec.partition_by)
-    lines.sort(key=lambda line: (-(line[places] or 0), str(line[:places])))
+    lines.sort(key=lambda line: (-(line[-2] or 0), str(line[:-2])))
     text = aligned((*table_spec.partition_by, "rows", "files"), lines[:_PARTITIONS])
     more = len(lines) - _PARTITIONS
     return f"{text}\n… and {more} more partitions" if more > 0 else text
