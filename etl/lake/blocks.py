@@ -166,11 +166,8 @@ def stage(blocks: Blocks, table_spec: Table, root: str, write: str) -> Staged:
     else:
         frame = map_arrow(blocks.frame, save_task, schema, compiled=blocks.compiled)
     written = frame.toArrow()
-    return Staged(
-        write,
-        sum(written.column("rows").to_pylist()),
-        frozenset(written.column("path").to_pylist()),
-    )
+    rows, paths = (written.column(name).to_pylist() for name in ("rows", "path"))
+    return Staged(write, sum(rows), frozenset(paths))
 
 
 class _Files:

@@ -92,26 +92,20 @@ def read(
             files_read.update(folder / table_spec.name / name for name in names)
         paths = [locate(f"{uri}/{quote(name)}" if folder else f"{uri}/{name}") for name in names]
         try:
-            part = (
-                spark.read.schema(stored_schema)
-                # The paths are names, not patterns: "[" in a folder's name is literal.
-                .option("__globPaths__", "false")
-                .parquet(*paths)
-            )
+            # The paths are names, not patterns: "[" in a folder's name is literal.
+            reader = spark.read.schema(stored_schema).option("__globPaths__", "false")
+            part = reader.parquet(*paths)
         except AnalysisException as error:
             reason = str(error).splitlines()[0]
             raise _missing_version(table_spec, handle.version(), reason) from error
         values = dict(partition)
-        parts.append(
-            part.select(
-                *[
-                    F.lit(values[field.name]).cast(spark_type(field.type)).alias(field.name)
-                    if field.name in values
-                    else F.col(f"`{field.name}`")
-                    for field in table_spec.schema
-                ]
-            )
-        )
+        columns = [
+            F.lit(values[field.name]).cast(spark_type(field.type)).alias(field.name)
+            if field.name in values
+            else F.col(f"`{field.name}`")
+            for field in table_spec.schema
+        ]
+        parts.append(part.select(*columns))
     if not parts:
         return spark.createDataFrame([], spark_schema(table_spec.schema))
     return reduce(DataFrame.unionAll, parts)
