@@ -162,16 +162,9 @@ def beyond_limit(answers: Sequence[Answer], rules: Rules) -> list[Answer]:
     same items keep answers to the same ones. Checks are not items and have no limit.
     """
     by_person: defaultdict[str, list[Answer]] = defaultdict(list)
-    for answer in answers:
+    for answer in sorted(answers, key=lambda a: (rank(rules.seed, "limit", a.item_id), a)):
         by_person[answer.annotator].append(answer)
-    return [
-        answer
-        for _, answered in sorted(by_person.items())
-        if len(answered) > rules.per_person
-        for answer in sorted(answered, key=lambda a: (rank(rules.seed, "limit", a.item_id), a))[
-            rules.per_person :
-        ]
-    ]
+    return [a for _, answered in sorted(by_person.items()) for a in answered[rules.per_person :]]
 
 
 def filtered(

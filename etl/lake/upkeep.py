@@ -283,9 +283,8 @@ def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> s
     for later in range(version + 1, handle.version() + 1):
         commit = actions.read(files, later)
         if commit is None:
-            raise LakeFailed(
-                f"commit {later} of {handle.table_uri} cannot be read; nothing was deleted"
-            )
+            place = f"commit {later} of {handle.table_uri}"
+            raise LakeFailed(f"{place} cannot be read; nothing was deleted")
         named_paths |= actions.paths_of(commit)
     return named_paths
 
@@ -318,9 +317,8 @@ def _checkpoint(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> No
         try:
             consistently(lambda: DeltaTable(uri, version=version)).create_checkpoint()
         except DeltaError as error:
-            raise LakeFailed(
-                f"version {version} of {uri} cannot be read; nothing was deleted: {error}"
-            ) from error
+            message = f"version {version} of {uri} cannot be read; nothing was deleted: {error}"
+            raise LakeFailed(message) from error
     handle.create_checkpoint()  # last, since readers start from the checkpoint written last
 
 
