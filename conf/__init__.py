@@ -32,6 +32,7 @@ import sys
 import traceback
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,7 +40,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
-from conf.help import fields_of, hints, nearest, type_name
+from conf.help import fields_of, is_required, nearest, type_name
 from conf.help import help_text as help_text
 from conf.output import output_may_be_closed
 from conf.yaml_text import as_written, is_literal
@@ -119,7 +120,7 @@ def setting_type(cls: type, key: str) -> Any:
             if typing.get_origin(type_hint) is dict:
                 return Any
             raise UserError(f"{key}: {'.'.join(parts[:depth])} has no settings of its own")
-        types = hints(typing.cast(type, type_hint))
+        types = typing.get_type_hints(type_hint)
         known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])
@@ -146,7 +147,7 @@ def _unknown(key: str, known_keys: Sequence[str]) -> UserError:
 
 def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tuple[str, str]]]:
     """The ``--config`` files and the (key, raw value) pairs, in their order."""
-    types = hints(cls)
+    types = typing.get_type_hints(cls)
     files: list[str] = []
     pairs: list[tuple[str, str]] = []
     last_list: str | None = None
@@ -250,7 +251,8 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
             assignments[key] = _any_value(key, raw)
         else:
             unset = ("",) if key in free_texts else ("", "null", "none")
-            assignments[key] = None if raw in unset and _optional(type_hint) else raw
+            is_optional = type(None) in typing.get_args(type_hint)
+            assignments[key] = None if raw in unset and is_optional else raw
         command_line_keys.add(key)
     return _with_presets(cls, assignments)
 
@@ -285,13 +287,7 @@ def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> Setting
             )
         layers.update(presets[preset])
     layers.update(values)
-    missing = [
-        f.name
-        for f in fields.values()
-        if f.default is dataclasses.MISSING
-        and f.default_factory is dataclasses.MISSING
-        and f.name not in layers
-    ]
+    missing = [name for name, f in fields.items() if is_required(f) and name not in layers]
     if missing:
         example = fields[missing[0]].metadata.get("example") or f"{missing[0]}=…"
         raise UserError(f"missing setting {missing[0]!r}; write {example}")
@@ -360,10 +356,6 @@ def _make_writable(config: Any) -> None:
             _make_writable(config[key])
 
 
-def _optional(type_hint: Any) -> bool:
-    return type(None) in typing.get_args(type_hint)
-
-
 def to_dict(settings: Any) -> dict[str, Any]:
     """The settings as plain dictionaries and lists, in declaration order."""
     return dataclasses.asdict(settings)
@@ -421,7 +413,8 @@ def run(
     if any(word in ("--help", "-h", "help") for word in arguments):
         print(help_text(cls, job.__doc__ or ""), end="")
         return 0
-    try:
+
+    def load_and_run() -> None:
         settings = load(cls, arguments)
         log.info("settings\n%s", as_yaml(settings).rstrip())
         job(settings)
@@ -429,6 +422,14 @@ def run(
         if command:
             values = {name: shlex.quote(str(value)) for name, value in vars(settings).items()}
             log.info("next: %s", command.format(**values))
+
+    return exit_code(load_and_run)
+
+
+def exit_code(work: Callable[[], object]) -> int:
+    """Call `work` and return the exit code; a failure is described on standard error."""
+    try:
+        work()
     except UserError as error:
         return complain(error, 2)
     except JobFailed as error:
@@ -469,22 +470,15 @@ def complain(error: object, code: int) -> int:
 
 def code_version() -> str:
     """The commit of this checkout (with ``+`` if it was changed), or the installed version."""
-    head = ROOT / ".git"
-    if head.exists():
+    if (ROOT / ".git").exists():
         import subprocess
 
-        try:
+        command = ["git", "-C", os.fspath(ROOT), "describe", "--always", "--dirty=+", "--abbrev=12"]
+        with suppress(OSError, subprocess.SubprocessError):
             description = subprocess.run(
-                ["git", "-C", os.fspath(ROOT), "describe", "--always", "--dirty=+", "--abbrev=12"],
-                capture_output=True,
-                text=True,
-                timeout=10,
-                check=True,
-            ).stdout.strip()
-            if description:
-                return description
-        except (OSError, subprocess.SubprocessError):
-            pass
+                command, capture_output=True, text=True, timeout=10, check=True
+            )
+            return description.stdout.strip()
     return package_version()
 
 

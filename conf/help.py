@@ -18,15 +18,10 @@ MAX_FIRST = 10
 Setting = tuple[str, dataclasses.Field[Any], Any]
 
 
-def hints(cls: type) -> dict[str, Any]:
-    """The types of the settings of a class."""
-    return typing.get_type_hints(cls)
-
-
 def fields_of(cls: type, prefix: str = "") -> list[Setting]:
     """(key, field, type) of every setting; a nested dataclass is replaced by its settings."""
     settings: list[Setting] = []
-    types = hints(cls)
+    types = typing.get_type_hints(cls)
     for field in dataclasses.fields(cls):
         hint = types[field.name]
         if dataclasses.is_dataclass(hint):
@@ -55,7 +50,8 @@ def nearest(word: object, candidates: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _is_required(field: dataclasses.Field[Any]) -> bool:
+def is_required(field: dataclasses.Field[Any]) -> bool:
+    """Whether the user must give a value: there is no default."""
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
@@ -73,7 +69,7 @@ def _by_group(cls: type) -> list[tuple[str, list[Setting]]]:
     ]
     first_names: Sequence[str] = getattr(cls, "FIRST", ())
     important = [entry for name in first_names for entry in settings if entry[0] == name]
-    important += [entry for entry in settings if _is_required(entry[1]) and entry not in important]
+    important += [entry for entry in settings if is_required(entry[1]) and entry not in important]
     if not first_names:
         important += [entry for entry in declared_here if entry not in important]
     first = important[:MAX_FIRST]

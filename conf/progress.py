@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
 from typing import TextIO
 
 _LOG_INTERVAL = 5.0  # seconds between two lines
@@ -105,9 +104,7 @@ class Progress:
             self._stack.enter_context(logging_redirect_tqdm())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.close()
         self._stack.close()
 

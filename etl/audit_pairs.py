@@ -8,7 +8,7 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import conf
-from etl.checks.artefacts_job import Settings, run
+from etl.checks.artefacts import Settings, run
 
 main = partial(conf.run, Settings, run)
 

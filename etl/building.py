@@ -25,8 +25,9 @@ from etl.declaration import RELEASED
 from etl.dropped import Dropped, write_dropped
 from etl.engine import EngineSettings
 from etl.lake import arrow
+from etl.lake.blocks import Blocks
 from etl.lake.log import Commit
-from etl.lake.spark import Blocks, Lake
+from etl.lake.spark import Lake
 from etl.lake.storage import check_name
 
 log = logging.getLogger("adnominal")
@@ -35,19 +36,16 @@ _EDITION = re.compile(r"\w[\w.-]*")
 
 
 class BuildSettings(Protocol):
-    """The settings shared by all builds."""
+    """The settings shared by all builds: the edition to build, the seed, the root of the lake."""
 
     @property
-    def name(self) -> str:
-        """The edition to build."""
+    def name(self) -> str: ...
 
     @property
-    def seed(self) -> int:
-        """The seed of the job."""
+    def seed(self) -> int: ...
 
     @property
-    def lake(self) -> str:
-        """The root of the lake."""
+    def lake(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -152,10 +150,8 @@ def collect_drops(drops: Sequence[DataFrame]) -> list[Dropped]:
         .agg(F.sum("count").alias("count"), F.min("sample").alias("sample"))
         .collect()
     )
-    drops_found = [
-        Dropped(row["table"], row["reason"], row["count"], row["sample"]) for row in rows
-    ]
-    return sorted(drops_found, key=lambda drop: (drop.table, -drop.count, drop.reason))
+    collected = [Dropped(*row) for row in rows]
+    return sorted(collected, key=lambda drop: (drop.table, -drop.count, drop.reason))
 
 
 def pairs_of(lake: Lake, corpora: Sequence[str], key: str) -> DataFrame:

@@ -6,16 +6,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
-from types import ModuleType
 
 
 class _NotInstalled(MetaPathFinder):
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> None:
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
         if name in self._names:
             raise ModuleNotFoundError(f"{name} is not imported here", name=name)
 

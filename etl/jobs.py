@@ -105,10 +105,8 @@ def planned_steps(settings: Settings) -> list[Step]:
     for number, step_text in enumerate(settings.steps, 1):
         if len(step_text) != 1:
             names = ", ".join(map(str, step_text)) or "nothing"
-            raise UserError(
-                f"step {number}: got {names}; expected one job with its settings, as "
-                "- build_asp: {seed: 1}"
-            )
+            expected = "expected one job with its settings, as - build_asp: {seed: 1}"
+            raise UserError(f"step {number}: got {names}; {expected}")
         ((name, options),) = step_text.items()
         label = f"step {number} of {len(settings.steps)}, {name}"
         if name not in JOBS:
@@ -159,15 +157,10 @@ def run_steps(settings: Settings) -> None:
         log.info("== %s\n%s", step.label, conf.as_yaml(step.settings).rstrip())
         step_start = time.monotonic()
         _run(step)
-        started_at = time.monotonic()
-        log.info(
-            "== %s: done in %s; %d of %d in %s",
-            step.label,
-            duration(started_at - step_start),
-            steps_done,
-            len(steps),
-            duration(started_at - job_start),
-        )
+        end = time.monotonic()
+        seconds, all_seconds = duration(end - step_start), duration(end - job_start)
+        done = f"{steps_done} of {len(steps)} in {all_seconds}"
+        log.info("== %s: done in %s; %s", step.label, seconds, done)
 
 
 def _run(step: Step) -> None:

@@ -14,18 +14,16 @@ from etl.sygns.declaration import DATASET as SYGNS
 DATASETS: Mapping[str, Dataset] = {dataset.name: dataset for dataset in (ADEPT, PLANE, ASP, SYGNS)}
 """In the order in which reports and help texts name them."""
 
-ITEM_TABLES: Mapping[str, ItemTable] = {
-    table.name: table
+_TABLES = [
+    (dataset, table)
     for dataset in DATASETS.values()
     for table in (*dataset.tables, *dataset.unlabelled)
-}
+]
+
+ITEM_TABLES: Mapping[str, ItemTable] = {table.name: table for _, table in _TABLES}
 """The tables of items of all datasets, labelled and unlabelled."""
 
-DATASET_OF: Mapping[str, Dataset] = {
-    table.name: dataset
-    for dataset in DATASETS.values()
-    for table in (*dataset.tables, *dataset.unlabelled)
-}
+DATASET_OF: Mapping[str, Dataset] = {table.name: dataset for dataset, table in _TABLES}
 """The dataset of each table of items."""
 
 

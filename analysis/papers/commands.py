@@ -15,7 +15,7 @@ from analysis.rendering.blocks import NotRun
 from analysis.rows import distinct_values
 from etl.declaration import Dataset
 from etl.lake import arrow
-from etl.lake.log import declaration
+from etl.lake.tables import table as declaration
 from etl.registry import DATASETS
 
 

@@ -29,10 +29,11 @@ from etl.draws import rank
 from etl.engine import map_arrow
 from etl.knowledge import lexicons
 from etl.lake import arrow
+from etl.lake.blocks import Blocks
 from etl.lake.frames import sort_rows, spark_schema
 from etl.lake.schema import batch_of
 from etl.lake.scratch import Scratch, scratch
-from etl.lake.spark import Blocks, Lake
+from etl.lake.spark import Lake
 from etl.lake.tables import table
 
 JOB = "build_adept"

@@ -31,8 +31,10 @@ from etl.amod.wave_tasks import staged_rows
 from etl.corpora.inputs import InputFile, list_inputs
 from etl.engine import Engine, start
 from etl.lake import arrow
+from etl.lake.blocks import Blocks
+from etl.lake.log import Commit
 from etl.lake.scratch import scratch
-from etl.lake.spark import Blocks, Commit, Lake
+from etl.lake.spark import Lake
 from etl.lake.tables import table as declaration
 from etl.parsing import check_parser
 

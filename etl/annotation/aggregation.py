@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
-from typing import Any
 
 from conf import UserError
 from etl.annotation.quality import Answer
@@ -38,18 +37,15 @@ def aggregate(model: str, answers: Iterable[Answer]) -> dict[str, int]:
     if model not in MODELS:
         raise ValueError(f"model {model!r}; expected one of {', '.join(MODELS)}")
     import pandas as pd
+    from crowdkit.aggregation import MACE, DawidSkene
 
     rows = sorted((a.item_id, a.annotator, a.label) for a in answers)
     if not rows:
         raise ValueError("no answers; expected one or more")
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    return {str(item): int(label) for item, label in _fitted_model(model, frame).items()}
-
-
-def _fitted_model(model: str, frame: Any) -> Any:
-    from crowdkit.aggregation import MACE, DawidSkene
-
     if model == "dawid_skene":
-        return DawidSkene(n_iter=100).fit_predict(frame)
-    # One start is enough: the library draws every restart from the same seed.
-    return MACE(n_restarts=1, n_iter=50, random_state=0).fit_predict(frame)
+        labels = DawidSkene(n_iter=100).fit_predict(frame)
+    else:
+        # One start is enough: the library draws every restart from the same seed.
+        labels = MACE(n_restarts=1, n_iter=50, random_state=0).fit_predict(frame)
+    return {str(item): int(label) for item, label in labels.items()}

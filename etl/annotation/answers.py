@@ -186,13 +186,11 @@ def _exports(lake: str) -> dict[str, int]:
     if arrow.version(lake, "adept_batches") is None:
         return {}
     fragments = arrow.dataset(lake, "adept_batches").get_fragments()
-    in_order = sorted(fragments, key=lambda file: ("/round=pilot/" not in file.path, file.path))
-    batches = (
-        batch
-        for file in in_order
-        for batch in file.to_table(columns=["batch"])["batch"].to_pylist()
-    )
-    return {batch: position for position, batch in enumerate(dict.fromkeys(batches))}
+    positions: dict[str, int] = {}
+    for file in sorted(fragments, key=lambda f: ("/round=pilot/" not in f.path, f.path)):
+        for batch in file.to_table(columns=["batch"])["batch"].to_pylist():
+            positions.setdefault(batch, len(positions))
+    return positions
 
 
 def detect(path: Path) -> str:
@@ -204,9 +202,8 @@ def detect(path: Path) -> str:
     text = text_of(path, f"batch={path}")
     if text.lstrip()[:1] in ("[", "{"):
         return "label_studio"
-    header = set(
-        next(csv.reader(text[:_HEADER].splitlines()[:1], delimiter=delimiter_of(text)), [])
-    )
+    lines = csv.reader(text[:_HEADER].splitlines()[:1], delimiter=delimiter_of(text))
+    header = set(next(lines, []))
     if {"question_id", "label"} <= header:
         return "csv"
     if {"WorkerId", "Input.question_1"} <= header or "question_1" in header:
@@ -455,7 +452,6 @@ def _tasks(path: Path, text: str) -> Iterator[tuple[int, Any]]:
         except json.JSONDecodeError as error:
             raise UserError(f"batch={path}: line {error.lineno}: no JSON ({error.msg})") from error
         except (ValueError, RecursionError) as error:
-            raise UserError(
-                f"batch={path}: line {line}: not a task of a batch ({error})"
-            ) from error
+            message = f"batch={path}: line {line}: not a task of a batch ({error})"
+            raise UserError(message) from error
         yield line, task

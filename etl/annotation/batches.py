@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import NamedTuple
 
 from conf import UserError
@@ -136,12 +137,11 @@ def compose(
             "that four annotators agree on (export round=pilot, then import), or gold=0"
         )
     questions: list[Question] = []
-    golds = number = 0
+    next_gold = cycle(pool)
+    number = 0
     while unplaced:
-        page: list[tuple[str, ShownItem]] = []
-        for _ in range(_on_page(batch, "gold", batch.gold, number)):
-            page.append(("gold", pool[golds % len(pool)]))
-            golds += 1
+        golds = _on_page(batch, "gold", batch.gold, number)
+        page = [("gold", next(next_gold)) for _ in range(golds)]
         page += [
             ("attention", _attention(batch, number, at))
             for at in range(_on_page(batch, "attention", batch.attention, number))

@@ -405,10 +405,8 @@ def report_text(figures: Mapping[str, Any]) -> str:
         for condition, row in figures["human"].items()
     ]
     for name, findings in figures["audit"].items():
-        shares = ", ".join(
-            f"{condition} {_percent(row['share'])}" for condition, row in findings.items()
-        )
-        lines.append(f"audit of {name}: {shares}")
+        shares = [f"{finding} {_percent(row['share'])}" for finding, row in findings.items()]
+        lines.append(f"audit of {name}: {', '.join(shares)}")
     if left_out := figures["audit left out"]:
         lines.append(f"audit: {left_out} answers left out, their items have another label or none")
     return "\n".join(lines)

@@ -171,14 +171,8 @@ def finish(settings: FinishSettings) -> None:
         )
     rules = settings.rules()
     result = answers.filtered(rules)
-    gone = [
-        a
-        for a in stored
-        if a.round in settings.rounds
-        and a.batch in batches
-        and a.kind == "item"
-        and a.item_id not in items
-    ]
+    of_rounds = [a for a in stored if a.round in settings.rounds and a.batch in batches]
+    gone = [a for a in of_rounds if a.kind == "item" and a.item_id not in items]
     if gone:
         # The edition was rebuilt with other items.
         result.dropped["item_gone (answers)"] = (len(gone), f"item {min(gone).item_id}")
@@ -279,9 +273,8 @@ def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[Show
     if wanted_ids is not None:
         free_items.sort(key=lambda row: wanted_ids[row["item_id"]])
     else:
-        free_items.sort(
-            key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"])
-        )
+        draw = (settings.seed, "sample", settings.round)
+        free_items.sort(key=lambda row: rank(*draw, row["item_id"]))
     if settings.round == "audit" and wanted_ids is None:
         # Alternate between both ends, because the labels are far from equally frequent.
         ends = [[row for row in free_items if row["label"] == end] for end in (0, len(LABELS) - 1)]
@@ -484,14 +477,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words and words[0] in VERBS:
         settings, job = VERBS[words[0]]
         return conf.run(settings, job, words[1:])
-    lines = [
-        f"  {verb:<9} {(job.__doc__ or '').splitlines()[0]}" for verb, (_, job) in VERBS.items()
-    ]
-    text = "\n".join(
-        ["annotate_adept.py VERB key=value … (VERB --help lists its settings)", *lines]
-    )
     if words and words[0] in ("--help", "-h", "help"):
-        print(text)
+        print("annotate_adept.py VERB key=value … (VERB --help lists its settings)")
+        for verb, (_, job) in VERBS.items():
+            print(f"  {verb:<9} {(job.__doc__ or '').splitlines()[0]}")
         return 0
     got = repr(words[0]) if words else "no verb"
     hint = nearest(words[0], VERBS) if words else ""

@@ -162,16 +162,9 @@ def beyond_limit(answers: Sequence[Answer], rules: Rules) -> list[Answer]:
     same items keep answers to the same ones. Checks are not items and have no limit.
     """
     by_person: defaultdict[str, list[Answer]] = defaultdict(list)
-    for answer in answers:
+    for answer in sorted(answers, key=lambda a: (rank(rules.seed, "limit", a.item_id), a)):
         by_person[answer.annotator].append(answer)
-    return [
-        answer
-        for _, answered in sorted(by_person.items())
-        if len(answered) > rules.per_person
-        for answer in sorted(answered, key=lambda a: (rank(rules.seed, "limit", a.item_id), a))[
-            rules.per_person :
-        ]
-    ]
+    return [a for _, answered in sorted(by_person.items()) for a in answered[rules.per_person :]]
 
 
 def filtered(
@@ -211,20 +204,16 @@ def filtered(
         if rejects:
             who = next(a.annotator for a in rejects if a.annotator in culprits)
             _note(result, name, rejects, f"annotator {who}: {culprits[who]}", rules.drop)
-    result.items = {item: [] for item in sorted(items)}
+    remaining: dict[str, list[Answer]] = {item: [] for item in sorted(items)}
     for answer in counting:
-        result.items[answer.item_id].append(answer)
-    short_items = {
-        item: answers_of_item
-        for item, answers_of_item in result.items.items()
-        if len(answers_of_item) < rules.answers
+        remaining[answer.item_id].append(answer)
+    result.items = {
+        item: answered for item, answered in remaining.items() if len(answered) >= rules.answers
     }
-    for item in short_items:
-        del result.items[item]
-    if short_items:
-        item, answers_of_item = min(short_items.items())
-        text = f"item {item}: {len(answers_of_item)} of {rules.answers} answers"
-        _note(result, "few_answers", list(short_items), text, "items")
+    if short_items := [item for item in remaining if item not in result.items]:
+        item = short_items[0]
+        text = f"item {item}: {len(remaining[item])} of {rules.answers} answers"
+        _note(result, "few_answers", short_items, text, "items")
     _label(result, rules)
     return result
 

@@ -71,11 +71,10 @@ class ExportSettings:
 
     def __post_init__(self) -> None:
         check_minimum(self, 1, "items", "per_page", "gold_answers", "lacking")
-        if self.lacking is not None and (self.round != "main" or self.lacking > Rules().answers):
-            raise UserError(
-                f"lacking={self.lacking} round={self.round}: expected 1 to {Rules().answers} in "
-                "round=main"
-            )
+        most = Rules().answers
+        if self.lacking is not None and (self.round != "main" or self.lacking > most):
+            got = f"lacking={self.lacking} round={self.round}"
+            raise UserError(f"{got}: expected 1 to {most} in round=main")
         _shares(self, "gold", "attention")
         forms.check_path(Path(self.batch), self.format)
         if self.condition == "no_context" and self.round != "human":

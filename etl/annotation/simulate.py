@@ -182,10 +182,6 @@ def _plain_csv(text: str, answers: _Simulated) -> str:
         at = places.get(row["page"], 0)
         places[row["page"]] = at + 1
         for person, labels in answers[row["page"]]:
-            filled_in = {
-                "annotator": f"{SIMULATED}{person.name}",
-                "label": str(labels[at]),
-                "seconds": "15",
-            }
-            rows.append({**row, **filled_in})
+            name, label = f"{SIMULATED}{person.name}", str(labels[at])
+            rows.append({**row, "annotator": name, "label": label, "seconds": "15"})
     return csv_text(CSV_COLUMNS, rows)

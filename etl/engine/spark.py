@@ -74,11 +74,9 @@ log = logging.getLogger("adnominal")
 def java_fault() -> str | None:
     """Return why Spark finds no Java and what to do about it; None if there is one."""
     home = os.environ.get("JAVA_HOME")
-    if home:
-        if (Path(home) / "bin" / "java").exists():
-            return None
+    if home and not (Path(home) / "bin" / "java").exists():
         return f"JAVA_HOME={home} has no bin/java: {JAVA_HINT}"
-    if shutil.which("java") is None:
+    if not home and shutil.which("java") is None:
         return f"no java is on the PATH: {JAVA_HINT}"
     return None
 

@@ -23,7 +23,7 @@ import traceback
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
@@ -87,11 +87,9 @@ def _end_with_parent() -> None:
 def _run_task(
     connection: Connection, turn_lock: threading.Lock, functions: OrderedDict[str, Any]
 ) -> None:
-    try:
-        with connection, turn_lock:
-            _answer(connection, turn_lock, functions)
-    except (EOFError, OSError):
-        pass  # the task was cancelled by an interrupt or a failure elsewhere
+    # Both errors mean that an interrupt or a failure elsewhere has cancelled the task.
+    with suppress(EOFError, OSError), connection, turn_lock:
+        _answer(connection, turn_lock, functions)
 
 
 def _function(connection: Connection, functions: OrderedDict[str, Any]) -> Any:

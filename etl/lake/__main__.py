@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import conf
-from conf import JobFailed, UserError, setting
+from conf import UserError, setting
 from conf.checks import check_minimum
 from conf.help import nearest
 from conf.output import output_may_be_closed
@@ -160,24 +160,10 @@ def _help(argv: Sequence[str]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 done, 1 nothing found or failed, 2 the user's mistake."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    try:
-        if _asks_for_help(arguments):
-            print(_help(arguments), end="", flush=True)
-        else:
-            print(_text(*_parse(arguments)), flush=True)
-    except (UserError, JobFailed) as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2 if isinstance(error, UserError) else 1
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:
-        from etl.lake.errors import storage_failure
-
-        if (reason := storage_failure(error)) is None:
-            raise
-        print(f"error: {reason}", file=sys.stderr)
-        return 1
-    return 0
+    if _asks_for_help(arguments):
+        print(_help(arguments), end="", flush=True)
+        return 0
+    return conf.exit_code(lambda: print(_text(*_parse(arguments)), flush=True))
 
 
 if __name__ == "__main__":

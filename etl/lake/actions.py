@@ -60,14 +60,23 @@ def lies_in(file: Mapping[str, Any], partitions: Sequence[Mapping[str, str | Non
     )
 
 
+def stored_metadata(commit_info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the lake recorded with a commit; nothing for the commits of other programs."""
+    try:
+        metadata = json.loads(commit_info.get("userMetadata") or "{}")
+    except ValueError:
+        return {}
+    return metadata if isinstance(metadata, dict) else {}
+
+
 def replaced_partition(action: Mapping[str, Any]) -> dict[str, str] | None:
     """The partition that a commit with this action replaced, as the lake recorded it."""
+    metadata = stored_metadata(action.get("commitInfo") or {})
+    if metadata.get("mode") != "replace":
+        return None
     try:
-        metadata = json.loads((action.get("commitInfo") or {}).get("userMetadata") or "{}")
-        if metadata.get("mode") != "replace":
-            return None
         return dict(json.loads(metadata.get("partition", "{}")))
-    except (ValueError, AttributeError):
+    except (TypeError, ValueError):
         return None
 
 

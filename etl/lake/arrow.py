@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, Unpack
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,13 +21,13 @@ from deltalake import DeltaTable, QueryBuilder
 
 from etl.lake import log
 from etl.lake.errors import LakeError
-from etl.lake.guarantees import guarantees
+from etl.lake.handles import safe_path
 from etl.lake.log import Change, Commit, CommitOptions, File, Record
-from etl.lake.partitions import parts
-from etl.lake.schema import check_partition_types, differences, named_types
-from etl.lake.staging import DATA, Staged
+from etl.lake.schema import check_partition_types, check_replaced, differences, named_types
+from etl.lake.staging import DATA, Staged, parts
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
+from etl.lake.tables import table as declaration
 from etl.lake.writing import publish
 
 # (column, operator, value) triples that must all hold, groups of triples of which one must hold, or
@@ -37,7 +38,7 @@ Filter: TypeAlias = (
 
 
 def _open(root: str, table: str, version: int | None) -> DeltaTable:
-    return log.existing_table(root, log.declaration(table), version=version)
+    return log.existing_table(root, declaration(table), version=version)
 
 
 def tables(root: str) -> list[str]:
@@ -47,7 +48,7 @@ def tables(root: str) -> list[str]:
 
 def version(root: str, table: str) -> int | None:
     """Return the table's newest version, from 0; None if there is no table."""
-    handle = log.open_table(table_uri(root, table), log.declaration(table))
+    handle = log.open_table(table_uri(root, table), declaration(table))
     return None if handle is None else handle.version()
 
 
@@ -60,7 +61,7 @@ def committed(
     root: str, table: str, transactions: Sequence[tuple[str, int]]
 ) -> list[tuple[str, int]]:
     """Return those of `transactions` (application id, number) that the table already holds."""
-    handle = log.open_table(table_uri(root, table), log.declaration(table))
+    handle = log.open_table(table_uri(root, table), declaration(table))
     if handle is None:
         return []
     return [transaction for transaction in transactions if log.done_already(handle, transaction)]
@@ -88,16 +89,45 @@ def dataset(root: str, table: str, *, version: int | None = None) -> ds.Dataset:
             uses deletion vectors or column mapping.
     """
     handle = _open(root, table, version)
-    schema = log.declaration(table).schema
+    schema = declaration(table).schema
     files = filesystem(table_uri(root, table))
     parquet = ds.ParquetFileFormat(
         default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=True)
     )
     fragments = [
         parquet.make_fragment(path, filesystem=files, partition_expression=guarantee)
-        for path, guarantee in guarantees(handle, schema)
+        for path, guarantee in _guarantees(handle, schema)
     ]
     return ds.FileSystemDataset(fragments, schema, parquet, files)
+
+
+def _guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.Expression]]:
+    """Yield each file of the table with an expression that holds for all of its rows.
+
+    delta-rs's own expressions compare with null if a column has no bounds (booleans, floating-point
+    numbers, only nulls), which holds for no row, and they exclude nulls from any column with
+    bounds. Filters on such columns would find nothing.
+    """
+    listed = pa.table(handle.get_add_actions(flatten=True))
+    columns = set(listed.column_names)
+    for action in listed.to_pylist():
+        guarantee = pc.scalar(True)
+        for field in schema:
+            column, name = pc.field(field.name), field.name
+            if f"partition.{name}" in columns:
+                value = action[f"partition.{name}"]
+                is_value = column == pa.scalar(value, field.type)
+                guarantee &= column.is_null() if value is None else is_value
+                continue
+            nulls = action.get(f"null_count.{name}")
+            for bound, low in (("min", True), ("max", False)):
+                value = action.get(f"{bound}.{name}")
+                if value is None:
+                    continue
+                limit = pa.scalar(value, field.type)
+                condition = column >= limit if low else column <= limit
+                guarantee &= condition if nulls == 0 else condition | column.is_null()
+        yield safe_path(unquote(action["path"])), guarantee
 
 
 def _expression(where: Filter | None) -> pc.Expression | None:
@@ -109,7 +139,7 @@ def _expression(where: Filter | None) -> pc.Expression | None:
 def _check_columns(table: str, columns: Sequence[str] | None) -> list[str] | None:
     if columns is None:
         return None
-    known = log.declaration(table).schema.names
+    known = declaration(table).schema.names
     unknown = [name for name in columns if name not in known]
     if unknown:
         raise LakeError(f"{table} has no column {', '.join(unknown)}; it has {', '.join(known)}")
@@ -199,7 +229,7 @@ def read_items(
     where = [("edition", "=", edition)]
     stream = batches(root, table, version=version, where=where, columns=columns)
     filtered = [batch.filter(pc.is_in(batch.column(columns[0]), value_set=ids)) for batch in stream]
-    fields = log.declaration(table).schema
+    fields = declaration(table).schema
     return pa.Table.from_batches(filtered, pa.schema([fields.field(name) for name in columns]))
 
 
@@ -271,24 +301,17 @@ def replace(
         LakeFailed: there are rows outside the partition, there are no rows without `allow_empty`,
             or the files or the log could not be written.
     """
-    table_spec = log.declaration(table)
-    known = table_spec.partition_by
-    if bool(partition) != bool(known) or any(name not in known for name in partition):
-        raise LakeError(
-            f"{table}: replace needs a value of {' or '.join(known) or 'no column'}, got "
-            f"{dict(partition)}"
-        )
+    check_replaced(declaration(table), partition)
     change = Change("replace", partition=partition, allow_empty=allow_empty, **commit)
     return write(root, table, data, change)
 
 
 def write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
     """Write rows held in memory, on behalf of `append`, `replace` and `etl.lake.spark.Lake`."""
-    table_spec = log.declaration(table)
+    table_spec = declaration(table)
     check_partition_types(table_spec)
-    lines = differences(named_types(table_spec.schema), named_types(data.schema))
-    lines = [line for line in lines if not line.startswith("order:")]
-    if lines:
+    declared_columns, columns = named_types(table_spec.schema), named_types(data.schema)
+    if lines := differences(declared_columns, columns, ordered=False):
         raise LakeError(f"a table for {table} is not as declared: {'; '.join(lines)}")
     rows = data.select(table_spec.schema.names).cast(table_spec.schema)
 

@@ -23,11 +23,10 @@ from pyspark.sql import DataFrame
 from etl.engine import group_arrow, map_arrow
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError
-from etl.lake.frames import spark_schema
+from etl.lake.frames import declared_rows, spark_schema
 from etl.lake.lookup import as_dictionary
-from etl.lake.partitions import parts
 from etl.lake.schema import differences, named_types
-from etl.lake.staging import DATA, Staged
+from etl.lake.staging import DATA, Staged, parts
 from etl.lake.storage import filesystem, table_uri
 
 _BATCH_ROWS = 10_000
@@ -65,14 +64,18 @@ class Blocks(NamedTuple):
 
 
 def blocks_of(frame: DataFrame, table_spec: Table) -> Blocks:
-    """Return the rows of a frame with the declared columns, in the order of its partitions."""
+    """Return the rows of a frame, in the order of its partitions.
+
+    Raises:
+        LakeError: the frame's columns are not as declared.
+    """
     schema = table_spec.schema.remove_metadata()
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         for rows in joined(batches):
             yield rows.cast(schema)
 
-    return Blocks(frame, make, compiled=True)
+    return Blocks(declared_rows(frame, table_spec), make, compiled=True)
 
 
 def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -163,11 +166,8 @@ def stage(blocks: Blocks, table_spec: Table, root: str, write: str) -> Staged:
     else:
         frame = map_arrow(blocks.frame, save_task, schema, compiled=blocks.compiled)
     written = frame.toArrow()
-    return Staged(
-        write,
-        sum(written.column("rows").to_pylist()),
-        frozenset(written.column("path").to_pylist()),
-    )
+    rows, paths = (written.column(name).to_pylist() for name in ("rows", "path"))
+    return Staged(write, sum(rows), frozenset(paths))
 
 
 class _Files:

@@ -35,6 +35,16 @@ def column(name: str, kind: pa.DataType, meaning: str) -> pa.Field:
     return pa.field(name, kind, nullable=True, metadata={"comment": meaning})
 
 
+def schema(*columns: pa.Field) -> pa.Schema:
+    """Return the schema of a table with these columns."""
+    return pa.schema(columns)
+
+
+def meaning(field: pa.Field) -> str:
+    """Return the meaning of a column; empty if it has none."""
+    return str((field.metadata or {}).get(b"comment", b"").decode())
+
+
 TEXT = pa.string()
 COUNT = pa.int64()
 FLAG = pa.bool_()

@@ -23,7 +23,7 @@ from etl.lake import blocks, log
 from etl.lake.blocks import Blocks
 from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
-from etl.lake.frames import declared_rows, spark_schema, spark_type
+from etl.lake.frames import spark_schema, spark_type
 from etl.lake.log import Change, Commit, File
 from etl.lake.staging import Staged
 from etl.lake.storage import filesystem, local_path, table_uri
@@ -43,11 +43,7 @@ def write(
         LakeFailed: one of `files_read`, from which the rows may have been computed, is gone; else
             as `etl.lake.writing.publish`.
     """
-    rows = (
-        frame
-        if isinstance(frame, Blocks)
-        else blocks.blocks_of(declared_rows(frame, table_spec), table_spec)
-    )
+    rows = frame if isinstance(frame, Blocks) else blocks.blocks_of(frame, table_spec)
 
     def stage(_: pa_fs.FileSystem, write: str) -> Staged:
         staged = blocks.stage(rows, table_spec, root, write)
@@ -96,26 +92,20 @@ def read(
             files_read.update(folder / table_spec.name / name for name in names)
         paths = [locate(f"{uri}/{quote(name)}" if folder else f"{uri}/{name}") for name in names]
         try:
-            part = (
-                spark.read.schema(stored_schema)
-                # The paths are names, not patterns: "[" in a folder's name is literal.
-                .option("__globPaths__", "false")
-                .parquet(*paths)
-            )
+            # The paths are names, not patterns: "[" in a folder's name is literal.
+            reader = spark.read.schema(stored_schema).option("__globPaths__", "false")
+            part = reader.parquet(*paths)
         except AnalysisException as error:
             reason = str(error).splitlines()[0]
             raise _missing_version(table_spec, handle.version(), reason) from error
         values = dict(partition)
-        parts.append(
-            part.select(
-                *[
-                    F.lit(values[field.name]).cast(spark_type(field.type)).alias(field.name)
-                    if field.name in values
-                    else F.col(f"`{field.name}`")
-                    for field in table_spec.schema
-                ]
-            )
-        )
+        columns = [
+            F.lit(values[field.name]).cast(spark_type(field.type)).alias(field.name)
+            if field.name in values
+            else F.col(f"`{field.name}`")
+            for field in table_spec.schema
+        ]
+        parts.append(part.select(*columns))
     if not parts:
         return spark.createDataFrame([], spark_schema(table_spec.schema))
     return reduce(DataFrame.unionAll, parts)

@@ -41,12 +41,8 @@ def spark_type(kind: pa.DataType) -> T.DataType:
 
 def spark_schema(schema: pa.Schema) -> T.StructType:
     """Convert a declared schema to Spark's, comments included."""
-    return T.StructType(
-        [
-            T.StructField(field.name, spark_type(field.type), True, comment(field))
-            for field in schema
-        ]
-    )
+    fields = [T.StructField(f.name, spark_type(f.type), True, comment(f)) for f in schema]
+    return T.StructType(fields)
 
 
 def comment(field: pa.Field) -> dict[str, str]:
@@ -66,10 +62,7 @@ def declared_rows(frame: DataFrame, table_spec: Table) -> DataFrame:
     """
     declared_columns = _column_types(spark_schema(table_spec.schema))
     columns = _column_types(frame.schema)
-    lines = [
-        line for line in differences(declared_columns, columns) if not line.startswith("order:")
-    ]
-    if lines:
+    if lines := differences(declared_columns, columns, ordered=False):
         raise LakeError(f"a frame for {table_spec.name} is not as declared: {'; '.join(lines)}")
     return frame.select(*[F.col(f"`{name}`") for name, _ in declared_columns])
 

@@ -25,14 +25,12 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 import conf
-from conf.help import nearest
 from etl.lake import actions
 from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
 from etl.lake.handles import consistently, safe_path, transaction_version
 from etl.lake.schema import differences, named_types, partition_text
 from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
 _READABLE = {"timestampNtz"}
@@ -128,16 +126,6 @@ class Record:
 _code_version = cache(conf.code_version)
 
 
-def declaration(name: str) -> Table:
-    """Return the declaration of table `name`; raise a `LakeError` listing the tables if unknown."""
-    if name not in TABLES:
-        raise LakeError(
-            f"no table {name!r}; known: {', '.join(TABLES)}{nearest(name, TABLES)} "
-            "(python -m etl.lake list shows those that exist)"
-        )
-    return TABLES[name]
-
-
 def build_command(root: str, table_spec: Table) -> str:
     """The command that builds a table of the lake at `root`."""
     return f"python {table_spec.built_by} lake={shlex.quote(root)}"
@@ -177,12 +165,11 @@ def open_table(
             if newest is not None and version > newest.version():
                 raise _no_version(uri, table_spec, version) from None
         text = " ".join(str(error).split())
-        mapping = "olumn mapping" in text
-        raise LakeError(
-            f"{table_spec.name} at {uri}: the table's log cannot be read"
-            + (" (tables with column mapping are not supported)" if mapping else "")
-            + f": {text}"
-        ) from error
+        remark = (
+            " (tables with column mapping are not supported)" if "olumn mapping" in text else ""
+        )
+        message = f"{table_spec.name} at {uri}: the table's log cannot be read{remark}: {text}"
+        raise LakeError(message) from error
     _refuse_features(handle, table_spec, writing)
     stored_schema = pa.schema(handle.schema().to_arrow())
     lines = differences(named_types(table_spec.schema), named_types(stored_schema))
@@ -246,6 +233,7 @@ def _refuse_features(handle: DeltaTable, table_spec: Table, writing: bool) -> No
 def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None) -> list[File]:
     """Return the files that make up the table, or those of `partition` if given."""
     add_actions = pa.table(handle.get_add_actions())
+    columns = [name for name in _FILE_COLUMNS if name in add_actions.column_names]
     files = [
         File(
             safe_path(unquote(add["path"])),
@@ -253,9 +241,7 @@ def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None)
             add.get("num_records"),
             tuple((add.get("partition") or {}).items()),
         )
-        for add in add_actions.select(
-            [name for name in _FILE_COLUMNS if name in add_actions.column_names]
-        ).to_pylist()
+        for add in add_actions.select(columns).to_pylist()
     ]
     return [file for file in files if file.lies_in(partition or {})]
 
@@ -266,12 +252,7 @@ def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
 
 
 def _record(entry: Mapping[str, Any]) -> Record:
-    try:
-        metadata = json.loads(entry.get("userMetadata") or "{}")
-    except json.JSONDecodeError:
-        metadata = {}
-    if not isinstance(metadata, dict):
-        metadata = {}
+    metadata = actions.stored_metadata(entry)
     rows = metadata.get("rows", (entry.get("operationMetrics") or {}).get("numOutputRows"))
     return Record(
         version=int(entry["version"]),
@@ -418,16 +399,14 @@ def commit_files(
         max_commit_retries=0,
         app_transactions=[Transaction(*change.transaction)] if change.transaction else None,
     )
-    partitions = list(
-        {json.dumps(add.partition_values): add.partition_values for add in adds}.values()
-    )
+    partitions = {json.dumps(add.partition_values): add.partition_values for add in adds}
     failure: Exception | None = None
     for attempt in range(_ATTEMPTS):
         handle = open_table(uri, table_spec, writing=True)
         if handle is not None:
             if done_already(handle, change.transaction):
                 return Commit(table_spec.name, handle.version(), 0, 0, 0, skipped=True)
-            refuse_stale(handle, table_spec, change, partitions)
+            refuse_stale(handle, table_spec, change, list(partitions.values()))
         try:
             version = _commit(handle, uri, table_spec, adds, change, properties)
             return Commit(table_spec.name, version, **counts)

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from etl.lake import log
 from etl.lake.storage import filesystem, table_uri
+from etl.lake.tables import table as declaration
 
 _FOOTERS = 8  # about 300 kB each for a file of a million pairs
 
@@ -30,30 +30,24 @@ class SortedFiles:
         column: the text column by which each file is sorted.
         columns: the other columns that are read.
         """
-        declared = log.declaration(table)
+        declared = declaration(table)
         self._files = filesystem(table_uri(root, table))
         self._column = column
         fields = [declared.schema.field(name).remove_metadata() for name in columns]
         texts = [field.name for field in fields if pa.types.is_string(field.type)]
         # Most text of a word's rows is never looked at, so it stays dictionary-encoded.
         coded_text = pa.dictionary(pa.int32(), pa.string())
-        self._schema = pa.schema(
-            [f.with_type(coded_text) if f.name in texts else f for f in fields]
-        )
+        # The columns that can be read, as `rows` returns them.
+        self.schema = pa.schema([f.with_type(coded_text) if f.name in texts else f for f in fields])
         self._texts = [column, *texts]
         self._footer = lru_cache(_FOOTERS)(self._read_footer)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns that can be read, as `rows` returns them."""
-        return self._schema
 
     def rows(self, path: str, word: str, columns: Sequence[str]) -> pa.Table:
         """Return columns of the rows of `word` in the file at `path`; possibly no rows.
 
         Text is dictionary-encoded, with another dictionary in each row group.
         """
-        schema = pa.schema([self._schema.field(name) for name in columns])
+        schema = pa.schema([self.schema.field(name) for name in columns])
         key = word.encode()
         file, bounds = self._open(path)
         with file:

@@ -38,33 +38,28 @@ def named_types(schema: pa.Schema) -> list[tuple[str, str]]:
     return [(field.name, type_name(field.type)) for field in schema]
 
 
-def differences(expected: list[tuple[str, str]], actual: list[tuple[str, str]]) -> list[str]:
+def differences(
+    expected: list[tuple[str, str]], actual: list[tuple[str, str]], *, ordered: bool = True
+) -> list[str]:
     """Return the differences between `expected` and `actual` columns; empty if they agree.
 
     Each entry names the kind of difference (missing, not declared, of another type, given twice, in
-    another order) and every column that shows it.
+    another order if `ordered`) and every column that shows it.
     """
     declared_types, actual_types = dict(expected), dict(actual)
     names = [name for name, _ in actual]
-    duplicates = sorted({name for name in names if names.count(name) > 1})
-    missing = [f"{name} ({kind})" for name, kind in expected if name not in actual_types]
-    extra = [f"{name} ({kind})" for name, kind in actual if name not in declared_types]
-    mistyped = [
-        f"{name} is {actual_types[name]}, declared {kind}"
-        for name, kind in expected
-        if name in actual_types and actual_types[name] != kind
-    ]
-    lines = [
-        f"{kind_of_difference}: {', '.join(names_concerned)}"
-        for kind_of_difference, names_concerned in (
-            ("missing", missing),
-            ("not declared", extra),
-            ("of another type", mistyped),
-            ("given twice", duplicates),
-        )
-        if names_concerned
-    ]
-    if not lines and names != [name for name, _ in expected]:
+    faults = {
+        "missing": [f"{name} ({kind})" for name, kind in expected if name not in actual_types],
+        "not declared": [f"{name} ({kind})" for name, kind in actual if name not in declared_types],
+        "of another type": [
+            f"{name} is {actual_types[name]}, declared {kind}"
+            for name, kind in expected
+            if actual_types.get(name, kind) != kind
+        ],
+        "given twice": sorted({name for name in names if names.count(name) > 1}),
+    }
+    lines = [f"{fault}: {', '.join(columns)}" for fault, columns in faults.items() if columns]
+    if ordered and not lines and names != [name for name, _ in expected]:
         lines.append(f"order: {', '.join(names)}; declared {', '.join(declared_types)}")
     return lines
 
@@ -98,11 +93,9 @@ def rows_of_schema(schema: pa.Schema, size: int, columns: Mapping[str, Any]) -> 
 
 def partition_text(value: object) -> str | None:
     """Return a partition value as the Delta log spells it; None for null."""
-    if value is None:
-        return None
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value)
+    return None if value is None else str(value)
 
 
 def partition_value(text: str | None, kind: pa.DataType) -> object:
@@ -123,6 +116,16 @@ def check_partition_types(table_spec: Table) -> None:
         kind = table_spec.schema.field(name).type
         if not (types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind)):
             raise TypeError(f"{table_spec.name}: partition column {name} cannot be a {kind}")
+
+
+def check_replaced(table_spec: Table, partition: Mapping[str, str]) -> None:
+    """Raise `LakeError` if `partition` does not name what a replacement of the table replaces."""
+    if bool(partition) != bool(table_spec.partition_by):
+        raise LakeError(
+            f"{table_spec.name}: replace needs a value of "
+            f"{' or '.join(table_spec.partition_by) or 'no column'}, got {dict(partition)}"
+        )
+    check_partition(table_spec, partition)
 
 
 def check_partition(table_spec: Table, partition: Mapping[str, str]) -> None:

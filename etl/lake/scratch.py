@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from etl.engine import running
-from etl.lake.staging import create_folder
+from etl.lake.staging import create_folder, remove
 from etl.lake.storage import filesystem, table_uri
 
 _FOLDER = "_staging"
@@ -73,12 +73,11 @@ def scratch(root: str) -> Iterator[Scratch]:
     try:
         yield Scratch(root, name)
     finally:
-        if files.get_file_info(name).type != pa_fs.FileType.NotFound:
-            files.delete_dir(name)
+        remove(files, name)
 
 
 def _clean(files: pa_fs.FileSystem) -> None:
     limit = (datetime.now(UTC) - _LEFTOVER_AGE).strftime(_STAMP)
     for info in files.get_file_info(pa_fs.FileSelector("", allow_not_found=True)):
         if info.base_name.startswith(_PREFIX) and info.base_name < _PREFIX + limit:
-            files.delete_dir(info.path)
+            remove(files, info.path)

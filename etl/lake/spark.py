@@ -18,12 +18,11 @@ from etl.engine import running
 from etl.engine.spark import DELTA_EXTENSION
 from etl.lake import arrow, delta_rs, delta_spark, handles, log
 from etl.lake.blocks import Blocks
-from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.errors import LakeError
 from etl.lake.log import Change, Commit, CommitOptions, Record
-from etl.lake.schema import check_partition, check_partition_types
+from etl.lake.schema import check_partition, check_partition_types, check_replaced
 from etl.lake.storage import table_uri
-
-__all__ = ["Blocks", "Commit", "Lake", "LakeConflict", "LakeError", "LakeFailed", "Record"]
+from etl.lake.tables import table as declaration
 
 ENGINES = ("delta-rs", "delta-spark")
 
@@ -65,10 +64,6 @@ class Lake:
             {} if self.engine == "delta-spark" else {"files_read": set()}
         )
 
-    def path(self, table: str) -> str:
-        """Return the table's address as delta-rs takes it (``file://…``, ``s3://…``)."""
-        return table_uri(self.root, log.declaration(table).name)
-
     def exists(self, table: str) -> bool:
         """Whether the table has a first commit."""
         return self.version(table) is not None
@@ -90,7 +85,7 @@ class Lake:
                 mapping, or `where` names another column.
             LakeFailed: a file that the log names is gone.
         """
-        declared = log.declaration(table)
+        declared = declaration(table)
         check_partition(declared, where or {})
         return self._engine.read(
             self.spark,
@@ -106,7 +101,7 @@ class Lake:
 
         Columns: table (its address) and file (a path within it).
         """
-        declared = log.declaration(table)
+        declared = declaration(table)
         check_partition(declared, where)
         uri = table_uri(self.root, table)
         paths = [file.path for file in arrow.files(self.root, table) if file.lies_in(where)]
@@ -154,18 +149,13 @@ class Lake:
             LakeFailed: there are rows outside the partition, or none without `allow_empty`; else as
                 `append`.
         """
-        declared = log.declaration(table)
-        if bool(partition) != bool(declared.partition_by):
-            raise LakeError(
-                f"{table}: replace needs a value of "
-                f"{' or '.join(declared.partition_by) or 'no column'}, got {dict(partition)}"
-            )
+        check_replaced(declaration(table), partition)
         change = Change("replace", partition=partition, allow_empty=allow_empty, **commit)
         return self._write(table, frame, change)
 
     def transaction_version(self, table: str, app_id: str) -> int | None:
         """Return the number of the newest commit by application `app_id`; None if there is none."""
-        handle = log.open_table(self.path(table), log.declaration(table))
+        handle = log.open_table(table_uri(self.root, table), declaration(table))
         return None if handle is None else handles.transaction_version(handle, app_id)
 
     def history(self, table: str, limit: int | None = None) -> list[Record]:
@@ -173,10 +163,9 @@ class Lake:
         return arrow.history(self.root, table, limit)
 
     def _write(self, table: str, frame: DataFrame | Blocks | pa.Table, change: Change) -> Commit:
-        declared = log.declaration(table)
-        check_partition(declared, change.partition)
         if isinstance(frame, pa.Table):
             return arrow.write(self.root, table, frame, change)
+        declared = declaration(table)
         check_partition_types(declared)
         commit: Commit = self._engine.write(frame, declared, self.root, change, **self._read_check)
         return commit

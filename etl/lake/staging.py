@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
@@ -30,7 +31,7 @@ from deltalake.transaction import AddAction
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError, LakeFailed, storage_failure
 from etl.lake.schema import differences, named_types, partition_text, partition_value
-from etl.lake.storage import unescape
+from etl.lake.storage import escape, unescape
 
 DATA = "data"
 MARKERS = "_staging"
@@ -176,6 +177,30 @@ def _not_by_links(
         yield info
 
 
+def parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[str], pa.Table]]:
+    """Yield the rows of each partition and its folder names; a single partition is not copied."""
+    if not partition_by:
+        yield [], rows
+        return
+    partitions = rows.group_by(list(partition_by)).aggregate([]).to_pylist()
+    for values in partitions:
+        part = rows
+        if len(partitions) > 1:
+            part = rows.filter(reduce(pc.and_, (_has(rows[n], values[n]) for n in partition_by)))
+        yield folder_names(values), part
+
+
+def _has(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
+    if value is None:
+        return pc.is_null(column)
+    return pc.equal(column, pa.scalar(value, column.type))
+
+
+def folder_names(values: Mapping[str, object]) -> list[str]:
+    """Return the names of the folders of a partition, one for each of its columns."""
+    return [f"{name}={escape(partition_text(value))}" for name, value in values.items()]
+
+
 def collect(
     filesystem: pa_fs.FileSystem, table_spec: Table, staged_data: Staged
 ) -> list[AddAction]:
@@ -194,18 +219,13 @@ def collect(
         for info in listing(filesystem, staged_data.folder)
         if not info.base_name.startswith(("_", ".")) and "/_temporary/" not in info.path
     ]
-    if staged_data.paths is not None:
-        failed = {
-            info.path for info in files if _within(staged_data, info) not in staged_data.paths
-        }
+    if (paths := staged_data.paths) is not None:
         for info in files:
-            if info.path in failed:
-                filesystem.delete_file(_within(staged_data, info))
-        files = [info for info in files if info.path not in failed]
+            if info.path not in paths:
+                filesystem.delete_file(info.path)
+        files = [info for info in files if info.path in paths]
     with ThreadPoolExecutor(_THREADS) as pool:
-        adds = list(
-            pool.map(lambda info: _add_action(filesystem, table_spec, staged_data, info), files)
-        )
+        adds = list(pool.map(lambda info: _add_action(filesystem, table_spec, info), files))
     counted = sum(rows for _, rows in adds)
     if counted != staged_data.rows:
         raise LakeFailed(
@@ -216,15 +236,10 @@ def collect(
     return sorted((add for add, rows in adds if rows), key=lambda add: str(add.path))
 
 
-def _within(staged_data: Staged, info: pa_fs.FileInfo) -> str:
-    """Return the file's path within the table."""
-    return f"{staged_data.folder}/{info.path.split(staged_data.folder + '/', 1)[1]}"
-
-
 def _add_action(
-    filesystem: pa_fs.FileSystem, table_spec: Table, staged_data: Staged, info: pa_fs.FileInfo
+    filesystem: pa_fs.FileSystem, table_spec: Table, info: pa_fs.FileInfo
 ) -> tuple[AddAction, int]:
-    path = _within(staged_data, info)
+    path = info.path
     try:
         footer = pq.read_metadata(path, filesystem=filesystem)
     except (OSError, pa.ArrowException) as error:
@@ -238,11 +253,10 @@ def _add_action(
         raise LakeError(
             f"{table_spec.name}: staged file {path} is not as declared: {'; '.join(lines)}"
         )
-    values = _partition_values(table_spec, path)
     action = AddAction(
         path=path,
         size=info.size,
-        partition_values=values,
+        partition_values=_partition_values(table_spec, path),
         modification_time=int(info.mtime.timestamp() * 1000),
         data_change=True,
         stats=json.dumps(statistics(footer, file_schema), ensure_ascii=False),
@@ -251,16 +265,15 @@ def _add_action(
 
 
 def _partition_values(table_spec: Table, path: str) -> dict[str, str | None]:
-    folders = path.split("/")[2:-1]
-    pairs = [folder.partition("=") for folder in folders]
-    if tuple(name for name, _, _ in pairs) != table_spec.partition_by:
+    folders = [folder.partition("=") for folder in path.split("/")[2:-1]]
+    names = tuple(name for name, _, _ in folders)
+    if names != table_spec.partition_by:
         raise LakeError(
-            f"{table_spec.name}: staged file {path} is in partitions "
-            f"({', '.join(name for name, _, _ in pairs)}), declared "
-            f"({', '.join(table_spec.partition_by)})"
+            f"{table_spec.name}: staged file {path} is in partitions ({', '.join(names)}), "
+            f"declared ({', '.join(table_spec.partition_by)})"
         )
     values: dict[str, str | None] = {}
-    for name, _, escaped in pairs:
+    for name, _, escaped in folders:
         kind = table_spec.schema.field(name).type
         try:
             values[name] = partition_text(partition_value(unescape(escaped), kind))
@@ -295,12 +308,8 @@ def statistics(footer: pq.FileMetaData, schema: pa.Schema) -> dict[str, Any]:
         high = _bound(max(part.max for part in valued), kind, upper=True)
         if low is not None and high is not None:
             lows[name], highs[name] = low, high
-    return {
-        "numRecords": footer.num_rows,
-        "minValues": lows,
-        "maxValues": highs,
-        "nullCount": nulls,
-    }
+    bounds = {"minValues": lows, "maxValues": highs}
+    return {"numRecords": footer.num_rows, **bounds, "nullCount": nulls}
 
 
 def _bound(value: Any, kind: pa.DataType, *, upper: bool) -> Any:
@@ -313,11 +322,9 @@ def _bound(value: Any, kind: pa.DataType, *, upper: bool) -> Any:
         return value.isoformat()
     if pa.types.is_timestamp(kind):
         # Readers keep milliseconds: the bound moves outwards to the next whole one.
-        micros = round(
-            (value - datetime(1970, 1, 1, tzinfo=value.tzinfo)) / timedelta(microseconds=1)
-        )
-        millis = math.ceil(micros / 1000) if upper else micros // 1000
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
+        epoch, step = datetime(1970, 1, 1, tzinfo=value.tzinfo), timedelta(milliseconds=1)
+        steps = -((epoch - value) // step) if upper else (value - epoch) // step
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + steps * step
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from conf.help import nearest
 from etl.lake.columns import (
     ADJECTIVE,
     CORPUS,
@@ -19,30 +20,28 @@ from etl.lake.columns import (
     TIME,
     Table,
     column,
+    schema,
 )
+from etl.lake.errors import LakeError
 from etl.registry import DATASETS
 
-_RELATION_PAIRS = pa.schema(
-    [
-        CORPUS,
-        column("relation", TEXT, "predicative, compound, obj or advmod"),
-        column("dependent", TEXT, "adjective, modifier, object or adverb"),
-        column("head", TEXT, "subject, head noun, verb, or what the adverb modifies"),
-        column("count", COUNT, "occurrences"),
-    ]
+_RELATION_PAIRS = schema(
+    CORPUS,
+    column("relation", TEXT, "predicative, compound, obj or advmod"),
+    column("dependent", TEXT, "adjective, modifier, object or adverb"),
+    column("head", TEXT, "subject, head noun, verb, or what the adverb modifies"),
+    column("count", COUNT, "occurrences"),
 )
-_ASSOCIATION = pa.schema(
-    [
-        CORPUS,
-        ADJECTIVE,
-        NOUN,
-        column("count", COUNT, "occurrences of the pair"),
-        column("adjective_count", COUNT, "pairs with this adjective"),
-        column("noun_count", COUNT, "pairs with this noun"),
-        column("pmi", pa.float64(), "pointwise mutual information, bits"),
-        column("npmi", pa.float64(), "PMI over -log2 of the pair's share, in [-1, 1]"),
-        column("log_dice", pa.float64(), "14 + log2 of the Dice coefficient"),
-    ]
+_ASSOCIATION = schema(
+    CORPUS,
+    ADJECTIVE,
+    NOUN,
+    column("count", COUNT, "occurrences of the pair"),
+    column("adjective_count", COUNT, "pairs with this adjective"),
+    column("noun_count", COUNT, "pairs with this noun"),
+    column("pmi", pa.float64(), "pointwise mutual information, bits"),
+    column("npmi", pa.float64(), "PMI over -log2 of the pair's share, in [-1, 1]"),
+    column("log_dice", pa.float64(), "14 + log2 of the Dice coefficient"),
 )
 LOOKED_UP = 1 << 15
 """Rows per row group in tables for look-ups by word: a look-up reads at least one row group."""
@@ -51,34 +50,30 @@ _ALL = (
     Table(
         "amod_files",
         "The ledger of extraction: every input file, the wave it was read in, and its outcome.",
-        pa.schema(
-            [
-                CORPUS,
-                column("path", TEXT, "path or URI of the file"),
-                column("bytes", COUNT, "size of the file as stored"),
-                column("modified", TIME, "last modification, UTC"),
-                column("wave", pa.int32(), "number of the wave that reads the file, from 0"),
-                column("status", TEXT, "planned, done or failed"),
-                column("sentences", COUNT, "sentences read"),
-                column("tokens", COUNT, "tokens read (rows of words; no ranges or empty nodes)"),
-                column("pairs", COUNT, "adjective–noun pairs counted, repetitions included"),
-                column("rejected_lines", COUNT, "malformed lines (or documents) dropped"),
-                column("reason", TEXT, "why the file failed; null otherwise"),
-            ]
+        schema(
+            CORPUS,
+            column("path", TEXT, "path or URI of the file"),
+            column("bytes", COUNT, "size of the file as stored"),
+            column("modified", TIME, "last modification, UTC"),
+            column("wave", pa.int32(), "number of the wave that reads the file, from 0"),
+            column("status", TEXT, "planned, done or failed"),
+            column("sentences", COUNT, "sentences read"),
+            column("tokens", COUNT, "tokens read (rows of words; no ranges or empty nodes)"),
+            column("pairs", COUNT, "adjective–noun pairs counted, repetitions included"),
+            column("rejected_lines", COUNT, "malformed lines (or documents) dropped"),
+            column("reason", TEXT, "why the file failed; null otherwise"),
         ),
         ("corpus",),
     ),
     Table(
         "amod_counts",
         "Pair counts of each wave; amod_pairs is their sum.",
-        pa.schema(
-            [
-                CORPUS,
-                column("wave", pa.int32(), "wave of input files, from 0"),
-                ADJECTIVE,
-                NOUN,
-                column("count", COUNT, "occurrences in the wave"),
-            ]
+        schema(
+            CORPUS,
+            column("wave", pa.int32(), "wave of input files, from 0"),
+            ADJECTIVE,
+            NOUN,
+            column("count", COUNT, "occurrences in the wave"),
         ),
         ("corpus",),
         sort_by=("noun", "adjective"),
@@ -86,7 +81,7 @@ _ALL = (
     Table(
         "amod_pairs",
         "Adjective–noun pairs of a corpus with their counts.",
-        pa.schema([CORPUS, ADJECTIVE, NOUN, column("count", COUNT, "occurrences")]),
+        schema(CORPUS, ADJECTIVE, NOUN, column("count", COUNT, "occurrences")),
         ("corpus",),
         sort_by=("noun", "adjective"),
     ),
@@ -101,13 +96,11 @@ _ALL = (
     Table(
         "relation_association",
         "Association of the members of each pair of relation_pairs, within its relation.",
-        pa.schema(
-            [
-                *_RELATION_PAIRS,
-                column("dependent_count", COUNT, "pairs of the relation with the dependent"),
-                column("head_count", COUNT, "pairs of the relation with the head"),
-                *(_ASSOCIATION.field(name) for name in ("pmi", "npmi", "log_dice")),
-            ]
+        schema(
+            *_RELATION_PAIRS,
+            column("dependent_count", COUNT, "pairs of the relation with the dependent"),
+            column("head_count", COUNT, "pairs of the relation with the head"),
+            *(_ASSOCIATION.field(name) for name in ("pmi", "npmi", "log_dice")),
         ),
         ("corpus", "relation"),
         built_by="etl/extract_amod.py relations=… relation_association=true",
@@ -116,17 +109,13 @@ _ALL = (
     Table(
         "listed_counts",
         "Counts of the pairs in a list, including those that never occur.",
-        pa.schema(
-            [
-                column("list", TEXT, "name of the list: of its file, or novel"),
-                CORPUS,
-                ADJECTIVE,
-                NOUN,
-                column("amod", COUNT, "occurrences under amod; null where not counted"),
-                column(
-                    "adjacent", COUNT, "occurrences as neighbours in text; null where not counted"
-                ),
-            ]
+        schema(
+            column("list", TEXT, "name of the list: of its file, or novel"),
+            CORPUS,
+            ADJECTIVE,
+            NOUN,
+            column("amod", COUNT, "occurrences under amod; null where not counted"),
+            column("adjacent", COUNT, "occurrences as neighbours in text; null where not counted"),
         ),
         ("corpus",),
         built_by="etl/extract_amod.py pairs=…",
@@ -150,61 +139,51 @@ _ALL = (
     Table(
         "amod_examples",
         "A few sentences for each pair.",
-        pa.schema(
-            [
-                CORPUS,
-                ADJECTIVE,
-                NOUN,
-                column("sentence", TEXT, "the sentence"),
-                column("document", TEXT, "URL, title or id of its document"),
-            ]
+        schema(
+            CORPUS,
+            ADJECTIVE,
+            NOUN,
+            column("sentence", TEXT, "the sentence"),
+            column("document", TEXT, "URL, title or id of its document"),
         ),
         ("corpus",),
     ),
     Table(
         "amod_seen",
         "Digests of the sentences or documents already counted, if duplicates are dropped.",
-        pa.schema(
-            [
-                CORPUS,
-                column("wave", pa.int32(), "wave that counted it"),
-                column("digest", pa.binary(), "BLAKE2b-128 of the sentence or document"),
-            ]
+        schema(
+            CORPUS,
+            column("wave", pa.int32(), "wave that counted it"),
+            column("digest", pa.binary(), "BLAKE2b-128 of the sentence or document"),
         ),
         ("corpus",),
     ),
     Table(
         "sentences",
         "The sentences read, kept on request (keep_text=true).",
-        pa.schema(
-            [
-                CORPUS,
-                column("document", TEXT, "URL, title or id of the document"),
-                column("sentence_id", TEXT, "content hash of document, place and text"),
-                column("text", TEXT, "the sentence"),
-            ]
+        schema(
+            CORPUS,
+            column("document", TEXT, "URL, title or id of the document"),
+            column("sentence_id", TEXT, "content hash of document, place and text"),
+            column("text", TEXT, "the sentence"),
         ),
         ("corpus",),
     ),
     Table(
         "conceptnet_edges",
         "English assertions of ConceptNet: two nodes, their relation and its weight.",
-        pa.schema(
-            [
-                column("relation", TEXT, "relation without its path, as CapableOf"),
-                column("start", TEXT, "start node without its language, as dog/n"),
-                column("end", TEXT, "end node without its language"),
-                column("start_label", TEXT, "words of the start as in the sentence"),
-                column("end_label", TEXT, "words of the end as in the sentence"),
-                column(
-                    "surface_text", TEXT, "[[arguments]] in a sentence, * marks odd ones; or null"
-                ),
-                column("weight", pa.float64(), "strength of the assertion; below 0: negated"),
-                column("dataset", TEXT, "source of the assertion, as /d/conceptnet/4/en"),
-                column("license", TEXT, "licence of the source, as cc:by/4.0"),
-                column("uri", TEXT, "URI of the edge; made from its members for ConceptNet 4"),
-                column("release", TEXT, "release of ConceptNet, 5 or 4; each is replaced whole"),
-            ]
+        schema(
+            column("relation", TEXT, "relation without its path, as CapableOf"),
+            column("start", TEXT, "start node without its language, as dog/n"),
+            column("end", TEXT, "end node without its language"),
+            column("start_label", TEXT, "words of the start as in the sentence"),
+            column("end_label", TEXT, "words of the end as in the sentence"),
+            column("surface_text", TEXT, "[[arguments]] in a sentence, * marks odd ones; or null"),
+            column("weight", pa.float64(), "strength of the assertion; below 0: negated"),
+            column("dataset", TEXT, "source of the assertion, as /d/conceptnet/4/en"),
+            column("license", TEXT, "licence of the source, as cc:by/4.0"),
+            column("uri", TEXT, "URI of the edge; made from its members for ConceptNet 4"),
+            column("release", TEXT, "release of ConceptNet, 5 or 4; each is replaced whole"),
         ),
         ("release", "relation"),
         built_by="etl/import_knowledge.py conceptnet=…",
@@ -212,52 +191,44 @@ _ALL = (
     Table(
         "wordnet_lemmas",
         "Lemmas of WordNet 3.0 with their parts of speech.",
-        pa.schema(
-            [
-                column("lemma", TEXT, "lower-cased, words separated by spaces"),
-                column("pos", TEXT, "n, v, a (adjectives, satellites included) or r"),
-            ]
+        schema(
+            column("lemma", TEXT, "lower-cased, words separated by spaces"),
+            column("pos", TEXT, "n, v, a (adjectives, satellites included) or r"),
         ),
         built_by="etl/import_knowledge.py wordnet=auto",
     ),
     Table(
         "wordnet_exceptions",
         "Irregular forms of WordNet 3.0 that its inflection rules do not cover.",
-        pa.schema(
-            [
-                column("form", TEXT, "inflected form, lower-cased"),
-                column("lemma", TEXT, "its lemma"),
-                column("pos", TEXT, "n, v, a or r"),
-                column("place", pa.int32(), "place among the lemmas of the form, from 0"),
-            ]
+        schema(
+            column("form", TEXT, "inflected form, lower-cased"),
+            column("lemma", TEXT, "its lemma"),
+            column("pos", TEXT, "n, v, a or r"),
+            column("place", pa.int32(), "place among the lemmas of the form, from 0"),
         ),
         built_by="etl/import_knowledge.py wordnet=auto",
     ),
     Table(
         "wordnet_hypernyms",
         "Hypernyms of the nouns of WordNet 3.0 up to a distance of three, for every sense.",
-        pa.schema(
-            [
-                column("noun", TEXT, "lemma, lower-cased, words separated by spaces"),
-                column("sense", pa.int32(), "number of the noun's sense, from 1 (most frequent)"),
-                column("distance", pa.int32(), "steps up, from 1 to 3"),
-                column("hypernym", TEXT, "lemma of the hypernym, words separated by spaces"),
-                column("noun_synset", TEXT, "synset of the sense, as dog.n.01"),
-                column("hypernym_synset", TEXT, "synset of the hypernym"),
-                column("first_lemma", pa.bool_(), "whether hypernym is its synset's first lemma"),
-            ]
+        schema(
+            column("noun", TEXT, "lemma, lower-cased, words separated by spaces"),
+            column("sense", pa.int32(), "number of the noun's sense, from 1 (most frequent)"),
+            column("distance", pa.int32(), "steps up, from 1 to 3"),
+            column("hypernym", TEXT, "lemma of the hypernym, words separated by spaces"),
+            column("noun_synset", TEXT, "synset of the sense, as dog.n.01"),
+            column("hypernym_synset", TEXT, "synset of the hypernym"),
+            column("first_lemma", pa.bool_(), "whether hypernym is its synset's first lemma"),
         ),
         built_by="etl/import_knowledge.py wordnet=auto",
     ),
     Table(
         "adjective_classes",
         "Adjectives by the entailments of their phrases.",
-        pa.schema(
-            [
-                column("adjective", TEXT, "lower-cased"),
-                column("class", TEXT, "I intersective, S subsective, O intensional"),
-                column("source", TEXT, "lexicon and its version"),
-            ]
+        schema(
+            column("adjective", TEXT, "lower-cased"),
+            column("class", TEXT, "I intersective, S subsective, O intensional"),
+            column("source", TEXT, "lexicon and its version"),
         ),
         built_by="etl/import_knowledge.py",
     ),
@@ -265,15 +236,13 @@ _ALL = (
     Table(
         "nli",
         "Natural-language inference data of MNLI, SNLI and AddOne.",
-        pa.schema(
-            [
-                column("item_id", TEXT, "content hash of source, premise and hypothesis"),
-                column("source", TEXT, "mnli, snli or addone"),
-                column("premise", TEXT, "the premise"),
-                column("hypothesis", TEXT, "the hypothesis"),
-                column("label", TEXT, "entailment, neutral, contradiction; AddOne: not_entailment"),
-                column("split", TEXT, "train, val or test; for MNLI also val_mismatched"),
-            ]
+        schema(
+            column("item_id", TEXT, "content hash of source, premise and hypothesis"),
+            column("source", TEXT, "mnli, snli or addone"),
+            column("premise", TEXT, "the premise"),
+            column("hypothesis", TEXT, "the hypothesis"),
+            column("label", TEXT, "entailment, neutral, contradiction; AddOne: not_entailment"),
+            column("split", TEXT, "train, val or test; for MNLI also val_mismatched"),
         ),
         ("source",),
         built_by="etl/import_published.py nli=… or addone=…",
@@ -281,15 +250,13 @@ _ALL = (
     Table(
         "graded_pairs",
         "Ratings that people gave to adjective–noun pairs.",
-        pa.schema(
-            [
-                column("pair_id", TEXT, "content hash of source, adjective and noun"),
-                column("source", TEXT, "name of the data"),
-                ADJECTIVE,
-                column("noun", TEXT, "the noun, lower-cased"),
-                column("score", pa.float64(), "the rating, on the source's own scale"),
-                column("split", TEXT, "train, val or test"),
-            ]
+        schema(
+            column("pair_id", TEXT, "content hash of source, adjective and noun"),
+            column("source", TEXT, "name of the data"),
+            ADJECTIVE,
+            column("noun", TEXT, "the noun, lower-cased"),
+            column("score", pa.float64(), "the rating, on the source's own scale"),
+            column("split", TEXT, "train, val or test"),
         ),
         ("source",),
         built_by="etl/import_pairs.py file=… adjective=… noun=… score=…",
@@ -297,25 +264,23 @@ _ALL = (
     Table(
         "predictions",
         "Predictions of models for items: the only source of reports and scores.",
-        pa.schema(
-            [
-                column("run_id", TEXT, "run of the experiment tracker"),
-                column("task", TEXT, "dataset and what was predicted"),
-                EDITION,
-                column("scheme", TEXT, "split scheme"),
-                column("fold", TEXT, "fold, round or primitive of the scheme"),
-                column("item_id", TEXT, "id of the item in its table"),
-                column("gold", TEXT, "gold label"),
-                column("predicted", TEXT, "predicted label"),
-                column("scores", pa.list_(pa.float64()), "score of each label"),
-                column("text", TEXT, "generated text"),
-                column("prompt", TEXT, "prompt, if there was one"),
-                column("verbaliser", TEXT, "words that represent the labels"),
-                column("premise_order", TEXT, "order of the premises"),
-                column("seed", COUNT, "seed of the run"),
-                column("model", TEXT, "model"),
-                column("table_version", COUNT, "version of the table that was read"),
-            ]
+        schema(
+            column("run_id", TEXT, "run of the experiment tracker"),
+            column("task", TEXT, "dataset and what was predicted"),
+            EDITION,
+            column("scheme", TEXT, "split scheme"),
+            column("fold", TEXT, "fold, round or primitive of the scheme"),
+            column("item_id", TEXT, "id of the item in its table"),
+            column("gold", TEXT, "gold label"),
+            column("predicted", TEXT, "predicted label"),
+            column("scores", pa.list_(pa.float64()), "score of each label"),
+            column("text", TEXT, "generated text"),
+            column("prompt", TEXT, "prompt, if there was one"),
+            column("verbaliser", TEXT, "words that represent the labels"),
+            column("premise_order", TEXT, "order of the premises"),
+            column("seed", COUNT, "seed of the run"),
+            column("model", TEXT, "model"),
+            column("table_version", COUNT, "version of the table that was read"),
         ),
         ("task",),
         built_by="training/finetune.py conf/training/….yaml",
@@ -323,14 +288,12 @@ _ALL = (
     Table(
         "dropped",
         "Rows dropped by each job: counts and a sample by reason.",
-        pa.schema(
-            [
-                column("job", TEXT, "job and its subject, as extract_amod/wikipedia"),
-                column("table", TEXT, "the table that would have held it"),
-                column("reason", TEXT, "why they were dropped"),
-                column("count", COUNT, "number of rows"),
-                column("sample", TEXT, "one of them, with its file and line if known"),
-            ]
+        schema(
+            column("job", TEXT, "job and its subject, as extract_amod/wikipedia"),
+            column("table", TEXT, "the table that would have held it"),
+            column("reason", TEXT, "why they were dropped"),
+            column("count", COUNT, "number of rows"),
+            column("sample", TEXT, "one of them, with its file and line if known"),
         ),
         ("job",),
     ),
@@ -340,8 +303,10 @@ TABLES: dict[str, Table] = {table.name: table for table in _ALL}
 
 
 def table(name: str) -> Table:
-    """Return the declaration of `name`; raise a `KeyError` listing the tables if there is none."""
-    try:
-        return TABLES[name]
-    except KeyError:
-        raise KeyError(f"no table {name!r}; known: {', '.join(TABLES)}") from None
+    """Return the declaration of `name`; raise a `LakeError` listing the tables if unknown."""
+    if name not in TABLES:
+        raise LakeError(
+            f"no table {name!r}; known: {', '.join(TABLES)}{nearest(name, TABLES)} "
+            "(python -m etl.lake list shows those that exist)"
+        )
+    return TABLES[name]

@@ -27,9 +27,8 @@ from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
 from etl.lake.handles import consistently
 from etl.lake.log import Change, File
-from etl.lake.partitions import folder_names
 from etl.lake.schema import partition_text
-from etl.lake.staging import DATA, MARKERS, Staged, listing
+from etl.lake.staging import DATA, MARKERS, Staged, folder_names, listing
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.writing import clean
 
@@ -284,9 +283,8 @@ def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> s
     for later in range(version + 1, handle.version() + 1):
         commit = actions.read(files, later)
         if commit is None:
-            raise LakeFailed(
-                f"commit {later} of {handle.table_uri} cannot be read; nothing was deleted"
-            )
+            place = f"commit {later} of {handle.table_uri}"
+            raise LakeFailed(f"{place} cannot be read; nothing was deleted")
         named_paths |= actions.paths_of(commit)
     return named_paths
 
@@ -319,9 +317,8 @@ def _checkpoint(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> No
         try:
             consistently(lambda: DeltaTable(uri, version=version)).create_checkpoint()
         except DeltaError as error:
-            raise LakeFailed(
-                f"version {version} of {uri} cannot be read; nothing was deleted: {error}"
-            ) from error
+            message = f"version {version} of {uri} cannot be read; nothing was deleted: {error}"
+            raise LakeFailed(message) from error
     handle.create_checkpoint()  # last, since readers start from the checkpoint written last
 
 

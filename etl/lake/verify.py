@@ -87,19 +87,11 @@ def undeclared(root: str) -> list[str]:
 
 def _log_faults(files: pa_fs.FileSystem) -> tuple[list[str], int]:
     """Return the faults of the log's files and the number of its commits."""
-    commits, checkpoints = [], []
-    for info in listing(files, LOG):
-        match = LOG_FILE.search(info.path)
-        if match and match[2] == "json":
-            commits.append(int(match[1]))
-        elif match and "checkpoint" in match[2]:
-            checkpoints.append(int(match[1]))
-    commits.sort()
-    faults = [
-        f"commit {version} cannot be read"
-        for version in commits
-        if not actions.read(files, version)
-    ]
+    matches = [match for info in listing(files, LOG) if (match := LOG_FILE.search(info.path))]
+    commits = sorted(int(match[1]) for match in matches if match[2] == "json")
+    checkpoints = [int(match[1]) for match in matches if "checkpoint" in match[2]]
+    unreadable = [version for version in commits if not actions.read(files, version)]
+    faults = [f"commit {version} cannot be read" for version in unreadable]
     start = commits[0] if commits else 0
     gaps = sorted(set(range(start, commits[-1] + 1)) - set(commits)) if commits else []
     faults += [f"commit {version} is missing" for version in gaps]

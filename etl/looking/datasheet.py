@@ -19,6 +19,7 @@ from conf import ROOT, UserError
 from conf.markdown import table_text
 from etl.declaration import RELEASED
 from etl.lake import arrow
+from etl.lake.columns import meaning
 from etl.lake.log import Record, build_command
 from etl.lake.tables import table as declared_table
 from etl.registry import DATASET_OF, ITEM_TABLES
@@ -94,10 +95,7 @@ class _Edition:
     def figures(self) -> dict[str, str]:
         """Return the Markdown for each name in the template."""
         table_spec = declared_table(self.table)
-        columns = [
-            f"- `{field.name}`: {(field.metadata or {}).get(b'comment', b'').decode()}"
-            for field in table_spec.schema
-        ]
+        columns = [f"- `{field.name}`: {meaning(field)}" for field in table_spec.schema]
         return {
             "name": f"{self.table}, edition {self.edition}",
             "meaning": table_spec.meaning,
@@ -212,9 +210,8 @@ class _Edition:
 
 def _table(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Counts as a Markdown table, sorted by the values of the keys."""
-    ordered = sorted(rows, key=lambda row: [(row[k] is None, str(row[k])) for k in keys])
     cells = [
         [*("(none)" if row[k] is None else str(row[k]) for k in keys), f"{row['rows']:,}"]
-        for row in ordered
+        for row in sorted(rows, key=lambda row: [(row[k] is None, str(row[k])) for k in keys])
     ]
     return table_text([*keys, "rows"], [*("---" for _ in keys), "---:"], cells)

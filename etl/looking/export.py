@@ -26,8 +26,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conf import JobFailed, UserError
-from etl.lake import arrow, log
+from etl.lake import arrow
 from etl.lake.staging import LEFTOVER_AGE
+from etl.lake.tables import table as declaration
 from etl.looking.show import sql_columns, sql_where
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
@@ -36,7 +37,7 @@ FORMATS = ("tsv", "csv", "jsonl", "parquet")
 def _stream(
     root: str, table: str, version: int | None, where: str | None
 ) -> Iterator[pa.RecordBatch]:
-    table_spec = log.declaration(table)
+    table_spec = declaration(table)
     if where is None:
         yield from arrow.batches(root, table, version=version)
         return
@@ -76,29 +77,27 @@ def _as_text(column: pa.Array) -> pa.Array:
     return column.cast(pa.string())
 
 
-def _tsv_field(text: pa.Array) -> pa.Array:
+def _tsv_field(column: pa.Array) -> pa.Array:
+    text = _as_text(column)
     for old, new in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
         text = pc.replace_substring(text, old, new)
     return pc.fill_null(text, "\\N")
 
 
-def _csv_field(text: pa.Array) -> pa.Array:
+def _csv_field(column: pa.Array) -> pa.Array:
+    text = _as_text(column)
     doubled = pc.replace_substring(text, '"', '""')
     quoted = pc.binary_join_element_wise('"', doubled, '"', "")
     special = pc.match_substring_regex(text, '[",\r\n]|^$')
     return pc.fill_null(pc.if_else(special, quoted, text), "")
 
 
-def _harmless(column: pa.Array) -> pa.Array:
-    """Convert a column to text; put an apostrophe before what a spreadsheet takes for a formula."""
-    text = _as_text(column)
-    if not pa.types.is_string(column.type):
-        return text
-    return pc.if_else(
-        pc.match_substring_regex(text, "^[=+@\t\r-]"),
-        pc.binary_join_element_wise("'", text, ""),
-        text,
-    )
+def _harmless_csv_field(column: pa.Array) -> pa.Array:
+    """As `_csv_field`, with an apostrophe before text that a spreadsheet takes for a formula."""
+    if pa.types.is_string(column.type):
+        is_formula = pc.match_substring_regex(column, "^[=+@\t\r-]")
+        column = pc.if_else(is_formula, pc.binary_join_element_wise("'", column, ""), column)
+    return _csv_field(column)
 
 
 def _write_lines(
@@ -107,12 +106,10 @@ def _write_lines(
     batches: Iterator[pa.RecordBatch],
     field: Callable[[pa.Array], pa.Array],
     separator: str,
-    text_of: Callable[[pa.Array], pa.Array] = _as_text,
 ) -> None:
     sink.write((separator.join(schema.names) + "\n").encode())
     for batch in batches:
-        columns = [field(text_of(column)) for column in batch.columns]
-        lines = pc.binary_join_element_wise(*columns, separator)
+        lines = pc.binary_join_element_wise(*map(field, batch.columns), separator)
         all_lines = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
         sink.write(pc.binary_join(all_lines, "\n")[0].as_buffer())
         sink.write(b"\n")
@@ -124,8 +121,8 @@ def _write(
     if output.format == "tsv":
         _write_lines(sink, schema, batches, _tsv_field, "\t")
     elif output.format == "csv":
-        text_of = _as_text if output.formulas else _harmless
-        _write_lines(sink, schema, batches, _csv_field, ",", text_of)
+        field = _csv_field if output.formulas else _harmless_csv_field
+        _write_lines(sink, schema, batches, field, ",")
     elif output.format == "jsonl":
         for batch in batches:
             sink.write("".join(f"{_json(row)}\n" for row in batch.to_pylist()).encode())
@@ -176,7 +173,7 @@ def export(
         JobFailed: there are no rows; no file is left.
     """
     out = Path(output.path)
-    schema = log.declaration(table).schema
+    schema = declaration(table).schema
     if out.is_dir():
         raise UserError(f"out={out}: a folder; expected the name of a file")
     if out.exists() and not out.is_file():

@@ -47,12 +47,13 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = 
     ]
     lines = [list(header), *[[cell(value, widest) for value in row] for row in rows]]
     widths = [max(width(line[place]) for line in lines) for place in range(len(header))]
+
+    def padded(text: str, place: int) -> str:
+        spaces = " " * (widths[place] - width(text))
+        return spaces + text if right[place] else text + spaces
+
     return "\n".join(
-        "  ".join(
-            (" " * (room - width(text)) + text) if to_right else text + " " * (room - width(text))
-            for text, room, to_right in zip(line, widths, right, strict=True)
-        ).rstrip()
-        for line in lines
+        "  ".join(padded(text, place) for place, text in enumerate(line)).rstrip() for line in lines
     )
 
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from conf import JobFailed
-from etl.lake import arrow, log, upkeep, verify
+from etl.lake import arrow, upkeep, verify
+from etl.lake.columns import Table
 from etl.lake.errors import LakeError
+from etl.lake.tables import table as declaration
 from etl.looking.layout import aligned, size
 
 
@@ -18,38 +20,38 @@ def run(command: str, settings: Any, table: str | None) -> str:
         LakeError: the table does not exist, or there is no table at all.
         JobFailed: `verify` found a fault; the report is printed first.
     """
-    names = [log.declaration(table).name] if table else arrow.tables(settings.lake)
+    names = [table] if table else arrow.tables(settings.lake)
     if not names:
         raise LakeError(f"lake={settings.lake}: no table there; expected the folder of a lake")
+    tables = [declaration(name) for name in names]
     if command == "compact":
-        return _compact(settings, names)
+        return _compact(settings, tables)
     if command == "vacuum":
-        return _vacuum(settings, names)
-    return _verify(settings, names, everything=table is None)
+        return _vacuum(settings, tables)
+    return _verify(settings, tables, everything=table is None)
 
 
-def _compact(settings: Any, names: Sequence[str]) -> str:
+def _compact(settings: Any, tables: Sequence[Table]) -> str:
     rows = []
-    for name in names:
-        compacted = upkeep.compact(settings.lake, log.declaration(name), dry_run=settings.dry_run)
-        rows.append((name, compacted.merged, compacted.merged_into))
+    for table in tables:
+        compacted = upkeep.compact(settings.lake, table, dry_run=settings.dry_run)
+        rows.append((table.name, compacted.merged, compacted.merged_into))
     verb = "would be merged" if settings.dry_run else "merged"
     return aligned(["table", f"files {verb}", "into"], rows)
 
 
-def _vacuum(settings: Any, names: Sequence[str]) -> str:
+def _vacuum(settings: Any, tables: Sequence[Table]) -> str:
     older_than = upkeep.age(settings.older_than)
     rows = []
-    for name in names:
-        declared = log.declaration(name)
-        vacuumed = upkeep.vacuum(settings.lake, declared, older_than, dry_run=settings.dry_run)
-        rows.append((name, vacuumed.files, vacuumed.logs, size(vacuumed.bytes)))
+    for table in tables:
+        vacuumed = upkeep.vacuum(settings.lake, table, older_than, dry_run=settings.dry_run)
+        rows.append((table.name, vacuumed.files, vacuumed.logs, size(vacuumed.bytes)))
     verb = "that would be deleted" if settings.dry_run else "deleted"
     return aligned(["table", f"files {verb}", "logs", "size"], rows)
 
 
-def _verify(settings: Any, names: Sequence[str], *, everything: bool) -> str:
-    results = [verify.verify(settings.lake, log.declaration(name)) for name in names]
+def _verify(settings: Any, tables: Sequence[Table], *, everything: bool) -> str:
+    results = [verify.verify(settings.lake, table) for table in tables]
     rows = [(result.table, result.files, result.commits, len(result.faults)) for result in results]
     lines = [aligned(["table", "files", "commits", "faults"], rows)]
     for result in results:
@@ -61,6 +63,6 @@ def _verify(settings: Any, names: Sequence[str], *, everything: bool) -> str:
     faults = sum(len(result.faults) for result in results)
     if faults:
         print(text, flush=True)
-        tables = ", ".join(result.table for result in results if result.faults)
-        raise JobFailed(f"{faults} faults in {tables}; build these tables again in a new lake")
+        faulty = ", ".join(result.table for result in results if result.faults)
+        raise JobFailed(f"{faults} faults in {faulty}; build these tables again in a new lake")
     return text

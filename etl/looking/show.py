@@ -8,7 +8,7 @@ from typing import Any
 
 from conf import JobFailed
 from etl.lake import arrow, log
-from etl.lake.columns import Table
+from etl.lake.columns import Table, meaning
 from etl.lake.errors import LakeError
 from etl.lake.log import File
 from etl.lake.schema import type_name
@@ -38,7 +38,6 @@ def list_tables(root: str) -> str:
     header = ("table", "rows", "size", "version", "partitions", "last job", "when", "meaning")
     lines: list[list[Any]] = []
     for name in names:
-        meaning = TABLES[name].meaning
         try:
             files = arrow.files(root, name)
             last = arrow.history(root, name, 1)[0]
@@ -55,7 +54,7 @@ def list_tables(root: str) -> str:
                 str(partitions) if TABLES[name].partition_by else "-",
                 last.job or last.operation,
                 last.when,
-                meaning,
+                TABLES[name].meaning,
             ]
         )
     return aligned(header, lines, widest=500)
@@ -93,7 +92,7 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
                 [
                     field.name + (" (partition)" if field.name in table_spec.partition_by else ""),
                     type_name(field.type),
-                    (field.metadata or {}).get(b"comment", b"").decode(),
+                    meaning(field),
                 ]
                 for field in table_spec.schema
             ],
@@ -123,11 +122,10 @@ def _partitions(table_spec: Table, files: list[File]) -> str:
     for file in files:
         groups[file.partition].append(file)
     lines = [
-        [*(value for _, value in partition), _rows(members), len(members)]
+        [*dict(partition).values(), _rows(members), len(members)]
         for partition, members in groups.items()
     ]
-    places = len(table_spec.partition_by)
-    lines.sort(key=lambda line: (-(line[places] or 0), str(line[:places])))
+    lines.sort(key=lambda line: (-(line[-2] or 0), str(line[:-2])))
     text = aligned((*table_spec.partition_by, "rows", "files"), lines[:_PARTITIONS])
     more = len(lines) - _PARTITIONS
     return f"{text}\n… and {more} more partitions" if more > 0 else text

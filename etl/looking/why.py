@@ -43,36 +43,26 @@ def why(root: str, adjective: str, noun: str, limit: int) -> str:
     lines = []
     for row in pair_counts:
         rank, adjectives = ranks[row["corpus"]]
+        place = f"{number(rank)} of {number(adjectives)}"
         association = measures.get(row["corpus"], {})
-        lines.append(
-            [
-                row["corpus"],
-                row["count"],
-                f"{number(rank)} of {number(adjectives)}",
-                *(association.get(name) for name in names),
-            ]
-        )
+        figures = (association.get(name) for name in names)
+        lines.append([row["corpus"], row["count"], place, *figures])
     header = ("corpus", "count", f'rank with "{noun}"', *names)
     blocks = [f"{adjective} {noun}", aligned(header, lines)]
     if "amod_association" not in table_names:
         blocks.append("no table amod_association: no marginals, no measures")
     examples = []
     if "amod_examples" in table_names:
-        examples = arrow.records(
-            root,
-            "amod_examples",
+        sql = (
             f"SELECT sentence, document, corpus FROM amod_examples WHERE {pair} "
-            f"ORDER BY corpus, document, sentence LIMIT {limit}",
+            f"ORDER BY corpus, document, sentence LIMIT {limit}"
         )
-    if examples:
-        blocks.append(
-            "\n".join(
-                f"{' '.join(row['sentence'].split())}\n    {row['document']} ({row['corpus']})"
-                for row in examples
-            )
-        )
-    else:
-        blocks.append("no example sentences (extract_amod.py keeps some on request)")
+        examples = [
+            f"{' '.join(row['sentence'].split())}\n    {row['document']} ({row['corpus']})"
+            for row in arrow.records(root, "amod_examples", sql)
+        ]
+    no_examples = "no example sentences (extract_amod.py keeps some on request)"
+    blocks.append("\n".join(examples) or no_examples)
     return "\n\n".join(blocks)
 
 

@@ -21,9 +21,10 @@ from etl.dropped import Dropped
 from etl.engine import running
 from etl.knowledge.lexicons import adjective_classes
 from etl.lake import arrow
+from etl.lake.blocks import Blocks
 from etl.lake.frames import sort_rows
 from etl.lake.scratch import Scratch, scratch
-from etl.lake.spark import Blocks, Lake
+from etl.lake.spark import Lake
 from etl.lake.tables import table
 from etl.plane import TYPES, blocks, items
 from etl.plane.pool import pool_of

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from etl.lake import actions, arrow, log, scratch, staging, writing
+from etl.lake import actions, arrow, scratch, staging, writing
 from etl.lake.storage import filesystem, table_uri
+from etl.lake.tables import table as declaration
 from etl.lake.verify import verify
 from tests.faults import scenarios
 from tests.faults.scenarios import Place
@@ -65,7 +66,7 @@ def broken(place: Place) -> list[str]:
     return [
         f"{name}: {fault}"
         for name in arrow.tables(place.lake)
-        for fault in verify(place.lake, log.declaration(name)).faults
+        for fault in verify(place.lake, declaration(name)).faults
     ]
 
 
@@ -77,7 +78,7 @@ def leftovers(place: Place) -> list[str]:
     with scratch.scratch(place.lake):
         pass
     for name in arrow.tables(place.lake):
-        declared = log.declaration(name)
+        declared = declaration(name)
         writing.clean(table_uri(place.lake, name), declared, staging.LEFTOVER_AGE)
     if Path(place.lake).exists() and arrow.tables(place.lake):
         assert scenarios.vacuum(place) == 0

@@ -5,8 +5,7 @@ import pytest
 import conf
 from conf import UserError
 from etl.asp.baselines import baselines
-from etl.checks.artefacts import audit, features
-from etl.checks.artefacts_job import Settings, run
+from etl.checks.artefacts import Settings, audit, features, run
 
 ROWS = [("The rod is big.", "The rod is huge", "no"), ("The rod is huge", "The rod is big.", "yes")]
 

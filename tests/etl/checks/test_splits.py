@@ -7,8 +7,7 @@ import pytest
 
 import conf
 from conf import UserError
-from etl.checks.splits import check, read_rows, text
-from etl.checks.splits_job import Settings, run
+from etl.checks.splits import Settings, check, read_rows, run, text
 from tests import rows as lake_rows
 
 ROWS = """

@@ -47,8 +47,11 @@ def test_replace_leaves_other_partitions_alone(root):
         arrow.replace(root, "amod_pairs", new, {"corpus": "de"}, job="test")
     with pytest.raises(LakeFailed, match="no rows to replace corpus=uk with"):
         arrow.replace(root, "amod_pairs", pairs(), {"corpus": "uk"}, job="test")
-    for partition in ({}, {"noun": "moon"}):
-        with pytest.raises(LakeError, match="needs a value of corpus, got"):
+    for partition, fault in (
+        ({}, "needs a value of corpus, got"),
+        ({"noun": "moon"}, "not partitioned by 'noun'"),
+    ):
+        with pytest.raises(LakeError, match=fault):
             arrow.replace(root, "amod_pairs", new, partition, job="test")
     with pytest.raises(LakeConflict, match="changed by another writer"):
         arrow.replace(root, "amod_pairs", new, {"corpus": "uk"}, job="test", base=0)

@@ -15,7 +15,8 @@ from etl.lake import arrow, log
 from etl.lake.blocks import blocks_of, stage
 from etl.lake.columns import Table
 from etl.lake.delta_spark import condition
-from etl.lake.spark import Lake, LakeConflict, LakeError, LakeFailed
+from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.spark import Lake
 from etl.lake.staging import begin
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
@@ -292,14 +293,14 @@ def test_parallel_writers_all_commit(plain_lake, frame):
 
 
 def test_files_of_a_killed_write_are_deleted_after_a_new_one(plain_lake, frame):
-    files = filesystem(plain_lake.path("amod_pairs"))
+    files = filesystem(table_uri(plain_lake.root, "amod_pairs"))
     rows = blocks_of(frame("amod_pairs", PAIRS), TABLES["amod_pairs"])
     stage(rows, TABLES["amod_pairs"], plain_lake.root, begin(files))
     assert not plain_lake.exists("amod_pairs")
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     assert_same_rows(plain_lake.read("amod_pairs"), pairs(*PAIRS))
     assert len(data_files(plain_lake, "amod_pairs")) == 4
-    place = (plain_lake.path("amod_pairs"), TABLES["amod_pairs"])
+    place = (table_uri(plain_lake.root, "amod_pairs"), TABLES["amod_pairs"])
     assert clean(*place) == []
     assert len(clean(*place, datetime.timedelta(0))) == 1
     assert len(data_files(plain_lake, "amod_pairs")) == 2
