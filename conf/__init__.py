@@ -207,9 +207,10 @@ def _any_value(key: str, text: str) -> Any:
 
 def _read_yaml(path: str) -> dict[str, Any]:
     # An installed package has the files that the documents name, where there is no checkout.
-    is_own = path.startswith("conf/") and not Path(path).exists()
+    is_packaged = path.startswith("conf/") and not Path(path).exists()
+    file = ROOT / path if is_packaged else Path(path)
     try:
-        text = as_written((ROOT / path if is_own else Path(path)).read_text(encoding="utf-8"))
+        text = as_written(file.read_text(encoding="utf-8"))
         yaml_values = OmegaConf.to_container(OmegaConf.load(io.StringIO(text)), resolve=True)
     except FileNotFoundError as error:
         raise UserError(f"--config {path}: no such file") from error
@@ -309,7 +310,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
     for key, field, type_hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
-        if type_hint is str and value == "" != field.default and not choices:
+        if type_hint is str and value == "" and field.default != "" and not choices:
             raise UserError(f"{key}= is empty; expected a text")
         if isinstance(value, str) and value.startswith("~/"):
             OmegaConf.update(config, key, _escaped(os.path.expanduser(value)))

@@ -22,14 +22,14 @@ def is_literal(text: str) -> bool:
 def as_written(text: str) -> str:
     """A YAML document with quotes around each word that is not a literal.
 
-    Raises `yaml.YAMLError` for a document that is not YAML.
+    Raises `yaml.YAMLError` for text that cannot be cut into YAML's tokens.
     """
     parts, end = [], 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        is_plain = isinstance(event, yaml.ScalarEvent) and event.style is None
-        # YAML reads a plain value with a space as text.
-        if is_plain and " " not in event.value and not is_literal(event.value):
-            word = event.value.replace("'", "''")
-            parts += [text[end : event.start_mark.index], f"'{word}'"]
-            end = event.end_mark.index
+    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        is_plain = isinstance(token, yaml.ScalarToken) and token.plain
+        # YAML reads a plain value of several words as text.
+        if is_plain and len(token.value.split()) == 1 and not is_literal(token.value):
+            word = token.value.replace("'", "''")
+            parts += [text[end : token.start_mark.index], f"'{word}'"]
+            end = token.end_mark.index
     return "".join([*parts, text[end:]])

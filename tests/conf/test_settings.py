@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -96,8 +97,20 @@ def test_a_file_with_words_merge_keys_and_texts_of_several_lines(tmp_path: Path)
     file.write_text("free:\n  a: &a {it's: on}\n  b:\n    <<: *a\n    c: no\n     yes\n")
     a, b = load(Outer, [str(file)]).free.values()
     assert (a, b) == ({"it's": "on"}, {"it's": "on", "c": "no yes"})
+    file.write_text("free:\n  a: &a no\n  b: *a\n  c: !!str 1e3\n  d: &d 3\n  e: x\n\n   y\n")
+    assert load(Outer, [str(file)]).free == {"a": "no", "b": "no", "c": "1e3", "d": 3, "e": "x\ny"}
     file.write_text("size: 1\nfree: {a: on}\nsize: 2\n")
     with pytest.raises(UserError, match=r"duplicate key size.*line 3"):
+        load(Outer, [str(file)])
+
+
+def test_aliases_that_expand_to_a_million_values_are_refused(tmp_path: Path) -> None:
+    lists = [
+        f"  {name}: &{name} [{', '.join(['*' + below] * 10)}]" for below, name in pairwise("abcdef")
+    ]
+    file = tmp_path / "s.yaml"
+    file.write_text("\n".join(["free:", "  a: &a [x, x, x, x, x, x, x, x, x, x]", *lists]))
+    with pytest.raises(UserError, match=r"s\.yaml: not readable as YAML settings: .*10000"):
         load(Outer, [str(file)])
 
 
