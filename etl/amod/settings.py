@@ -175,8 +175,10 @@ class Settings(EngineSettings):
             check_default(self, ("text_field", "id_field"), reason)
         if self.source in RAW:
             reason = f"is for parsed corpora; source={self.source} is plain text, so leave it out"
-            check_default(self, () if self.preset == "paper" else ("tag_column",), reason)
-            check_default(self, () if self.adjacent else ("kernel",), reason)
+            if self.preset != "paper":
+                check_default(self, ("tag_column",), reason)
+            if not self.adjacent:
+                check_default(self, ("kernel",), reason)
         self._check_relations()
         if self.pairs is None and (self.adjacent or self.where or self.list_name):
             raise UserError("adjacent=, where= and list_name= need pairs=, which is not given")

@@ -410,8 +410,8 @@ class _Texts:
             pairs = by_sentence.get((ordinal, place), [])
             if not pairs and not self._settings.by_sentence:
                 continue
-            counted_once = {"sentence": sentence, "document": document.text}.get(deduplicate)
-            digest = None if counted_once is None else digest_of(counted_once.encode())
+            counted_text = document.text if deduplicate == "document" else sentence
+            digest = None if deduplicate == "none" else digest_of(counted_text.encode())
             begins = deduplicate == "sentence" or place == 0
             read = Sentence(document.id, sentence, b"", pairs)
             self._gathered.add(document.file, read, place, digest, begins)

@@ -319,12 +319,12 @@ def _items_lacking(
     """
     stored = [a for a in stored_answers(lake) if a.round in LABELLING]
     answered = {a.batch for a in stored}
-    asked = [q for q in questions if q.kind == "item" and q.round in LABELLING]
-    unanswered_ids = {q.item_id for q in asked if q.batch not in answered}
+    about_items = [q for q in questions if q.kind == "item" and q.round in LABELLING]
+    unanswered_ids = {q.item_id for q in about_items if q.batch not in answered}
     answers = finishing.answers_of_edition(stored, item_ids, ())
     counting = answers.filtered(Rules(answers=1)).items
     needed = Rules().answers
-    candidates = {q.item_id for q in asked}.intersection(item_ids) - unanswered_ids
+    candidates = {q.item_id for q in about_items}.intersection(item_ids) - unanswered_ids
     return {i for i in candidates if needed - len(counting.get(i, ())) == count}
 
 
@@ -412,11 +412,11 @@ def _remove_answers(
     for round in sorted(set(withdrawn.values())):
         rows = arrow.read(lake, name, version=base, where=[("round", "=", round)])
         keys = zip(*(rows[column].to_pylist() for column in STORED_ANSWER), strict=True)
-        kept = [key not in withdrawn for key in keys]
+        is_valid = pa.array([key not in withdrawn for key in keys], pa.bool_())
         commit = arrow.replace(
             lake,
             name,
-            rows.filter(pa.array(kept)),
+            rows.filter(is_valid),
             {"round": round},
             allow_empty=True,
             base=base,

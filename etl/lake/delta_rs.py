@@ -35,7 +35,7 @@ def write(
     table_spec: Table,
     root: str,
     change: Change,
-    files_read: Iterable[Path] = (),
+    files_read: Iterable[Path],
 ) -> Commit:
     """Let tasks stage the rows, then check and commit them (`etl.lake.writing.publish`).
 

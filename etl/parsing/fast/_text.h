@@ -155,10 +155,10 @@ static int reserve(void **memory, size_t wanted, size_t unit) {
     return 1;
 }
 
-/* Makes room for `count` items; `room` is how many there are. */
+/* Makes room for `count` items; `room` is how many fit now. */
 static int has_room(void **items, uint32_t *room, uint32_t count, size_t unit) {
     if (count <= *room) return 1;
-    uint32_t larger = *room * 2 + count + 4096;
+    uint32_t larger = count * 2 + 4096;
     if (!reserve(items, larger, unit)) return 0;
     *room = larger;
     return 1;
