@@ -34,7 +34,7 @@ def read(files: pa_fs.FileSystem, version: int) -> list[dict[str, Any]] | None:
     """Return the actions of the commit of `version`; None if its file is gone or unreadable."""
     try:
         with files.open_input_stream(log_path(version)) as stream:
-            lines = stream.read().decode().splitlines()
+            lines = stream.read().splitlines()  # text has ends of lines that JSON does not escape
         return [json.loads(line) for line in lines if line.strip()]
     except (OSError, ValueError):
         return None

@@ -12,6 +12,7 @@ delta-rs checks neither files nor schema when a commit names them: `collect` is 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import uuid
@@ -112,7 +113,10 @@ def discard(filesystem: pa_fs.FileSystem, write: str) -> None:
 
 
 def remove(filesystem: pa_fs.FileSystem, path: str) -> None:
-    """Delete a file, or a folder with its content; another writer may be deleting the same."""
+    """Delete a file, or a folder with its content.
+
+    Another writer may be deleting the same, and a killed job's tasks may be adding files to it.
+    """
     for _ in range(_DELETIONS):
         kind = filesystem.get_file_info(path).type
         try:
@@ -123,6 +127,9 @@ def remove(filesystem: pa_fs.FileSystem, path: str) -> None:
             return
         except FileNotFoundError:
             continue  # some or all of it was deleted meanwhile: look again
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:  # a file was added meanwhile
+                raise
 
 
 def clean(

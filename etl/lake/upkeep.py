@@ -164,7 +164,11 @@ def _commit_merged(
         size = sum(add.size for add in written_adds)
         counts = {"rows": 0, "files": len(written_adds), "bytes": size}
         info = log.user_metadata(Change("compact", "etl.lake compact"), write, counts)
-        if actions.put_commit(uri, handle.version() + 1, _swap(merged_files, written_adds, info)):
+        is_written = actions.put_commit(
+            uri, handle.version() + 1, _swap(merged_files, written_adds, info)
+        )
+        # A store that lost its answer tries again, and then finds the version taken, by this write.
+        if is_written or log.committed_version(uri, write, handle.version()) is not None:
             return Compacted(len(merged_files), len(written_adds))
     raise LakeFailed(
         f"{table_spec.name}: other writers took every version in {_ATTEMPTS} attempts; run "

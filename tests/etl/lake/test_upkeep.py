@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 
 from benchmarks.interleaving import interleaved
 from conf import UserError
-from etl.lake import actions, arrow, log, staging, upkeep
+from etl.lake import actions, arrow, log, staging, upkeep, verify
 from etl.lake.__main__ import main
 from etl.lake.errors import LakeError, LakeFailed
 from etl.lake.log import Change
@@ -147,6 +147,13 @@ def test_a_compaction_commits_after_a_concurrent_append(root, small, monkeypatch
     assert len(arrow.files(root, "amod_pairs")) == 3
 
 
+def test_a_compaction_whose_commit_is_answered_too_late_keeps_its_files(root, small, monkeypatch):
+    real = actions.put_commit
+    monkeypatch.setattr(actions, "put_commit", lambda *arguments: real(*arguments) is None)
+    assert upkeep.compact(root, DECLARED).merged == 8
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+
+
 def test_a_compaction_skips_a_partition_that_is_replaced_meanwhile(root, small, monkeypatch):
     new_rows = pairs(("new", "row", 1))
     before_commit(
@@ -156,6 +163,15 @@ def test_a_compaction_skips_a_partition_that_is_replaced_meanwhile(root, small, 
     assert upkeep.compact(root, DECLARED) == upkeep.Compacted(3, 1)
     uk_rows = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")])
     assert uk_rows["adjective"].to_pylist() == ["new"]
+
+
+@pytest.mark.parametrize("text", ["re\u2028d", "re\x85d"])
+def test_commits_with_unicode_ends_of_lines_are_read(root, text):
+    base = append(root, ("red", "key", 1)).version
+    append(root, (text, "key", 1), corpus=text, metadata={"note": text})
+    assert append(root, ("blue", "key", 1), base=base).version == base + 2
+    upkeep.vacuum(root, DECLARED, WEEK)
+    assert verify.verify(root, DECLARED).faults == ()
 
 
 def test_vacuum_deletes_files_that_no_version_names(root, small):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -108,6 +109,26 @@ def test_a_write_killed_after_its_commit_keeps_its_files(full):
     assert writing.clean(table_uri(full, "amod_pairs"), DECLARED) == []
     assert leftovers(full)[1] == 0
     assert_same_rows(arrow.read(full, "amod_pairs", version=0), pairs(*OLD))
+
+
+def test_a_folder_to_which_a_killed_task_adds_a_file_is_deleted(tmp_path):
+    files = filesystem(str(tmp_path))
+    files.create_dir("attempt")
+
+    class Files:
+        get_file_info, faults = files.get_file_info, [OSError(errno.ENOTEMPTY, "not empty")]
+
+        def delete_dir(self, path):
+            if self.faults:
+                raise self.faults.pop()
+            files.delete_dir(path)
+
+    staging.remove(Files(), "attempt")
+    assert not (tmp_path / "attempt").exists()
+    Files.faults.append(OSError(errno.EACCES, "denied"))
+    files.create_dir("attempt")
+    with pytest.raises(OSError, match="denied"):
+        staging.remove(Files(), "attempt")
 
 
 def test_a_slow_write_is_not_deleted_while_it_adds_files(full):
