@@ -232,6 +232,9 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
     Raises `UserError` for an unknown key, a value of the wrong type, a value outside `choices`, a
     missing setting, and whatever the class itself rejects in ``__post_init__``.
     """
+    for word in argv:
+        if word != word.encode(errors="replace").decode():
+            raise UserError(f"got {word!r}: not UTF-8; expected UTF-8, in names of files as well")
     files, pairs = _split_arguments(argv, cls)
     assignments: dict[str, Any] = {}
     for path in files:

@@ -135,6 +135,12 @@ def test_an_empty_text_is_refused(tmp_path: Path) -> None:
         load(Settings, [str(file)])
 
 
+@pytest.mark.parametrize("words", [["name=\udcff"], ["--name", "\udcff"], ["input=a", "b\udcff"]])
+def test_arguments_that_are_not_utf8_are_refused(words: list[str]) -> None:
+    with pytest.raises(UserError, match=r"\\udcff': not UTF-8; expected UTF-8"):
+        load(Settings, ["input=a", *words])
+
+
 def test_a_path_in_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     for text, path in (("~/x", "/home/me/x"), ("~", "~"), ("a/~/x", "a/~/x")):
