@@ -13,7 +13,7 @@ from conf import JobFailed, UserError, settings_hash
 from etl.amod import novel, plan
 from etl.amod.plan import Entry
 from etl.amod.settings import Settings, decisive
-from etl.amod.staging import Staging
+from etl.amod.staging import Staging, forget_job
 from etl.corpora.inputs import InputFile
 from etl.lake import arrow
 from etl.lake.errors import LakeConflict
@@ -225,7 +225,7 @@ class Corpus:
                 if emptied.skipped:
                     self.refuse_restarted()
         novel.forget(self.root, self.name, self.job)
-        self.staging.forget_all()
+        forget_job(self.root, self.job)
         self._restart_number = number
         self.app = self._app()
 

@@ -7,6 +7,7 @@ run then continues from that attempt without reading the input again.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Collection
 
@@ -81,3 +82,13 @@ class Staging:
     def _rows(self, attempt: str) -> DataFrame:
         reader = running().spark.read.schema(from_arrow_schema(STAGED))
         return reader.parquet(self._location(attempt))
+
+
+def forget_job(root: str, job: str) -> None:
+    """Delete what runs of a job have staged under any settings; counts of lists are other jobs."""
+    files = filesystem(table_uri(root, "_staging"))
+    # The names of `Corpus.app`: the job, the hash of the settings, the number of the restart.
+    app = re.compile(re.escape(escape(f"{job}/")) + r"[0-9a-f]+\.2F\d+")
+    for info in files.get_file_info(pa_fs.FileSelector("", allow_not_found=True)):
+        if app.fullmatch(info.base_name):
+            remove(files, info.path)

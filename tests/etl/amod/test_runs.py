@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conf import JobFailed
-from etl.amod import corpus, plan, staging
+from etl.amod import corpus, job, plan, staging
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents, run_job, write_part
 from tests.etl.amod.test_job import Killed, ledger_of
@@ -187,6 +188,23 @@ def test_a_restart_may_change_settings_before_anything_was_counted(
     run("lowercase=false")
     run("lowercase=false", lake="once")
     assert contents(tmp_path / "lake") == contents(tmp_path / "once")
+
+
+def test_a_restart_with_other_settings_deletes_the_staged_rows_of_a_killed_run(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any) -> Any:
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(job, "grouped_by_file", killed)
+        run()
+    (other,) = (tmp_path / "lake/_staging").iterdir()
+    of_list = other.with_name(other.name.replace("depcc", "depcc.2Fwords.2Famod"))
+    shutil.copytree(other, of_list)
+    run("restart=true", "lowercase=false")
+    staged = {path.parents[1] for path in (tmp_path / "lake/_staging").rglob("*.parquet")}
+    assert staged == {of_list}
 
 
 def test_a_restart_that_finds_no_pairs_empties_the_tables(
