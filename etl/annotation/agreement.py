@@ -161,4 +161,5 @@ def wilson(successes: int, size: int) -> tuple[float, float]:
     reach = (z2 * (share * (1 - share) / size + z2 / (4 * size**2))) ** 0.5 / (1 + z2 / size)
     # At 0 and `size`, rounding errors remain near the bound.
     low = middle - reach if successes else 0.0
-    return low, middle + reach if successes < size else 1.0
+    high = middle + reach if successes < size else 1.0
+    return low, high
