@@ -68,15 +68,13 @@ def lake(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_task_takes_at_most_forty_lines() -> None:
+def test_a_task_takes_at_most_forty_lines():
     (task,) = [text for _, text in section() if text.startswith("# training/tasks/")]
     assert len(task.splitlines()) <= 40
 
 
 @pytest.mark.slow
-def test_the_commands_lead_from_the_build_to_the_report(
-    repository: Path, lake: Path, tmp_path: Path
-) -> None:
+def test_the_commands_lead_from_the_build_to_the_report(repository, lake, tmp_path):
     (tmp_path / "model").mkdir()
     names: dict[str, str | Path] = {
         "LAKE": lake,

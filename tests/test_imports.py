@@ -28,7 +28,7 @@ def imported_packages(source: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("package", FORBIDDEN)
-def test_packages_do_not_import_packages_that_depend_on_them(package: str) -> None:
+def test_packages_do_not_import_packages_that_depend_on_them(package):
     modules = sorted((ROOT / package).rglob("*.py"))
     assert modules
     wrong = {
@@ -40,7 +40,7 @@ def test_packages_do_not_import_packages_that_depend_on_them(package: str) -> No
     assert wrong == set()
 
 
-def test_every_package_is_of_the_core_or_of_a_named_extra() -> None:
+def test_every_package_is_of_the_core_or_of_a_named_extra():
     """So that a command of an extra that is not installed names it."""
     core = {"anyio", "deltalake", "numpy", "pandas", "pyarrow", "starlette", "uvicorn", "yaml"}
     extras = {name for names in EXTRAS.values() for name in names}
@@ -55,7 +55,7 @@ def test_every_package_is_of_the_core_or_of_a_named_extra() -> None:
     assert wrong == set()
 
 
-def test_the_check_finds_imports_in_functions() -> None:
+def test_the_check_finds_imports_in_functions():
     source = (
         "import os.path\ndef f():\n    from analysis.rows import right\n    import training as t\n"
     )

@@ -32,7 +32,7 @@ sys.exit(conf.run(Settings, job))
 """
 
 
-def test_an_encoding_without_a_character() -> None:
+def test_an_encoding_without_a_character():
     process = subprocess.run(
         [sys.executable, "-m", "conf.commandline", "--help"],
         check=False,
@@ -61,7 +61,7 @@ def run(*words: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("flush", ["flush=true", "flush=false"])
-def test_a_closed_output_does_not_change_the_exit_code(flush: str) -> None:
+def test_a_closed_output_does_not_change_the_exit_code(flush):
     code, messages = run(flush)
     assert (code, messages.splitlines()[-1]) == (0, "done")
     code, messages = run(flush, "fail=job")
@@ -69,17 +69,17 @@ def test_a_closed_output_does_not_change_the_exit_code(flush: str) -> None:
     assert "BrokenPipe" not in messages
 
 
-def test_help_can_be_written_to_a_closed_output() -> None:
+def test_help_can_be_written_to_a_closed_output():
     assert run("--help") == (0, "")
 
 
-def test_other_closed_pipes_are_errors() -> None:
+def test_other_closed_pipes_are_errors():
     code, messages = run("fail=pipe")
     assert code == 1
     assert "BrokenPipeError: a worker has ended" in messages
 
 
-def test_a_job_can_run_without_standard_output() -> None:
+def test_a_job_can_run_without_standard_output():
     command = [sys.executable, "-c", "import sys; sys.stdout = None\n" + JOB, "fail=job"]
     process = subprocess.run(command, capture_output=True, cwd=ROOT, check=False, text=True)
     assert process.returncode == 1

@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 import conf
 from conf import ROOT
@@ -48,9 +47,7 @@ def run(*words: str) -> int:
     return conf.run(Settings, extract, words)
 
 
-def test_every_kind_of_damage_is_counted_and_gives_no_wrong_pair(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_kind_of_damage_is_counted_and_gives_no_wrong_pair(spark, tmp_path, capsys):
     parts = tmp_path / "parts"
     parts.mkdir()
     for name, (damaged, _, _) in DAMAGE.items():
@@ -86,7 +83,7 @@ def test_every_kind_of_damage_is_counted_and_gives_no_wrong_pair(
     assert all(f"most often {expected[name]} (" in reason for name, reason in failed.items())
 
 
-def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
+def test_mistakes_are_reported_before_spark_starts(tmp_path):
     empty = tmp_path / "empty.gz"
     empty.write_bytes(b"")
     part = write_part(tmp_path / "part.gz", [("old", "key")])
@@ -130,14 +127,14 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
         assert expected in errors[0]
 
 
-def test_the_next_step_shows_the_counts_of_a_list() -> None:
+def test_the_next_step_shows_the_counts_of_a_list():
     words = ["source=depcc", "input=a"]
     assert next_step(conf.load(Settings, words)) == "adnominal explore lake={lake}"
     after_list = next_step(conf.load(Settings, [*words, "pairs=list.tsv"]))
     assert after_list == "adnominal lake show listed_counts lake={lake}"
 
 
-def test_help_lists_every_setting_from_any_folder(tmp_path: Path) -> None:
+def test_help_lists_every_setting_from_any_folder(tmp_path):
     process = subprocess.run(
         [sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, cwd=tmp_path
     )
@@ -157,7 +154,7 @@ def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_a_killed_run_is_resumed_with_the_same_tables(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_killed_run_is_resumed_with_the_same_tables(spark, tmp_path):
     parts = tmp_path / "parts"
     parts.mkdir()
     for i in range(2):

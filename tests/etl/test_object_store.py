@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -95,9 +94,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
-def test_jobs_write_to_the_store_and_commands_read_from_it(
-    lake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_jobs_write_to_the_store_and_commands_read_from_it(lake, tmp_path, capsys):
     tables = ("amod_pairs", "amod_association", "amod_examples")
     assert {*tables, "sygns", "sygns_splits"} <= set(arrow.tables(lake))
     assert "A false key and a real key" in call(capsys, "why", "false", "key")
@@ -115,7 +112,7 @@ def test_jobs_write_to_the_store_and_commands_read_from_it(
     assert contents(lake, tables) == contents(local, tables)
 
 
-def test_concurrent_writers_and_upkeep(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concurrent_writers_and_upkeep(lake, capsys):
     schema = TABLES["graded_pairs"].schema
 
     def write(writer: int) -> None:
@@ -137,8 +134,8 @@ def test_concurrent_writers_and_upkeep(lake: str, capsys: pytest.CaptureFixture[
 
 @pytest.mark.usefixtures("store")
 def test_a_missing_bucket_is_reported_in_one_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    capsys,
+):
     assert main(["list", "lake=s3://absent/lake"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "/absent): NoSuchBucket: " in line and "\x1b" not in line

@@ -178,14 +178,12 @@ def assert_same_lake(one: Path, other: Path, *, all_tables: bool = True) -> None
             assert not unmatched, f"{table}: only the other engine has {unmatched[:3]}"
 
 
-def test_every_job_that_uses_an_engine_is_compared(steps: list[dict[str, Any]]) -> None:
+def test_every_job_that_uses_an_engine_is_compared(steps):
     assert {name for step in steps for name in step} == JOBS.keys() - WITHOUT_ENGINE
 
 
 @pytest.mark.slow
-def test_sail_gives_the_tables_of_spark(
-    spark_lake: Path, steps: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_sail_gives_the_tables_of_spark(spark_lake, steps, tmp_path):
     log_text = run_elsewhere(steps, tmp_path / "sail", "sail")
     assert "engine: sail" in log_text
     assert_same_lake(tmp_path / "sail", spark_lake)
@@ -235,9 +233,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_connect_server_gives_the_tables_of_spark(
-    spark_lake: Path, steps: list[dict[str, Any]], tmp_path: Path, connect_server: str
-) -> None:
+def test_a_connect_server_gives_the_tables_of_spark(spark_lake, steps, tmp_path, connect_server):
     selected_steps = [step for step in steps if step.keys() & {"extract_amod", "import_knowledge"}]
     selected_steps.append({"build_adept": {"preset": "demo"}})
     log_text = run_elsewhere(

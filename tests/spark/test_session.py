@@ -304,7 +304,7 @@ def test_batches_for_python_are_bounded_in_bytes(spark):
     assert max(sizes) * 200_000 < 2 * (16 << 20)
 
 
-def test_a_lake_on_s3_needs_hadoop_aws(spark: SparkSession) -> None:
+def test_a_lake_on_s3_needs_hadoop_aws(spark):
     if running().has_class("org.apache.hadoop.fs.s3a.S3AFileSystem"):
         pytest.skip("hadoop-aws is on the classpath")
     for root in ("s3://bucket/lake", "s3a://bucket/lake"):
