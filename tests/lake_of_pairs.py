@@ -1,7 +1,5 @@
 """A small lake with everything that the explorer shows, written without an engine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

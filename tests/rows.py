@@ -1,7 +1,5 @@
 """Rows for small tables of a lake, written without an engine."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The container files name existing files, stages and extras, and pass their linters."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

@@ -1,7 +1,5 @@
 """The files and commands of "Add a dataset" in CONTRIBUTING.md work exactly as they are printed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

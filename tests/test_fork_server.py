@@ -1,7 +1,5 @@
 """A forked process behaves like one started with ``python``, and ends with its program."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

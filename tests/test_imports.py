@@ -1,7 +1,5 @@
 """Imports between the packages point in one direction: etl <- training <- analysis."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """No module next to a script has the name of an installed one, which it would shadow."""
 
-from __future__ import annotations
-
 import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path

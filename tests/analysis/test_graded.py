@@ -1,7 +1,5 @@
 """Correlation of ratings with counts, measures and scores of models."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

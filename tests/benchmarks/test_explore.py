@@ -1,7 +1,5 @@
 """The generated lake is sorted and complete, and its load is measured."""
 
-from __future__ import annotations
-
 import pytest
 
 import conf

@@ -1,7 +1,5 @@
 """The harness detects a planted slow-down, a planted lost pair and missed bounds."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Jobs whose output is no longer read, as by `| head`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

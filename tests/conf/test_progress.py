@@ -1,7 +1,5 @@
 """Progress is a bar on a terminal, lines in a log, or nothing in a silent process."""
 
-from __future__ import annotations
-
 import io
 import logging
 import time

@@ -1,7 +1,5 @@
 """Loading settings: precedence, types, errors and help; exit codes of jobs."""
 
-from __future__ import annotations
-
 import json
 import logging
 import subprocess

@@ -1,7 +1,5 @@
 """The job as users start it: exit codes, errors of one line, damaged files, and a kill."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A lake in an object store, moto's S3 server, with the embedded engine."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The declarations agree with the tables, the rules of the builds and the files of ``conf``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Some faults at storage operations; `benchmarks/faults.py` covers all of them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

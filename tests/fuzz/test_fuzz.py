@@ -1,7 +1,5 @@
 """Some seconds of ``python -m tests.fuzz``, and inputs that once revealed a fault."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Hostile files: the protection that docs/safety.md describes."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """A small lake with the tables of the demo, made by the datasets' rules without Spark."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The job on a standalone cluster that gets its code shipped and loses a worker during a wave."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import os

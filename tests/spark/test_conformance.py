@@ -1,7 +1,5 @@
 """Every job that uses an engine gives the same tables on Sail, Spark and Spark Connect."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -1,7 +1,5 @@
 """The settings of the session and of conf/spark, and the packages that executors get."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

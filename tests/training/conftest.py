@@ -1,8 +1,6 @@
 """Lakes with a small ADEPT and with sentences, small models with random weights, and readers of
 runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

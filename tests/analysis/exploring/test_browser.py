@@ -3,8 +3,6 @@
 The browser is the one of the system (Debian's package chromium); nothing is downloaded.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

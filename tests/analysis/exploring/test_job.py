@@ -1,7 +1,5 @@
 """Settings of the explorer that would have no effect are refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from analysis.exploring.job import Settings

@@ -1,7 +1,5 @@
 """The answers of the server, and its protection against pages of other hosts."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import sys

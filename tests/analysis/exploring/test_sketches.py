@@ -1,7 +1,5 @@
 """The rows of views and pairs, suggested words, and the command that prints the same rows."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The static copy is written completely or not at all, in small files, with the server's data."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

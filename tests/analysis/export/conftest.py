@@ -1,7 +1,5 @@
 """A small lake with a few rows of each dataset."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Each export can be open_dataset by the library for which it is made."""
 
-from __future__ import annotations
-
 import csv
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Figures from annotators' answers; the report's tests check them within their tables."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

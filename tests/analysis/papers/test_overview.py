@@ -1,7 +1,5 @@
 """The first page: states, first results with intervals, and commands for missing results."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from analysis.papers.overview import overview, summary

@@ -1,7 +1,5 @@
 """A small lake with three datasets and the answers of invented models, and their MLflow store."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A lake with a few rows of each dataset, and the runs of some models with their answers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from itertools import product

@@ -1,8 +1,6 @@
 """Every figure of ours depends on the lake: each table is corrupted in turn, and a cell with a
 figure of ours must change with at least one table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path

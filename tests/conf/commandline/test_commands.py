@@ -1,7 +1,5 @@
 """The command line: settings of each job, help, completion, and errors for wrong commands."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

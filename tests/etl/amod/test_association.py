@@ -1,7 +1,5 @@
 """The measures on a table small enough for computing them by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The table sorted by adjective has the rows of the association, in files of adjective ranges."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 

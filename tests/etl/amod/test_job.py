@@ -1,7 +1,5 @@
 """The extraction job on an engine with real tables: counts, resuming, refusals, faults."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

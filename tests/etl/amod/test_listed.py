@@ -1,7 +1,5 @@
 """Counts of listed pairs in a corpus, as amod or as neighbours, including zeros."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

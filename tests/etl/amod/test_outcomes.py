@@ -1,7 +1,5 @@
 """The outcome of a file, from the statements of its tasks."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

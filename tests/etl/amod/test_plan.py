@@ -1,7 +1,5 @@
 """Waves: their files, what a later run adds, and what it refuses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 

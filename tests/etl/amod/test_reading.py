@@ -1,7 +1,5 @@
 """All formats of the same documents give the same tables; damaged files have a reason."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

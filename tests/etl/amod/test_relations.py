@@ -1,7 +1,5 @@
 """Further relations: counts on UD EWT equal a naive reading; sums over waves."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Staged rows are distributed over the parts of tables."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pyarrow.compute as pc

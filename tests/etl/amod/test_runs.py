@@ -1,7 +1,5 @@
 """Several runs on one corpus: concurrent, interleaved at a given step, with restart=true."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

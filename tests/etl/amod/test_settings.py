@@ -1,7 +1,5 @@
 """Settings of the extraction: those that define a corpus, and those that are refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from conf import UserError, load

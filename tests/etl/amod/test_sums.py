@@ -1,7 +1,5 @@
 """Packed pairs and their sums by part, without Spark."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

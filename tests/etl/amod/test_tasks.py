@@ -1,7 +1,5 @@
 """What a task yields for its units, without Spark: sums, faults, memory, documents."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The places of words with any letters, and of unknown words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 

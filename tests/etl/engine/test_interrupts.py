@@ -1,7 +1,5 @@
 """Ctrl-C during a stage of the embedded engine ends the job at once, but not the engine."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

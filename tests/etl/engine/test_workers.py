@@ -1,7 +1,5 @@
 """Functions in worker processes: their batches, errors, kills and progress."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Faults of the storage are reported in one line, whichever library raises them."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """The rows of a word are read from the row groups that may have it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """spaCy as a parser; the lean pipeline gives the columns of the full one."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Documents of Stanza become columns; running its pipeline would need its models."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

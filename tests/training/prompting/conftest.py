@@ -1,7 +1,5 @@
 """Tiny language models of every kind with random weights, and a lake with rows to prompt for."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

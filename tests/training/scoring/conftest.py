@@ -1,7 +1,5 @@
 """A lake with rows of every task, and small classifiers with random weights."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Sequence

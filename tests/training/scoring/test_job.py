@@ -1,7 +1,5 @@
 """``training/score.py`` from models and tasks to predictions and a matrix, in this process."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """The items of each task in the form that a model reads."""
 
-from __future__ import annotations
-
 import pytest
 
 import conf

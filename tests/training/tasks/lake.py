@@ -1,7 +1,5 @@
 """A small lake with the tables that the tasks read, written as literal rows."""
 
-from __future__ import annotations
-
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
 from etl.sygns.splits import rows_of

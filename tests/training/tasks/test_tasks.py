@@ -1,7 +1,5 @@
 """The datasets that tasks read from their tables, and what they refuse."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
