@@ -1,4 +1,5 @@
-"""Imports between the packages point in one direction: etl <- training <- analysis."""
+"""Imports between the packages point in one direction: etl <- training <- analysis; large libraries
+are imported where they are needed."""
 
 import ast
 import sys
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from conf import EXTRAS, ROOT
+from tests.commands import run_python
 
 TOP = ("conf", "etl", "training", "analysis")
 FORBIDDEN = {
@@ -51,6 +53,25 @@ def test_every_package_is_of_the_core_or_of_a_named_extra():
         if name not in known
     }
     assert wrong == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "libraries"),
+    [
+        ("import conf", {"pyspark", "torch"}),
+        (
+            "import conf.commandline.__main__ as a; a.main(['--help']); a.main(['extrat'])",
+            {"pyspark", "torch", "transformers"},
+        ),
+        ("import etl.lake.arrow, etl.lake.__main__", {"pyspark"}),
+        (
+            "from etl.parsing import stanza_parser, spacy_parser, sparknlp_parser",
+            {"torch", "spacy"},
+        ),
+    ],
+)
+def test_large_libraries_are_imported_only_where_they_are_needed(code, libraries):
+    run_python("-c", f"{code}; import sys; assert not {libraries} & set(sys.modules)")
 
 
 def test_the_check_finds_imports_in_functions():

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conf import ROOT
+from tests.commands import run_python
 
 JOB = """
 import sys, conf
@@ -31,15 +32,8 @@ sys.exit(conf.run(Settings, job))
 
 
 def test_an_encoding_without_a_character():
-    process = subprocess.run(
-        [sys.executable, "-m", "conf.commandline", "--help"],
-        check=False,
-        capture_output=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-    )
-    assert process.returncode == 0
-    assert rb"key=value \u2026: adjective\u2013noun" in process.stdout
+    text = run_python("-m", "conf.commandline", "--help", PYTHONIOENCODING="ascii").stdout
+    assert r"key=value \u2026: adjective\u2013noun" in text
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -78,9 +72,7 @@ def test_other_closed_pipes_are_errors():
 
 
 def test_a_job_can_run_without_standard_output():
-    command = [sys.executable, "-c", "import sys; sys.stdout = None\n" + JOB, "fail=job"]
-    process = subprocess.run(command, capture_output=True, cwd=ROOT, check=False, text=True)
-    assert process.returncode == 1
+    process = run_python("-c", "import sys; sys.stdout = None\n" + JOB, "fail=job", code=1)
     assert "error: a file failed" in process.stderr
     code = "import sys; sys.stdout = None; import etl.lake.__main__ as m; sys.exit(m.main(['-h']))"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+    run_python("-c", code)

@@ -18,6 +18,7 @@ from etl.amod.job import extract
 from etl.amod.settings import Settings
 from etl.extract_amod import next_step
 from etl.lake import arrow
+from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_part
 
 SCRIPT = ROOT / "etl" / "extract_amod.py"
@@ -109,14 +110,7 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path):
         "from etl import engine\n"
         "print(engine._running is None)\n"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(list(cases))],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-        check=True,
-    )
+    process = run_python("-c", code, json.dumps(list(cases)), timeout=120)
     assert process.stdout.split() == ["2"] * len(cases) + ["True"]
     assert "Traceback" not in process.stderr
     for message, expected in zip(process.stderr.split("---"), cases.values(), strict=False):
@@ -133,12 +127,9 @@ def test_the_next_step_shows_the_counts_of_a_list():
 
 
 def test_help_lists_every_setting_from_any_folder(tmp_path):
-    process = subprocess.run(
-        [sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert process.returncode == 0
+    text = run_python(SCRIPT, "--help", cwd=tmp_path).stdout
     for name in (field.name for field in dataclasses.fields(Settings)):
-        assert f"\n  {name}  (" in process.stdout
+        assert f"\n  {name}  (" in text
 
 
 def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:

@@ -1,6 +1,5 @@
 """A lake in an object store, moto's S3 server, with the embedded engine."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from conf import ROOT
 from etl.lake import arrow
 from etl.lake.__main__ import main
 from etl.lake.tables import TABLES
+from tests.commands import run_python
 from tests.etl.amod.corpus import contents
 from tests.ports import LOOPBACK, free_port
 
@@ -75,15 +75,7 @@ def lake(store: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str
     ]
     file = tmp_path_factory.mktemp("pipeline") / "steps.yaml"
     file.write_text(yaml.safe_dump({"lake": LAKE, "steps": steps}))
-    process = subprocess.run(
-        [sys.executable, str(ROOT / "etl" / "pipeline.py"), str(file), "engine=sail"],
-        env={**os.environ, **store},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr[-3000:]
+    run_python("etl/pipeline.py", file, "engine=sail", timeout=200, **store)
     return LAKE
 
 
@@ -101,12 +93,7 @@ def test_jobs_write_to_the_store_and_commands_read_from_it(lake, tmp_path, capsy
     assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == rows + 1
     local = str(tmp_path / "lake")
     settings = ["source=depcc", f"input={DEPCC}", f"lake={local}", "examples=1"]
-    subprocess.run(
-        [sys.executable, str(ROOT / "etl" / "extract_amod.py"), *settings],
-        capture_output=True,
-        check=True,
-        timeout=200,
-    )
+    run_python("etl/extract_amod.py", *settings, timeout=200)
     assert contents(lake, tables) == contents(local, tables)
 
 

@@ -23,6 +23,7 @@ import conf
 from conf import ROOT
 from etl.jobs import JOBS, Settings, run_steps
 from etl.lake import arrow
+from tests.commands import run_python
 from tests.ports import LOOPBACK, free_port
 from tests.spark.conftest import JAVA_OPTIONS
 
@@ -83,16 +84,8 @@ def run_elsewhere(steps: list[dict[str, Any]], lake: Path, engine: str, **variab
     """Run the pipeline as a command in another process; its messages."""
     file = lake.with_suffix(".yaml")
     file.write_text(yaml.safe_dump({"steps": steps}), encoding="utf-8")
-    process = subprocess.run(
-        [sys.executable, str(SCRIPT), str(file), f"lake={lake}", f"engine={engine}"],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr[-4000:]
-    return process.stderr
+    words = (f"lake={lake}", f"engine={engine}")
+    return run_python(SCRIPT, file, *words, timeout=SECONDS, **variables).stderr
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from etl.engine import running, spark_workers
 from etl.engine import spark as spark_engine
 from etl.engine.spark import REQUIRED, Started, check_java, jvm_class_exists, pack
 from etl.lake.spark import Lake
+from tests.commands import run_python
 from tests.spark.conftest import JAVA_OPTIONS
 
 PROPERTIES = sorted((ROOT / "conf" / "spark").glob("*.conf"))
@@ -241,14 +242,7 @@ def test_packages_for_executors_have_sources_data_and_the_kernel(tmp_path):
     } <= names
     assert not [name for name in names if re.search(r"__pycache__/|\.pyc$|\.c$|^conf/demo/.", name)]
     code = "import etl.amod.kernel as k; print(k.available(), k.__file__)"
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path / "executor",
-        env={**os.environ, "PYTHONPATH": "."},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    process = run_python("-c", code, cwd=tmp_path / "executor", PYTHONPATH=".")
     kernel_file = tmp_path / "executor" / "etl" / "amod" / "kernel.py"
     assert process.stdout.strip() == f"{available()} {kernel_file}"
 

@@ -193,11 +193,3 @@ _adnominal; printf '%s\\n' "${{COMPREPLY[@]}}"
         timeout=60,
     )
     assert process.stdout.strip() == "wikipedia"
-
-
-def test_the_command_line_imports_neither_spark_nor_torch():
-    code = (
-        "import sys, conf.commandline.__main__ as a; a.main(['--help']); a.main(['extrat']);"
-        "assert not {'pyspark', 'torch', 'transformers'} & set(sys.modules), 'heavy'"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)

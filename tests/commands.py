@@ -1,0 +1,31 @@
+"""Python commands in processes of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from conf import ROOT
+
+
+def run_python(
+    *words: str | Path,
+    python: str = sys.executable,
+    cwd: Path = ROOT,
+    code: int = 0,
+    timeout: float | None = None,
+    **variables: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run Python with these words and additional variables of the environment to its end; fail with
+    its errors unless its exit code is `code`."""
+    process = subprocess.run(
+        [python, *map(str, words)],
+        cwd=cwd,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert process.returncode == code, f"exit code {process.returncode}\n{process.stderr[-4000:]}"
+    return process
