@@ -29,3 +29,20 @@ def run_python(
     )
     assert process.returncode == code, f"exit code {process.returncode}\n{process.stderr[-4000:]}"
     return process
+
+
+def run_python_unread(*words: str) -> tuple[int, str]:
+    """The exit code and the standard error of a command whose output nobody reads, as when
+    ``| head`` has read enough."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        process = subprocess.run(
+            [sys.executable, *words],
+            cwd=ROOT,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    return process.returncode, process.stderr

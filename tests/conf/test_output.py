@@ -1,13 +1,8 @@
 """Jobs whose output is no longer read, as by `| head`."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-from conf import ROOT
-from tests.commands import run_python
+from tests.commands import run_python, run_python_unread
 
 JOB = """
 import sys, conf
@@ -36,37 +31,21 @@ def test_an_encoding_without_a_character():
     assert r"key=value \u2026: adjective\u2013noun" in text
 
 
-def run(*words: str) -> tuple[int, str]:
-    """The exit code and the standard error of a job that writes to a closed pipe."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "w") as closed:
-        process = subprocess.run(
-            [sys.executable, "-c", JOB, *words],
-            stdout=closed,
-            stderr=subprocess.PIPE,
-            cwd=ROOT,
-            check=False,
-            text=True,
-        )
-    return process.returncode, process.stderr
-
-
 @pytest.mark.parametrize("flush", ["flush=true", "flush=false"])
 def test_a_closed_output_does_not_change_the_exit_code(flush):
-    code, messages = run(flush)
+    code, messages = run_python_unread("-c", JOB, flush)
     assert (code, messages.splitlines()[-1]) == (0, "done")
-    code, messages = run(flush, "fail=job")
+    code, messages = run_python_unread("-c", JOB, flush, "fail=job")
     assert (code, messages.splitlines()[-2:]) == (1, ["done", "error: a file failed"])
     assert "BrokenPipe" not in messages
 
 
 def test_help_can_be_written_to_a_closed_output():
-    assert run("--help") == (0, "")
+    assert run_python_unread("-c", JOB, "--help") == (0, "")
 
 
 def test_other_closed_pipes_are_errors():
-    code, messages = run("fail=pipe")
+    code, messages = run_python_unread("-c", JOB, "fail=pipe")
     assert code == 1
     assert "BrokenPipeError: a worker has ended" in messages
 

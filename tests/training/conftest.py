@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.rows import write
+from tests.training.tasks import lake as tables
 
 NOUNS = ("dog", "gun", "house", "idea", "candidate", "boat", "horse", "river")
 # Settings of a run that writes nothing outside its folder.
@@ -54,6 +55,15 @@ def adept_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A lake with the table adept, for reading only."""
     root = os.fspath(tmp_path_factory.mktemp("lake"))
     write(root, "adept", adept_rows())
+    return root
+
+
+@pytest.fixture(scope="session")
+def task_lake(tmp_path_factory):
+    """A lake with the tables of every task, for reading only."""
+    root = os.fspath(tmp_path_factory.mktemp("tasks") / "lake")
+    for write_table in (tables.adept, tables.plane, tables.asp, tables.nli, tables.sygns):
+        write_table(root)
     return root
 
 
