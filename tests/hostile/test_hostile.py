@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import pickle
 import re
 import zipfile
 from datetime import timedelta
@@ -28,7 +27,6 @@ from etl.lake import arrow, log, upkeep
 from etl.lake.errors import LakeError
 from etl.lake.tables import TABLES
 from etl.looking.export import Output, export
-from etl.published import pickles
 from tests.etl.knowledge import wordnet_files
 from tests.rows import rows, write
 
@@ -121,23 +119,6 @@ def test_a_zip_bomb_in_place_of_wordnet_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(wordnet, "_MOST_BYTES", 1 << 19)
     with pytest.raises(UserError, match="unpacks to 1048576 bytes"):
         wordnet.lemmas(wordnet.find(str(archive)))
-
-
-class RunsACommand:
-    def __init__(self, trace: Path) -> None:
-        self.trace = trace
-
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        return os.system, (f"touch '{self.trace}'",)
-
-
-@pytest.mark.parametrize("read", [pickles.plain, pickles.array])
-def test_a_pickle_that_runs_a_command_is_refused(tmp_path, read):
-    path = tmp_path / "rows.pkl"
-    path.write_bytes(pickle.dumps(RunsACommand(tmp_path / "was run")))
-    with pytest.raises(UserError, match="could run any code"):
-        read(path)
-    assert not (tmp_path / "was run").exists()
 
 
 def test_other_modules_load_neither_pickles_nor_code_of_models():
