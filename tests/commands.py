@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from conf import ROOT
@@ -14,14 +15,14 @@ def run_python(
     cwd: Path = ROOT,
     code: int = 0,
     timeout: float | None = None,
-    **variables: str,
+    variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run Python with these words and additional variables of the environment to its end; fail with
     its errors unless its exit code is `code`."""
     process = subprocess.run(
         [python, *map(str, words)],
         cwd=cwd,
-        env={**os.environ, **variables},
+        env={**os.environ, **(variables or {})},
         capture_output=True,
         text=True,
         timeout=timeout,

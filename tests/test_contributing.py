@@ -88,7 +88,7 @@ def test_the_commands_lead_from_the_build_to_the_report(repository, lake, tmp_pa
         program, *arguments = filled.split()
         assert program == "python"
         python = fork_server.python("libraries")
-        process = run_python(*arguments, python=python, cwd=repository, **variables)
+        process = run_python(*arguments, python=python, cwd=repository, variables=variables)
         outputs.append(process.stdout)
     rows = arrow.read(os.fspath(lake), "predictions", columns=["task", "item_id", "run_id"])
     assert set(rows.column("task").to_pylist()) >= {"colours"}

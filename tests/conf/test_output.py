@@ -27,7 +27,8 @@ sys.exit(conf.run(Settings, job))
 
 
 def test_an_encoding_without_a_character():
-    text = run_python("-m", "conf.commandline", "--help", PYTHONIOENCODING="ascii").stdout
+    ascii_only = {"PYTHONIOENCODING": "ascii"}
+    text = run_python("-m", "conf.commandline", "--help", variables=ascii_only).stdout
     assert r"key=value \u2026: adjective\u2013noun" in text
 
 

@@ -75,7 +75,7 @@ def lake(store: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str
     ]
     file = tmp_path_factory.mktemp("pipeline") / "steps.yaml"
     file.write_text(yaml.safe_dump({"lake": LAKE, "steps": steps}))
-    run_python("etl/pipeline.py", file, "engine=sail", timeout=200, **store)
+    run_python("etl/pipeline.py", file, "engine=sail", timeout=200, variables=store)
     return LAKE
 
 

@@ -85,7 +85,7 @@ def run_elsewhere(steps: list[dict[str, Any]], lake: Path, engine: str, **variab
     file = lake.with_suffix(".yaml")
     file.write_text(yaml.safe_dump({"steps": steps}), encoding="utf-8")
     words = (f"lake={lake}", f"engine={engine}")
-    return run_python(SCRIPT, file, *words, timeout=SECONDS, **variables).stderr
+    return run_python(SCRIPT, file, *words, timeout=SECONDS, variables=variables).stderr
 
 
 @pytest.fixture(scope="module")

@@ -242,7 +242,7 @@ def test_packages_for_executors_have_sources_data_and_the_kernel(tmp_path):
     } <= names
     assert not [name for name in names if re.search(r"__pycache__/|\.pyc$|\.c$|^conf/demo/.", name)]
     code = "import etl.amod.kernel as k; print(k.available(), k.__file__)"
-    process = run_python("-c", code, cwd=tmp_path / "executor", PYTHONPATH=".")
+    process = run_python("-c", code, cwd=tmp_path / "executor", variables={"PYTHONPATH": "."})
     kernel_file = tmp_path / "executor" / "etl" / "amod" / "kernel.py"
     assert process.stdout.strip() == f"{available()} {kernel_file}"
 

@@ -51,7 +51,7 @@ def test_processes_of_torchs_launcher_form_a_group(tmp_path, options):
     options = [option.format(port=free_port()) for option in options]
     words = ["-m", "torch.distributed.run", "--nproc_per_node=2", *options, script]
     variables = {"PYTHONPATH": os.fspath(ROOT), "OMP_NUM_THREADS": "1"}
-    assert run_python(*words, timeout=120, **variables).stdout == "[0, 1]\n"
+    assert run_python(*words, timeout=120, variables=variables).stdout == "[0, 1]\n"
 
 
 def test_a_single_process_needs_no_group():
