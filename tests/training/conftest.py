@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.rows import write
+from tests.rows import adept_row, write
 from tests.training.tasks import lake as tables
 
 NOUNS = ("dog", "gun", "house", "idea", "candidate", "boat", "horse", "river")
@@ -32,21 +32,10 @@ def adept_rows(edition: str = "published") -> list[dict[str, object]]:
             for adjective, label in ADJECTIVES:
                 at = len(rows)
                 part = {8: "val", 9: "test"}.get((7 * at + at // 6) % 10, "train")
-                rows.append(
-                    {
-                        "item_id": f"{edition}-{at:04}",
-                        "sentence1": f"A {noun} {verb}.",
-                        "sentence2": f"A {adjective} {noun} {verb}.",
-                        "modifier": adjective,
-                        "noun": noun,
-                        "label": label,
-                        "agreement": "unanimous" if at % 3 else "majority",
-                        "split_random": part,
-                        "split_noun_disjoint": None,
-                        "split_adjective_disjoint": None,
-                        "edition": edition,
-                    }
-                )
+                more = {"agreement": "unanimous" if at % 3 else "majority", "split_random": part}
+                item = f"{edition}-{at:04}"
+                row = adept_row(item, adjective, noun, label, verb=verb, edition=edition, **more)
+                rows.append(row)
     return rows
 
 

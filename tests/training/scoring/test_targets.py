@@ -26,13 +26,13 @@ def texts(lake, form, key="plane", **values):
 
 def test_plane_as_a_pair_a_statement_and_a_change(task_lake):
     item = "fake-oak-2"
-    assert texts(task_lake, "pair")[item] == ("a fake oak", "a tree")
+    assert texts(task_lake, "pair")[item] == ("fake oak", "tree")
     assert texts(task_lake, "statement")[item] == ("A fake oak is a tree", None)
     assert texts(task_lake, "change")[item] == ("An oak is a tree", "A fake oak is a tree")
 
 
 def test_adept_as_a_pair_a_statement_and_words(task_lake):
-    both_sentences = ("The dog of a5 barks.", "The dead dog of a5 barks.")
+    both_sentences = ("A dog of a5 barks.", "A dead dog of a5 barks.")
     for form in ("pair", "change"):
         assert texts(task_lake, form, "adept", part="val")["a5"] == both_sentences
     assert texts(task_lake, "statement", "adept", part="val")["a5"] == (both_sentences[1], None)
