@@ -1,7 +1,5 @@
 """The lake of a report, and which edition of each table it shows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

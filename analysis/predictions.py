@@ -1,7 +1,5 @@
 """The table predictions, from which statistics and reports read all answers of models."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """``python -m analysis.report``: the published tables and figures, compared with ours."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Rows of Arrow tables as Python lists, rows drawn as examples, and schemas in one line."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar

@@ -5,8 +5,6 @@ Each function takes the items' words and returns a list in their order, which
 words of a run's items in the lake, `pair_counts` the counts of their pairs in a corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Benchmarks: each module is a case of one harness; ``python -m benchmarks`` lists them."""
 
-from __future__ import annotations
-
 import sys
 
 BENCH = (

@@ -6,8 +6,6 @@ python -m benchmarks all                         (what `make bench` runs)
 python -m benchmarks pages                       (rewrites RESULTS.md from the recorded figures)
 """
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -7,8 +7,6 @@ judged     the stored sheet of judged items; `sheet=SEED` prints a new one inste
 Builds of generated pairs at growing sizes are measured by the cases `engines` and `scale`.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections import Counter, defaultdict

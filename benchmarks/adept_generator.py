@@ -3,8 +3,6 @@
 Nothing is random: words and counts are hashes of the row number; frequencies follow Zipf's law.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

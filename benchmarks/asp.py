@@ -7,8 +7,6 @@ spark      the whole job: the default build, and its bytes with other partitioni
 judged     the stored sheet of judged rows; `sheet=SEED` prints a new one instead
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

@@ -5,8 +5,6 @@ follow Zipf's law; half of the English lines have a sentence, and a few are malf
 so that every path through the parser is taken.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

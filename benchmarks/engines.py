@@ -7,8 +7,6 @@ a user types, on all cores; Spark runs locally. Each figure is recorded as soon 
 so that an interrupted run continues with the missing ones (again=true measures all).
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

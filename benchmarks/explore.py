@@ -9,8 +9,6 @@ capacity of the machine. The lists of words are made once for each version of a 
 reported separately.
 """
 
-from __future__ import annotations
-
 import http.client
 import random
 import re

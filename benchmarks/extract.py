@@ -5,8 +5,6 @@ its own process on one core; medians of CPU time are compared, and counts must b
 job on different parts is measured by `engines` and `scale`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

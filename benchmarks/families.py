@@ -7,8 +7,6 @@ libraries, and their scores compared with those of the run. Recorded cells are n
 test suite has cells with every pair of values.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

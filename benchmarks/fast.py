@@ -13,8 +13,6 @@ mutations    mutated lines of `text` under the sanitizers; only if it is named
 A part whose input is not given is skipped, and its figures stay as they were.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections import Counter

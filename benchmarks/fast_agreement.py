@@ -5,8 +5,6 @@ with the demo's knowledge, and compares the tables. With `wikipedia=` a second t
 the same way. The tables are written to the guide.
 """
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from functools import partial

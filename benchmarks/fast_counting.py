@@ -1,8 +1,6 @@
 """Count the pairs of a text with the compiled extractor; `fast` calls it in a separate process,
 which has its own memory and an empty vocabulary."""
 
-from __future__ import annotations
-
 from benchmarks.processes import process_bytes, timed
 from benchmarks.sanitized import load
 from etl.parsing.fast.extractor import new_extractor, tables

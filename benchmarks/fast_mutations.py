@@ -5,8 +5,6 @@ checked, and its counts must be the same in two halves as in one piece. A fault 
 with a report.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Mapping

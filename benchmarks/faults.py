@@ -6,8 +6,6 @@ engine, which takes seconds, `engine_kills` and `engine_faults` cases are drawn 
 Finished cases are stored in `folder`, so that the benchmark can be stopped and continued.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

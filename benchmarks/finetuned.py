@@ -6,8 +6,6 @@ Each part is a command of ``training/finetune.py`` on a lake with the releases, 
 report. The page has the finished parts; with `train=false` nothing is trained.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ if a floor or ceiling is missed. In the first three cases nothing of that measur
 to show that the run then fails; neither records anything.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

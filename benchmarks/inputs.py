@@ -1,7 +1,5 @@
 """Inputs of the benchmarks: parts in DepCC's layout, and Wikipedia dumps of a given length."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

@@ -4,8 +4,6 @@ Packages come from the index configured for pip, through uv and its cache if ava
 time depends on the machine rather than the network.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

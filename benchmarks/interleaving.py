@@ -1,7 +1,5 @@
 """Writers, compaction and vacuum of one table in random order, each nested in another."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from datetime import timedelta

@@ -7,8 +7,6 @@ spans of that run's time, and the command is repeated until it succeeds. `engine
 the data jobs on both. Finished cases are stored in `folder`; a stopped benchmark continues.
 """
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass
 from functools import partial

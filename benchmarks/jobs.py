@@ -1,7 +1,5 @@
 """The contents of an extraction's tables, for comparisons between runs."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Callable

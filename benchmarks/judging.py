@@ -1,7 +1,5 @@
 """Sheets of samples that people judge, and the shares judged correct."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, zip_longest

@@ -4,8 +4,6 @@ Blocks of DepCC and CoNLL-U have bytes flipped, cut, doubled and moved; the pair
 the compiled kernel must equal those of the reference.
 """
 
-from __future__ import annotations
-
 import random
 import tempfile
 from collections.abc import Iterator, Mapping

@@ -9,8 +9,6 @@ without duplicates. Finished cases are stored in `folder`, so that the benchmark
 stopped and continued.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Commands that are killed with kill -9 and repeated until they succeed."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

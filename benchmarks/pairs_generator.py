@@ -11,8 +11,6 @@ pairs are distinct than in running text, which is the harder case for sums. The 
 same bytes.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor

@@ -6,8 +6,6 @@ first; a killed one continues at its last checkpoint. Results of another store s
 until a run of the same settings replaces them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The runs of ``benchmarks/papers.yaml``: which are done, their hours, and running the next."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -10,8 +10,6 @@ times its stages, so that a temporarily slower machine is slower for both sides.
 the start of its process to its end, is measured by `engines`.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ sentence by sentence as multisets; the difference of two parsers has an interval
 bootstrap over sentences.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 The time excludes loading the model and, except for the side ``task``, reading the dump.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

@@ -7,8 +7,6 @@ experienced user would write them; docstrings name slower variants. Unlike the k
 the part and do not check rows.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections import Counter

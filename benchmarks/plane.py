@@ -7,8 +7,6 @@ scale      a build of generated pairs with `items` items, compared with a plain 
            (growth is measured by the case `engines`)
 """
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Millions of pairs for PLANE over WordNet's nouns, and WordNet as dictionaries."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ parser is spaCy's small English model, because the paper's large one is not on P
 lake that stores the pairs for later runs.
 """
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from functools import partial

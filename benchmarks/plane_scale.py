@@ -1,7 +1,5 @@
 """Large builds of PLANE from generated pairs, and a Python loop that makes the same items."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -5,8 +5,6 @@
 A peer of the extraction job, from the start of its process to a file of counts.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

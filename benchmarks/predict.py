@@ -10,8 +10,6 @@ The sentences are those of the published ADEPT if ``ADNOMINAL_DATA`` has it, oth
 model is MiniLM with an untrained head, because only speed is measured.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

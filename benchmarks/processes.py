@@ -10,8 +10,6 @@ measuring process, a "subreaper"), and the last values of all processes are summ
 seconds of each are missed.
 """
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 import importlib
@@ -28,7 +26,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import psutil
 
@@ -69,7 +67,7 @@ class Usage:
     errors: str
     course: tuple[Sample, ...] = ()
 
-    def checked(self) -> Usage:
+    def checked(self) -> Self:
         """The usage if the command succeeded; otherwise `RuntimeError` with its last lines."""
         if self.code:
             tail = "\n".join((self.output + self.errors).splitlines()[-25:])

@@ -4,8 +4,6 @@ A line whose case has not been run is omitted. The same figures, with what they 
 top of RESULTS.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path

@@ -5,8 +5,6 @@ intensional adjectives. The phrases of the release are therefore used as another
 and items and folds are built from it, English Web Treebank, GUM and a sample of Wikipedia.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -5,8 +5,6 @@ four backward), CPU time from the rate measured by `train`, and GPU time from an
 peak performance. All figures are estimates: none of these experiments was run here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

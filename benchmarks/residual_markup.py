@@ -1,7 +1,5 @@
 """Residual markup in running text, the quality measure for `etl.corpora.wikitext`."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -5,8 +5,6 @@ run, so sections from different days can coexist. The text of a section is a Jin
 `pages/CASE.md`, filled from the recorded figures.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -8,8 +8,6 @@ per process); for comparison, they include the difference between one and two un
 processes. Recorded cells are not run again.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import tempfile

@@ -3,8 +3,6 @@
 A memory fault ends the process that loads the extension with a report.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

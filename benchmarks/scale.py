@@ -11,8 +11,6 @@ interrupted run continues with the missing ones. The files of a part are deleted
 folder needs about 25 GB for the full size.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence

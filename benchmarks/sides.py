@@ -4,8 +4,6 @@ A side is a function of a module that takes the input's path. A reading of the i
 CPU time of its process, excluding Python's start and imports.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -7,8 +7,6 @@ millions of distinct pairs, and `fast` raw text with `parser=fast`. Anything nei
 published is an assumption, and marked as one on the page.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

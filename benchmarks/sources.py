@@ -9,8 +9,6 @@ interleavings  runs of writers, compaction and vacuum in random order
 kills          kill -9 during each command, then the command again
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -9,8 +9,6 @@ splits       training and test sizes of systematicity
 Builds of growing size are measured by the case `engines`.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

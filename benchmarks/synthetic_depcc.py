@@ -8,8 +8,6 @@ relations, some of which make no pair, Zipf-distributed words, 1 % of them not A
 compressed by zlib at its default level. The same seed gives the same bytes.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 from pathlib import Path

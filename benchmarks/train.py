@@ -9,8 +9,6 @@ Figures are stored by device. The rows are those of the published ADEPT if ``ADN
 it, otherwise made up with similar lengths.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

@@ -7,8 +7,6 @@ phase), including mapped files; the sum counts shared pages once (proportional s
 times a second). Measured parts are only repeated with again=true. A busy machine does not matter.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

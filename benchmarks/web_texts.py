@@ -1,7 +1,5 @@
 """Made-up texts in the file format of web corpora, and the demo's English at any length."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks of setting values that several jobs share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import MISSING, fields

@@ -1,7 +1,5 @@
 """Read the rows of users' CSV and TSV files, with one message for each fault."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Sequence

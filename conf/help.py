@@ -4,8 +4,6 @@ A class names its most important settings in ``FIRST``. Otherwise these are the 
 then those that the class declares itself, in order. At most ten are printed first.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import inspect

@@ -1,7 +1,5 @@
 """Tables in Markdown, for the terminal, MLflow, reports and benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

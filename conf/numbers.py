@@ -1,7 +1,5 @@
 """Format shares as percentages with one decimal."""
 
-from __future__ import annotations
-
 
 def percent(share: float | None, absent: str = "–", sign: str = "") -> str:
     """A share (0 to 1) in percent, ``70.6`` followed by `sign`; `absent` if it is None."""

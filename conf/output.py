@@ -1,7 +1,5 @@
 """Standard output: of any encoding, and with a reader that may leave early, as ``head`` does."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

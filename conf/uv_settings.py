@@ -3,8 +3,6 @@
 Prints lines for a shell to evaluate: uv does not read pip's configuration.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import shlex

@@ -4,8 +4,6 @@ YAML 1.1 reads ``2024_01`` as the number 202401, ``1e3`` as 1000.0, ``10:30`` as
 false. In settings these may be the names of a corpus, an edition or a language.
 """
 
-from __future__ import annotations
-
 import json
 
 import yaml

@@ -5,8 +5,6 @@ tables; it touches no other edition. Every row it drops has a reason, and the ta
 count and a sample for each reason.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import time

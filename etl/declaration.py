@@ -6,8 +6,6 @@ audits and the report read them, so that none of these names a dataset. The data
 how its rows are made, and its training task how they are learnt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ The same parts give the same number on any machine, for any partitioning and row
 rows do not depend on how it was run. The seed is one of the parts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Rows that a job drops: a count and a sample for each reason, for the table dropped."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Suppress optional imports of libraries that are not used here."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

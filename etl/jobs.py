@@ -13,8 +13,6 @@ extraction continues where it stopped, and an import or a build replaces what it
 killed pipeline can therefore be run again with the same command.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The datasets, by name: their declarations (`etl.declaration`) and look-ups in them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from conf import UserError

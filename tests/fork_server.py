@@ -5,8 +5,6 @@
 program represents: whatever kills one of them also ends the other.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import fcntl

@@ -1,7 +1,5 @@
 """A small lake with everything that the explorer shows, written without an engine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from etl.amod.association import ADJECTIVES, Adjectives, association_of
 from etl.amod.kernel import PAIRS
 from etl.lake import arrow
 from etl.lake.tables import table
-from tests.rows import rows, write
+from tests.rows import adept_row, plane_item, rows, write
 
 SCRIPT = "<script>document.title = 'run'</script> The false key opened <b>no</b> door."
 
@@ -68,12 +66,10 @@ def write_lake(folder: Path) -> Path:
     write(root, "amod_examples", rows("corpus sentence document", *examples, **pair))
     classes = (("false", "O"), ("old", "S"), ("small", "S"), ("wooden", "I"))
     write(root, "adjective_classes", rows("adjective class", *classes, source="test"))
-    sentences = {"sentence1": "A key opens a door.", "sentence2": "A false key opens a door."}
-    words = {"item_id": "a1", "modifier": "false", "noun": "key"}
-    write(root, "adept", [{**sentences, **words, "label": 1, "edition": "demo"}])
-    texts = {"premise": "false key", "conclusion": "key"}
-    item = {"item_id": "p1", "class": "O", "label": 0, "edition": "demo"}
-    write(root, "plane_items", [{**pair, **texts, **item}])
+    more = {"verb": "opens a door", "edition": "demo"}
+    write(root, "adept", [adept_row("a1", "false", "key", 1, **more)])
+    item = plane_item("false", "O", "key", "device", 1, item_id="p1", edition="demo")
+    write(root, "plane_items", [item])
     texts = {"premise": "The old key is red.", "hypothesis": "The key is red."}
     words = {"test": "argument", "adjective": "old", "noun": "key"}
     item = {"item_id": "s1", "label": "entailment", "edition": "demo"}

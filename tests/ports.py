@@ -1,7 +1,5 @@
 """Ports of this machine for the servers and launchers of tests and benchmarks."""
 
-from __future__ import annotations
-
 import socket
 
 LOOPBACK = "127.0.0.1"

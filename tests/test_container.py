@@ -1,7 +1,5 @@
 """The container files name existing files, stages and extras, and pass their linters."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re
@@ -51,7 +49,7 @@ def test_hadolint_accepts_the_dockerfile():
     assert process.returncode == 0, process.stdout
 
 
-def test_compose_accepts_the_services() -> None:
+def test_compose_accepts_the_services():
     """Docker Compose itself, without an engine, refuses unknown keys and references."""
     compose = shutil.which("docker-compose")
     if compose is None:
@@ -82,7 +80,7 @@ def container_steps() -> ModuleType:
     return module
 
 
-def test_steps_are_read_by_stage() -> None:
+def test_steps_are_read_by_stage():
     stages = container_steps().stages_of(DOCKERFILE.read_text(encoding="utf-8"))
     assert {"base", "worker", "demo"} == set(stages)
     shared = [step.text for step in stages["base"]]

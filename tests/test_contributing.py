@@ -1,11 +1,8 @@
 """The files and commands of "Add a dataset" in CONTRIBUTING.md work exactly as they are printed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ import pytest
 from conf import ROOT
 from etl.lake import arrow
 from tests import fork_server
+from tests.commands import run_python
 from tests.rows import rows, write
 from tests.training.conftest import make_encoder
 
@@ -68,15 +66,13 @@ def lake(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_task_takes_at_most_forty_lines() -> None:
+def test_a_task_takes_at_most_forty_lines():
     (task,) = [text for _, text in section() if text.startswith("# training/tasks/")]
     assert len(task.splitlines()) <= 40
 
 
 @pytest.mark.slow
-def test_the_commands_lead_from_the_build_to_the_report(
-    repository: Path, lake: Path, tmp_path: Path
-) -> None:
+def test_the_commands_lead_from_the_build_to_the_report(repository, lake, tmp_path):
     (tmp_path / "model").mkdir()
     names: dict[str, str | Path] = {
         "LAKE": lake,
@@ -85,21 +81,14 @@ def test_the_commands_lead_from_the_build_to_the_report(
         "REPORT": tmp_path / "report",
     }
     (commands,) = [text for language, text in section() if language == "bash"]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "DS_ACCELERATOR": "cpu"}
+    variables = {"HF_HUB_OFFLINE": "1", "DS_ACCELERATOR": "cpu"}
     outputs = []
     for command in commands.splitlines():
         filled = re.sub(r"\b[A-Z]{4,}\b", lambda name: os.fspath(names[name[0]]), command)
         program, *arguments = filled.split()
         assert program == "python"
-        process = subprocess.run(
-            [fork_server.python("libraries"), *arguments],
-            cwd=repository,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert process.returncode == 0, f"{command}\n{process.stderr[-4000:]}"
+        python = fork_server.python("libraries")
+        process = run_python(*arguments, python=python, cwd=repository, variables=variables)
         outputs.append(process.stdout)
     rows = arrow.read(os.fspath(lake), "predictions", columns=["task", "item_id", "run_id"])
     assert set(rows.column("task").to_pylist()) >= {"colours"}

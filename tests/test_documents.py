@@ -1,7 +1,5 @@
 """The links of the documents lead to existing targets, and jobs accept their commands."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import shlex

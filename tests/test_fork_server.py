@@ -1,12 +1,9 @@
 """A forked process behaves like one started with ``python``, and ends with its program."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +24,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("words", [["script.py"], ["-m", "script"], ["-u", "-c", REPORT]])
-def test_it_is_called_like_python(python: str, tmp_path: Path, words: list[str]) -> None:
+def test_it_is_called_like_python(python, tmp_path, words):
     (tmp_path / "script.py").write_text(REPORT)
     process = subprocess.run(
         [python, *words, "one", "two"],
@@ -53,15 +50,13 @@ def test_it_is_called_like_python(python: str, tmp_path: Path, words: list[str])
         ("import os; os.kill(os.getpid(), 9)", -signal.SIGKILL),
     ],
 )
-def test_exit_codes_are_those_of_python(python: str, code: str, end: int) -> None:
+def test_exit_codes_are_those_of_python(python, code, end):
     for program in (python, sys.executable):
         assert subprocess.run([program, "-c", code], capture_output=True).returncode == end
 
 
 @pytest.mark.parametrize(("options", "is_found"), [([], True), (["-P"], False)])
-def test_the_search_path_is_that_of_python(
-    python: str, tmp_path: Path, options: list[str], is_found: bool
-) -> None:
+def test_the_search_path_is_that_of_python(python, tmp_path, options, is_found):
     (tmp_path / "local_module.py").write_text("")
     code = "from importlib.util import find_spec; print(find_spec('local_module') is not None)"
     for program in (python, sys.executable):
@@ -70,7 +65,7 @@ def test_the_search_path_is_that_of_python(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_the_process_ends_with_its_program(python: str, number: signal.Signals) -> None:
+def test_the_process_ends_with_its_program(python, number):
     code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
     program = subprocess.Popen([python, "-c", code], stdout=subprocess.PIPE, text=True)
     assert program.stdout is not None
@@ -83,6 +78,6 @@ def test_the_process_ends_with_its_program(python: str, number: signal.Signals) 
         os.kill(process, 0)
 
 
-def test_it_fails_without_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_fails_without_a_server(tmp_path, capsys):
     assert fork_client.main(str(tmp_path / "socket")) == fork_client.NO_SERVER
     assert "no answer from the fork server" in capsys.readouterr().err

@@ -1,6 +1,5 @@
-"""Imports between the packages point in one direction: etl <- training <- analysis."""
-
-from __future__ import annotations
+"""Imports between the packages point in one direction: etl <- training <- analysis; large libraries
+are imported where they are needed."""
 
 import ast
 import sys
@@ -9,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from conf import EXTRAS, ROOT
+from tests.commands import run_python
 
 TOP = ("conf", "etl", "training", "analysis")
 FORBIDDEN = {
@@ -28,7 +28,7 @@ def imported_packages(source: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("package", FORBIDDEN)
-def test_packages_do_not_import_packages_that_depend_on_them(package: str) -> None:
+def test_packages_do_not_import_packages_that_depend_on_them(package):
     modules = sorted((ROOT / package).rglob("*.py"))
     assert modules
     wrong = {
@@ -40,7 +40,7 @@ def test_packages_do_not_import_packages_that_depend_on_them(package: str) -> No
     assert wrong == set()
 
 
-def test_every_package_is_of_the_core_or_of_a_named_extra() -> None:
+def test_every_package_is_of_the_core_or_of_a_named_extra():
     """So that a command of an extra that is not installed names it."""
     core = {"anyio", "deltalake", "numpy", "pandas", "pyarrow", "starlette", "uvicorn", "yaml"}
     extras = {name for names in EXTRAS.values() for name in names}
@@ -55,7 +55,26 @@ def test_every_package_is_of_the_core_or_of_a_named_extra() -> None:
     assert wrong == set()
 
 
-def test_the_check_finds_imports_in_functions() -> None:
+@pytest.mark.parametrize(
+    ("code", "libraries"),
+    [
+        ("import conf", {"pyspark", "torch"}),
+        (
+            "import conf.commandline.__main__ as a; a.main(['--help']); a.main(['extrat'])",
+            {"pyspark", "torch", "transformers"},
+        ),
+        ("import etl.lake.arrow, etl.lake.__main__", {"pyspark"}),
+        (
+            "from etl.parsing import stanza_parser, spacy_parser, sparknlp_parser",
+            {"torch", "spacy"},
+        ),
+    ],
+)
+def test_large_libraries_are_imported_only_where_they_are_needed(code, libraries):
+    run_python("-c", f"{code}; import sys; assert not {libraries} & set(sys.modules)")
+
+
+def test_the_check_finds_imports_in_functions():
     source = (
         "import os.path\ndef f():\n    from analysis.rows import right\n    import training as t\n"
     )

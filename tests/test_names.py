@@ -1,7 +1,5 @@
 """No module next to a script has the name of an installed one, which it would shadow."""
 
-from __future__ import annotations
-
 import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -32,9 +30,9 @@ def shadowed(names: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("folder", ["etl", "training", "analysis"])
-def test_no_module_shadows_an_installed_one(folder: str) -> None:
+def test_no_module_shadows_an_installed_one(folder):
     assert shadowed(top_names(ROOT / folder)) == set()
 
 
-def test_the_check_finds_shadowed_names() -> None:
+def test_the_check_finds_shadowed_names():
     assert shadowed({"types", "pyarrow", "extract_amod"}) == {"types", "pyarrow"}

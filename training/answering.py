@@ -4,8 +4,6 @@ Either every process has the whole model and answers its own rows, or the model 
 over all processes, which then answer the same rows together.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable

@@ -6,8 +6,6 @@ of gradient accumulation. Everything follows from (seed, epoch), so the order ca
 counting, with any number of processes.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ the state. Random number generators are not saved: all random numbers follow fro
 process), and the order of examples from (seed, epoch).
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

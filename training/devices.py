@@ -5,8 +5,6 @@ free, and summarises them at the end. A failed run does not affect the others. E
 ordinary command with the settings of its point, so it resumes like any run.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

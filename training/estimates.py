@@ -1,7 +1,5 @@
 """Estimate the memory and the disk space that a run needs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Evaluate a model on a part of a dataset: exact loss, and scores or texts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

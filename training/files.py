@@ -1,7 +1,5 @@
 """Atomic replacement of files, and checks of disk space."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -6,8 +6,6 @@ number or, if a paper searched a grid, the group that is best on the validation 
 run are read from the table predictions, never from its metrics.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sqlite3

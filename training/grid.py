@@ -1,7 +1,5 @@
 """Grids: the runs of one command and their combined figures."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import itertools

@@ -3,8 +3,6 @@
 `prepared_runs` and `execute` are shared with ``training/pretrain_mlm.py``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import gc

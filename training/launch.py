@@ -5,8 +5,6 @@ DeepSpeed runs in one process, this module sets them for a world of one; otherwi
 require mpi4py. Nothing here imports torch before the environment is set.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import logging

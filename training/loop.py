@@ -5,8 +5,6 @@ number of processes, each example has the same weight, and all random numbers fo
 step, process). On a CPU, a run that was killed and resumed therefore gives exactly the same losses.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import logging

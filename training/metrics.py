@@ -1,7 +1,5 @@
 """Scores of predictions: shares from 0 to 1, from class ids or texts, without a framework."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean

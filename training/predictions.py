@@ -1,7 +1,5 @@
 """Predictions as rows of the table ``predictions``: the only way from a model to the scores."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``training/pretrain_mlm.py``: a masked language model from the sentences of the lake."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

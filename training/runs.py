@@ -6,8 +6,6 @@ the run as finished. A finished run is never executed again; repeating the comma
 new: predictions in another lake, a version in the registry.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import logging

@@ -4,8 +4,6 @@ The table is streamed; memory holds the texts and their ids as Arrow columns, an
 sentence during reading. Rows are sorted by id, so that the order of the files has no effect.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Sequence

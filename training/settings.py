@@ -1,7 +1,5 @@
 """The settings of training: those of every run, and those of ``training/finetune.py``."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

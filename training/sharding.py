@@ -1,7 +1,5 @@
 """DeepSpeed's configuration, the processes of a run, and sharded weights."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The speed of a run: samples, tokens, padding, operations and memory."""
 
-from __future__ import annotations
-
 import resource
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """What none of the four papers has: transfer, frequency, leak-free splits and artefacts."""
 
-from __future__ import annotations
-
 from analysis.across import audits, fine_tuned, frequency, overlap, parsers, splits, transfer
 from analysis.papers.page import Page
 

@@ -8,8 +8,6 @@ word carried no information about the label, its rows would have the same label 
 `analysis.across.audits` reads the rows of each dataset.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The artefact audits of the datasets (`analysis.across.artefacts`): their rows and exhibits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """The fine-tuned runs that represent each dataset on the page across datasets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -6,8 +6,6 @@ its pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A
 proxy for the model's pretraining data, which is not known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

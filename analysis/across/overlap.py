@@ -6,8 +6,6 @@ pattern replaces each content word by its category (``one noun iv``, ``exists x1
 iv(x1))``) and keeps quantifiers, negation and connectives, which the splits hold out.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ are compared as multisets: a pair found three times by one parser and twice by t
 twice.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ entailment rows occur in training. `seen_rows` divides one test set by the words
 their difference is unpaired (`inference.intervals.difference`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Transfer between the four tasks: scoring a model on other tasks, and continuing its training."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """``adnominal explore``: the page, its static copy, or the rows of one view on standard output."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

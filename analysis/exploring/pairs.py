@@ -1,7 +1,5 @@
 """One pair: its counts, example sentences, its items in the datasets, and their predictions."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeAlias

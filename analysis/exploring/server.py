@@ -1,7 +1,5 @@
 """The explorer as a web application on loopback, and its rows as JSON and TSV."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

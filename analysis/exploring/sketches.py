@@ -4,8 +4,6 @@ A sketch lists a word's collocates with their measures (Kilgarriff et al. 2004),
 logDice (Rychlý 2008). The rows of a word are read from one file per corpus (`etl.lake.lookup`).
 """
 
-from __future__ import annotations
-
 import shlex
 import threading
 import unicodedata

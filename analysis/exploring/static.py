@@ -5,8 +5,6 @@ are filled with the words in sorted order, and ``about.js`` has the first word o
 page reads only the file that must contain a word.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

@@ -4,8 +4,6 @@ The lists are made once per version of the tables, from two columns, and stored 
 server holds only the words in memory, never the pairs.
 """
 
-from __future__ import annotations
-
 import bisect
 import difflib
 import hashlib

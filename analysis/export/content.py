@@ -4,8 +4,6 @@ A whole edition is streamed. Configurations by split hold the rows of their spli
 write them sorted by id, so that the same tables give the same files.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Croissant metadata (MLCommons, version 1.0) of an export's Parquet files: ``croissant.json``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

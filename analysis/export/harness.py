@@ -6,8 +6,6 @@ relative to itself, so that the folder can be moved. The dataset's declaration h
 the rows they apply to (`etl.declaration.Question`); unanswerable rows are dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The card of a Hugging Face folder: README.md with the YAML header that ``load_dataset`` reads."""
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``python -m analysis.export``: export an edition of a dataset in a common format."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from pathlib import Path

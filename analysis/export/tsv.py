@@ -6,8 +6,6 @@ pairs, ``[('two', 1), ('swim', 0)]`` (1 is upward), that of variable-free formul
 the files back. Ids are numbers within the export; the layout has no column for the tables' ids.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack

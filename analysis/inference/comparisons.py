@@ -4,8 +4,6 @@ Items are paired, so tests are too: a permutation test, a paired bootstrap and M
 `holm` corrects the p-values of several tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Estimates with their confidence intervals: shares, means over runs, agreement, differences."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Logistic regression of correct answers on a value of their items, with clustered errors."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence

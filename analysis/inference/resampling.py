@@ -10,8 +10,6 @@ Rows that share a premise (ASP's forty numbers, PLANE's three inferences) are no
 rows are too narrow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Complete the report's commands for results that are not run, with its lake and editions."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Published numbers compared with ours, in the layout of the paper."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

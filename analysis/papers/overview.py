@@ -1,8 +1,6 @@
 """The first page of a report: what was run, the results, what is missing and how to get it, and
 the state of each table and figure that the papers print."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -9,8 +9,6 @@ The tests check each declaration against what its function reads and compares: `
 tables of the lake, including ``predictions``, and `beside` the tables of ``conf/published``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -13,8 +13,6 @@ deviations        ROW/COLUMN: why the printed number differs from what its rule 
 note              any other remark
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The parts of a report: sections of text, tables and figures, and what has not been run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias

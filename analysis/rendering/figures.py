@@ -7,8 +7,6 @@ Ito; series also differ by marker, dash or hatching, so that they can be told ap
 print. Figures are made without pyplot: there is no global state, and nothing has to be closed.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager

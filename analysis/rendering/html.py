@@ -5,8 +5,6 @@ they are still too wide. Colours follow the reader's system. The embedded script
 sections and saves figures; everything else works without it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A report as Markdown, with its figures in separate files."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The format of single numbers in a report."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Decimal
 
 from analysis.inference.intervals import Interval

@@ -4,8 +4,6 @@ All forms have exact match and entailment (a DRS or a VF term through its transl
 also has clause matching, FOL and VF have polarity.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

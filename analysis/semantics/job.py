@@ -1,7 +1,5 @@
 """The job of ``python -m analysis.semantics``: scores of files or of the predictions of a run."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ words of the prediction, regardless of their direction there. Precision, recall 
 for each sentence and averaged; a sentence without a gold word of the direction has no score.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple

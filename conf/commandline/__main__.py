@@ -1,7 +1,5 @@
 """The one command line: ``adnominal COMMAND key=value …`` (or ``python -m conf.commandline``)."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ modules of a job are imported only when its command is chosen, so that help and 
 once and the core runs without the packages of the extras.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ The shell calls ``adnominal --complete LINE`` at every completion, so that comma
 are those of the installed version.
 """
 
-from __future__ import annotations
-
 import typing
 
 from conf import UserError

@@ -5,8 +5,6 @@ section 4.2 found doubtful. Three classes merge `impossible` with `less likely` 
 true` with `more likely`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 

@@ -4,8 +4,6 @@ A noun in a web corpus can have hundreds of thousands of adjectives. As a list i
 step would copy them whole; as sorted pairs they stream, and Arrow makes the list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """The declaration of ADEPT."""
 
-from __future__ import annotations
-
 from etl.adept import LABELS
 from etl.adept.tables import TABLES
 from etl.declaration import (

@@ -8,8 +8,6 @@ and the record, so any partitioning gives the same rows. Frames that grow with t
 read more than once are stored for the duration of the job.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import Any

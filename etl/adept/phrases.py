@@ -6,8 +6,6 @@ label has lost (*come library*) cannot be restored, so a list names the verbs th
 and a word in a noun's position must not be primarily a verb.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from etl.adept.words import Words, forms, lists

@@ -9,8 +9,6 @@ their frame, and makes sentences from edges without surface text if their labels
 A reason to drop an edge is the message of `Unfit`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ seed and the row's own words, so partitioning has no effect and a row added late
 row. Sizes are therefore only average shares: with few words, frequent ones cause deviations.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The tables of ADEPT."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from etl.lake.columns import ADJECTIVE, COUNT, EDITION, FLAG, NOUN, TEXT, Table, column

@@ -5,8 +5,6 @@ corrected. The release uses only the adjective's first letter (*an useful*, *a h
 ``rule="letter"``; ``rule="sound"`` follows the pronunciation.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

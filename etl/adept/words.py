@@ -6,8 +6,6 @@ their position in a variant: adjectives that act as determiners (*a such dog*), 
 biggest dog*), adjectives that only follow their noun (*an asleep dog*), pronouns as nouns.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ its `str.lower`.
 `count_words` defines the counts in Python; the compiled counter gives the same counts.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

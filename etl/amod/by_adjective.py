@@ -6,8 +6,6 @@ of an adjective. The ranges depend only on the counts of the adjectives, which e
 any machine and any engine makes the same files.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -1,7 +1,5 @@
 """A corpus in the lake: its transactions, its ledger of input files, and restart=true."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence

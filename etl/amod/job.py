@@ -6,8 +6,6 @@ job is killed, the same command continues with the first wave that the ledger do
 Every commit carries an application transaction, so a repeated commit changes nothing.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@
 it counts, and replaces it on a machine where it was not built, many times slower.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Read and replace lists of pairs in the table ``listed_counts``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ in ``listed_counts`` in one commit, and the counts of dropped input those in ``d
 no ledger: a count covers all files of ``input=``.
 """
 
-from __future__ import annotations
-
 import csv
 import logging
 import re

@@ -1,7 +1,5 @@
 """Outcomes of the files of a wave and their dropped input, from the statements of tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby

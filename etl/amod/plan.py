@@ -5,8 +5,6 @@ visible in one commit. The plan is stored before any work, so a killed run conti
 waves, and new files (another part, next month's dump) become further waves.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence

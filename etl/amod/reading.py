@@ -5,8 +5,6 @@ documents in the tasks that parse them (`prepared_documents`), so reading costs 
 reader.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 from collections.abc import Iterable, Iterator, Sequence

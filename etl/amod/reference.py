@@ -22,8 +22,6 @@ The remaining rows are the tokens. An `amod` token makes a pair or is dropped wi
 `etl.amod.rules.ReadingRules.read`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -14,8 +14,6 @@ relations (``nsubj:pass``, ``compound:prt``) do not count. `etl.amod.reference` 
 are tokens.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 

@@ -4,8 +4,6 @@
 order and partitioning of its input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pyarrow as pa

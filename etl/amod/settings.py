@@ -1,7 +1,5 @@
 """The settings of the extraction job, and which of them decide the content of its tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ out to be truncated or too damaged is not counted, however much of it was read b
 computed from storage, never from accumulators, which count twice when a task is retried.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The distributed part of a wave: split its files into units, and count them in tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush

@@ -5,8 +5,6 @@ it, and so do the parts that look them up, so the work would grow almost with th
 corpus. A `WordIndex` is built once per process.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa

@@ -4,8 +4,6 @@ Dawid and Skene (1979) give every annotator a matrix of errors, MACE (Hovy et al
 items that they label without looking. Both are fitted by crowd-kit, an optional dependency.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 

@@ -5,8 +5,6 @@ is full agreement, 0 is chance level. If only one label was ever used, chance ag
 well, and the coefficient is undefined (NaN).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal, TypeAlias

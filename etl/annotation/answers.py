@@ -7,8 +7,6 @@ file must be outside the lake, because whoever has both can tell who answered wh
 lost, because with another key the same people would count as new ones.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import hmac

@@ -6,8 +6,6 @@ at a position drawn by the seed, so that neither position nor number reveals a c
 identify questions by hashes; their meaning stays in the table adept_batches.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

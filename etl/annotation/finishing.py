@@ -5,8 +5,6 @@ experts against the crowd, human baselines, the audit of extreme labels), furthe
 the effect of other readings of the quality rules where the paper leaves them open.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence

@@ -15,8 +15,6 @@ Each also has NAME.preview.html: the first page as annotators see it, for any br
 reveals which items are gold or which label a check expects.
 """
 
-from __future__ import annotations
-
 import csv
 import html
 import io

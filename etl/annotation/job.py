@@ -3,8 +3,6 @@
 No Spark session is started: `etl.lake.arrow` handles the tens of thousands of annotations.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import logging

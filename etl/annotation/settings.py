@@ -1,7 +1,5 @@
 """The settings of the verbs of ``etl/annotate_adept.py``."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from dataclasses import dataclass

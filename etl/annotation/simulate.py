@@ -7,8 +7,6 @@ most frequent label, and the other half answer at random. The numbers are assump
 measurements. Their ids begin with `etl.annotation.answers.SIMULATED`, in the files and in the lake.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

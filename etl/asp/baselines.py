@@ -5,8 +5,6 @@ The majority baseline always gives the more frequent of the two labels; in degre
 always gives not_entailment (`not_entailment`). Discarded rows do not count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The declaration of ASP."""
 
-from __future__ import annotations
-
 from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TESTS
 from etl.asp.tables import TABLES
 from etl.declaration import (

@@ -4,8 +4,6 @@ Numbers are compared on the paper's scale, z = 80 + 40 (alpha - b) / (a - b) for
 a (positive) and b (negative), so that the premises are always at 120 and 80.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Every row depends only on its number, so tasks exchange nothing and any partitio
 rows.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

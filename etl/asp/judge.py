@@ -1,7 +1,5 @@
 """The job of ``etl/judge_asp.py``: it writes sheets of questions and reads their answers."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from pathlib import Path

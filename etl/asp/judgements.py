@@ -4,8 +4,6 @@ A sheet is a CSV file with a row for each question to each ``judge``: premise, h
 empty ``answer`` to be filled with yes or no. Answers are pooled by (test, polarity, z).
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Which rows are entailments: the semantics of the eight tests (Liu et al. 2023, table 1)."""
 
-from __future__ import annotations
-
 from etl.asp import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TRAINED
 from etl.asp.lexicon import Lexicon
 from etl.asp.templates import WORLD, Pair

@@ -6,8 +6,6 @@ holds out a dimension: it has 3,600 training and 862 validation rows of the thre
 with numbers outside 80 < z < 120. Sizes and labels are those of the release, for every seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count

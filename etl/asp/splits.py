@@ -7,8 +7,6 @@ the rows of all tests whose adjectives are all held out. Scales are never divide
 scale, 80 < z < 120.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

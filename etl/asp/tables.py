@@ -1,7 +1,5 @@
 """The tables of ASP."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from etl.lake.columns import COUNT, EDITION, TEXT, Table, column

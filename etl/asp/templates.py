@@ -3,8 +3,6 @@
 Some published rows lack full stops, so `parse` does not require them; `write` always sets them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ frequent label. The baseline is the majority label (Gururangan et al. 2018).
 `run` is the job of ``etl/audit_pairs.py``.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ It works for any dataset: rows with a part (train, test, …), columns of words,
 the job of ``etl/check_splits.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

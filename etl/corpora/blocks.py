@@ -5,8 +5,6 @@ A block ends between two sentences: after a blank line, or before a line that be
 which also ends a sentence.
 """
 
-from __future__ import annotations
-
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ damage. Readers that ignore such a tail, as ``bzip2`` does, silently lose the re
 whose parts were joined badly.
 """
 
-from __future__ import annotations
-
 import bz2
 import io
 import os

@@ -15,8 +15,6 @@ with a blank line and ``# newdoc<TAB>url = URL<TAB>s3 = PATH``; a sentence with 
 ``>>>>><TAB>TEXT`` begins each sentence, and no line ends it.
 """
 
-from __future__ import annotations
-
 import re
 from codecs import BOM_UTF8
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The events that a reader of raw text yields: documents, rejected and skipped input."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Find the input files that paths, globs, folders and URIs name."""
 
-from __future__ import annotations
-
 import glob
 import logging
 import os

@@ -4,8 +4,6 @@ py3langid (BSD; a maintained version of Lui and Baldwin's langid.py, 2012) needs
 file and takes about a tenth of a millisecond per text. Only the beginning of a text is examined.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from functools import cache
 from typing import Any

@@ -13,8 +13,6 @@ A line is a paragraph, except in blocks that were wrapped at a fixed width, such
 Project Gutenberg: their lines are joined again, because a parser would treat each as a sentence.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -5,8 +5,6 @@ every other source (`etl.corpora.files.Unreadable`). Only records of the kind ``
 text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@ as an entity. Therefore a task can begin in the middle of a file, no XML tree is
 no entity declaration or external reference in a hostile file is ever followed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

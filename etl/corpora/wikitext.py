@@ -12,8 +12,6 @@ a stack, and templates are expanded for at most `_MAX_DEPTH` levels. Malformed m
 the rest of its line, never the rest of the article.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections import Counter

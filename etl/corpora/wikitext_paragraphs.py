@@ -1,7 +1,5 @@
 """Find the paragraphs of an article after templates, links and tags were removed."""
 
-from __future__ import annotations
-
 import re
 
 _MARKUP_CHARACTERS = frozenset("=*#:;|!{}-")

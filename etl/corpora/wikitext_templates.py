@@ -4,8 +4,6 @@ The arguments of a template arrive as text: the positional ones in a list, the n
 dictionary with names in lower case.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable

@@ -6,8 +6,6 @@ merge them. A few runs exceed any memory limit. Therefore tasks write such value
 engine sorts only their positions.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Count the input bytes that the tasks of this process have read, for `conf.progress`."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ from archives are compiled again at each start, and each task reads the archives
 which takes 0.1 to 0.2 seconds per task.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Temporary folders (spilled rows, sockets) that the next process deletes after a kill."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

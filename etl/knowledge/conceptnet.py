@@ -9,8 +9,6 @@ A line is split and tested as bytes: nine of ten lines of the full dump are in o
 are never decoded. A task returns its rejected lines as rows of counts.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

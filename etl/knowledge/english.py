@@ -7,8 +7,6 @@ spelling rules replace its guesses, which remove *-s* from every word. docs/know
 how the rules were evaluated.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

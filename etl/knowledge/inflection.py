@@ -4,8 +4,6 @@ On import lemminflect registers extensions with spaCy if it is installed. This w
 and spaCy would import torch: seconds of every process for something that is not used here.
 """
 
-from __future__ import annotations
-
 from etl.imports import hidden
 
 with hidden("spacy"):

@@ -1,7 +1,5 @@
 """``etl/import_knowledge.py``: WordNet, ConceptNet and the adjective classes into the lake."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import defaultdict

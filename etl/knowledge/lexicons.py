@@ -5,8 +5,6 @@ source, a line with the names of the two columns, then one word per line. Each w
 second column is one of the kinds listed here. Faults are reported together, with file and line.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ in the zip archive that NLTK downloads. Synsets have NLTK's names: first lemma, 
 number of the sense (dog.n.01).
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -10,8 +10,6 @@ vacuum [TABLE]               delete files that no version of the last older_than
 verify [TABLE]               check every log and file; exit code 1 if there is a fault
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -5,8 +5,6 @@ files. Upkeep needs what is here: the files that a commit added and removed, and
 replaces files.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Training and analysis read through this module. Nothing in it or below it import
 are checked against their declarations as in `etl.lake.spark`, and commits use the same code.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

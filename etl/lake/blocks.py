@@ -8,8 +8,6 @@ The files go where `etl.lake.staging` puts those of every write, so tasks need t
 the table's store as the driver (`etl.lake.storage`: credentials in the environment).
 """
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """`Table`, which declares a table, and the columns and types that several tables share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pyarrow as pa

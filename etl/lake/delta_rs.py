@@ -4,8 +4,6 @@ No jar is needed. Each file that tasks wrote is checked before the log names it
 (`etl.lake.staging`); readers read exactly the files that the log names.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import reduce

@@ -5,8 +5,6 @@ are the connector's. Its blind appends do not conflict with a replacement of the
 that conflict is checked before the write, not within it.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Errors about tables, by who has to act: the user or the operator of the storage."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Check DataFrames against declarations; order their columns and rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Read a log that a concurrent vacuum may shorten or that someone else wrote."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import TypeVar

@@ -6,8 +6,6 @@ attempts, the log is read again to see what happened meanwhile (our transaction 
 our partition changed).
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shlex

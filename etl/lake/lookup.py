@@ -4,8 +4,6 @@ For tables whose files are sorted by the word that is looked up (`amod_associati
 `amod_by_adjective` by adjective). Only the footers of a few files are kept in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 

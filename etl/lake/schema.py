@@ -4,8 +4,6 @@ Column names, their order and their types count. Nullability, comments and the n
 (Spark's ``element``, Arrow's ``item``) do not, nor do 64-bit offsets and views of the same values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

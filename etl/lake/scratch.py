@@ -5,8 +5,6 @@ any machine can reach, and read from there. The embedded engine caches nothing, 
 size of a file to choose the sides of a join.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager

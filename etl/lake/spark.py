@@ -5,8 +5,6 @@
 and store the job, the code version and the caller's metadata with every commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Unpack

@@ -9,8 +9,6 @@ of their files was touched for a day: a live writer would still be adding files.
 delta-rs checks neither files nor schema when a commit names them: `collect` is the only guard.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

@@ -5,8 +5,6 @@ A root is a local path, a ``file://`` URI, or the URI of a store that both Spark
 ``GOOGLE_*``, ``HADOOP_CONF_DIR``), Spark from its own configuration.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ datasheets agree with this module. Reading or writing anything that is not decla
 that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from conf.help import nearest

@@ -5,8 +5,6 @@ row; the old files stay for the versions that name them. Vacuum deletes files th
 the retention period names and no running write has staged. After a kill, run either again.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

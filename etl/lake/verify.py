@@ -5,8 +5,6 @@ declared, and each file exists with the size, rows, columns and bounds that the 
 footers are read, not contents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

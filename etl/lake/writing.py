@@ -1,7 +1,5 @@
 """The write shared by the delta-rs engine and the Spark-free writer: stage, check, commit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta

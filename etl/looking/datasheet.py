@@ -5,8 +5,6 @@ Users may write their own template; a literal number or an unknown figure in it 
 every number in a datasheet has a source.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Format tables and numbers for a terminal."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from collections.abc import Sequence

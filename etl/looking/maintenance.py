@@ -1,7 +1,5 @@
 """The maintenance commands: ``python -m etl.lake compact|vacuum|verify``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What ``python -m etl.lake list``, ``show`` and ``history`` print."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """``python -m etl.lake why ADJECTIVE NOUN``: what the corpora say about one pair."""
 
-from __future__ import annotations
-
 import difflib
 
 from conf import JobFailed

@@ -5,8 +5,6 @@ the model is loaded at first use and cached. spaCy, the compiled extractor `fast
 in Python workers. Spark NLP runs in the JVM, on DataFrames: see `etl.parsing.sparknlp_parser`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from conf import UserError

@@ -10,8 +10,6 @@ the last digits of its scores may depend on the neighbours of a sentence; except
 does not.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from collections.abc import Iterable, Iterator

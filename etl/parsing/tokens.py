@@ -6,8 +6,6 @@ encyclopedic text 0.5 % of spaCy's amod relations were of this kind. Short piece
 because parsers process the pieces of a batch together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

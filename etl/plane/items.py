@@ -5,8 +5,6 @@ worker and the pairs are not shuffled, so a noun with thousands of adjectives do
 down. `etl.plane.blocks` turns phrases into items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 

@@ -3,8 +3,6 @@
 Splits are planned from the phrases, so a shortage is reported before any item is written.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterable

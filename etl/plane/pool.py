@@ -5,8 +5,6 @@ them, those with enough adjectives for a whole unit come first, and chance decid
 most `ADJECTIVES` adjectives of each class are kept per noun, so the driver's memory is bounded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame

@@ -4,8 +4,6 @@ They have the paper's two templates with its three pairs of verbalisers (tables 
 examples. The paper's masked models fill the blank; the harness compares whole sentences.
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from etl.declaration import Question

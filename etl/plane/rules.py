@@ -3,8 +3,6 @@
 One item at a time; `etl.plane.blocks` has the same rules over columns, and tests compare both.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 from etl.knowledge.english import article

@@ -1,7 +1,5 @@
 """The settings of ``etl/build_plane.py``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -11,8 +11,6 @@ inference type 3 only, 2k of them true (section 6.2). The recipes were inferred 
 files, which they fit row by row; the paper gives none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

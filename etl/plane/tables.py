@@ -1,7 +1,5 @@
 """The tables of PLANE."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from etl.lake.columns import ADJECTIVE, CORPUS, COUNT, EDITION, NOUN, TEXT, Table, column

@@ -5,8 +5,6 @@ Rows are kept unchanged, including repeated and conflicting ones (docs/adept.md)
 the other two split columns are computed here.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``etl/import_published.py``: import of releases as tables, edition ``published``."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import make_dataclass

@@ -5,8 +5,6 @@ are entailment, neutral and contradiction; AddOne has mean scores of people, fro
 derive two labels, entailment and not_entailment.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -5,8 +5,6 @@ two labels (entailment, not_entailment) or with three (entailment, neutral, cont
 (``adjective=``, ``noun=``, ``score=``) become a source of the table graded_pairs.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import logging

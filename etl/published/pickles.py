@@ -6,8 +6,6 @@ need none), `array` allows the three names of which a NumPy array consists. No o
 in this project (CONTRIBUTING.md, Security).
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Mapping

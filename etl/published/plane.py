@@ -10,8 +10,6 @@ subsective), adjective, noun, hypernym; a seventh, noun_hypernym, is not needed.
 unchanged ("A artificial load is a load").
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The result of reading a release: tables, dropped rows by reason, and the rows of every file."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import logging

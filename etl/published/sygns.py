@@ -9,8 +9,6 @@ each depth, and the files from which it was made: ``scripts/vocab.yaml``,
 ``results.tmp.tsv``. It has no training set; ``build_sygns.py preset=paper`` makes one.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import re

@@ -1,7 +1,5 @@
 """The declaration of SyGNS."""
 
-from __future__ import annotations
-
 from etl.declaration import (
     Dataset,
     Facts,

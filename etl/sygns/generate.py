@@ -5,8 +5,6 @@ machines gives the same sentences. Draws may repeat a sentence; a sample of n di
 that of the first n different draws (`sample`, and in Spark `etl.sygns.job`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import Counter

@@ -5,8 +5,6 @@ up to the draw that makes enough of them different, whatever the partitioning. T
 draw (from only the sentences, which is cheap), then composes the meanings of the selected draws.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence

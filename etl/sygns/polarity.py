@@ -5,8 +5,6 @@ number of operators reverses it: negation, the restrictor of a universal, the le
 implication.
 """
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 from etl.sygns import fol, vf

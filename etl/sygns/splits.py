@@ -10,8 +10,6 @@
 A tenth of the training sentences is used for validation, chosen by (seed, scheme, primitive, id).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 

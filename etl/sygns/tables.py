@@ -1,7 +1,5 @@
 """The tables of SyGNS."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from etl.lake.columns import EDITION, TEXT, Table, column

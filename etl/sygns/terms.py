@@ -6,8 +6,6 @@ of a term into a function from the meanings of its names to a meaning: a formula
 name, or a Python function of one argument. Several arguments are applied one after the other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias

@@ -10,8 +10,6 @@ relation. No lexicon is needed. TWO and THREE are existentials with a numeral as
 SyGNS.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count
 

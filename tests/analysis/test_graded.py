@@ -1,7 +1,5 @@
 """Correlation of ratings with counts, measures and scores of models."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -23,7 +21,7 @@ VALUES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, m
 
 
 @given(VALUES)
-def test_coefficients_equal_scipys_with_ties(rows: list[tuple[int, int]]) -> None:
+def test_coefficients_equal_scipys_with_ties(rows):
     ratings, values = [float(a) for a, _ in rows], [float(b) for _, b in rows]
     result = correlation("count", ratings, values)
     assert result.spearman == pytest.approx(stats.spearmanr(ratings, values).statistic)
@@ -31,7 +29,7 @@ def test_coefficients_equal_scipys_with_ties(rows: list[tuple[int, int]]) -> Non
     assert result.low <= result.high
 
 
-def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed() -> None:
+def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed():
     random = np.random.default_rng(1)
     ratings = random.normal(size=200)
     values: list[float | None] = [*(ratings[:199] + random.normal(size=199)), None]
@@ -43,7 +41,7 @@ def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed() -> None:
 
 
 @pytest.mark.parametrize("values", [[], [None, None, None], [1.0, 1.0, 1.0], [1.0, 2.0]])
-def test_too_few_or_equal_values_have_no_correlation(values: list[float | None]) -> None:
+def test_too_few_or_equal_values_have_no_correlation(values):
     result = correlation("pmi", [float(i) for i in range(len(values))], values)
     assert math.isnan(result.spearman)
     assert math.isnan(result.kendall)
@@ -53,7 +51,7 @@ def test_too_few_or_equal_values_have_no_correlation(values: list[float | None])
     ("scores", "expected"),
     [([1.0, 0.0, 0.0], 0.0), ([0.0, 0.5, 0.5], 1.5), ([0.0, 0.0], None), (None, None), ([], None)],
 )
-def test_a_models_score_is_the_expected_label_number(scores, expected) -> None:
+def test_a_models_score_is_the_expected_label_number(scores, expected):
     assert expected_score(scores) == expected
 
 
@@ -65,7 +63,7 @@ def ratings() -> pa.Table:
     return pa.Table.from_pylist(rated, schema=table("graded_pairs").schema.remove_metadata())
 
 
-def test_a_pair_that_is_not_in_the_corpus_has_count_zero() -> None:
+def test_a_pair_that_is_not_in_the_corpus_has_count_zero():
     association = pa.table(
         {
             "adjective": ["old", "red"],
@@ -81,7 +79,7 @@ def test_a_pair_that_is_not_in_the_corpus_has_count_zero() -> None:
     assert results[0].spearman == results[-1].spearman == 1.0
 
 
-def test_the_command_prints_every_measure_and_reports_missing_data(tmp_path, capsys) -> None:
+def test_the_command_prints_every_measure_and_reports_missing_data(tmp_path, capsys):
     lake = str(tmp_path)
     arrow.append(lake, "graded_pairs", ratings(), job="test")
     schema = table("amod_association").schema.remove_metadata()

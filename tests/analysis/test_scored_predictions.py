@@ -1,7 +1,5 @@
 """Reading labelled predictions and the groups of their items from a lake."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.engines import CASE, CASES, Settings, measurements, seconds_to_write

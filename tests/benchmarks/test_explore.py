@@ -1,9 +1,5 @@
 """The generated lake is sorted and complete, and its load is measured."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 import conf
@@ -18,16 +14,16 @@ SMALL = {"pairs": 3000, "files": 3, "nouns": 199, "adjectives": 97}
 SMALL |= {"users": 2, "seconds": 1, "pause": 0}
 
 
-def test_generated_words_are_distinct() -> None:
+def test_generated_words_are_distinct():
     assert len({word_of(number) for number in range(20_000)}) == 20_000
 
 
-def test_vocabulary_sizes_must_be_prime() -> None:
+def test_vocabulary_sizes_must_be_prime():
     with pytest.raises(UserError, match="prime"):
         conf.from_dict(Settings, {"adjectives": 100})
 
 
-def test_both_sorted_tables_hold_the_generated_pairs(tmp_path: Path) -> None:
+def test_both_sorted_tables_hold_the_generated_pairs(tmp_path):
     settings, lake = conf.from_dict(Settings, SMALL), str(tmp_path / "lake")
     generate(settings, lake)
     versions = [arrow.version(lake, name) for name in arrow.tables(lake)]
@@ -43,7 +39,7 @@ def test_both_sorted_tables_hold_the_generated_pairs(tmp_path: Path) -> None:
             assert sketches.sketch(Query(role, word))["total"] == partner_count
 
 
-def test_simulated_users_look_up_words_and_the_page_reports_it(tmp_path: Path) -> None:
+def test_simulated_users_look_up_words_and_the_page_reports_it(tmp_path):
     settings, lake = conf.from_dict(Settings, SMALL), str(tmp_path / "lake")
     figures = measure(settings, lake, generate(settings, lake))
     assert figures["errors"] == 0 and figures["views"] > 0

@@ -1,7 +1,5 @@
 """Comparing parser=fast with spaCy and with gold trees."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Small models finetuned on the releases: the commands of the cases, and the page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

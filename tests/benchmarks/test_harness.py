@@ -1,11 +1,7 @@
 """The harness detects a planted slow-down, a planted lost pair and missed bounds."""
 
-from __future__ import annotations
-
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +13,8 @@ from benchmarks.harness import Bound, Case, CaseSettings, Exact, page, run, writ
 from benchmarks.inputs import make_parts
 from benchmarks.processes import call
 from benchmarks.sides import check_identical, take_turns
-from conf import ROOT, JobFailed, UserError, load, setting
+from conf import JobFailed, UserError, load, setting
+from tests.commands import run_python
 
 ROUNDS = 7
 
@@ -194,8 +191,7 @@ def test_a_function_is_called_in_a_separate_process():
 
 
 def test_deprecated_command_lines_name_the_current_ones(capsys):
-    command = [sys.executable, "-m", "benchmarks.adept", "--help"]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    result = run_python("-m", "benchmarks.adept", "--help")
     assert "is now python -m benchmarks adept" in result.stderr
     assert "sizes" in result.stdout
 

@@ -1,7 +1,5 @@
 """The prediction benchmark: its rows, its rates and its page."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The README shows the recorded figures, and no row where a figure is missing."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

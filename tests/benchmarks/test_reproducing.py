@@ -1,7 +1,5 @@
 """Estimates of training time: arithmetic on round figures, and the page with the estimates."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The page about killed runs; tests/training checks that such runs resume exactly."""
 
-from __future__ import annotations
-
 from benchmarks import resume
 from benchmarks.harness import page
 

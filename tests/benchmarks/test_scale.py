@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import gzip
 import os
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,7 @@ from etl.amod.rules import CLEAN
 from etl.knowledge.conceptnet import NOT_FIVE, OTHER_LANGUAGE, parse_5
 
 
-def test_every_rank_has_its_own_word_and_frequent_words_are_short() -> None:
+def test_every_rank_has_its_own_word_and_frequent_words_are_short():
     words = pairs_generator.words_of(np.arange(20_000)).to_pylist()
     assert len(set(words)) == 20_000
     assert {len(word) for word in words[:100]} == {2}
@@ -26,7 +23,7 @@ def test_every_rank_has_its_own_word_and_frequent_words_are_short() -> None:
     assert all(one <= two for one, two in pairwise(lengths))
 
 
-def test_words_follow_a_zipf_law_with_two_regimes_and_no_end() -> None:
+def test_words_follow_a_zipf_law_with_two_regimes_and_no_end():
     ranks = pairs_generator.NOUNS.draw(np.random.default_rng(0), 400_000)
     first, tenth = ((ranks < 10).sum(), (ranks < 100).sum())
     # The integral of 1/(r + 40) to 10 and to 100: 0.22 and 1.25.
@@ -34,7 +31,7 @@ def test_words_follow_a_zipf_law_with_two_regimes_and_no_end() -> None:
     assert len(np.unique(ranks)) > 1.5 * len(np.unique(ranks[:200_000]))
 
 
-def test_parts_follow_the_seed_and_the_kernel_counts_every_pair(tmp_path: Path) -> None:
+def test_parts_follow_the_seed_and_the_kernel_counts_every_pair(tmp_path):
     one, again, other = (tmp_path / name for name in ("one.gz", "again.gz", "other.gz"))
     for path, seed in ((one, 1), (again, 1), (other, 2)):
         pairs_generator.write(path, seed, 2_000)
@@ -47,7 +44,7 @@ def test_parts_follow_the_seed_and_the_kernel_counts_every_pair(tmp_path: Path) 
     assert counter.drain().num_rows > 1_900
 
 
-def test_generated_lines_cover_every_branch_of_the_parser(tmp_path: Path) -> None:
+def test_generated_lines_cover_every_branch_of_the_parser(tmp_path):
     path = tmp_path / "assertions.csv"
     conceptnet_generator.write(path, 5_000)
     lines = path.read_bytes().splitlines()
@@ -59,7 +56,7 @@ def test_generated_lines_cover_every_branch_of_the_parser(tmp_path: Path) -> Non
     assert any(edge.surface_text for edge in edges) and any(edge.weight < 0 for edge in edges)
 
 
-def test_stages_of_a_job_end_with_the_commits_of_its_tables(tmp_path: Path) -> None:
+def test_stages_of_a_job_end_with_the_commits_of_its_tables(tmp_path):
     course = [Sample(100 + t, 2 * t, 10 * t, t) for t in range(0, 51, 2)]
     for number, table in enumerate(scale.STAGES, start=1):
         log = tmp_path / table / "_delta_log"
@@ -84,7 +81,7 @@ def figures(rows: int, cpu: float) -> dict[str, Any]:
     }
 
 
-def test_the_page_shows_the_growth_per_row() -> None:
+def test_the_page_shows_the_growth_per_row():
     sizes = {"extraction-100": figures(100_000_000, 30.0), "adept-1": figures(1_000_000, 4.0)}
     text = page(scale.CASE, {**sizes, "extraction-10": figures(10_000_000, 2.0)})
     assert "| 20.0 M | 10.00 M | all, 10 waves | 5 | 2 | - | 100 | 1.00 | 1.0 |" in text
@@ -92,7 +89,7 @@ def test_the_page_shows_the_growth_per_row() -> None:
     assert "| 2.0 M | 1,000,000 | 5 | 4 | - | 100 | 1.00 | 1.0 |" in text
 
 
-def test_unknown_parts_and_shares_are_refused() -> None:
+def test_unknown_parts_and_shares_are_refused():
     with pytest.raises(UserError, match=r"parts=\['trees'\]: expected some of extraction"):
         load(scale.Settings, ["parts=[trees]"])
     with pytest.raises(UserError, match=r"shares=\[0\]: expected percentages"):

@@ -1,7 +1,5 @@
 """Cluster sizes: arithmetic on round figures, and the page with the sizes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

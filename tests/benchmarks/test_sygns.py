@@ -1,7 +1,5 @@
 """The measurements of SyGNS, on tiny sizes."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

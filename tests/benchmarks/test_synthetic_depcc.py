@@ -1,7 +1,5 @@
 """The synthetic part is valid DepCC and follows the seed."""
 
-from __future__ import annotations
-
 import gzip
 
 from benchmarks import synthetic_depcc

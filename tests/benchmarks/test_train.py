@@ -1,7 +1,5 @@
 """The rows and the page of the training benchmark; tests/training tests what it measures."""
 
-from __future__ import annotations
-
 from benchmarks import train
 from benchmarks.harness import page
 

@@ -1,7 +1,5 @@
 """The embedded demo corpus is well-formed and long enough, and can be rebuilt from its sources."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import re

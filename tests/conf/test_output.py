@@ -1,14 +1,8 @@
 """Jobs whose output is no longer read, as by `| head`."""
 
-from __future__ import annotations
-
-import os
-import subprocess
-import sys
-
 import pytest
 
-from conf import ROOT
+from tests.commands import run_python, run_python_unread
 
 JOB = """
 import sys, conf
@@ -32,57 +26,33 @@ sys.exit(conf.run(Settings, job))
 """
 
 
-def test_an_encoding_without_a_character() -> None:
-    process = subprocess.run(
-        [sys.executable, "-m", "conf.commandline", "--help"],
-        check=False,
-        capture_output=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-    )
-    assert process.returncode == 0
-    assert rb"key=value \u2026: adjective\u2013noun" in process.stdout
-
-
-def run(*words: str) -> tuple[int, str]:
-    """The exit code and the standard error of a job that writes to a closed pipe."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "w") as closed:
-        process = subprocess.run(
-            [sys.executable, "-c", JOB, *words],
-            stdout=closed,
-            stderr=subprocess.PIPE,
-            cwd=ROOT,
-            check=False,
-            text=True,
-        )
-    return process.returncode, process.stderr
+def test_an_encoding_without_a_character():
+    ascii_only = {"PYTHONIOENCODING": "ascii"}
+    text = run_python("-m", "conf.commandline", "--help", variables=ascii_only).stdout
+    assert r"key=value \u2026: adjective\u2013noun" in text
 
 
 @pytest.mark.parametrize("flush", ["flush=true", "flush=false"])
-def test_a_closed_output_does_not_change_the_exit_code(flush: str) -> None:
-    code, messages = run(flush)
+def test_a_closed_output_does_not_change_the_exit_code(flush):
+    code, messages = run_python_unread("-c", JOB, flush)
     assert (code, messages.splitlines()[-1]) == (0, "done")
-    code, messages = run(flush, "fail=job")
+    code, messages = run_python_unread("-c", JOB, flush, "fail=job")
     assert (code, messages.splitlines()[-2:]) == (1, ["done", "error: a file failed"])
     assert "BrokenPipe" not in messages
 
 
-def test_help_can_be_written_to_a_closed_output() -> None:
-    assert run("--help") == (0, "")
+def test_help_can_be_written_to_a_closed_output():
+    assert run_python_unread("-c", JOB, "--help") == (0, "")
 
 
-def test_other_closed_pipes_are_errors() -> None:
-    code, messages = run("fail=pipe")
+def test_other_closed_pipes_are_errors():
+    code, messages = run_python_unread("-c", JOB, "fail=pipe")
     assert code == 1
     assert "BrokenPipeError: a worker has ended" in messages
 
 
-def test_a_job_can_run_without_standard_output() -> None:
-    command = [sys.executable, "-c", "import sys; sys.stdout = None\n" + JOB, "fail=job"]
-    process = subprocess.run(command, capture_output=True, cwd=ROOT, check=False, text=True)
-    assert process.returncode == 1
+def test_a_job_can_run_without_standard_output():
+    process = run_python("-c", "import sys; sys.stdout = None\n" + JOB, "fail=job", code=1)
     assert "error: a file failed" in process.stderr
     code = "import sys; sys.stdout = None; import etl.lake.__main__ as m; sys.exit(m.main(['-h']))"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+    run_python("-c", code)

@@ -1,7 +1,5 @@
 """Progress is a bar on a terminal, lines in a log, or nothing in a silent process."""
 
-from __future__ import annotations
-
 import io
 import logging
 import time
@@ -20,11 +18,11 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.4, "0 s"), (47, "47 s"), (190, "3 min 10 s"), (7500, "2 h 05 min")]
 )
-def test_durations_have_suitable_units(seconds: float, text: str) -> None:
+def test_durations_have_suitable_units(seconds, text):
     assert duration(seconds) == text
 
 
-def test_a_bar_has_share_rate_and_time_left() -> None:
+def test_a_bar_has_share_rate_and_time_left():
     terminal = Terminal()
     with Progress("work", 4, stream=terminal) as bar:
         time.sleep(0.11)
@@ -36,7 +34,7 @@ def test_a_bar_has_share_rate_and_time_left() -> None:
     assert "samples/s" in text and " left" in text and "step 1" in text
 
 
-def test_logs_get_lines(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_get_lines(monkeypatch, caplog):
     monkeypatch.setattr(progress, "_LOG_INTERVAL", 0.05)
     with caplog.at_level(logging.INFO), Progress("work", 4, 1, unit="rows") as lines:
         lines.advance(0)
@@ -48,16 +46,14 @@ def test_logs_get_lines(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptu
     assert all("\r" not in record.message for record in caplog.records)
 
 
-def test_the_share_of_bytes_is_reported(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_share_of_bytes_is_reported(monkeypatch, caplog):
     monkeypatch.setattr(progress, "_LOG_INTERVAL", 0.01)
     with caplog.at_level(logging.INFO), report_progress("reading", 2_000_000, lambda: 0.5):
         time.sleep(1.2)
     assert "reading:  50%  1.00M of 2.00M" in caplog.text and "B/s" in caplog.text
 
 
-def test_progress_stays_in_range_and_never_decreases() -> None:
+def test_progress_stays_in_range_and_never_decreases():
     terminal = Terminal()
     with Progress("work", 10, stream=terminal) as bar:
         bar.reach(20)
@@ -65,7 +61,7 @@ def test_progress_stays_in_range_and_never_decreases() -> None:
         assert bar._bar.n == 10
 
 
-def test_a_silent_process_writes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_silent_process_writes_nothing(caplog):
     terminal = Terminal()
     with caplog.at_level(logging.INFO), Progress("work", 2, silent=True, stream=terminal) as bar:
         bar.advance(2)

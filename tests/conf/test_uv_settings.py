@@ -1,7 +1,5 @@
 """pip's configuration becomes variables for uv."""
 
-from __future__ import annotations
-
 from conf.uv_settings import exports
 
 

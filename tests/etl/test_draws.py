@@ -1,7 +1,5 @@
 """Draws depend only on seed and key, and are even."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

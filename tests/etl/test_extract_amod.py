@@ -1,7 +1,5 @@
 """The job as users start it: exit codes, errors of one line, damaged files, and a kill."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json
@@ -13,7 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 import conf
 from conf import ROOT
@@ -21,6 +18,7 @@ from etl.amod.job import extract
 from etl.amod.settings import Settings
 from etl.extract_amod import next_step
 from etl.lake import arrow
+from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_part
 
 SCRIPT = ROOT / "etl" / "extract_amod.py"
@@ -48,9 +46,7 @@ def run(*words: str) -> int:
     return conf.run(Settings, extract, words)
 
 
-def test_every_kind_of_damage_is_counted_and_gives_no_wrong_pair(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_kind_of_damage_is_counted_and_gives_no_wrong_pair(spark, tmp_path, capsys):
     parts = tmp_path / "parts"
     parts.mkdir()
     for name, (damaged, _, _) in DAMAGE.items():
@@ -86,7 +82,7 @@ def test_every_kind_of_damage_is_counted_and_gives_no_wrong_pair(
     assert all(f"most often {expected[name]} (" in reason for name, reason in failed.items())
 
 
-def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
+def test_mistakes_are_reported_before_spark_starts(tmp_path):
     empty = tmp_path / "empty.gz"
     empty.write_bytes(b"")
     part = write_part(tmp_path / "part.gz", [("old", "key")])
@@ -114,14 +110,7 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
         "from etl import engine\n"
         "print(engine._running is None)\n"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(list(cases))],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-        check=True,
-    )
+    process = run_python("-c", code, json.dumps(list(cases)), timeout=120)
     assert process.stdout.split() == ["2"] * len(cases) + ["True"]
     assert "Traceback" not in process.stderr
     for message, expected in zip(process.stderr.split("---"), cases.values(), strict=False):
@@ -130,20 +119,17 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
         assert expected in errors[0]
 
 
-def test_the_next_step_shows_the_counts_of_a_list() -> None:
+def test_the_next_step_shows_the_counts_of_a_list():
     words = ["source=depcc", "input=a"]
     assert next_step(conf.load(Settings, words)) == "adnominal explore lake={lake}"
     after_list = next_step(conf.load(Settings, [*words, "pairs=list.tsv"]))
     assert after_list == "adnominal lake show listed_counts lake={lake}"
 
 
-def test_help_lists_every_setting_from_any_folder(tmp_path: Path) -> None:
-    process = subprocess.run(
-        [sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert process.returncode == 0
+def test_help_lists_every_setting_from_any_folder(tmp_path):
+    text = run_python(SCRIPT, "--help", cwd=tmp_path).stdout
     for name in (field.name for field in dataclasses.fields(Settings)):
-        assert f"\n  {name}  (" in process.stdout
+        assert f"\n  {name}  (" in text
 
 
 def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:
@@ -157,7 +143,7 @@ def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_a_killed_run_is_resumed_with_the_same_tables(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_killed_run_is_resumed_with_the_same_tables(spark, tmp_path):
     parts = tmp_path / "parts"
     parts.mkdir()
     for i in range(2):

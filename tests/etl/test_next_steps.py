@@ -1,7 +1,5 @@
 """The next step that a build suggests is a command for the edition it has built."""
 
-from __future__ import annotations
-
 import pytest
 
 import conf

@@ -1,15 +1,11 @@
 """A lake in an object store, moto's S3 server, with the embedded engine."""
 
-from __future__ import annotations
-
-import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -19,6 +15,7 @@ from conf import ROOT
 from etl.lake import arrow
 from etl.lake.__main__ import main
 from etl.lake.tables import TABLES
+from tests.commands import run_python
 from tests.etl.amod.corpus import contents
 from tests.ports import LOOPBACK, free_port
 
@@ -78,15 +75,7 @@ def lake(store: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str
     ]
     file = tmp_path_factory.mktemp("pipeline") / "steps.yaml"
     file.write_text(yaml.safe_dump({"lake": LAKE, "steps": steps}))
-    process = subprocess.run(
-        [sys.executable, str(ROOT / "etl" / "pipeline.py"), str(file), "engine=sail"],
-        env={**os.environ, **store},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr[-3000:]
+    run_python("etl/pipeline.py", file, "engine=sail", timeout=200, variables=store)
     return LAKE
 
 
@@ -95,9 +84,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
-def test_jobs_write_to_the_store_and_commands_read_from_it(
-    lake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_jobs_write_to_the_store_and_commands_read_from_it(lake, tmp_path, capsys):
     tables = ("amod_pairs", "amod_association", "amod_examples")
     assert {*tables, "sygns", "sygns_splits"} <= set(arrow.tables(lake))
     assert "A false key and a real key" in call(capsys, "why", "false", "key")
@@ -106,16 +93,11 @@ def test_jobs_write_to_the_store_and_commands_read_from_it(
     assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == rows + 1
     local = str(tmp_path / "lake")
     settings = ["source=depcc", f"input={DEPCC}", f"lake={local}", "examples=1"]
-    subprocess.run(
-        [sys.executable, str(ROOT / "etl" / "extract_amod.py"), *settings],
-        capture_output=True,
-        check=True,
-        timeout=200,
-    )
+    run_python("etl/extract_amod.py", *settings, timeout=200)
     assert contents(lake, tables) == contents(local, tables)
 
 
-def test_concurrent_writers_and_upkeep(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concurrent_writers_and_upkeep(lake, capsys):
     schema = TABLES["graded_pairs"].schema
 
     def write(writer: int) -> None:
@@ -137,8 +119,8 @@ def test_concurrent_writers_and_upkeep(lake: str, capsys: pytest.CaptureFixture[
 
 @pytest.mark.usefixtures("store")
 def test_a_missing_bucket_is_reported_in_one_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    capsys,
+):
     assert main(["list", "lake=s3://absent/lake"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "/absent): NoSuchBucket: " in line and "\x1b" not in line

@@ -1,7 +1,5 @@
 """Several jobs in one session: what is refused before the first, and how failures are reported."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

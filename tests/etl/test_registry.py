@@ -1,7 +1,5 @@
 """The declarations agree with the tables, the rules of the builds and the files of ``conf``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -38,7 +36,7 @@ def columns_of(table: ItemTable, dataset: Dataset) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("declared", DATASET_PARAMETERS)
-def test_declared_columns_are_in_the_tables(declared: Dataset) -> None:
+def test_declared_columns_are_in_the_tables(declared):
     for table in (*declared.tables, *declared.unlabelled):
         schema = TABLES[table.name].schema
         assert set(columns_of(table, declared)) <= set(schema.names)
@@ -46,7 +44,7 @@ def test_declared_columns_are_in_the_tables(declared: Dataset) -> None:
 
 
 @pytest.mark.parametrize("declared", DATASET_PARAMETERS)
-def test_split_tables_have_the_declared_keys_and_the_items(declared: Dataset) -> None:
+def test_split_tables_have_the_declared_keys_and_the_items(declared):
     splits = declared.splits
     if splits.table is not None:
         keys = {*splits.keys, declared.tables[0].item, "edition"}
@@ -55,7 +53,7 @@ def test_split_tables_have_the_declared_keys_and_the_items(declared: Dataset) ->
         assert scheme.table is None or declared.table_of(scheme).name == scheme.table
 
 
-def test_declared_schemes_are_those_of_the_rules() -> None:
+def test_declared_schemes_are_those_of_the_rules():
     rules = {
         "adept": adept_splits.SCHEMES,
         "plane": plane.SCHEMES,
@@ -65,7 +63,7 @@ def test_declared_schemes_are_those_of_the_rules() -> None:
     assert {name: dataset.splits.names for name, dataset in DATASETS.items()} == rules
 
 
-def test_labels_are_in_the_order_of_their_numbers() -> None:
+def test_labels_are_in_the_order_of_their_numbers():
     assert DATASETS["adept"].label_names == adept.LABELS
     assert DATASETS["plane"].label_names == ("not entailed", "entailed")
     assert DATASETS["asp"].label_names == ("entailment", "not_entailment")
@@ -77,7 +75,7 @@ def test_labels_are_in_the_order_of_their_numbers() -> None:
 
 
 @pytest.mark.parametrize("declared", DATASET_PARAMETERS)
-def test_prompts_have_words_for_the_labels(declared: Dataset) -> None:
+def test_prompts_have_words_for_the_labels(declared):
     prompts = declared.prompts
     if prompts is None:
         assert declared.labels is None
@@ -90,14 +88,14 @@ def test_prompts_have_words_for_the_labels(declared: Dataset) -> None:
 
 
 @pytest.mark.parametrize("declared", DATASET_PARAMETERS)
-def test_questions_use_declared_columns_and_labels(declared: Dataset) -> None:
+def test_questions_use_declared_columns_and_labels(declared):
     for question in declared.questions:
         assert set(re.findall(r"\{\{(\w+)\}\}", question.text)) <= set(question.columns)
         if not isinstance(question.choices, str):
             assert set(question.choices) == set(declared.label_names)
 
 
-def test_tables_are_found_by_name() -> None:
+def test_tables_are_found_by_name():
     assert ITEM_TABLES["asp_degree"].title == "ASP degrees"
     assert DATASET_OF["adept_items"] is DATASETS["adept"]
     assert of_task("sygns_fol") is DATASETS["sygns"]

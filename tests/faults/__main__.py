@@ -3,8 +3,6 @@
 Each case is named ``SCENARIO:FAULT:NUMBER``; ``replay=`` with the same seed repeats one.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import logging

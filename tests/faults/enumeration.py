@@ -1,7 +1,5 @@
 """All cases of one fault at one operation of a command, after which the command is repeated."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -11,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.faults import interposer, judge
 from tests.faults.interposer import Control, Operation
@@ -40,7 +38,7 @@ class Case:
         return f"{self.scenario}:{self.fault}:{self.place}"
 
     @classmethod
-    def of(cls, text: str) -> Case:
+    def of(cls, text: str) -> Self:
         """The case that has `text` as its ``str``."""
         scenario, fault, place = text.rsplit(":", 2)
         return cls(scenario, fault, int(place))

@@ -1,7 +1,5 @@
 """The C library that numbers storage operations: its compilation and its control file."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

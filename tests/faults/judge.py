@@ -1,7 +1,5 @@
 """What must hold after a fault: which rows are visible, and which files remain."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Bugs planted in the code of the lake, to show that the enumeration finds them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, cast

@@ -4,8 +4,6 @@ A new interpreter takes seconds for the imports of a command; a fork takes milli
 uses neither delta-rs nor an engine, because a fork would lose the threads that they start.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

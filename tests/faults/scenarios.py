@@ -1,7 +1,5 @@
 """The commands to disturb, on tiny lakes; each is a function that returns its exit code."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

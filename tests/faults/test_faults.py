@@ -1,7 +1,5 @@
 """Some faults at storage operations; `benchmarks/faults.py` covers all of them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -54,16 +52,14 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     ],
     ids=["one writer", "two writers", "extraction"],
 )
-def test_no_fault_changes_a_table(scenarios: str, sample: int, python: str, tmp_path: Path) -> None:
+def test_no_fault_changes_a_table(scenarios, sample, python, tmp_path):
     process = faults(f"scenarios=[{scenarios}]", f"sample={sample}", folder=tmp_path, python=python)
     assert process.returncode == 0, process.stdout + process.stderr
     assert f"{sample * (scenarios.count(',') + 1)} cases, 0 with problems" in process.stdout
 
 
 @pytest.mark.parametrize("bug", SEEN_BY)
-def test_a_planted_bug_is_found_and_its_seed_replays_it(
-    bug: str, python: str, tmp_path: Path
-) -> None:
+def test_a_planted_bug_is_found_and_its_seed_replays_it(bug, python, tmp_path):
     plant = (f"plant={bug}", "seed=1", "first=true")
     # Few of the kills of an append reveal a missing check of its transaction.
     sample = "sample=0" if bug == "lost transaction check" else "sample=14"
@@ -80,6 +76,6 @@ def test_a_planted_bug_is_found_and_its_seed_replays_it(
     assert without_bug.returncode == 0
 
 
-def test_a_case_can_be_replayed_without_the_fork_server(tmp_path: Path) -> None:
+def test_a_case_can_be_replayed_without_the_fork_server(tmp_path):
     process = faults("replay=append:lie:40", folder=tmp_path, python=sys.executable)
     assert "1 cases, 0 with problems" in process.stdout, process.stdout + process.stderr

@@ -1,7 +1,5 @@
 """Two writers, one stopped at each of its storage operations while the other runs."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

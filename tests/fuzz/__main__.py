@@ -1,7 +1,5 @@
 """Fuzz every reader for a bounded time: ``python -m tests.fuzz [seconds=600] [reader=NAME]``."""
 
-from __future__ import annotations
-
 import logging
 import random
 import re

@@ -1,7 +1,5 @@
 """Mutations of the bytes of a valid file."""
 
-from __future__ import annotations
-
 import random
 
 MARKS = (

@@ -1,7 +1,5 @@
 """All our readers as functions of bytes, with valid inputs to mutate."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

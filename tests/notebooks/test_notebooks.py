@@ -1,7 +1,5 @@
 """Every notebook runs from top to bottom on a small lake, and is stored without outputs."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -4,8 +4,6 @@ A process can have only one kind of session, so ``make test`` runs this folder i
 if Java is installed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The job on a standalone cluster that gets its code shipped and loses a worker during a wave."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import os
@@ -24,6 +22,7 @@ from etl.amod.job import extract
 from etl.amod.kernel import available
 from etl.amod.settings import Settings
 from etl.engine.spark import check_java
+from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part
 from tests.spark.conftest import JAVA_OPTIONS
 
@@ -214,11 +213,8 @@ def test_the_wheel_has_code_settings_and_the_compiled_kernel(tmp_path):
         shutil.copytree(ROOT / name, checkout / name, ignore=build_results)
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, checkout / name)
-    build = [sys.executable, "-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation"]
-    process = subprocess.run(
-        [*build, "--wheel-dir", str(tmp_path)], cwd=checkout, capture_output=True, text=True
-    )
-    assert process.returncode == 0, process.stdout + process.stderr
+    build = ("-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation")
+    run_python(*build, "--wheel-dir", tmp_path, cwd=checkout)
     (wheel,) = tmp_path.glob("adnominal-*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     expected = {

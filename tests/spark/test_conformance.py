@@ -1,7 +1,5 @@
 """Every job that uses an engine gives the same tables on Sail, Spark and Spark Connect."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os
@@ -25,6 +23,7 @@ import conf
 from conf import ROOT
 from etl.jobs import JOBS, Settings, run_steps
 from etl.lake import arrow
+from tests.commands import run_python
 from tests.ports import LOOPBACK, free_port
 from tests.spark.conftest import JAVA_OPTIONS
 
@@ -85,16 +84,8 @@ def run_elsewhere(steps: list[dict[str, Any]], lake: Path, engine: str, **variab
     """Run the pipeline as a command in another process; its messages."""
     file = lake.with_suffix(".yaml")
     file.write_text(yaml.safe_dump({"steps": steps}), encoding="utf-8")
-    process = subprocess.run(
-        [sys.executable, str(SCRIPT), str(file), f"lake={lake}", f"engine={engine}"],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr[-4000:]
-    return process.stderr
+    words = (f"lake={lake}", f"engine={engine}")
+    return run_python(SCRIPT, file, *words, timeout=SECONDS, variables=variables).stderr
 
 
 @pytest.fixture(scope="module")
@@ -178,14 +169,12 @@ def assert_same_lake(one: Path, other: Path, *, all_tables: bool = True) -> None
             assert not unmatched, f"{table}: only the other engine has {unmatched[:3]}"
 
 
-def test_every_job_that_uses_an_engine_is_compared(steps: list[dict[str, Any]]) -> None:
+def test_every_job_that_uses_an_engine_is_compared(steps):
     assert {name for step in steps for name in step} == JOBS.keys() - WITHOUT_ENGINE
 
 
 @pytest.mark.slow
-def test_sail_gives_the_tables_of_spark(
-    spark_lake: Path, steps: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_sail_gives_the_tables_of_spark(spark_lake, steps, tmp_path):
     log_text = run_elsewhere(steps, tmp_path / "sail", "sail")
     assert "engine: sail" in log_text
     assert_same_lake(tmp_path / "sail", spark_lake)
@@ -235,9 +224,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_connect_server_gives_the_tables_of_spark(
-    spark_lake: Path, steps: list[dict[str, Any]], tmp_path: Path, connect_server: str
-) -> None:
+def test_a_connect_server_gives_the_tables_of_spark(spark_lake, steps, tmp_path, connect_server):
     selected_steps = [step for step in steps if step.keys() & {"extract_amod", "import_knowledge"}]
     selected_steps.append({"build_adept": {"preset": "demo"}})
     log_text = run_elsewhere(

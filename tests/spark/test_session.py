@@ -1,7 +1,5 @@
 """The settings of the session and of conf/spark, and the packages that executors get."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os
@@ -24,6 +22,7 @@ from etl.engine import running, spark_workers
 from etl.engine import spark as spark_engine
 from etl.engine.spark import REQUIRED, Started, check_java, jvm_class_exists, pack
 from etl.lake.spark import Lake
+from tests.commands import run_python
 from tests.spark.conftest import JAVA_OPTIONS
 
 PROPERTIES = sorted((ROOT / "conf" / "spark").glob("*.conf"))
@@ -243,14 +242,7 @@ def test_packages_for_executors_have_sources_data_and_the_kernel(tmp_path):
     } <= names
     assert not [name for name in names if re.search(r"__pycache__/|\.pyc$|\.c$|^conf/demo/.", name)]
     code = "import etl.amod.kernel as k; print(k.available(), k.__file__)"
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path / "executor",
-        env={**os.environ, "PYTHONPATH": "."},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    process = run_python("-c", code, cwd=tmp_path / "executor", variables={"PYTHONPATH": "."})
     kernel_file = tmp_path / "executor" / "etl" / "amod" / "kernel.py"
     assert process.stdout.strip() == f"{available()} {kernel_file}"
 
@@ -304,7 +296,7 @@ def test_batches_for_python_are_bounded_in_bytes(spark):
     assert max(sizes) * 200_000 < 2 * (16 << 20)
 
 
-def test_a_lake_on_s3_needs_hadoop_aws(spark: SparkSession) -> None:
+def test_a_lake_on_s3_needs_hadoop_aws(spark):
     if running().has_class("org.apache.hadoop.fs.s3a.S3AFileSystem"):
         pytest.skip("hadoop-aws is on the classpath")
     for root in ("s3://bucket/lake", "s3a://bucket/lake"):

@@ -1,7 +1,5 @@
 """Converting Spark NLP's annotation columns, in their documented schema, to tokens."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Iterator
 from typing import Any

@@ -1,8 +1,6 @@
 """Lakes with a small ADEPT and with sentences, small models with random weights, and readers of
 runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -14,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.rows import write
+from tests.rows import adept_row, write
+from tests.training.tasks import lake as tables
 
 NOUNS = ("dog", "gun", "house", "idea", "candidate", "boat", "horse", "river")
 # Settings of a run that writes nothing outside its folder.
@@ -33,21 +32,10 @@ def adept_rows(edition: str = "published") -> list[dict[str, object]]:
             for adjective, label in ADJECTIVES:
                 at = len(rows)
                 part = {8: "val", 9: "test"}.get((7 * at + at // 6) % 10, "train")
-                rows.append(
-                    {
-                        "item_id": f"{edition}-{at:04}",
-                        "sentence1": f"A {noun} {verb}.",
-                        "sentence2": f"A {adjective} {noun} {verb}.",
-                        "modifier": adjective,
-                        "noun": noun,
-                        "label": label,
-                        "agreement": "unanimous" if at % 3 else "majority",
-                        "split_random": part,
-                        "split_noun_disjoint": None,
-                        "split_adjective_disjoint": None,
-                        "edition": edition,
-                    }
-                )
+                more = {"agreement": "unanimous" if at % 3 else "majority", "split_random": part}
+                item = f"{edition}-{at:04}"
+                row = adept_row(item, adjective, noun, label, verb=verb, edition=edition, **more)
+                rows.append(row)
     return rows
 
 
@@ -56,6 +44,15 @@ def adept_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A lake with the table adept, for reading only."""
     root = os.fspath(tmp_path_factory.mktemp("lake"))
     write(root, "adept", adept_rows())
+    return root
+
+
+@pytest.fixture(scope="session")
+def task_lake(tmp_path_factory):
+    """A lake with the tables of every task, for reading only."""
+    root = os.fspath(tmp_path_factory.mktemp("tasks") / "lake")
+    for write_table in (tables.adept, tables.plane, tables.asp, tables.nli, tables.sygns):
+        write_table(root)
     return root
 
 

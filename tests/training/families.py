@@ -1,7 +1,5 @@
 """Tiny models of current families with random weights, made without a hub."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

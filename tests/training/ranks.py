@@ -1,7 +1,5 @@
 """Processes of a run that can be killed, forked from one that has already imported everything."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

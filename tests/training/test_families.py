@@ -4,8 +4,6 @@ The cells cover each pair of values of family, adapters, precision, ZeRO stage a
 with two updates in one process; a benchmark covers the full product.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Groups of finished runs, and stores that cannot be read."""
 
-from __future__ import annotations
-
 from training.finished_runs import Run, Runs, find_runs, groups
 
 

@@ -1,7 +1,5 @@
 """``training/finetune.py`` from settings to MLflow, predictions and weights, in this process."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import logging

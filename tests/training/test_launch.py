@@ -1,13 +1,10 @@
-from __future__ import annotations
-
 import os
 import socket
-import subprocess
-import sys
 
 import pytest
 
 from conf import ROOT, UserError
+from tests.commands import run_python
 from tests.ports import free_port
 from training import launch
 
@@ -52,13 +49,9 @@ def test_processes_of_torchs_launcher_form_a_group(tmp_path, options):
         "launch.stop()\n"
     )
     options = [option.format(port=free_port()) for option in options]
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", *options]
-    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT), "OMP_NUM_THREADS": "1"}
-    completed = subprocess.run(
-        [*command, os.fspath(script)], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert completed.returncode == 0, completed.stderr
-    assert completed.stdout == "[0, 1]\n"
+    words = ["-m", "torch.distributed.run", "--nproc_per_node=2", *options, script]
+    variables = {"PYTHONPATH": os.fspath(ROOT), "OMP_NUM_THREADS": "1"}
+    assert run_python(*words, timeout=120, variables=variables).stdout == "[0, 1]\n"
 
 
 def test_a_single_process_needs_no_group():

@@ -1,7 +1,5 @@
 """``training/pretrain_mlm.py`` from settings to saved weights, in this process."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections import Counter

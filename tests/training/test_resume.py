@@ -1,7 +1,5 @@
 """Resumed runs, by one process or two, have the losses of uninterrupted ones."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A run is executed once, and its result is returned when it is requested again."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The model card: the training data, settings and scores of a model, beside its weights."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Those files are pickles, which can run code when they are loaded; here they are 
 by a reader that accepts only tensors (``weights_only``).
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Classification of texts or pairs by a pretrained model (BERT-like encoder or decoder)."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

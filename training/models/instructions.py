@@ -5,8 +5,6 @@ name or the target text. Only the completion counts in the loss. Classes are pre
 choice (the class whose name is the most probable completion), texts by greedy generation.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping, Sequence
 from itertools import chain

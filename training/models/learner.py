@@ -1,7 +1,5 @@
 """The interface of trainable models: a model of any kind with its data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

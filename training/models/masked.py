@@ -10,8 +10,6 @@ text's key and the token's position, so the order of the texts, the batch and th
 processes have no effect on the masks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -15,8 +15,6 @@ favours short ones, 1 (the default) the best mean per token. Finished answers ke
 the beam until better ones replace them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

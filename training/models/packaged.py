@@ -4,8 +4,6 @@ pip downloads the packages without their dependencies and checks their hashes; n
 is run.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -5,8 +5,6 @@ parameters), so that training works without access to a hub. Weights are read on
 and code that comes with a model is never run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json

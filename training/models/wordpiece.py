@@ -5,8 +5,6 @@ ties by these numbers, so two trainings on the same texts differ. Here the lette
 sorted and numbered first, so that a vocabulary depends only on the texts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -5,8 +5,6 @@ read nor on the number of processes. They stay in the run's folder until the run
 that concurrent builds or vacuums of the table do not affect the run.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ or the margin between the best two. Query by committee selects items that severa
 differently, by the entropy of their votes (Settles 2009, sections 3.1 and 3.2).
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterator, Sequence

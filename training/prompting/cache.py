@@ -5,8 +5,6 @@ files, the precision, the prompt with its version, the text and the words). Each
 own files and renames them into place: a kill loses the answers since the last file, never more.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import math

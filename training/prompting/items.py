@@ -5,8 +5,6 @@ questions per template and verbaliser: each item is presented once after either 
 two, which precede it with their correct words.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Sequence

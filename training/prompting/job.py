@@ -1,7 +1,5 @@
 """``training/prompt.py``: from prompts to answers, predictions and the papers' tables."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Mapping, Sequence

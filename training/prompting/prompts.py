@@ -9,8 +9,6 @@ origin of the wording), ``templates`` (a text by name, or a mapping of ``text`` 
 ``content_free`` (replacements for an item in a prompt without content).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

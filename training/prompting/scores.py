@@ -11,8 +11,6 @@ have one gold label, so it is 2r / (1 + r), with r the share of correct answers:
 not a word of the verbaliser costs as much as the wrong word.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev

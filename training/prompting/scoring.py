@@ -7,8 +7,6 @@ before; a word in the middle of a template is thus judged by the end as well. *E
 models read the text before the gap and score the rest as their whole output.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections import Counter

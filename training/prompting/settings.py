@@ -1,7 +1,5 @@
 """The settings of ``training/prompt.py``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from conf import UserError, setting

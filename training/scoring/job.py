@@ -1,7 +1,5 @@
 """``training/score.py``: score models on tasks, with predictions and a matrix of scores."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import gc

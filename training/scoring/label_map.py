@@ -5,8 +5,6 @@ answer whether a conclusion is licensed. A model's answers to another task's ite
 this interpretation is defensible, and only then.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Sequence
 from functools import cache

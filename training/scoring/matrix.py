@@ -5,8 +5,6 @@ the evaluated task and whose `text` is the model's own label before its interpre
 (`training.scoring.label_map`).
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 

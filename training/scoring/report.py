@@ -1,7 +1,5 @@
 """Format scores as Markdown: the matrix of models and tasks, and tables of one cell."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The labels of a model's answers and the form of its input."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

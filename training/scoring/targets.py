@@ -1,7 +1,5 @@
 """The tasks that models are scored on, with items in the form that each model reads."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@
 module has a frozen dataclass of settings and a `Task`, which reads its tables.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from importlib import import_module

@@ -6,8 +6,6 @@ likely* merged, and *more likely* and *necessarily true* merged. The paper does 
 3-class models were trained on three labels or answered in five: ``collapse`` chooses.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass

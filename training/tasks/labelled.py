@@ -1,7 +1,5 @@
 """The task of a declared dataset with one label per item, to be predicted from its texts."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import pyarrow as pa

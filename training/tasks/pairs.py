@@ -5,8 +5,6 @@ rows or the named ones. Without training rows they are those of natural-language
 three-way or two-way, if all labels are among them, else the labels that occur.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pyarrow as pa

@@ -4,8 +4,6 @@ Filters are pushed down to the files; a table that may be large (such as all ite
 streamed, and only the requested rows are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

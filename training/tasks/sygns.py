@@ -5,8 +5,6 @@ Entailment, clause matching and polarity are for ``python -m analysis.semantics 
 reads a run's rows of the table predictions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pyarrow as pa

@@ -6,8 +6,6 @@ annotators (`etl.annotation.simulate`) are recognised by their ids and counted s
 their figures cannot be mistaken for those of people.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping

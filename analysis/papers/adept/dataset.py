@@ -1,7 +1,5 @@
 """The tables and figures on ADEPT's dataset: tables 1 to 4 and figures 1 and 4, from the lake."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

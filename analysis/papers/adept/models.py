@@ -1,7 +1,5 @@
 """ADEPT's results of models: tables 5 and 6, figures 2 and 3, and errors by identity."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Data shared by ADEPT's exhibits: the labelled rows and the answers of fine-tuned models."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

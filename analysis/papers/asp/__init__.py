@@ -1,7 +1,5 @@
 """ASP's page (Liu, Xiang and Ding 2023): tables 1 to 4, figures 2 to 4, and numbers in the text."""
 
-from __future__ import annotations
-
 from analysis.papers.asp import curves, dataset, models, sources
 from analysis.papers.page import Page
 

@@ -1,7 +1,5 @@
 """ASP's psychometric curves and thresholds, of people and models: figures 2 to 4."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The tables on ASP's dataset: tables 1 and 2, the baselines, and the appendix."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """ASP's results of models: tables 3 and 4, numerical reasoning, and leaking training rows."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

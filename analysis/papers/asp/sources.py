@@ -1,7 +1,5 @@
 """Data shared by ASP's exhibits: the answers of models that were scored, prompted or trained."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """PLANE's page (Bertolini et al. 2022): tables 1, 4 to 6 and 8, figures 1 to 9, in paper order."""
 
-from __future__ import annotations
-
 from analysis.papers.page import Page
 from analysis.papers.plane import dataset, fine_tuned, inference, prompting, sources, subwords
 

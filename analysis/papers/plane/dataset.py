@@ -1,7 +1,5 @@
 """The figures on PLANE's dataset: table 1, its size, and figure 4."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

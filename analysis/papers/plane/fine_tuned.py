@@ -1,7 +1,5 @@
 """PLANE's results of fine-tuned models: table 6, and the sweep of input lengths in figure 8."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """PLANE's results of models for natural-language inference: table 5, figures 1 and 9."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ The three items of an adjective, noun and hypernym are dependent, and each has s
 whole groups are resampled within each class (percentile bootstrap).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """PLANE's results of prompted models: tables 4 and 8, figures 5 to 7."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any

@@ -1,7 +1,5 @@
 """PLANE's subword analyses of fine-tuned models: figures 2 and 3, and overlaps from section 6."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """SyGNS's page (Yanaka et al. 2021): tables 1 to 18 and figure 2."""
 
-from __future__ import annotations
-
 from analysis.papers.page import Page
 from analysis.papers.sygns import dataset, errors, models, sources
 

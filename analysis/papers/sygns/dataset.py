@@ -1,7 +1,5 @@
 """The figures on SyGNS's dataset: tables 1 to 3, 12 and 13, and sizes (Yanaka et al. 2021)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

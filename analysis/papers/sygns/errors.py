@@ -1,7 +1,5 @@
 """Sample errors of SyGNS's models: tables 7 and 18."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """SyGNS's results of models: tables 4 to 6, 8 to 11 and 14 to 17, and figure 2."""
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Data shared by SyGNS's exhibits: sequence-to-sequence runs, scored by class of sentence."""
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

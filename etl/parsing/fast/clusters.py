@@ -7,8 +7,6 @@ before and after it; these counts are weighted by positive pointwise mutual info
 a singular value decomposition, and grouped by k-means.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ The pairs are those that `etl.amod.columns.occurrences` finds in the columns of
 `etl.parsing.fast.parser.FastParser`, but the columns are not built.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The compiled extractor with its model: checked before work starts, loaded once per process."""
 
-from __future__ import annotations
-
 import importlib
 from functools import cache
 from pathlib import Path

@@ -5,8 +5,6 @@ trained) and the tables, compressed together; it contains no code. `MODEL` is th
 package; its card is ``MODEL_CARD.md`` in the same folder.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import importlib.util

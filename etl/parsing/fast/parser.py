@@ -6,8 +6,6 @@ columns but goes directly from bytes to counts (`etl.parsing.fast.counting`); bo
 pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -12,8 +12,6 @@ at run time. The settings were chosen on `dev`, whose scores are printed; the sa
 yield the same model.
 """
 
-from __future__ import annotations
-
 import gzip
 import logging
 import sys

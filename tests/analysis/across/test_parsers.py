@@ -1,7 +1,5 @@
 """Comparing two lakes that two parsers extracted from the same text."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

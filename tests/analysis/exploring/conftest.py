@@ -1,7 +1,5 @@
 """The small lake and its sketches, shared by all tests of the explorer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 The browser is the one of the system (Debian's package chromium); nothing is downloaded.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -13,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -97,7 +94,7 @@ def words(page: Any) -> list[str]:
     return headings
 
 
-def test_a_search_with_filters_changes_result_address_and_title(page: Any, address: str) -> None:
+def test_a_search_with_filters_changes_result_address_and_title(page, address):
     page.goto(address)
     page.get_by_label("Word", exact=True).press_sequentially("ke")
     page.wait_for_selector("datalist option[value=key]", state="attached")
@@ -117,7 +114,7 @@ def test_a_search_with_filters_changes_result_address_and_title(page: Any, addre
     sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
 
 
-def test_an_address_shows_the_nouns_of_an_adjective(page: Any, address: str) -> None:
+def test_an_address_shows_the_nouns_of_an_adjective(page, address):
     page.goto(f"{address}#role=adjective&word=false&measure=count")
     assert words(page) == ["key", "name", "key"]
     caption = page.locator("#result caption")
@@ -129,7 +126,7 @@ def test_an_address_shows_the_nouns_of_an_adjective(page: Any, address: str) -> 
     assert page.locator("#result svg circle").count() == 3
 
 
-def test_words_and_corpora_are_compared(page: Any, address: str) -> None:
+def test_words_and_corpora_are_compared(page, address):
     page.goto(f"{address}#word=key&other=door&corpus=news&measure=count")
     assert words(page) == ["false", "old", "small", "wooden"]
     page.goto(f"{address}#word=key&corpus=news&other_corpus=web&measure=count")
@@ -142,7 +139,7 @@ def test_words_and_corpora_are_compared(page: Any, address: str) -> None:
     assert "4" in counts and "1" in counts, counts
 
 
-def test_the_chart_of_a_difference_has_the_largest_of_each_side(page: Any, tmp_path: Path) -> None:
+def test_the_chart_of_a_difference_has_the_largest_of_each_side(page, tmp_path):
     pairs = [(f"a{number:02}", "left", 60 - number) for number in range(40)]
     write_pairs(str(tmp_path / "lake"), {"news": [*pairs, ("wooden", "right", 2)]})
     with serving(Sketches(str(tmp_path / "lake"), tmp_path / "cache")) as address:
@@ -155,16 +152,14 @@ def test_the_chart_of_a_difference_has_the_largest_of_each_side(page: Any, tmp_p
     assert names == [*(f"a{number:02}" for number in range(20)), "wooden"]
 
 
-def test_the_command_of_a_static_copy_has_its_minimum_count(
-    page: Any, sketches: Sketches, tmp_path: Path
-) -> None:
+def test_the_command_of_a_static_copy_has_its_minimum_count(page, sketches, tmp_path):
     static.write(sketches, tmp_path / "copy", 4)
     page.goto(f"{(tmp_path / 'copy' / 'index.html').as_uri()}#word=key")
     assert sorted(words(page)) == ["false", "old", "public"]
     assert "floor=4" in shlex.split(page.locator("#result code").inner_text())
 
 
-def test_a_pair_is_shown_with_sentences_items_and_predictions(page: Any, address: str) -> None:
+def test_a_pair_is_shown_with_sentences_items_and_predictions(page, address):
     page.goto(f"{address}#word=key&measure=count")
     page.get_by_role("link", name="false").first.click()
     page.wait_for_selector("blockquote")
@@ -175,7 +170,7 @@ def test_a_pair_is_shown_with_sentences_items_and_predictions(page: Any, address
     assert "PLANE (demo)" in text and "ADEPT (demo)" in text and "tiny: 1" in text
 
 
-def test_an_unknown_word_links_to_similar_words(page: Any, address: str) -> None:
+def test_an_unknown_word_links_to_similar_words(page, address):
     page.goto(f"{address}#word=dor")
     page.wait_for_selector("#result .error")
     page.get_by_role("link", name="door").click()
@@ -183,7 +178,7 @@ def test_an_unknown_word_links_to_similar_words(page: Any, address: str) -> None
     assert "wooden" in words(page)
 
 
-def test_a_word_in_capitals(page: Any, address: str) -> None:
+def test_a_word_in_capitals(page, address):
     page.goto(f"{address}#word=KEY&other=Door&corpus=news&measure=count")
     assert words(page) == ["false", "old", "small", "wooden"]
     page.get_by_role("link", name="wooden").click()
@@ -196,7 +191,7 @@ def test_a_word_in_capitals(page: Any, address: str) -> None:
     page.wait_for_selector("#result table")
 
 
-def test_an_unknown_word_of_a_difference_is_replaced(page: Any, address: str) -> None:
+def test_an_unknown_word_of_a_difference_is_replaced(page, address):
     page.goto(f"{address}#word=key&other=dor&corpus=news&measure=count")
     page.wait_for_selector("#result .error")
     page.get_by_role("link", name="door").click()
@@ -204,9 +199,7 @@ def test_an_unknown_word_of_a_difference_is_replaced(page: Any, address: str) ->
     assert words(page) == ["false", "old", "small", "wooden"]
 
 
-def test_rows_and_figures_can_be_downloaded(
-    page: Any, address: str, sketches: Sketches, tmp_path: Path
-) -> None:
+def test_rows_and_figures_can_be_downloaded(page, address, sketches, tmp_path):
     page.goto(f"{address}#word=key&measure=count")
     words(page)
     for name, begin in (("TSV", b"corpus\t"), ("SVG", b"<svg"), ("PNG", b"\x89PNG")):
@@ -220,9 +213,7 @@ def test_rows_and_figures_can_be_downloaded(
     assert (tmp_path / "TSV").read_text() == tsv(rows)
 
 
-def test_the_command_on_the_page_prints_the_downloaded_rows(
-    page: Any, served: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_on_the_page_prints_the_downloaded_rows(page, served, tmp_path, capsys):
     page.goto(f"{served}#word=key&other=door&measure=pmi&floor=2")
     words(page)
     with page.expect_download() as download:
@@ -251,7 +242,7 @@ def unusual_served(unusual: Sketches) -> Iterator[str]:
         yield address
 
 
-def test_bars_of_negative_values_are_empty(page: Any, unusual_served: str) -> None:
+def test_bars_of_negative_values_are_empty(page, unusual_served):
     page.goto(f"{unusual_served}#word=zebra")
     assert words(page) == ["big", "new"]
     widths = page.locator("#result td.bar span").evaluate_all("all => all.map(b => b.style.width)")
@@ -262,9 +253,7 @@ def test_bars_of_negative_values_are_empty(page: Any, unusual_served: str) -> No
     assert widths == ["100%", "100%"]
 
 
-def test_the_start_page_links_to_a_word_of_the_lake(
-    page: Any, served: str, browser: Any, tmp_path: Path
-) -> None:
+def test_the_start_page_links_to_a_word_of_the_lake(page, served, browser, tmp_path):
     page.goto(served)
     sync_api.expect(page.locator("#result")).to_have_text(
         "Type a word, or open the adjectives of “key”."
@@ -275,7 +264,7 @@ def test_the_start_page_links_to_a_word_of_the_lake(
         sync_api.expect(page.locator("#result")).to_have_text("Type a word.")
 
 
-def test_the_word_proto_and_long_words(page: Any, unusual: Sketches, tmp_path: Path) -> None:
+def test_the_word_proto_and_long_words(page, unusual, tmp_path):
     static.write(unusual, tmp_path / "copy", 1)
     address = (tmp_path / "copy" / "index.html").as_uri()
     page.goto(f"{address}#role=adjective&word=__proto__")
@@ -287,7 +276,7 @@ def test_the_word_proto_and_long_words(page: Any, unusual: Sketches, tmp_path: P
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
-def test_late_suggestions_do_not_replace_newer_ones(page: Any, served: str) -> None:
+def test_late_suggestions_do_not_replace_newer_ones(page, served):
     page.goto(served)
     page.wait_for_selector("#result[aria-busy=false] > *")
     page.evaluate("""() => {
@@ -312,7 +301,7 @@ def test_late_suggestions_do_not_replace_newer_ones(page: Any, served: str) -> N
     page.wait_for_timeout(200)
 
 
-def test_a_second_corpus_needs_a_first(page: Any, address: str) -> None:
+def test_a_second_corpus_needs_a_first(page, address):
     page.goto(f"{address}#word=key&other=door")
     words(page)
     page.locator("select[name=other_corpus]").select_option("web")
@@ -325,9 +314,7 @@ def test_a_second_corpus_needs_a_first(page: Any, address: str) -> None:
 
 
 @pytest.mark.parametrize("pair", [("old", "o'clock"), ("x'$(touch pwned)'y", "key")])
-def test_the_command_of_a_pair_is_quoted(
-    page: Any, unusual: Sketches, unusual_served: str, pair: tuple[str, str]
-) -> None:
+def test_the_command_of_a_pair_is_quoted(page, unusual, unusual_served, pair):
     page.goto(f"{unusual_served}#{urlencode({'adjective': pair[0], 'noun': pair[1]})}")
     command = page.locator("#result code").inner_text()
     assert shlex.split(command) == ["adnominal", "lake", "why", *pair, f"lake={unusual.lake}"]
@@ -343,7 +330,7 @@ def test_the_command_of_a_pair_is_quoted(
         "#word=dor",
     ],
 )
-def test_pages_are_accessible_and_fit_a_narrow_screen(browser: Any, served: str, view: str) -> None:
+def test_pages_are_accessible_and_fit_a_narrow_screen(browser, served, view):
     page = browser.new_page(viewport=NARROW)
     page.goto(served + view)
     page.wait_for_selector("#result[aria-busy=false] > *")
@@ -358,7 +345,7 @@ def test_pages_are_accessible_and_fit_a_narrow_screen(browser: Any, served: str,
     page.close()
 
 
-def test_the_page_can_be_used_with_the_keyboard_alone(page: Any, served: str) -> None:
+def test_the_page_can_be_used_with_the_keyboard_alone(page, served):
     page.goto(f"{served}#word=key&corpus=news&measure=count")
     words(page)
     page.keyboard.press("Tab")

@@ -1,9 +1,5 @@
 """Settings of the explorer that would have no effect are refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from analysis.exploring.job import Settings
@@ -23,9 +19,7 @@ from conf import UserError, load
         (["noun=key", "port=80"], "^port= is for serving the page"),
     ],
 )
-def test_settings_without_an_effect_are_refused(
-    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_without_an_effect_are_refused(words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
         load(Settings, words)
@@ -40,8 +34,6 @@ def test_settings_without_an_effect_are_refused(
         ["export=new", "min_count=2"],
     ],
 )
-def test_settings_that_fit_together_are_accepted(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_that_fit_together_are_accepted(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert load(Settings, words)

@@ -1,11 +1,8 @@
 """The answers of the server, and its protection against pages of other hosts."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import sys
-from pathlib import Path
 from signal import SIGINT
 from subprocess import PIPE, Popen
 from urllib.request import urlopen
@@ -24,7 +21,7 @@ def client(sketches: Sketches) -> TestClient:
     return TestClient(application(sketches), base_url="http://127.0.0.1")
 
 
-def test_the_page_has_a_content_security_policy(client: TestClient) -> None:
+def test_the_page_has_a_content_security_policy(client):
     page = client.get("/")
     assert page.status_code == 200 and "Word sketches" in page.text
     assert "default-src 'self'" in page.headers["content-security-policy"]
@@ -32,7 +29,7 @@ def test_the_page_has_a_content_security_policy(client: TestClient) -> None:
     assert client.get("/../server.py").status_code == 404
 
 
-def test_rows_are_served_as_json_and_as_tsv(client: TestClient, sketches: Sketches) -> None:
+def test_rows_are_served_as_json_and_as_tsv(client, sketches):
     expected = sketches.sketch(Query("noun", "key", measure="count", floor=2))
     values = {"role": "noun", "word": "key", "measure": "count", "floor": "2"}
     assert client.get("/api/rows", params=values).json() == expected
@@ -41,7 +38,7 @@ def test_rows_are_served_as_json_and_as_tsv(client: TestClient, sketches: Sketch
     assert table.headers["content-disposition"] == "attachment"
 
 
-def test_suggestions_corpora_and_pairs_are_served(client: TestClient) -> None:
+def test_suggestions_corpora_and_pairs_are_served(client):
     assert client.get("/api/suggest?role=noun&word=do").json() == [{"word": "door", "count": 14}]
     assert client.get("/api/about").json()["corpora"] == {"news": 7, "web": 3}
     pair = client.get("/api/pair?adjective=false&noun=key").json()
@@ -60,14 +57,12 @@ def test_suggestions_corpora_and_pairs_are_served(client: TestClient) -> None:
         ("/api/suggest?role=verb&word=a", "expected one of noun, adjective"),
     ],
 )
-def test_wrong_requests_are_refused_in_one_line(
-    client: TestClient, address: str, remedy: str
-) -> None:
+def test_wrong_requests_are_refused_in_one_line(client, address, remedy):
     answer = client.get(address)
     assert answer.status_code == 400 and remedy in answer.text and "\n" not in answer.text
 
 
-def test_pairs_changed_after_the_start_are_refused_in_one_line(tmp_path: Path) -> None:
+def test_pairs_changed_after_the_start_are_refused_in_one_line(tmp_path):
     lake = tmp_path / "lake"
     write_pairs(str(lake), {"news": [("old", "key", 3)]})
     changed = application(Sketches(str(lake), tmp_path / "cache"))
@@ -84,12 +79,12 @@ def test_pairs_changed_after_the_start_are_refused_in_one_line(tmp_path: Path) -
         assert {client.get(f"/api/{one}").status_code for one in addresses} == {503}
 
 
-def test_requests_with_another_host_name_are_refused(sketches: Sketches) -> None:
+def test_requests_with_another_host_name_are_refused(sketches):
     client = TestClient(application(sketches), base_url="http://example.org")
     assert client.get("/api/about").status_code == 400
 
 
-def test_ctrl_c_ends_the_server_without_an_error(lake: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_server_without_an_error(lake, tmp_path):
     command = [sys.executable, "-m", "analysis.explore", f"lake={lake}", "port=0"]
     server = Popen([*command, f"cache={tmp_path}"], stderr=PIPE, text=True)
     assert server.stderr is not None
@@ -101,7 +96,7 @@ def test_ctrl_c_ends_the_server_without_an_error(lake: Path, tmp_path: Path) -> 
     assert "error" not in server.stderr.read()
 
 
-def test_a_port_in_use_is_refused() -> None:
+def test_a_port_in_use_is_refused():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -1,9 +1,6 @@
 """The rows of views and pairs, suggested words, and the command that prints the same rows."""
 
-from __future__ import annotations
-
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +18,7 @@ def names(answer: dict[str, Any], column: str = "adjective") -> list[str]:
     return [row[column] for row in answer["rows"]]
 
 
-def test_adjectives_of_a_noun_are_ordered_by_the_measure(sketches: Sketches) -> None:
+def test_adjectives_of_a_noun_are_ordered_by_the_measure(sketches):
     by_count = sketches.sketch(Query("noun", "key", corpus="news", measure="count"))
     assert names(by_count) == ["old", "false", "small"]
     assert by_count["total"] == 3 and by_count["words"] == {"news": 15, "web": 9}
@@ -35,7 +32,7 @@ def test_adjectives_of_a_noun_are_ordered_by_the_measure(sketches: Sketches) -> 
     assert [row["log_dice"] for row in by_dice["rows"]] == sorted(stored.values(), reverse=True)
 
 
-def test_an_adjective_has_nouns_of_every_corpus(sketches: Sketches) -> None:
+def test_an_adjective_has_nouns_of_every_corpus(sketches):
     answer = sketches.sketch(Query("adjective", "false", measure="count"))
     assert [(row["noun"], row["corpus"]) for row in answer["rows"]] == [
         ("key", "news"),
@@ -56,17 +53,17 @@ def test_an_adjective_has_nouns_of_every_corpus(sketches: Sketches) -> None:
         ({"limit": 0}, ["old", "false", "small"]),
     ],
 )
-def test_rows_are_filtered(sketches: Sketches, change: dict[str, Any], expected: list[str]) -> None:
+def test_rows_are_filtered(sketches, change, expected):
     query = Query("noun", "key", corpus="news", measure="count", **change)
     assert names(sketches.sketch(query)) == expected
 
 
-def test_rows_can_be_filtered_by_a_missing_class(sketches: Sketches) -> None:
+def test_rows_can_be_filtered_by_a_missing_class(sketches):
     answer = sketches.sketch(Query("noun", "key", classes=("none",)))
     assert names(answer) == ["public"]
 
 
-def test_two_words_are_compared(sketches: Sketches) -> None:
+def test_two_words_are_compared(sketches):
     query = Query("noun", "key", other="door", corpus="news", measure="count")
     rows = sketches.difference(query)["rows"]
     assert [(row["word"], row["first"], row["second"], row["difference"]) for row in rows] == [
@@ -77,7 +74,7 @@ def test_two_words_are_compared(sketches: Sketches) -> None:
     ]
 
 
-def test_the_floor_of_a_difference_applies_to_either_side(sketches: Sketches) -> None:
+def test_the_floor_of_a_difference_applies_to_either_side(sketches):
     """A collocate below the floor on one side is still shown as belonging to both."""
     query = Query("noun", "key", corpus="news", other_corpus="web", measure="count", floor=3)
     rows = sketches.difference(query)["rows"]
@@ -91,7 +88,7 @@ def test_the_floor_of_a_difference_applies_to_either_side(sketches: Sketches) ->
     assert [row["second_count"] for row in rows if row["word"] == "wooden"] == [7]
 
 
-def test_a_word_is_compared_in_two_corpora(sketches: Sketches) -> None:
+def test_a_word_is_compared_in_two_corpora(sketches):
     query = Query("noun", "key", corpus="news", other_corpus="web", measure="count")
     rows = sketches.difference(query)["rows"]
     assert [(row["word"], row["difference"]) for row in rows] == [
@@ -102,14 +99,14 @@ def test_a_word_is_compared_in_two_corpora(sketches: Sketches) -> None:
     ]
 
 
-def test_for_an_unknown_word_similar_words_are_suggested(sketches: Sketches) -> None:
+def test_for_an_unknown_word_similar_words_are_suggested(sketches):
     answer = sketches.sketch(Query("noun", "dor"))
     assert (answer["rows"], answer["nearest"]) == ([], ["door"])
     comparison = sketches.difference(Query("noun", "key", other="nane"))
     assert (comparison["unknown"], comparison["nearest"]) == (["nane"], ["name"])
 
 
-def test_capitals_and_decomposed_letters_are_found(sketches: Sketches, tmp_path: Path) -> None:
+def test_capitals_and_decomposed_letters_are_found(sketches, tmp_path):
     answer = sketches.sketch(Query("noun", "KEY", measure="count", limit=1))
     assert (answer["word"], names(answer, "noun")) == ("key", ["key"])
     assert sketches.sketch(Query("adjective", "nai\u0308ve"))["word"] == "naïve"
@@ -122,7 +119,7 @@ def test_capitals_and_decomposed_letters_are_found(sketches: Sketches, tmp_path:
     assert names(cased.sketch(Query("noun", "Key"))) == ["Old"]
 
 
-def test_suggestions_are_the_most_frequent_words_with_the_prefix(sketches: Sketches) -> None:
+def test_suggestions_are_the_most_frequent_words_with_the_prefix(sketches):
     vocabulary = sketches.words["noun"]
     assert [(entry.word, entry.count) for entry in vocabulary.beginning("", 2)] == [
         ("key", 24),
@@ -133,7 +130,7 @@ def test_suggestions_are_the_most_frequent_words_with_the_prefix(sketches: Sketc
     assert vocabulary.beginning("x", 5) == []
 
 
-def test_a_suggestion_has_its_total_count_in_all_corpora(tmp_path: Path) -> None:
+def test_a_suggestion_has_its_total_count_in_all_corpora(tmp_path):
     counts = {
         name: [("old", f"h{name}{number:02}", 10) for number in range(12)] + [("old", "hand", 9)]
         for name in "ab"
@@ -145,23 +142,21 @@ def test_a_suggestion_has_its_total_count_in_all_corpora(tmp_path: Path) -> None
     assert first == [("ha00", 18), ("hand", 18), ("ha01", 10)]
 
 
-def test_words_beyond_the_cached_ones_are_found_in_the_table(
-    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_beyond_the_cached_ones_are_found_in_the_table(lake, tmp_path, monkeypatch):
     monkeypatch.setattr(words, "_MOST", 1)
     sketches = Sketches(str(lake), tmp_path)
     assert sketches.words["noun"].file("news", "question") is None
     assert names(sketches.sketch(Query("noun", "question", corpus="news"))) == ["naïve"]
 
 
-def test_words_are_cached_for_each_version(lake: Path, tmp_path: Path) -> None:
+def test_words_are_cached_for_each_version(lake, tmp_path):
     Sketches(str(lake), tmp_path)
     stored = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     Sketches(str(lake), tmp_path)
     assert stored == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
 
 
-def test_damaged_cache_files_are_rewritten(lake: Path, tmp_path: Path) -> None:
+def test_damaged_cache_files_are_rewritten(lake, tmp_path):
     Sketches(str(lake), tmp_path)
     stored = {path: path.read_bytes() for path in tmp_path.iterdir()}
     for path, content in stored.items():
@@ -170,9 +165,7 @@ def test_damaged_cache_files_are_rewritten(lake: Path, tmp_path: Path) -> None:
     assert stored == {path: path.read_bytes() for path in tmp_path.iterdir()}
 
 
-def test_without_a_writable_cache_sketches_still_work(
-    lake: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_a_writable_cache_sketches_still_work(lake, tmp_path, caplog):
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "inside"):
         caplog.clear()
@@ -190,12 +183,12 @@ def test_without_a_writable_cache_sketches_still_work(
         ({"corpus": "newz"}, "did you mean 'news'"),
     ],
 )
-def test_wrong_queries_are_refused(sketches: Sketches, values: dict[str, Any], remedy: str) -> None:
+def test_wrong_queries_are_refused(sketches, values, remedy):
     with pytest.raises(UserError, match=remedy):
         sketches.sketch(Query(**{"role": "noun", "word": "key", **values}))
 
 
-def test_a_pair_has_examples_items_and_predictions(lake: Path) -> None:
+def test_a_pair_has_examples_items_and_predictions(lake):
     details = pair(str(lake), "false", "key")
     assert [row["sentence"] for row in details["examples"]] == [SCRIPT, "A false key."]
     assert [(item["dataset"], item["label"]) for item in details["items"]] == [
@@ -216,9 +209,7 @@ def test_a_pair_has_examples_items_and_predictions(lake: Path) -> None:
         Query("noun", "key", corpus="news", other_corpus="web"),
     ],
 )
-def test_the_command_prints_the_rows_of_the_view(
-    sketches: Sketches, query: Query, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_the_rows_of_the_view(sketches, query, tmp_path, capsys):
     answer = sketches.difference(query) if query.compares else sketches.sketch(query)
     words_of_command = shlex.split(answer["command"])
     assert words_of_command[:2] == ["adnominal", "explore"]
@@ -226,7 +217,7 @@ def test_the_command_prints_the_rows_of_the_view(
     assert capsys.readouterr().out == tsv(answer["rows"])
 
 
-def test_null_and_none_are_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_null_and_none_are_words(tmp_path, capsys):
     write_pairs(str(tmp_path / "lake"), {"none": [("null", "hypothesis", 3), ("none", "null", 2)]})
     sketches = Sketches(str(tmp_path / "lake"), tmp_path / "cache")
     for query in (Query("adjective", "null"), Query("noun", "null", "hypothesis", "none")):
@@ -235,9 +226,7 @@ def test_null_and_none_are_words(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert capsys.readouterr().out == tsv(answer["rows"]) != ""
 
 
-def test_an_empty_result_is_an_error_that_names_similar_words(
-    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_result_is_an_error_that_names_similar_words(lake, tmp_path, capsys):
     arguments = ["explore", f"lake={lake}", f"cache={tmp_path}"]
     for query in (["noun=dor"], ["noun=key", "other=dor"], ["noun=dor", "other=key"]):
         assert main([*arguments, *query]) == 1

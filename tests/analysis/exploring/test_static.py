@@ -1,7 +1,5 @@
 """The static copy is written completely or not at all, in small files, with the server's data."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.exploring import static
-from analysis.exploring.sketches import Query, Sketches
+from analysis.exploring.sketches import Query
 from conf import JobFailed
 
 
@@ -21,7 +19,7 @@ def data(folder: Path, name: str) -> Any:
     return json.loads(match[2])
 
 
-def test_words_rows_and_pairs_are_in_their_files(sketches: Sketches, tmp_path: Path) -> None:
+def test_words_rows_and_pairs_are_in_their_files(sketches, tmp_path):
     folder = tmp_path / "copy"
     static.write(sketches, folder, 1)
     about = data(folder, "about")
@@ -41,7 +39,7 @@ def test_words_rows_and_pairs_are_in_their_files(sketches: Sketches, tmp_path: P
     assert "data-static" in (folder / "index.html").read_text()
 
 
-def test_pairs_below_the_minimum_count_are_omitted(sketches: Sketches, tmp_path: Path) -> None:
+def test_pairs_below_the_minimum_count_are_omitted(sketches, tmp_path):
     static.write(sketches, tmp_path / "copy", 4)
     rows = data(tmp_path / "copy", "noun/0")["key"]["rows"]
     assert [row[1] for row in rows] == ["old", "public", "false"]
@@ -50,9 +48,7 @@ def test_pairs_below_the_minimum_count_are_omitted(sketches: Sketches, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]
 
 
-def test_full_files_are_closed_and_long_entries_shortened(
-    sketches: Sketches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_files_are_closed_and_long_entries_shortened(sketches, tmp_path, monkeypatch):
     monkeypatch.setattr(static, "_FULL", 200)
     static.write(sketches, tmp_path / "copy", 1)
     about = data(tmp_path / "copy", "about")

@@ -1,12 +1,11 @@
 """A small lake with a few rows of each dataset."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
-from tests.rows import write
+from etl.plane import TYPES
+from tests.rows import adept_row, plane_item, write
 
 EDITION = "mine"
 
@@ -16,34 +15,8 @@ def put(lake: str, name: str, rows: list[dict[str, Any]]) -> None:
 
 
 def adept(item: str, modifier: str, label: int, part: str, **more: Any) -> dict[str, Any]:
-    return {
-        "item_id": item,
-        "sentence1": "A gun kills.",
-        "sentence2": f"A {modifier} gun kills.",
-        "modifier": modifier,
-        "noun": "gun",
-        "label": label,
-        "split_random": part,
-        "split_noun_disjoint": "train",
-        **more,
-    }
-
-
-def plane(item: str, kind: str, inference: int, label: int) -> dict[str, Any]:
-    return {
-        "item_id": item,
-        "group_id": item[0],
-        "adjective": "unfair",
-        "class": kind,
-        "noun": "gun",
-        "hypernym": "weapon",
-        "distance": 1,
-        "inference_type": inference,
-        "premise": "unfair gun",
-        "conclusion": ("gun", "weapon", "unfair weapon")[inference - 1],
-        "label": label,
-        "sentence": "An unfair gun is a gun.",
-    }
+    more |= {"split_random": part, "split_noun_disjoint": "train", "edition": EDITION}
+    return adept_row(item, modifier, "gun", label, verb="kills", **more)
 
 
 SYGNS = {
@@ -79,7 +52,11 @@ def small_lake(tmp_path_factory) -> str:
     put(
         lake,
         "plane_items",
-        [plane("x1", "S", 1, 1), plane("x2", "S", 2, 1), plane("x3", "S", 3, 0)],
+        [
+            plane_item("unfair", "S", "gun", "weapon", at, item_id=f"x{at}", distance=1)
+            | {"group_id": "x", "sentence": "An unfair gun is a gun.", "edition": EDITION}
+            for at in TYPES
+        ],
     )
     splits = [("train", "x2"), ("train", "x1"), ("train", "x2"), ("test", "x3"), ("test", "x1")]
     put(

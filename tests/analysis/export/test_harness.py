@@ -1,7 +1,5 @@
 """lm-evaluation-harness runs the exported tasks on a tiny model with random weights."""
 
-from __future__ import annotations
-
 import datasets
 import pytest
 import torch

@@ -1,10 +1,6 @@
 """Each export can be open_dataset by the library for which it is made."""
 
-from __future__ import annotations
-
 import csv
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 
@@ -23,6 +19,7 @@ from etl.published.reading import EDITION as PUBLISHED
 from etl.published.sygns import read as read_release
 from etl.registry import dataset
 from tests.analysis.export.conftest import EDITION, put
+from tests.commands import run_python
 
 
 def exported(small_lake: str, tmp_path: Path, dataset: str, format: str) -> Path:
@@ -196,13 +193,6 @@ def test_splits_of_unknown_rows_are_refused(small_lake, tmp_path):
 
 
 def test_the_command_line_reports_mistakes(small_lake, tmp_path):
-    process = subprocess.run(
-        [
-            *(sys.executable, "-m", "analysis.export", "dataset=adept", "edition=none"),
-            *("format=huggingface", f"out={tmp_path}/out", f"lake={small_lake}"),
-        ],
-        capture_output=True,
-        text=True,
-    )
-    assert process.returncode == 2
+    words = ("-m", "analysis.export", "dataset=adept", "edition=none", "format=huggingface")
+    process = run_python(*words, f"out={tmp_path}/out", f"lake={small_lake}", code=2)
     assert process.stderr.splitlines()[-1].startswith("error: edition=none: not in the table adept")

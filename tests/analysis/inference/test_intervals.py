@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 

@@ -1,7 +1,5 @@
 """Figures from annotators' answers; the report's tests check them within their tables."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -25,7 +23,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
     return root
 
 
-def test_kappa_equals_scikit_learns_and_has_an_interval() -> None:
+def test_kappa_equals_scikit_learns_and_has_an_interval():
     first, second = [0, 0, 1, 1, 2, 2, 2, 0], [0, 1, 1, 1, 2, 2, 0, 0]
     interval = kappa(first, second)
     assert interval.estimate == pytest.approx(cohen_kappa_score(first, second))
@@ -37,12 +35,12 @@ def test_kappa_equals_scikit_learns_and_has_an_interval() -> None:
         assert interval.estimate == 0 and math.isnan(interval.low) and math.isnan(interval.high)
 
 
-def test_editions_with_answers_are_listed(lake: str, tmp_path) -> None:
+def test_editions_with_answers_are_listed(lake, tmp_path):
     assert editions(lake) == ["own", "published"]
     assert editions(str(tmp_path)) == []
 
 
-def test_simulated_annotators_are_reported_as_such(lake: str) -> None:
+def test_simulated_annotators_are_reported_as_such(lake):
     assert Annotations(lake, "own").annotators("main") == "3 simulated annotators"
     assert has_simulated_labels(open_lake(lake), "own")
     assert not has_simulated_labels(open_lake(lake), "published")
@@ -52,13 +50,13 @@ def test_simulated_annotators_are_reported_as_such(lake: str) -> None:
     assert Annotations(lake, "published").annotators("expert", "human") == "3 annotators"
 
 
-def test_rounds_without_answers_have_no_figures(lake: str) -> None:
+def test_rounds_without_answers_have_no_figures(lake):
     assert Annotations(lake, "published").agreement() == ({}, {})
     simulated = Annotations(lake, "own")
     assert simulated.kappas() == {} and simulated.human() == {} and simulated.audit() == ({}, None)
 
 
-def test_an_expert_with_a_single_label_has_a_kappa_without_interval(tmp_path) -> None:
+def test_an_expert_with_a_single_label_has_a_kappa_without_interval(tmp_path):
     answers = rows("item_id label", ("a", 2), ("b", 2), annotator="one")
     answers += rows("item_id label", ("a", 1), ("b", 2), annotator="two")
     place = {"batch": "e", "page": "e-1", "round": "expert"}
@@ -68,7 +66,7 @@ def test_an_expert_with_a_single_label_has_a_kappa_without_interval(tmp_path) ->
     assert Annotations(str(tmp_path), "published").kappas() == {("two experts", "kappa"): 0.0}
 
 
-def test_findings_of_an_audit(tmp_path) -> None:
+def test_findings_of_an_audit(tmp_path):
     findings = [(0, 0), (0, 1), (0, 3), (0, 4), (4, 0), (4, 2)]
     answers = rows("expected label", *findings, annotator="one", kind="item", round="audit")
     batch = {"batch": "a", "page": "a-1", "platform": "csv", "condition": "context"}
@@ -90,6 +88,6 @@ def test_findings_of_an_audit(tmp_path) -> None:
     assert other["impossible"] == "~0.5\nours 0.5\n0.0" and other["necessarily true"] is None
 
 
-def test_missing_parts_name_the_command_that_builds_them(lake: str) -> None:
+def test_missing_parts_name_the_command_that_builds_them(lake):
     commands = [block.command for block in labelling(open_lake(lake)) if isinstance(block, NotRun)]
     assert commands == ["python etl/annotate_adept.py finish edition=own lake=LAKE"]

@@ -1,7 +1,5 @@
 """The commands for missing results name editions of the lake instead of the settings files'."""
 
-from __future__ import annotations
-
 import pytest
 
 from analysis.editions import open_lake

@@ -1,7 +1,5 @@
 """The first page: states, first results with intervals, and commands for missing results."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from analysis.papers.overview import overview, summary
@@ -27,7 +25,7 @@ PARTS = [
 ]
 
 
-def test_the_summary_has_states_results_and_missing_results() -> None:
+def test_the_summary_has_states_results_and_missing_results():
     states, results, missing = summary(PARTS)
     assert isinstance(states, Table) and isinstance(results, Table) and isinstance(missing, Table)
     assert [list(row.values()) for row in states.data.to_pylist()] == [
@@ -42,12 +40,12 @@ def test_the_summary_has_states_results_and_missing_results() -> None:
     assert missing.data.column("command").to_pylist() == ["adnominal build adept lake=x"]
 
 
-def test_a_summary_without_results_says_so() -> None:
+def test_a_summary_without_results_says_so():
     _, text = summary(PARTS[1:])
     assert isinstance(text, Text) and "yet" in text.text
 
 
-def test_missing_results_are_folded_and_the_page_can_be_searched() -> None:
+def test_missing_results_are_folded_and_the_page_can_be_searched():
     text = html(Report("T", summary(PARTS), PARTS), {})
     assert "<aside><details><summary><b>Not run:</b> counts</summary>" in text
     assert "<details><summary>What is missing, and the command for each</summary>" in text

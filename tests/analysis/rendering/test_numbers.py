@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from analysis.rendering.numbers import p_value, signed_number
 from training.finished_runs import model_name
 

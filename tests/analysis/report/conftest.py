@@ -1,7 +1,5 @@
 """A small lake with three datasets and the answers of invented models, and their MLflow store."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Mapping
@@ -24,7 +22,7 @@ from etl.sygns.grammar import grammar
 from etl.sygns.job import record_batch
 from etl.sygns.splits import rows_of
 from tests.analysis.report.small_lake import SmallLake
-from tests.rows import rows, write
+from tests.rows import adept_row, rows, write
 from training.finished_runs import find_runs
 
 NOUNS = ("dog", "key", "leg", "leaf", "boat")
@@ -41,16 +39,9 @@ VARIANTS = ("dead", "old", "red", "big")
 
 def adept(lake: str) -> list[dict[str, Any]]:
     labelled = [
-        {
-            "item_id": f"{adjective}-{noun}-{part}",
-            "sentence1": f"A {noun} falls.",
-            "sentence2": f"A {adjective} {noun} falls.",
-            "modifier": adjective,
-            "noun": noun,
-            "label": label,
-            "split_random": part,
-            "edition": "published",
-        }
+        adept_row(
+            f"{adjective}-{noun}-{part}", adjective, noun, label, verb="falls", split_random=part
+        )
         for part in ("train", "val")
         for adjective, labels in LABELS.items()
         for noun, label in zip(NOUNS, labels, strict=True)

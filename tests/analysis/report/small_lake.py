@@ -1,7 +1,5 @@
 """A lake with a few rows of each dataset, and the runs of some models with their answers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -12,9 +10,9 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
-from etl.plane.rules import HOLDS
+from etl.plane import TYPES
 from etl.registry import DATASETS
-from tests.rows import rows, write
+from tests.rows import adept_row, plane_item, rows, write
 from training.finished_runs import Run, Runs
 
 ADEPT = DATASETS["adept"].label_names
@@ -39,21 +37,8 @@ HELD_OUT = ("d2", "length", "not_entailment", None)
 def _items() -> Iterator[dict[str, Any]]:
     for adjective, kind in CLASS.items():
         for noun, hypernym in HYPERNYM.items():
-            ends = (noun, hypernym, f"{adjective} {hypernym}")
-            for inference, end in enumerate(ends, 1):
-                yield {
-                    "item_id": f"{adjective} {noun} {inference}",
-                    "group_id": f"{adjective} {noun}",
-                    "adjective": adjective,
-                    "class": kind,
-                    "noun": noun,
-                    "hypernym": hypernym,
-                    "inference_type": inference,
-                    "premise": f"{adjective} {noun}",
-                    "conclusion": end,
-                    "label": int(HOLDS[kind][inference - 1]),
-                    "edition": EDITION,
-                }
+            for inference in TYPES:
+                yield plane_item(adjective, kind, noun, hypernym, inference)
 
 
 def tokenizer(folder: Path) -> str:
@@ -95,19 +80,12 @@ def _adept(root: str) -> list[dict[str, Any]]:
     words = list(CLASS)
     for at in range(24):
         word, noun = words[at % 6], list(HYPERNYM)[at % 3]
-        items.append(
-            {
-                "item_id": f"a{at}",
-                "sentence1": f"A {noun} is here, {at}.",
-                "sentence2": f"A {word} {noun} is here, {at}.",
-                "modifier": word,
-                "noun": noun,
-                "label": 0 if CLASS[word] == "O" else 2,
-                "split_random": "train" if at < 16 else "val",
-                "split_noun_disjoint": "val" if noun == "key" else "train",
-                "edition": EDITION,
-            }
-        )
+        parts = {
+            "split_random": "train" if at < 16 else "val",
+            "split_noun_disjoint": "val" if noun == "key" else "train",
+        }
+        label = 0 if CLASS[word] == "O" else 2
+        items.append(adept_row(f"a{at}", word, noun, label, verb=f"is here, {at}", **parts))
     write(root, "adept", items)
     return items
 

@@ -1,8 +1,6 @@
 """Every figure of ours depends on the lake: each table is corrupted in turn, and a cell with a
 figure of ours must change with at least one table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -271,7 +269,7 @@ SMALL: list[tuple[str, Callable[[list[Row]], list[Row]], tuple[str, ...], tuple[
 
 
 @pytest.mark.parametrize("page", list(PAPERS))
-def test_every_cell_of_a_paper_depends_on_the_lake(page: str, papers: Lake) -> None:
+def test_every_cell_of_a_paper_depends_on_the_lake(page, papers):
     cases: list[Case] = [*PAPERS[page]]
     cases += [("predictions", all_right, ()), ("predictions", all_wrong, ())]
     touched: set[Cell] = set()
@@ -291,12 +289,12 @@ def corrupted_copy(lake: Lake, name: str, change: Callable[[list[Row]], list[Row
 
 @pytest.mark.parametrize(("name", "change", "pages", "sections"), SMALL)
 def test_every_section_changes_with_its_table(
-    name: str,
-    change: Callable[[list[Row]], list[Row]],
-    pages: tuple[str, ...],
-    sections: tuple[str, ...],
-    crossed: Lake,
-) -> None:
+    name,
+    change,
+    pages,
+    sections,
+    crossed,
+):
     root = corrupted_copy(crossed, name, change)
     differing = {cell for page in pages for cell in crossed.differing(page, name, root)}
     assert set(sections) <= {section for section, *_ in differing}

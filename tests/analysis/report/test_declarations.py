@@ -1,7 +1,5 @@
 """Exhibits read exactly the tables and compare exactly the published numbers they declare."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """The written report of a small lake with runs and of one without."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

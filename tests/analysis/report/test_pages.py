@@ -1,7 +1,5 @@
 """The figures in the cells of the pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

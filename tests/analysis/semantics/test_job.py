@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -13,6 +9,7 @@ from conf import UserError
 from etl.sygns.generate import Record, Sampler
 from etl.sygns.grammar import grammar
 from etl.sygns.job import record_batch
+from tests.commands import run_python
 from tests.rows import rows, write
 
 GOLD = (
@@ -208,12 +205,7 @@ def test_parts_of_a_run_are_scored_separately(tmp_path, capsys):
 
 def test_the_command_line_scores_and_reports_mistakes(files):
     gold, predicted = files
-    command = [sys.executable, "-m", "analysis.semantics", "form=vf", f"gold={gold}"]
-    result = subprocess.run(
-        [*command, f"predicted={predicted}", "prover=none"], capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stderr
-    assert "all" in result.stdout
-    refused = subprocess.run(command, capture_output=True, text=True)
-    assert refused.returncode == 2
+    command = ("-m", "analysis.semantics", "form=vf", f"gold={gold}")
+    assert "all" in run_python(*command, f"predicted={predicted}", "prover=none").stdout
+    refused = run_python(*command, code=2)
     assert refused.stderr.startswith("error: expected either gold=FILE")

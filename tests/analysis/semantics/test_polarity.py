@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from analysis.semantics.polarity import PolarityScore, average, polarities, score

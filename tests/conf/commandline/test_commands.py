@@ -1,7 +1,5 @@
 """The command line: settings of each job, help, completion, and errors for wrong commands."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
@@ -17,16 +15,14 @@ import pytest
 import conf
 from conf import ROOT, UserError
 from conf.commandline.__main__ import find, main
-from conf.commandline.commands import COMMANDS, Command, settings_of
+from conf.commandline.commands import COMMANDS, settings_of
 from conf.commandline.completion import candidates, script
 from conf.help import fields_of
 from tests.lake_of_pairs import write_lake
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
-def test_a_command_accepts_the_settings_of_its_script(
-    command: Command, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_accepts_the_settings_of_its_script(command, capsys):
     module = importlib.import_module(command.module)
     for verb, settings in settings_of(command).items():
         assert module.main([*([verb] if verb else []), "--help"]) == 0
@@ -34,7 +30,7 @@ def test_a_command_accepts_the_settings_of_its_script(
         assert [key for key, _, _ in fields_of(settings) if f"  {key}  (" not in text] == []
 
 
-def test_every_script_has_a_command() -> None:
+def test_every_script_has_a_command():
     scripts = {
         f"{folder}.{path.stem}"
         for folder in ("etl", "training", "analysis")
@@ -49,7 +45,7 @@ def test_every_script_has_a_command() -> None:
     assert scripts == {command.module for command in COMMANDS.values()}
 
 
-def test_next_steps_printed_by_scripts_are_valid_commands() -> None:
+def test_next_steps_printed_by_scripts_are_valid_commands():
     scripts = [*(ROOT / "etl").glob("*.py"), *(ROOT / "training").glob("*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in scripts)
     steps = re.findall(r'"adnominal ([^"]+)"', text)
@@ -63,19 +59,19 @@ def test_next_steps_printed_by_scripts_are_valid_commands() -> None:
         assert {word.partition("=")[0] for word in rest if "=" in word} <= keys, step
 
 
-def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_command(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"  {name} " in text for name in COMMANDS)
     assert ", ".join(settings_of(COMMANDS["lake"])) in text
 
 
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith(f"adnominal {conf.package_version()}")
 
 
-def test_a_command_may_have_two_words() -> None:
+def test_a_command_may_have_two_words():
     command, rest = find(["build", "plane", "seed=1"])
     assert (command.module, rest) == ("etl.build_plane", ["seed=1"])
 
@@ -135,8 +131,8 @@ WRONG_COMMANDS = [
     ("line", "solution"), WRONG_COMMANDS, ids=[line or "nothing" for line, _ in WRONG_COMMANDS]
 )
 def test_wrong_commands_are_answered_by_one_line_with_the_solution(
-    line: str, solution: str, folder: Path, port_in_use: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+    line, solution, folder, port_in_use, capsys
+):
     words = line.format(folder=folder, port=port_in_use).split()
     assert main(words) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if line]
@@ -145,7 +141,7 @@ def test_wrong_commands_are_answered_by_one_line_with_the_solution(
     assert not any("Traceback" in line for line in lines)
 
 
-def test_for_a_missing_package_its_extra_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_for_a_missing_package_its_extra_is_named(capsys):
     message = conf.missing_package(ModuleNotFoundError(name="torch"))
     assert message is not None and "adnominal[train]" in message
     assert conf.missing_package(ModuleNotFoundError(name="etl.gone")) is None
@@ -168,17 +164,17 @@ def test_for_a_missing_package_its_extra_is_named(capsys: pytest.CaptureFixture[
         ("adnominal extract input=", []),
     ],
 )
-def test_words_are_completed(line: str, words: list[str]) -> None:
+def test_words_are_completed(line, words):
     assert candidates(line) == words
 
 
-def test_an_unknown_shell_is_refused() -> None:
+def test_an_unknown_shell_is_refused():
     with pytest.raises(UserError, match="did you mean 'fish'"):
         script("fsh")
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
-def test_bash_completes_values_after_the_equals_sign(tmp_path: Path) -> None:
+def test_bash_completes_values_after_the_equals_sign(tmp_path):
     program = tmp_path / "adnominal"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m conf.commandline "$@"\n')
     program.chmod(0o755)
@@ -197,11 +193,3 @@ _adnominal; printf '%s\\n' "${{COMPREPLY[@]}}"
         timeout=60,
     )
     assert process.stdout.strip() == "wikipedia"
-
-
-def test_the_command_line_imports_neither_spark_nor_torch() -> None:
-    code = (
-        "import sys, conf.commandline.__main__ as a; a.main(['--help']); a.main(['extrat']);"
-        "assert not {'pyspark', 'torch', 'transformers'} & set(sys.modules), 'heavy'"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from etl.adept.baselines import accuracy, label_of, majority, normative_rule

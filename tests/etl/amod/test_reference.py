@@ -1,7 +1,5 @@
 """Each rule of the reference, on a literal sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from etl.amod.reference import Stats, Tally, sentences

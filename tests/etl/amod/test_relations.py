@@ -1,13 +1,10 @@
 """Further relations: counts on UD EWT equal a naive reading; sums over waves."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from conf import UserError, load
 from etl.amod.relations import RelationCounter
@@ -123,7 +120,7 @@ def naive(text):
     return dict(counts)
 
 
-def test_counts_on_ud_ewt_are_those_of_a_naive_reading(shared_data: Path) -> None:
+def test_counts_on_ud_ewt_are_those_of_a_naive_reading(shared_data):
     text = (shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu").read_text(encoding="utf-8")
     expected = naive(text)
     assert counts(text) == expected
@@ -135,7 +132,7 @@ def extract(lake: Path, source: Path, *words: str) -> None:
     run_job(lake, "source=conllu", f"input={source}", *words)
 
 
-def test_waves_add_up_and_amod_does_not_change(spark: SparkSession, tmp_path: Path) -> None:
+def test_waves_add_up_and_amod_does_not_change(spark, tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
     for name in "abc":
@@ -158,7 +155,7 @@ def test_waves_add_up_and_amod_does_not_change(spark: SparkSession, tmp_path: Pa
         extract(tmp_path / "lake", folder)
 
 
-def test_association_within_each_relation_on_request(spark: SparkSession, tmp_path: Path) -> None:
+def test_association_within_each_relation_on_request(spark, tmp_path):
     parts = tmp_path / "parts"
     parts.mkdir()
     first, second = parts / "a.conllu", parts / "b.conllu"
@@ -197,6 +194,6 @@ def test_association_within_each_relation_on_request(spark: SparkSession, tmp_pa
         (["source=depcc", "relation_association=true"], "no relation other than amod"),
     ],
 )
-def test_incompatible_settings_are_refused(words: list[str], message: str) -> None:
+def test_incompatible_settings_are_refused(words, message):
     with pytest.raises(UserError, match=message):
         load(Settings, ["input=x", *words])

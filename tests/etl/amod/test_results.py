@@ -1,10 +1,6 @@
 """Staged rows are distributed over the parts of tables."""
 
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 import pytest
@@ -20,7 +16,7 @@ PAIRS = [("false", "key"), ("old", "key"), ("old", "coin"), ("old", "key"), ("re
 
 
 @pytest.mark.parametrize("parts", [1, 4, 2 * BUCKETS])
-def test_packed_pairs_are_distributed_by_their_noun(tmp_path: Path, spark: Any, parts: int) -> None:
+def test_packed_pairs_are_distributed_by_their_noun(tmp_path, spark, parts):
     path = tmp_path / "part.conll"
     path.write_bytes(depcc_part(PAIRS))
     staged = [batch.to_pylist() for batch in tasks.count_units(whole_file(path), SETTINGS)] * 2

@@ -1,7 +1,5 @@
 """Which amod relations are pairs, and of which words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -73,9 +73,7 @@ def tables(lake: Path) -> dict[str, list[Any]]:
     return by_table | {"amod_seen": digests, "sentences": [len(by_table["sentences"])]}
 
 
-def test_a_folder_that_grows_while_a_run_reads_it_loses_no_file(
-    run: Run, parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_grows_while_a_run_reads_it_loses_no_file(run, parts, tmp_path, monkeypatch):
     def grow() -> None:
         add(parts, "n.gz")
         run()
@@ -95,8 +93,8 @@ def test_a_folder_that_grows_while_a_run_reads_it_loses_no_file(
 
 @pytest.mark.parametrize("step", ["plan", "updated_ledger"])
 def test_a_ledger_changed_by_another_run_is_not_overwritten(
-    run: Run, parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+    run, parts, tmp_path, monkeypatch, step
+):
     def grow() -> None:
         add(parts, "n.gz")
         run(names="*" if step == "updated_ledger" else "n")
@@ -109,9 +107,7 @@ def test_a_ledger_changed_by_another_run_is_not_overwritten(
     assert tables(tmp_path / "lake") == tables(tmp_path / "at_once")
 
 
-def test_a_run_beside_one_that_reads_other_files_is_refused(
-    run: Run, parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_beside_one_that_reads_other_files_is_refused(run, parts, tmp_path, monkeypatch):
     add(parts, "n.gz")
 
     def other() -> None:
@@ -125,7 +121,7 @@ def test_a_run_beside_one_that_reads_other_files_is_refused(
     assert tables(tmp_path / "lake") == tables(tmp_path / "at_once")
 
 
-def test_a_ledger_without_a_counted_wave_is_refused(run: Run, parts: Path, tmp_path: Path) -> None:
+def test_a_ledger_without_a_counted_wave_is_refused(run, parts, tmp_path):
     run()
     lake = str(tmp_path / "lake")
     old_ledger = arrow.read(lake, "amod_files")
@@ -140,9 +136,7 @@ def test_a_ledger_without_a_counted_wave_is_refused(run: Run, parts: Path, tmp_p
 
 
 @pytest.mark.parametrize("step", ["write", "forget"])
-def test_a_restart_takes_nothing_from_the_run_before_it(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_a_restart_takes_nothing_from_the_run_before_it(run, tmp_path, monkeypatch, step):
     run_after(monkeypatch, staging.Staging, step, lambda: run("restart=true"))
     with pytest.raises(JobFailed, match="another extraction has restarted corpus 'depcc'"):
         run()
@@ -151,9 +145,7 @@ def test_a_restart_takes_nothing_from_the_run_before_it(
 
 
 @pytest.mark.parametrize("table", ["amod_counts", "dropped", "amod_by_adjective"])
-def test_an_interrupted_restart_must_be_repeated(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
-) -> None:
+def test_an_interrupted_restart_must_be_repeated(run, tmp_path, monkeypatch, table):
     run()
     replace = arrow.replace
 
@@ -174,9 +166,7 @@ def test_an_interrupted_restart_must_be_repeated(
     run()
 
 
-def test_a_restart_may_change_settings_before_anything_was_counted(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restart_may_change_settings_before_anything_was_counted(run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(Killed):
 
         def killed(*_: Any) -> Any:
@@ -218,7 +208,7 @@ def test_a_restart_that_finds_no_pairs_empties_the_tables(
         assert arrow.read(str(tmp_path / "lake"), table).num_rows == 0, table
 
 
-def test_the_list_novel_follows_the_corpus(run: Run, parts: Path, tmp_path: Path) -> None:
+def test_the_list_novel_follows_the_corpus(run, parts, tmp_path):
     def listed() -> dict[tuple[str, str], int]:
         rows = arrow.read(str(tmp_path / "lake"), "listed_counts").to_pylist()
         return {(row["adjective"], row["noun"]): row["amod"] for row in rows}

@@ -1,14 +1,12 @@
 """Settings of the extraction: those that define a corpus, and those that are refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from conf import UserError, load
 from etl.amod.settings import Settings, decisive
 
 
-def test_the_automatic_parser_is_spacy_for_unknown_files() -> None:
+def test_the_automatic_parser_is_spacy_for_unknown_files():
     settings = load(Settings, ["source=text", "input=x"])
     assert settings.parser == "auto"
     with_spacy = load(Settings, ["source=text", "input=x", "parser=spacy"])
@@ -37,20 +35,20 @@ def test_the_automatic_parser_is_spacy_for_unknown_files() -> None:
         ),
     ],
 )
-def test_settings_without_effect_on_a_source_are_refused(source: str, word: str) -> None:
+def test_settings_without_effect_on_a_source_are_refused(source, word):
     with pytest.raises(UserError, match=f"^{word.partition('=')[0]}= is for"):
         load(Settings, [f"source={source}", "input=x", word])
     other = "conllu" if word in ("tag_column=fourth", "kernel=reference") else "text"
     load(Settings, [f"source={other}", "input=x", word])
 
 
-def test_the_kernel_of_adjacent_counts_in_text_can_be_chosen() -> None:
+def test_the_kernel_of_adjacent_counts_in_text_can_be_chosen():
     words = ["source=text", "input=x", "pairs=x", "adjacent=true", "kernel=reference"]
     assert load(Settings, words).kernel == "reference"
 
 
 @pytest.mark.parametrize("name", ["é" * 40, "x" * 200])
-def test_a_name_too_long_for_a_folder_is_refused(name: str) -> None:
+def test_a_name_too_long_for_a_folder_is_refused(name):
     with pytest.raises(UserError, match=r"^corpus=.*more than 180; give a shorter name"):
         load(Settings, ["source=conllu", "input=x", f"corpus={name}"])
     load(Settings, ["source=conllu", "input=x", f"corpus={name[:20]}"])

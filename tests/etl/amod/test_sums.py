@@ -1,7 +1,5 @@
 """Packed pairs and their sums by part, without Spark."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 
@@ -33,7 +31,7 @@ def counter(batches: Iterable[pa.RecordBatch]) -> Sums:
 
 
 @pytest.mark.parametrize("size", [0, 1, sums.PACKED_PAIRS, 2 * sums.PACKED_PAIRS + 1])
-def test_pairs_survive_packing_into_values_of_limited_size(size: int) -> None:
+def test_pairs_survive_packing_into_values_of_limited_size(size):
     pairs = batch_of([(f"a{i % 7}", f"n{i}", i + 1) for i in range(size)])
     packed = list(sums.pack(pairs))
     assert len(packed) == -(-size // sums.PACKED_PAIRS)
@@ -43,9 +41,7 @@ def test_pairs_survive_packing_into_values_of_limited_size(size: int) -> None:
 
 
 @given(st.lists(ROWS, max_size=6), st.sampled_from([1, 2, 8]), st.sampled_from([1, 4000, 1 << 20]))
-def test_the_sums_of_all_parts_are_the_sums_of_all_pairs(
-    lists: list[list[tuple[str, str, int]]], parts: int, memory: int
-) -> None:
+def test_the_sums_of_all_parts_are_the_sums_of_all_pairs(lists, parts, memory):
     expected: Sums = Counter()
     for adjective, noun, count in (row for rows in lists for row in rows):
         expected[adjective, noun] += count
@@ -65,7 +61,7 @@ def test_the_sums_of_all_parts_are_the_sums_of_all_pairs(
     assert counts_of_parts == expected
 
 
-def test_partial_sums_are_emitted_only_when_memory_is_full() -> None:
+def test_partial_sums_are_emitted_only_when_memory_is_full():
     batches = [batch_of([(f"a{i}", "key", 1), ("old", "key", 1)]) for i in range(60)]
     tight = list(sums.partial_sums(batches, 1, 4000))
     assert 1 < len(tight) < len(batches)
@@ -78,5 +74,5 @@ def test_partial_sums_are_emitted_only_when_memory_is_full() -> None:
     ("pairs", "parts"),
     [(0, 1), (1, 1), (sums.PART_PAIRS * 8, 8), (sums.PART_PAIRS * 8 + 1, 16), (1 << 60, 1 << 16)],
 )
-def test_the_number_of_parts_grows_with_the_pairs(pairs: int, parts: int) -> None:
+def test_the_number_of_parts_grows_with_the_pairs(pairs, parts):
     assert sums.parts_for(pairs) == parts

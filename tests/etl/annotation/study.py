@@ -1,7 +1,5 @@
 """A small annotation campaign for the tests of the verbs."""
 
-from __future__ import annotations
-
 import json
 
 import conf

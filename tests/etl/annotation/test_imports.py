@@ -1,7 +1,5 @@
 """Imports of answers into a lake that has some already."""
 
-from __future__ import annotations
-
 import csv
 import logging
 

@@ -1,7 +1,5 @@
 """The verbs, on a lake: export -> simulated answers -> import -> finish, in each format."""
 
-from __future__ import annotations
-
 import csv
 import re
 import subprocess

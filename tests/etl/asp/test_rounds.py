@@ -1,7 +1,5 @@
 """Rounds for which words are drawn first and then rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

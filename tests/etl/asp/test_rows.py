@@ -1,7 +1,5 @@
 """Sentences, labels and draws of the two tasks."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 

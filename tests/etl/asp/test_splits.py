@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from etl.asp.lexicon import load_lexicon
 from etl.asp.splits import assign_degree, assign_entailment, held_out
 

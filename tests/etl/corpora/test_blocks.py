@@ -1,7 +1,5 @@
 """Blocks and ranges end between sentences, and neither lose nor repeat bytes."""
 
-from __future__ import annotations
-
 import io
 import re
 import zlib

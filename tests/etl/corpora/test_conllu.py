@@ -1,7 +1,5 @@
 """The constants of CoNLL-U describe the treebank."""
 
-from __future__ import annotations
-
 from etl.corpora import dialects
 
 

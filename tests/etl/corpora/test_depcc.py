@@ -1,7 +1,5 @@
 """The constants of DepCC describe its published samples."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """The layouts of parsed corpora are recognised from their first lines."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

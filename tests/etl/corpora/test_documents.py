@@ -1,7 +1,5 @@
 """Documents: samples, the normal form, filters, and the parts of long texts."""
 
-from __future__ import annotations
-
 import json
 import pickle
 

@@ -1,7 +1,5 @@
 """Input files are opened, decompressed and divided into units."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import itertools

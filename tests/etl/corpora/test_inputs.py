@@ -1,7 +1,5 @@
 """The files of an input: paths, globs, folders, URIs, links."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Plain text and JSON lines: documents, rejections and units."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

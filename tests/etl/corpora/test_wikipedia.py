@@ -1,7 +1,5 @@
 """MediaWiki exports: articles, skipped pages, rejections and units."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import itertools

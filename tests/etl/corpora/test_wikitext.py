@@ -1,7 +1,5 @@
 """Wikitext becomes running text."""
 
-from __future__ import annotations
-
 import bz2
 import html
 import re

@@ -1,7 +1,5 @@
 """WARC records for tests."""
 
-from __future__ import annotations
-
 
 def record(
     url: str, text: str | bytes, *, kind: str = "conversion", length: object = None, more: str = ""

@@ -1,7 +1,5 @@
 """Which engine is chosen, and what is refused before work starts."""
 
-from __future__ import annotations
-
 import logging
 import socket
 

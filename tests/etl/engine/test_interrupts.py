@@ -1,7 +1,5 @@
 """Ctrl-C during a stage of the embedded engine ends the job at once, but not the engine."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -89,9 +87,7 @@ def interrupted(command: list[str], folder: Path) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("compiled", ["true", "false"])
-def test_an_interrupted_job_ends_and_the_same_command_finishes(
-    job: list[str], tmp_path: Path, compiled: str
-) -> None:
+def test_an_interrupted_job_ends_and_the_same_command_finishes(job, tmp_path, compiled):
     command = [*job, f"compiled={compiled}"]
     code, _, errors = interrupted(command, tmp_path)
     assert code == 130
@@ -103,6 +99,6 @@ def test_an_interrupted_job_ends_and_the_same_command_finishes(
     assert (process.returncode, output.split()[0]) == (0, "rows"), errors
 
 
-def test_the_engine_works_after_an_interrupt(job: list[str], tmp_path: Path) -> None:
+def test_the_engine_works_after_an_interrupt(job, tmp_path):
     code, output, errors = interrupted([*job, "again=true"], tmp_path)
     assert (code, output) == (0, "rows 1000\n"), errors

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gc
 import threading
 from itertools import groupby
@@ -9,14 +7,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 
 from etl.engine import group_arrow, running
 from etl.engine.sail import Sail, groups_of, sail_location
 
 
 @given(st.lists(st.integers(0, 4), max_size=30).map(sorted), st.integers(1, 7))
-def test_groups_are_the_same_wherever_batches_end(keys: list[int], size: int) -> None:
+def test_groups_are_the_same_wherever_batches_end(keys, size):
     rows = pa.table({"key": pa.array(keys, pa.int64()), "at": pa.array(range(len(keys)))})
     empty = rows.schema.empty_table().to_batches() or [
         pa.RecordBatch.from_pylist([], schema=rows.schema)
@@ -26,7 +23,7 @@ def test_groups_are_the_same_wherever_batches_end(keys: list[int], size: int) ->
     assert keys_of_groups == [list(group) for _, group in groupby(keys)]
 
 
-def test_a_function_gets_every_group_whole(spark: SparkSession) -> None:
+def test_a_function_gets_every_group_whole(spark):
     rows = pa.table({"word": [f"w{n % 50}" for n in range(20_000)], "n": list(range(20_000))})
 
     def total(group: pa.Table) -> pa.Table:
@@ -41,7 +38,7 @@ def test_a_function_gets_every_group_whole(spark: SparkSession) -> None:
     assert len(totals) == 50
 
 
-def test_all_cores_work_even_on_few_groups(spark: SparkSession) -> None:
+def test_all_cores_work_even_on_few_groups(spark):
     sail = running()
     assert isinstance(sail, Sail)
     meeting = threading.Barrier(sail.cores)
@@ -58,8 +55,8 @@ def test_all_cores_work_even_on_few_groups(spark: SparkSession) -> None:
 
 
 def test_groups_of_large_values_are_exchanged_in_files_that_end_with_the_frame(
-    spark: SparkSession,
-) -> None:
+    spark,
+):
     engine = running()
     if not isinstance(engine, Sail):
         pytest.skip("only the embedded engine exchanges files")
@@ -87,7 +84,7 @@ def test_groups_of_large_values_are_exchanged_in_files_that_end_with_the_frame(
     assert not list(Path(engine.spill).glob("exchange-*"))
 
 
-def test_sail_reads_paths_as_names_and_not_as_patterns() -> None:
+def test_sail_reads_paths_as_names_and_not_as_patterns():
     assert sail_location("/a/b [1]*") == "file:///a/b%20%5B1%5D%2A"
     assert sail_location("file:///a%20b") == "file:///a%20b"
     assert sail_location("s3a://bucket/a") == "s3://bucket/a"

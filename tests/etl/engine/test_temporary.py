@@ -1,7 +1,5 @@
 """Temporary folders of killed processes are deleted, those of running ones are not."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,13 +1,10 @@
 """Functions in worker processes: their batches, errors, kills and progress."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import cloudpickle
 import pyarrow as pa
@@ -35,9 +32,7 @@ def one_worker() -> Iterator[Pool]:
     pool.close()
 
 
-def test_a_worker_has_the_folder_of_the_job_but_not_its_modules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_has_the_folder_of_the_job_but_not_its_modules(tmp_path, monkeypatch):
     (tmp_path / "model").touch()
     (tmp_path / "colorsys.py").write_text("raise RuntimeError")  # no library here imports it
     monkeypatch.chdir(tmp_path)

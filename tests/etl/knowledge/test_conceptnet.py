@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gzip
 import json
 from collections import Counter
@@ -206,7 +204,7 @@ def test_the_release_is_recognised_by_the_first_line(tmp_path):
         release("f.csv.gz", gzip.compress(plain)[:20])
 
 
-def test_counts_of_the_published_samples(shared_data: Path):
+def test_counts_of_the_published_samples(shared_data):
     text = (shared_data / "conceptnet" / "cn5_assertions.csv").read_bytes()
     counts = Counter(conceptnet.parse_5(row)[1] for row in text.splitlines())
     assert counts == {None: 96, conceptnet.OTHER_LANGUAGE: 668}

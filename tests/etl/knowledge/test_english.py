@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -122,7 +119,7 @@ def test_invariable_words_and_texts_without_words():
         third_person("")
 
 
-def test_forms_and_articles_agree_with_a_treebank(shared_data: Path):
+def test_forms_and_articles_agree_with_a_treebank(shared_data):
     """Its texts contain mistakes, so a few disagreements are expected."""
     correct: Counter[str] = Counter()
     judged: Counter[str] = Counter()

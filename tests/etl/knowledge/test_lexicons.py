@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import csv
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +22,7 @@ def test_the_list_of_adjective_classes():
     assert rows[0] == {"adjective": "academic", "class": "S", "source": "adjective_classes 1"}
 
 
-def test_the_lists_are_those_of_the_papers(shared_data: Path):
+def test_the_lists_are_those_of_the_papers(shared_data):
     with open(shared_data / "lexicons" / "adjective_classes.tsv", encoding="utf-8") as lines:
         rows = dict(csv.reader(lines, delimiter="\t"))
     assert lexicons.adjective_classes() == {w: c.replace("N", "S") for w, c in rows.items()}

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import gzip
 import shutil
@@ -186,7 +184,7 @@ def test_damaged_files_are_reported_with_their_line(tmp_path, file, old, new, me
         wordnet.exceptions(files), wordnet.hypernyms(files)
 
 
-def test_wordnet_has_the_published_hypernyms_of_plane(shared_data: Path):
+def test_wordnet_has_the_published_hypernyms_of_plane(shared_data):
     """Those of the OoD test part are first lemmas above the first sense of the noun."""
     try:
         files = wordnet.find()

@@ -1,7 +1,5 @@
 """A WordNet of a few words in the original format, which NLTK can read too."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

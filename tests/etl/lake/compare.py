@@ -1,7 +1,5 @@
 """Comparison of tables by content: the same rows, equally often, in any order."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A lake in an empty folder, written by either engine, and DataFrames of declared tables."""
 
-from __future__ import annotations
-
 import pytest
 
 from etl.engine import running

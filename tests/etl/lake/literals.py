@@ -1,7 +1,5 @@
 """Rows of declared tables from literals, and a table with a column of each type."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 

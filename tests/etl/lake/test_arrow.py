@@ -1,9 +1,5 @@
-from __future__ import annotations
-
 import json
 import shutil
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,17 +9,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from conf import ROOT
 from etl.lake import arrow
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.tables import TABLES
 from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import DAY, KINDS, MOMENT, PAIRS, pairs, rows
-
-
-def test_importing_the_module_does_not_import_spark():
-    code = "import sys, etl.lake.arrow, etl.lake.__main__; sys.exit('pyspark' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 def test_appended_rows_are_read_back(root):

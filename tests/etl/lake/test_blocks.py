@@ -1,7 +1,5 @@
 """Rows that tasks compute and write themselves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

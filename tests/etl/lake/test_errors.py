@@ -1,7 +1,5 @@
 """Faults of the storage are reported in one line, whichever library raises them."""
 
-from __future__ import annotations
-
 import errno
 import os
 
@@ -30,7 +28,7 @@ FULL = "the storage failed (No space left on device): {}; mend it and run the sa
         ),
     ],
 )
-def test_the_line_with_the_system_error_is_reported(error: Exception, line: str) -> None:
+def test_the_line_with_the_system_error_is_reported(error, line):
     assert storage_failure(error) == FULL.format(line)
 
 
@@ -70,12 +68,10 @@ ARROW = "\x1b[31m↳\x1b[0m"  # delta-rs shows causes in red
         ),
     ],
 )
-def test_a_failed_store_is_reported_with_the_request_and_its_answer(
-    text: str, request_and_reason: tuple[str, str]
-) -> None:
+def test_a_failed_store_is_reported_with_the_request_and_its_answer(text, request_and_reason):
     assert storage_failure(OSError(text)) == STORE.format(*request_and_reason)
 
 
 @pytest.mark.parametrize("error", [ValueError("rows"), OSError(errno.ENOENT, "no file", "a")])
-def test_other_errors_are_not_reported_as_faults_of_the_storage(error: Exception) -> None:
+def test_other_errors_are_not_reported_as_faults_of_the_storage(error):
     assert storage_failure(error) is None

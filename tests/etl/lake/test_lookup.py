@@ -1,7 +1,5 @@
 """The rows of a word are read from the row groups that may have it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,14 +27,12 @@ def files(tmp_path: Path) -> SortedFiles:
 
 
 @pytest.mark.parametrize("noun", [*sorted(set(NOUNS)), "aaa", "bat", "zoo", ""])
-def test_all_rows_of_a_word_are_found(files: SortedFiles, noun: str) -> None:
+def test_all_rows_of_a_word_are_found(files, noun):
     expected = [place for place, row_noun in enumerate(NOUNS) if row_noun == noun]
     assert files.rows("f.parquet", noun, ["count"]).column("count").to_pylist() == expected
 
 
-def test_only_groups_that_may_have_the_word_are_read(
-    files: SortedFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_groups_that_may_have_the_word_are_read(files, monkeypatch):
     groups = []
     original = pq.ParquetFile.read_row_group
 
@@ -49,6 +45,6 @@ def test_only_groups_that_may_have_the_word_are_read(
     assert set(groups) == {1, 2}
 
 
-def test_distinct_words_are_listed_by_row_group(files: SortedFiles) -> None:
+def test_distinct_words_are_listed_by_row_group(files):
     word_lists = [words.to_pylist() for words, _ in files.words("f.parquet", "noun_count")]
     assert word_lists == [["ash"], ["bee"], ["bee", "cat"], ["été"]]

@@ -1,7 +1,5 @@
 """Compaction and vacuum keep rows and their order, disturb no writers, and survive kills."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

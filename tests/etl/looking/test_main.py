@@ -1,23 +1,19 @@
-from __future__ import annotations
-
 import csv
 import datetime
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from conf import ROOT
 from etl.lake import arrow, tables
 from etl.lake.__main__ import main
 from etl.lake.columns import Table
 from etl.lake.tables import TABLES
 from etl.looking.layout import aligned, cell, size, width
+from tests.commands import run_python_unread
 from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import rows
 
@@ -311,19 +307,7 @@ def test_help_lists_commands_and_settings(capsys):
 
 
 def test_a_closed_pipe_ends_the_output_without_an_error(lake):
-    """As when ``| head`` has read enough."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "w") as closed:
-        show = subprocess.run(
-            [sys.executable, "-m", "etl.lake", "show", "amod_pairs", f"lake={lake}"],
-            stdout=closed,
-            stderr=subprocess.PIPE,
-            cwd=ROOT,
-            check=False,
-        )
-    assert show.returncode == 0
-    assert show.stderr == b""
+    assert run_python_unread("-m", "etl.lake", "show", "amod_pairs", f"lake={lake}") == (0, "")
 
 
 def test_columns_align_in_any_script():

@@ -1,11 +1,8 @@
 """spaCy as a parser; the lean pipeline gives the columns of the full one."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -237,7 +234,7 @@ def test_the_error_for_the_default_model_names_its_package(monkeypatch):
         spacy_parser.find_model(None)
 
 
-def test_a_folder_is_a_model_if_it_has_tagger_and_parser(tmp_path: Path):
+def test_a_folder_is_a_model_if_it_has_tagger_and_parser(tmp_path):
     with pytest.raises(UserError, match="is not a spaCy model"):
         spacy_parser.find_model(str(tmp_path))
     (tmp_path / "meta.json").write_text(json.dumps({"components": ["tagger", "ner"]}))

@@ -1,14 +1,10 @@
 """Documents of Stanza become columns; running its pipeline would need its models."""
 
-from __future__ import annotations
-
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
-from conf import ROOT, UserError
+from conf import UserError
 from etl.amod.columns import occurrences, pairs
 from etl.amod.rules import CLEAN
 from etl.parsing import check_parser, stanza_parser
@@ -88,11 +84,3 @@ def test_missing_models_are_reported_with_a_command(tmp_path):
     for processor in stanza_parser.PROCESSORS:
         (tmp_path / "en" / processor).mkdir(parents=True)
     assert stanza_parser.find_model(str(tmp_path)) == str(tmp_path)
-
-
-def test_torch_is_imported_only_for_stanza():
-    code = (
-        "import sys; from etl.parsing import stanza_parser, spacy_parser, sparknlp_parser;"
-        "sys.exit('torch' in sys.modules or 'spacy' in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -1,7 +1,5 @@
 """Pools of phrases: from given pairs, or of made-up words in any number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from collections import Counter
 
@@ -133,24 +131,6 @@ def test_baselines_on_the_release(rows, classes, by_majority, by_rule):
     assert accuracy(guess, gold, classes) == pytest.approx(by_majority, abs=0.006)
     guess = [normative_rule(r["modifier"], words, classes) for r in val]
     assert accuracy(guess, gold, classes) == pytest.approx(by_rule, abs=0.006)
-
-
-def test_shares_of_labels_in_the_release(rows):
-    words = nonsubsective()
-    kinds: dict[str, Counter[int]] = {"the 60": Counter(), "dead": Counter(), "others": Counter()}
-    for row in rows:
-        word = row["modifier"]
-        kind = "dead" if word == "dead" else "the 60" if word in words else "others"
-        kinds[kind][row["label"]] += 1
-    shares = {
-        kind: [round(counts[label] / counts.total(), 3) for label in range(5)]
-        for kind, counts in kinds.items()
-    }
-    assert shares == {
-        "the 60": [0.250, 0.254, 0.468, 0.025, 0.003],
-        "dead": [0.755, 0.096, 0.119, 0.018, 0.012],
-        "others": [0.082, 0.073, 0.751, 0.088, 0.006],
-    }
 
 
 # Sentences of the release that do not follow its own rule: a name keeps its capital, a noun is

@@ -3,8 +3,6 @@
 They consist of published rows where available, and of rows of the same form elsewhere.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

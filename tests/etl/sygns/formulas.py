@@ -1,7 +1,5 @@
 """Random formulas, boxes and terms for property tests."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from etl.sygns import drs, fol, vf

@@ -1,7 +1,5 @@
 """The row in docs/sygns.md is the one that the grammar gives."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from etl.sygns import fol, polarity, vf

@@ -1,7 +1,5 @@
 """The header of the model card, and what it says about the training data."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

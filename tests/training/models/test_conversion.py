@@ -1,7 +1,5 @@
 """PyTorch's pickled weights become safetensors without running code from the pickle."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

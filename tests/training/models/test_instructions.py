@@ -1,7 +1,5 @@
 """Decoders finetuned to write their answers: prompts, losses, scores and saved models."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

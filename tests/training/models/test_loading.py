@@ -1,7 +1,5 @@
 """Loading models by MLflow address or folder, and the answers of loaded models."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

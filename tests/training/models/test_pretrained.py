@@ -1,7 +1,5 @@
 """Which folders hold a usable model, and the limits on the length of their texts."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

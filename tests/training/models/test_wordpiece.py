@@ -1,13 +1,10 @@
-from __future__ import annotations
-
 import os
-import subprocess
-import sys
 
 import pyarrow as pa
 import pytest
 
-from conf import ROOT, UserError
+from conf import UserError
+from tests.commands import run_python
 from tests.training.conftest import sentence_rows
 from training.models import wordpiece
 from training.models.wordpiece import SPECIAL, tokenizer, vocabulary
@@ -48,10 +45,7 @@ def test_another_process_builds_the_same_vocabulary():
         "from training.models.wordpiece import vocabulary\n"
         "print(*vocabulary(TEXTS, SIZE, lowercase=True))"
     )
-    output = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    assert output.split() == vocabulary(TEXTS, SIZE, lowercase=True)
+    assert run_python("-c", code).stdout.split() == vocabulary(TEXTS, SIZE, lowercase=True)
 
 
 def test_required_words_are_single_tokens():

@@ -1,8 +1,6 @@
 """``training/predict.py`` from rows to predictions: uninterrupted, killed, by two processes, and
 selecting items for annotators."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -142,7 +139,7 @@ def test_vote_entropy_depends_neither_on_class_names_nor_on_order(answers, rando
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("x.tsv", "\t"), ("x.csv", ",")])
-def test_the_delimiter_follows_the_file_name(lake, tmp_path: Path, name, delimiter):
+def test_the_delimiter_follows_the_file_name(lake, tmp_path, name, delimiter):
     write(uncertain(lake, "a", 1), tmp_path / name)
     lines = (tmp_path / name).read_text().splitlines()
     header = delimiter.join(("item_id", "edition", "predicted", "entropy"))

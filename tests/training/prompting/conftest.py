@@ -1,14 +1,13 @@
 """Tiny language models of every kind with random weights, and a lake with rows to prompt for."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.rows import write
+from etl.plane import TYPES
+from tests.rows import plane_item, write
 
 TEXTS = [
     "A black dog is a good example of a black animal.",
@@ -169,28 +168,14 @@ def t5(tmp_path_factory) -> str:
     return _saved(tmp_path_factory.mktemp("t5"), backend, model, **special)
 
 
-COMPLETE_GROUPS = (("black", "I", (1, 1, 1)), ("tall", "S", (1, 1, 0)), ("fake", "O", (0, 0, 1)))
-
-
 def plane_tables(lake: str) -> None:
     """A noun with an adjective of each class (two_shot), and an incomplete group (published)."""
     items, splits = [], []
-    for adjective, kind, labels in COMPLETE_GROUPS:
-        for number, label in enumerate(labels, 1):
-            conclusion = ("dog", "animal", f"{adjective} animal")[number - 1]
-            items.append(
-                {
-                    "item_id": f"{adjective}{number}",
-                    "group_id": adjective,
-                    "class": kind,
-                    "inference_type": number,
-                    "premise": f"{adjective} dog",
-                    "conclusion": conclusion,
-                    "label": label,
-                    "edition": "clean",
-                }
-            )
-            splits.append(("two_shot", "test", f"{adjective}{number}"))
+    for adjective, kind in (("black", "I"), ("tall", "S"), ("fake", "O")):
+        for inference in TYPES:
+            more = {"item_id": f"{adjective}{inference}", "edition": "clean"}
+            items.append(plane_item(adjective, kind, "dog", "animal", inference, **more))
+            splits.append(("two_shot", "test", more["item_id"]))
     splits += [("published", "test", item) for item in ("black1", "black2", "black3", "tall1")]
     splits.append(("one_it", "test", "tall3"))
     write(lake, "plane_items", items)

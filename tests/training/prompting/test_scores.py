@@ -1,7 +1,5 @@
 """Tables of prompted models, from literal answers."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import pyarrow as pa

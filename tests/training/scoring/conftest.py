@@ -1,7 +1,5 @@
 """A lake with rows of every task, and small classifiers with random weights."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -10,18 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.training.tasks import lake as tables
 from training.models.loading import Trained
-
-
-@pytest.fixture(scope="session")
-def rows_of_tasks(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A lake with the tables of every task, for reading only."""
-    root = str(tmp_path_factory.mktemp("scored") / "lake")
-    for write in (tables.adept, tables.plane, tables.asp, tables.sygns):
-        write(root)
-    return root
-
 
 Make = Callable[..., str]
 

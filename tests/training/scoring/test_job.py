@@ -1,7 +1,5 @@
 """``training/score.py`` from models and tasks to predictions and a matrix, in this process."""
 
-from __future__ import annotations
-
 import json
 import shutil
 
@@ -44,12 +42,12 @@ def models(make):
 
 
 @pytest.fixture(scope="module")
-def scored_matrix(tmp_path_factory, rows_of_tasks, models, empty_store):
+def scored_matrix(tmp_path_factory, task_lake, models, empty_store):
     """A scored matrix of three models and two tasks, of which one cell was deleted and scored
     again: its folder, and the time and text of the first results."""
     folder = tmp_path_factory.mktemp("matrix")
     shutil.copy(empty_store, folder)
-    shutil.copytree(rows_of_tasks, folder / "lake")
+    shutil.copytree(task_lake, folder / "lake")
     words = [f"models=[{','.join(models.values())}]", "tasks=[adept,plane]", "task.adept.part=val"]
     words += [f"out={folder / 'out'}", f"tracking=sqlite:///{folder / 'mlflow.db'}"]
     scoring_settings = settings(folder / "lake", *words)
@@ -135,9 +133,9 @@ def test_cells_are_runs_below_one_parent(scored_matrix, models):
     assert inputs == {"plane_items/published", "plane_splits/published"}
 
 
-def test_predictions_of_a_finished_cell_can_be_written_later(rows_of_tasks, models, tmp_path):
+def test_predictions_of_a_finished_cell_can_be_written_later(task_lake, models, tmp_path):
     lake = tmp_path / "lake"
-    shutil.copytree(rows_of_tasks, lake)
+    shutil.copytree(task_lake, lake)
     words = [f"model={models['nli']}", "tasks=[plane]", "limit=3", f"out={tmp_path / 'out'}"]
     scoring_settings = settings(lake, *words, *UNRECORDED)
     score(scoring_settings)
@@ -196,14 +194,14 @@ def test_on_its_own_task_a_model_has_the_scores_of_training(adept_lake, tuned, t
         assert scored["figures"][name] == pytest.approx(trained["figures"][f"test/{name}"])
 
 
-def test_sygns_is_scored_by_the_written_meanings(rows_of_tasks, models, tmp_path, capsys):
-    dataset = tasks.task({"name": "sygns"}).load(rows_of_tasks)
+def test_sygns_is_scored_by_the_written_meanings(task_lake, models, tmp_path, capsys):
+    dataset = tasks.task({"name": "sygns"}).load(task_lake)
     data = seq2seq.Seq2SeqLearner(dataset, Seq2Seq(architecture="gru", size="tiny"))
     model = data.model(0)
     seq2seq.save(tmp_path / "sygns", model, data.vocabularies)
     words = [f"models=[{tmp_path / 'sygns'},{models['nli']}]", f"out={tmp_path / 'out'}"]
     words += ["tasks=[sygns,plane]", "limit=8", "batch_size=3"]
-    score(settings(rows_of_tasks, *words, *UNRECORDED))
+    score(settings(task_lake, *words, *UNRECORDED))
     printed = capsys.readouterr().out
     assert f"{tmp_path / 'sygns'} on plane: not defined. SyGNS asks for a meaning" in printed
     assert f"{models['nli']} on sygns: not defined." in printed
@@ -218,9 +216,9 @@ def test_sygns_is_scored_by_the_written_meanings(rows_of_tasks, models, tmp_path
         assert row["text"] == alone
 
 
-def test_for_a_single_model_detailed_tables_are_printed(rows_of_tasks, models, tmp_path, capsys):
+def test_for_a_single_model_detailed_tables_are_printed(task_lake, models, tmp_path, capsys):
     words = [f"model={models['nli']}", "tasks=[plane,asp]", *ASP, f"out={tmp_path}"]
-    score(settings(rows_of_tasks, *words, *UNRECORDED))
+    score(settings(task_lake, *words, *UNRECORDED))
     printed = capsys.readouterr().out
     assert "F1 by class (with a third label as separate" in printed
     assert "The model's own answers by test and gold label" in printed
@@ -243,7 +241,7 @@ def test_settings_that_do_not_fit_are_refused(more, reason):
         settings("lake", *more)
 
 
-def test_mistakes_are_reported_before_work_starts(rows_of_tasks, models, tmp_path):
+def test_mistakes_are_reported_before_work_starts(task_lake, models, tmp_path):
     nli = models["nli"]
     for task, words, message in (
         ("plane", [f"models=[{nli},{nli}/.]"], "the same model twice"),
@@ -255,7 +253,7 @@ def test_mistakes_are_reported_before_work_starts(rows_of_tasks, models, tmp_pat
     ):
         common = [f"tasks=[{task}]", f"out={tmp_path}", "tracking=none"]
         with pytest.raises(UserError, match=message):
-            prepare(settings(rows_of_tasks, *common, *words))
+            prepare(settings(task_lake, *common, *words))
     assert not list(tmp_path.iterdir())
 
 

@@ -1,7 +1,5 @@
 """How the labels of one task are read as those of another."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

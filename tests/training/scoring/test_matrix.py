@@ -1,7 +1,5 @@
 """Matrices and tables of errors, from literal predictions."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """The settings files for natural-language inference train models that can be scored."""
 
-from __future__ import annotations
-
 import pytest
 
 import conf

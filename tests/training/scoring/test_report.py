@@ -1,7 +1,5 @@
 """The detailed tables of a cell, and the names of models in reports."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the classes of a model mean, and in which form it is scored."""
 
-from __future__ import annotations
-
 import pytest
 
 from conf import UserError

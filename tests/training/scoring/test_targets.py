@@ -1,7 +1,5 @@
 """The items of each task in the form that a model reads."""
 
-from __future__ import annotations
-
 import pytest
 
 import conf
@@ -26,38 +24,38 @@ def texts(lake, form, key="plane", **values):
     return dict(zip(examples.item_ids.to_pylist(), pairs, strict=True))
 
 
-def test_plane_as_a_pair_a_statement_and_a_change(rows_of_tasks):
+def test_plane_as_a_pair_a_statement_and_a_change(task_lake):
     item = "fake-oak-2"
-    assert texts(rows_of_tasks, "pair")[item] == ("a fake oak", "a tree")
-    assert texts(rows_of_tasks, "statement")[item] == ("A fake oak is a tree", None)
-    assert texts(rows_of_tasks, "change")[item] == ("An oak is a tree", "A fake oak is a tree")
+    assert texts(task_lake, "pair")[item] == ("fake oak", "tree")
+    assert texts(task_lake, "statement")[item] == ("A fake oak is a tree", None)
+    assert texts(task_lake, "change")[item] == ("An oak is a tree", "A fake oak is a tree")
 
 
-def test_adept_as_a_pair_a_statement_and_words(rows_of_tasks):
-    both_sentences = ("The dog of a5 barks.", "The dead dog of a5 barks.")
+def test_adept_as_a_pair_a_statement_and_words(task_lake):
+    both_sentences = ("A dog of a5 barks.", "A dead dog of a5 barks.")
     for form in ("pair", "change"):
-        assert texts(rows_of_tasks, form, "adept", part="val")["a5"] == both_sentences
-    assert texts(rows_of_tasks, "statement", "adept", part="val")["a5"] == (both_sentences[1], None)
-    assert texts(rows_of_tasks, "words", "adept", part="val")["a5"] == ("dog", "dead")
+        assert texts(task_lake, form, "adept", part="val")["a5"] == both_sentences
+    assert texts(task_lake, "statement", "adept", part="val")["a5"] == (both_sentences[1], None)
+    assert texts(task_lake, "words", "adept", part="val")["a5"] == ("dog", "dead")
 
 
-def test_asp_as_a_pair_and_as_one_text(rows_of_tasks):
+def test_asp_as_a_pair_and_as_one_text(task_lake):
     values = {"edition": "published", "scheme": "all"}
     pair = ("The ox is very big.", "The ox is big.")
-    assert texts(rows_of_tasks, "pair", "asp", **values)["published-t1"] == pair
-    assert texts(rows_of_tasks, "statement", "asp", **values)["published-t1"] == (
+    assert texts(task_lake, "pair", "asp", **values)["published-t1"] == pair
+    assert texts(task_lake, "statement", "asp", **values)["published-t1"] == (
         "The ox is very big. The ox is big.",
         None,
     )
 
 
-def test_words_alone_are_for_adept(rows_of_tasks):
+def test_words_alone_are_for_adept(task_lake):
     with pytest.raises(Undefined, match="cannot read sentences"):
-        target(rows_of_tasks).dataset("words")
+        target(task_lake).dataset("words")
 
 
-def test_all_of_asp_is_every_row_that_is_not_discarded(rows_of_tasks):
-    scored_target = target(rows_of_tasks, "asp", edition="published", scheme="all")
+def test_all_of_asp_is_every_row_that_is_not_discarded(task_lake):
+    scored_target = target(task_lake, "asp", edition="published", scheme="all")
     dataset = scored_target.dataset("pair")
     # The label of published-d2 is discard.
     assert sorted(dataset.parts["test"].item_ids.to_pylist()) == [
@@ -71,23 +69,23 @@ def test_all_of_asp_is_every_row_that_is_not_discarded(rows_of_tasks):
     assert [source.table for source in dataset.sources] == ["asp_entailment", "asp_degree"]
 
 
-def test_normalised_full_stops_make_another_scheme(rows_of_tasks):
+def test_normalised_full_stops_make_another_scheme(task_lake):
     values = {"edition": "published", "scheme": "all", "full_stops": "normalised"}
-    scored_target = target(rows_of_tasks, "mine", name="asp", **values)
+    scored_target = target(task_lake, "mine", name="asp", **values)
     dataset = scored_target.dataset("pair")
     assert dataset.scheme == "all, full stops written"
     assert all(text.endswith(".") for text in dataset.parts["test"].second.to_pylist())
 
 
-def test_a_limit_draws_the_same_rows_for_every_model(rows_of_tasks):
-    scored_target = target(rows_of_tasks, limit=4)
+def test_a_limit_draws_the_same_rows_for_every_model(task_lake):
+    scored_target = target(task_lake, limit=4)
     samples = [
         scored_target.dataset(form).parts["test"].item_ids.to_pylist()
         for form in ("pair", "change")
     ]
     assert samples[0] == samples[1]
     assert len(samples[0]) == 4
-    fewer = target(rows_of_tasks, limit=2).dataset("pair").parts["test"].item_ids.to_pylist()
+    fewer = target(task_lake, limit=2).dataset("pair").parts["test"].item_ids.to_pylist()
     assert set(fewer) < set(samples[0])
 
 
@@ -106,9 +104,9 @@ def test_settings_that_do_not_fit_are_refused(key, values, reason):
         Target(key, values, "lake", None, 0)
 
 
-def test_a_missing_part_is_reported_with_the_existing_ones(rows_of_tasks):
+def test_a_missing_part_is_reported_with_the_existing_ones(task_lake):
     with pytest.raises(UserError, match=r"part=test: adept_5.*there is train \(5\), val \(4\)"):
-        target(rows_of_tasks, "adept").dataset("pair")
+        target(task_lake, "adept").dataset("pair")
 
 
 @pytest.mark.parametrize(
@@ -135,13 +133,13 @@ def test_a_dataset_with_a_single_part_is_scored(tmp_path):
     assert texts(lake, "words", "adept", part="val") == {"a5": ("dog", "dead")}
 
 
-def test_rows_for_scoring_only_cannot_be_trained_on(rows_of_tasks, tmp_path):
+def test_rows_for_scoring_only_cannot_be_trained_on(task_lake, tmp_path):
     words = ["task.name=asp", "task.edition=published", "task.scheme=all", f"out={tmp_path}"]
     with pytest.raises(UserError, match=r"scheme=all: asp has no rows to train on"):
-        prepare(conf.load(Settings, [f"lake={rows_of_tasks}", *words]))
+        prepare(conf.load(Settings, [f"lake={task_lake}", *words]))
 
 
-def test_items_without_a_training_part_are_scored(rows_of_tasks, tmp_path):
+def test_items_without_a_training_part_are_scored(task_lake, tmp_path):
     lake = str(tmp_path / "lake")
     tables.plane(lake)
     split = {"scheme": "two_shot", "fold": "1", "part": "test", "edition": "published"}

@@ -1,11 +1,10 @@
 """A small lake with the tables that the tasks read, written as literal rows."""
 
-from __future__ import annotations
-
+from etl.plane import TYPES
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
 from etl.sygns.splits import rows_of
-from tests.rows import write
+from tests.rows import adept_row, plane_item, write
 
 # Item, part, label.
 ADEPT = [
@@ -23,17 +22,8 @@ def adept(lake, rows=ADEPT, edition="published"):
         lake,
         "adept",
         [
-            {
-                "item_id": item,
-                "sentence1": f"The dog of {item} barks.",
-                "sentence2": f"The dead dog of {item} barks.",
-                "modifier": "dead",
-                "noun": "dog",
-                "label": label,
-                "agreement": "unanimous" if label == 2 else "majority",
-                "split_random": part,
-                "edition": edition,
-            }
+            adept_row(item, "dead", "dog", label, verb=f"of {item} barks", edition=edition)
+            | {"agreement": "unanimous" if label == 2 else "majority", "split_random": part}
             for item, part, label in rows
         ],
     )
@@ -44,30 +34,10 @@ def plane(lake):
     items, splits = [], []
     words = [("dog", "animal", "train"), ("cup", "vessel", "train"), ("oak", "tree", "test")]
     for noun, hypernym, part in words:
-        for adjective, kind, labels in (
-            ("black", "I", (1, 1, 1)),
-            ("tall", "S", (1, 1, 0)),
-            ("fake", "O", (0, 0, 1)),
-        ):
-            for number, label in enumerate(labels, 1):
-                conclusion = (noun, hypernym, f"{adjective} {hypernym}")[number - 1]
-                item = f"{adjective}-{noun}-{number}"
-                items.append(
-                    {
-                        "item_id": item,
-                        "adjective": adjective,
-                        "class": kind,
-                        "noun": noun,
-                        "hypernym": hypernym,
-                        "inference_type": number,
-                        "premise": f"a {adjective} {noun}",
-                        "conclusion": f"a {conclusion}",
-                        "label": label,
-                        "sentence": f"A {adjective} {noun} is a {conclusion}",
-                        "edition": "published",
-                    }
-                )
-                splits.append(_split("published", {"fold": "1"}, part, item))
+        for adjective, kind in (("black", "I"), ("tall", "S"), ("fake", "O")):
+            for inference in TYPES:
+                items.append(plane_item(adjective, kind, noun, hypernym, inference))
+                splits.append(_split("published", {"fold": "1"}, part, items[-1]["item_id"]))
     # The release lists some rows twice.
     splits.append(dict(splits[0]))
     splits.append(_split("strict", {"fold": "2"}, "test", items[0]["item_id"]))

@@ -1,7 +1,5 @@
 """With the published rows, tasks have the sizes and baselines of the papers."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

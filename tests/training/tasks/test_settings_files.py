@@ -1,7 +1,5 @@
 """The settings files under conf/training name a task and values that the task accepts."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

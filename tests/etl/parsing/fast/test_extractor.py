@@ -1,7 +1,5 @@
 """The compiled extractor: words, sentences and lemmas, for any input."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Training on a few sentences, and the file of the model."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from pathlib import Path
