@@ -5,8 +5,6 @@ a while. Once the engine has written all rows, the driver writes a marker beside
 run then continues from that attempt without reading the input again.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Collection

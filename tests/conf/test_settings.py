@@ -100,7 +100,7 @@ def test_a_file_with_words_merge_keys_and_texts_of_several_lines(tmp_path):
         load(Outer, [str(file)])
 
 
-def test_aliases_that_expand_to_a_million_values_are_refused(tmp_path: Path) -> None:
+def test_aliases_that_expand_to_a_million_values_are_refused(tmp_path):
     lists = [
         f"  {name}: &{name} [{', '.join(['*' + below] * 10)}]" for below, name in pairwise("abcdef")
     ]
@@ -110,9 +110,7 @@ def test_aliases_that_expand_to_a_million_values_are_refused(tmp_path: Path) -> 
         load(Outer, [str(file)])
 
 
-def test_files_of_the_package_are_found_outside_a_checkout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_the_package_are_found_outside_a_checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert load(TrainingSettings, ["conf/training/asp.yaml"]).task["name"] == "asp"
     with pytest.raises(UserError, match=r"--config conf/training/own\.yaml: no such file"):
@@ -132,12 +130,12 @@ def test_an_empty_text_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("words", [["name=\udcff"], ["--name", "\udcff"], ["input=a", "b\udcff"]])
-def test_arguments_that_are_not_utf8_are_refused(words: list[str]) -> None:
+def test_arguments_that_are_not_utf8_are_refused(words):
     with pytest.raises(UserError, match=r"\\udcff': not UTF-8; expected UTF-8"):
         load(Settings, ["input=a", *words])
 
 
-def test_a_path_in_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_in_the_home_folder(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     for text, path in (("~/x", "/home/me/x"), ("~", "~"), ("a/~/x", "a/~/x")):
         assert load(Settings, ["input=a", f"name={text}"]).name == path

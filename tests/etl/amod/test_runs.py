@@ -1,7 +1,5 @@
 """Several runs on one corpus: concurrent, interleaved at a given step, with restart=true."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -180,9 +178,7 @@ def test_a_restart_may_change_settings_before_anything_was_counted(run, tmp_path
     assert contents(tmp_path / "lake") == contents(tmp_path / "once")
 
 
-def test_a_restart_with_other_settings_deletes_the_staged_rows_of_a_killed_run(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restart_with_other_settings_deletes_the_staged_rows_of_a_killed_run(run, tmp_path, monkeypatch):
     def killed(*_: Any) -> Any:
         raise Killed
 
@@ -197,9 +193,7 @@ def test_a_restart_with_other_settings_deletes_the_staged_rows_of_a_killed_run(
     assert staged == {of_list}
 
 
-def test_a_restart_that_finds_no_pairs_empties_the_tables(
-    run: Run, parts: Path, tmp_path: Path
-) -> None:
+def test_a_restart_that_finds_no_pairs_empties_the_tables(run, parts, tmp_path):
     run()
     write_part(parts / "b.gz", [("quickly", "coin", "RB")])
     with pytest.raises(JobFailed, match="no adjective–noun pair"):

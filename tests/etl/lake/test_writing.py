@@ -1,7 +1,5 @@
 """Faults between staging and commit, races and stale writers, in the code of both writers."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
