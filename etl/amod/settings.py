@@ -308,7 +308,7 @@ def decisive(settings: Settings) -> dict[str, Any]:
         stated["compared"] = "columns 1 to 8"
     if settings.further_relations:
         stated["relations"] = list(settings.further_relations)
-        if settings.dependent == "any":
+        if settings.dependent == "any" and {"predicative", "advmod"} & {*settings.relations}:
             # Earlier versions took any word for an adjective here too.
-            stated["dependent of"] = "amod alone"
+            stated["dependent of further relations"] = "adjective"
     return stated
