@@ -7,15 +7,16 @@
 ``obj``          a noun that is a verb's object: ``obj``, in Stanford's relations ``dobj``.
 ``advmod``       an adverb under a verb, an adjective or an adverb: ``advmod``.
 
-Tags decide as for amod (`etl.amod.rules`): adjectives and nouns by the rules of the corpus, verbs
-by VB…, MD or VERB, AUX, adverbs by RB… or ADV. Adjectives and adverbs are counted by the column
-that the rules use for adjectives, nouns by the one for nouns, verbs by their lemma. Subtypes of
-relations (``nsubj:pass``, ``compound:prt``) do not count. `etl.amod.reference` defines which rows
-are tokens.
+Tags decide as for amod (`etl.amod.rules`): adjectives and nouns by the rules of the corpus (but
+``dependent="any"`` is a rule of amod alone), verbs by VB…, MD or VERB, AUX, adverbs by RB… or ADV.
+Adjectives and adverbs are counted by the column that the rules use for adjectives, nouns by the one
+for nouns, verbs by their lemma. Subtypes of relations (``nsubj:pass``, ``compound:prt``) do not
+count. `etl.amod.reference` defines which rows are tokens.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from etl.amod.reference import Stats, sentences
 from etl.amod.rules import PENN_TAGS, ReadingRules, Token
@@ -35,7 +36,7 @@ class RelationCounter:
     """
 
     def __init__(self, rules: ReadingRules, relations: Iterable[str]) -> None:
-        self._rules = rules
+        self._rules = replace(rules, dependent="adjective")
         self._relations = frozenset(relations)
         self.counts: Counter[Triple] = Counter()
 

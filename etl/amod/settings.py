@@ -64,7 +64,7 @@ class Settings(EngineSettings):
         None, help="model of the parser; its default if not given", example="parser_model=en"
     )
     dependent: str = setting(
-        "adjective", help="required tag of the dependent", choices=("adjective", "any")
+        "adjective", help="required tag of the dependent of amod", choices=("adjective", "any")
     )
     heads: str = setting(
         "common", help="heads: common nouns, or singular ones only", choices=("common", "singular")
@@ -308,4 +308,7 @@ def decisive(settings: Settings) -> dict[str, Any]:
         stated["compared"] = "columns 1 to 8"
     if settings.further_relations:
         stated["relations"] = list(settings.further_relations)
+        if settings.dependent == "any" and {"predicative", "advmod"} & {*settings.relations}:
+            # Earlier versions took any word for an adjective here too.
+            stated["dependent of further relations"] = "adjective"
     return stated

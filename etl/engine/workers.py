@@ -5,7 +5,7 @@ The embedded engine calls Python functions inside its own process, under one int
 asks for its input batch by batch, as Arrow messages over a socket. Tasks may wait for each other
 (one reads what another one writes), so a worker accepts any number of tasks, one thread each. A
 lock of the worker lets one thread run at a time; a task releases it while it waits for input or for
-its output to be read. Models are loaded once per process, and no code needs to be thread-safe.
+its messages to be read. Models are loaded once per process, and no code needs to be thread-safe.
 
 Workers start when the first task needs them, ignore interrupts, which the job handles, and end with
 the process that started them, however it ends.
@@ -106,7 +106,7 @@ def _answer(
     connection: Connection, turn_lock: threading.Lock, functions: OrderedDict[str, Any]
 ) -> None:
     def report_here() -> None:
-        progress.report_to(lambda size: connection.send_bytes(ADVANCED + str(size).encode()))
+        progress.report_to(lambda size: send(ADVANCED + str(size).encode()))
 
     @contextmanager
     def turn_given_up() -> Iterator[None]:
@@ -117,10 +117,15 @@ def _answer(
             turn_lock.acquire()
             report_here()  # another task of the process may have run, and ended, in between
 
+    def send(message: bytes) -> None:
+        # Even a short message waits if its reader waits for another task of this process.
+        with turn_given_up():
+            connection.send_bytes(message)
+
     def batches() -> Iterator[pa.RecordBatch]:
         while True:
-            connection.send_bytes(NEXT)
             with turn_given_up():
+                connection.send_bytes(NEXT)
                 message = connection.recv_bytes()
             if not message:
                 return
@@ -130,15 +135,13 @@ def _answer(
         function = _function(connection, functions)
         report_here()
         for batch in function(batches()):
-            message = BATCH + to_message(batch)
-            with turn_given_up():
-                connection.send_bytes(message)
-        connection.send_bytes(FINISHED)
+            send(BATCH + to_message(batch))
+        send(FINISHED)
     except (EOFError, BrokenPipeError):
         raise
     except Exception as error:
         line = " ".join(f"{type(error).__name__}: {error}".split())
-        connection.send_bytes(FAILED + f"{line}\n{traceback.format_exc()}".encode())
+        send(FAILED + f"{line}\n{traceback.format_exc()}".encode())
 
 
 # ---------------------------------------------------------------------- in the process of the job

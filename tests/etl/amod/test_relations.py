@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,8 @@ TRIPLES = {
 }
 
 
-def counts(text, dialect=CONLLU, relations=FURTHER):
-    counter = RelationCounter(CLEAN, relations)
+def counts(text, dialect=CONLLU, relations=FURTHER, rules=CLEAN):
+    counter = RelationCounter(rules, relations)
     blocks = [memoryview(text.encode())]
     assert list(counter.watch(blocks, dialect)) == blocks
     return dict(counter.counts)
@@ -68,6 +69,13 @@ def test_one_relation_can_be_counted_alone(relation):
 def test_other_constructions_are_not_predicative(old, new):
     assert old in SENTENCE
     assert not [t for t in counts(SENTENCE.replace(old, new)) if t[0] == "predicative"]
+
+
+def test_any_dependent_of_amod_does_not_let_other_words_pass_as_adjectives():
+    text = SENTENCE.replace("False\tfalse\tADJ\tJJ", "Tools\ttool\tNOUN\tNNS")
+    any_dependent = counts(text, rules=replace(CLEAN, dependent="any"))
+    assert any_dependent == counts(text)
+    assert {relation for relation, _, _ in any_dependent} == {"compound", "obj", "advmod"}
 
 
 def test_depcc_has_the_relation_names_of_stanford_dependencies():

@@ -16,6 +16,21 @@ def test_the_automatic_parser_is_spacy_for_unknown_files():
 
 
 @pytest.mark.parametrize(
+    ("words", "is_stated"),
+    [
+        (["preset=paper", "relations=amod,advmod"], True),
+        (["preset=paper", "relations=amod,obj"], False),
+        (["relations=amod,advmod"], False),
+    ],
+)
+def test_relations_whose_dependents_were_any_words_are_not_continued(
+    words: list[str], is_stated: bool
+) -> None:
+    settings = load(Settings, ["source=conllu", "input=x", *words])
+    assert ("dependent of further relations" in decisive(settings)) is is_stated
+
+
+@pytest.mark.parametrize(
     ("source", "word"),
     [
         *(

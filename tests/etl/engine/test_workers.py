@@ -118,6 +118,27 @@ def test_a_task_may_wait_for_another_one_of_the_same_worker(one_worker):
     assert [out.to_pydict()["n"] for out in outer] == [[4], [8]]
 
 
+def test_a_task_whose_reports_nobody_reads_does_not_stop_the_others(one_worker, tmp_path):
+    def reporting(_):
+        yield batch(0)
+        (tmp_path / "resumed").touch()
+        for _ in range(2000):  # more messages than a socket holds
+            progress.advance(1)
+
+    unread = results(one_worker, reporting, iter([]))
+    next(unread)
+    while not (tmp_path / "resumed").exists():
+        time.sleep(0.01)
+    with ThreadPoolExecutor(1) as threads:
+        other = threads.submit(run, one_worker, doubled, batch(1))
+        try:
+            assert other.result(timeout=20) == [{"n": [2]}]
+        except TimeoutError:
+            one_worker.close()  # ends the other task too
+            raise
+    assert list(unread) == []
+
+
 def test_an_error_is_one_line_and_its_traceback_is_in_the_log(pool, caplog):
     def fail(batches):
         if list(batches):
