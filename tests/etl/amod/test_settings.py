@@ -23,9 +23,7 @@ def test_the_automatic_parser_is_spacy_for_unknown_files():
         (["relations=amod,advmod"], False),
     ],
 )
-def test_relations_whose_dependents_were_any_words_are_not_continued(
-    words: list[str], is_stated: bool
-) -> None:
+def test_relations_whose_dependents_were_any_words_are_not_continued(words, is_stated):
     settings = load(Settings, ["source=conllu", "input=x", *words])
     assert ("dependent of further relations" in decisive(settings)) is is_stated
 
