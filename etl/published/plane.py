@@ -27,7 +27,7 @@ from etl.lake.tables import table
 from etl.plane import CLASSES, rules
 from etl.plane.rules import group_id, inference_type, item_id
 from etl.published import pickles
-from etl.published.reading import EDITION, Reading, relative
+from etl.published.reading import EDITION, NO_TEXT, Reading, is_text, relative
 
 COLUMNS = ("sentence", "label", "adj_class", "adjective", "noun", "hypernym")
 _KINDS = (*CLASSES, "N")
@@ -175,7 +175,9 @@ def _rows(
     for line, (sentence, label, kind, adjective, noun, hypernym) in _values(file, reading, name):
         inference = inference_type(sentence, adjective, noun, hypernym)
         reason = ""
-        if inference is None:
+        if not is_text(sentence, hypernym):
+            reason = NO_TEXT
+        elif inference is None:
             reason = "sentence is none of the three inferences of its words"
         elif kind not in _KINDS:
             reason = f"class {kind!r}, not I, S, N or O"

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from conf import UserError
 from etl.plane.rules import item_id, label
 from etl.published.plane import COLUMNS, read
+from etl.published.reading import NO_TEXT
 
 ROWS = [
     ("A weekly load is a load", "1", "I", "weekly", "load", "weight"),
@@ -59,6 +62,15 @@ def test_class_n_is_the_class_that_has_the_label_of_its_row(tmp_path):
     ]
     write(tmp_path / "ood_train_1.tsv", rows)
     assert read(tmp_path).tables["plane_items"]["class"].to_pylist() == ["S", "S", "O", "O", "O"]
+
+
+def test_a_row_with_half_a_surrogate_pair_is_dropped(tmp_path):
+    sentence, _, *words = ROWS[0]
+    rows = [[sentence, 1, *words], [sentence, 1, *words[:-1], "weight\ud800"]]
+    (tmp_path / "OOV_Train_1.pkl").write_bytes(pickle.dumps(rows, protocol=4))
+    reading = read(tmp_path)
+    assert reading.tables["plane_items"].num_rows == 1
+    assert reading.dropped == {("plane_items", NO_TEXT): (1, f"OOV_Train_1.pkl:2 {sentence}")}
 
 
 def test_an_item_has_one_label(tmp_path):
