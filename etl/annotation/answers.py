@@ -139,7 +139,7 @@ def fingerprint(secret: bytes) -> str:
 
 def hashed_annotator(secret: bytes, platform: str, annotator: str) -> str:
     """Return the stored name of an annotator: 24 hex digits, after `SIMULATED` if simulated."""
-    text = f"{platform}:{annotator}".encode()
+    text = f"{platform}:{annotator}".encode(errors="surrogatepass")
     digest = hmac.new(secret, text, hashlib.sha256).hexdigest()[:24]
     return SIMULATED + digest if annotator.startswith(SIMULATED) else digest
 

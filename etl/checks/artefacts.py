@@ -180,16 +180,13 @@ def run(settings: Settings) -> None:
                 "name the columns by premise=, hypothesis=, label= and by="
             )
         premise, hypothesis, label, *rest = (str(row[name]) for name in columns)
-        groups.setdefault(rest[0] if rest else "all", []).append((premise, hypothesis, label))
+        if label not in settings.leave_out:
+            groups.setdefault(rest[0] if rest else "all", []).append((premise, hypothesis, label))
     if not groups:
         raise UserError("no rows to audit")
     lines = []
     for name, rows in sorted(groups.items()):
-        try:
-            rules = audit(rows, min_rows=settings.least, leave_out=settings.leave_out)
-        except ValueError as error:
-            raise UserError(f"{name}: {error}") from error
-        for rule in rules[: settings.top]:
+        for rule in audit(rows, min_rows=settings.least)[: settings.top]:
             figures = (f"{rule.accuracy:.3f}", f"{rule.majority:.3f}", f"{rule.gain:+.1f}")
             lines.append((name, len(rows), rule.feature, *figures, rule.rule))
     header = (settings.by or "rows of", "rows", "feature", "accuracy", "majority", "points", "rule")

@@ -17,7 +17,10 @@ import pyarrow.csv as pa_csv
 from conf import UserError, setting
 from conf.numbers import percent
 from etl.lake import arrow
+from etl.lake.tables import table
 from etl.looking.layout import aligned
+
+_FOLD = "fold"
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,13 @@ def check(
     label: str,
     identity: Sequence[str],
     same_kind: Sequence[str] = (),
-    fold: str = "fold",
+    fold: str = _FOLD,
 ) -> list[Fold]:
     """Return the findings for each fold.
 
     Args:
-        rows: every row, with its part in the column `part`; without the column `fold` all rows are
-            one fold.
+        rows: every row, with its part in the column `part`; all rows are one fold if `fold` is the
+            default and they have no such column.
         columns: columns whose values are compared between parts.
         label: column of labels.
         identity: columns that make two rows the same.
@@ -86,14 +89,9 @@ def check(
     Raises:
         UserError: there are no rows, or a column is missing; the existing columns are listed.
     """
-    missing = [
-        c for c in ("part", label, *columns, *identity, *same_kind) if c not in rows.column_names
-    ]
-    if missing:
-        raise UserError(
-            f"no column {', '.join(dict.fromkeys(missing))}; there are "
-            f"{', '.join(rows.column_names)}"
-        )
+    if fold != _FOLD and fold not in rows.column_names:
+        columns = [*columns, fold]
+    _require(rows.column_names, ("part", label, *columns, *identity, *same_kind))
     if not rows.num_rows:
         raise UserError("no rows to check")
     if fold not in rows.column_names:
@@ -102,6 +100,12 @@ def check(
         _fold(str(name), members, columns, label, identity, same_kind)
         for name, members in _by_value(rows, fold)
     ]
+
+
+def _require(names: Sequence[str], columns: Sequence[str], where: str = "") -> None:
+    missing = dict.fromkeys(name for name in columns if name not in names)
+    if missing:
+        raise UserError(f"{where}no column {', '.join(missing)}; there are {', '.join(names)}")
 
 
 def _by_value(rows: pa.Table, column: str) -> Iterator[tuple[Any, pa.Table]]:
@@ -121,14 +125,14 @@ def _fold(
 ) -> Fold:
     parts, values = [], []
     for part_name, members in _by_value(rows, "part"):
-        sets: dict[str, pa.Array] = {column: pc.unique(members[column]) for column in columns}
+        sets: dict[str, pa.Array] = {c: members[c].unique().drop_null() for c in columns}
         # These separators occur in no text, so ("a b", "c") differs from ("a", "b c").
         texts = [pc.cast(members[column], pa.string()) for column in identity]
         row_texts = pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
         sets["rows"] = pc.unique(row_texts)
         if same_kind:
             chunks = [chunk for column in same_kind for chunk in members[column].chunks]
-            sets["/".join(same_kind)] = pc.unique(pa.chunked_array(chunks))
+            sets["/".join(same_kind)] = pa.chunked_array(chunks).unique().drop_null()
         values.append((str(part_name), sets))
         label_counts = pc.value_counts(members[label])
         parts.append(
@@ -150,8 +154,9 @@ def _fold(
 
 
 def _accuracy_alone(rows: pa.Table, column: str, label: str) -> float:
-    counts = rows.group_by([column, label]).aggregate([([], "count_all")])
-    best = counts.group_by(column).aggregate([("count_all", "max")])
+    pairs = pa.table({"value": rows[column], "label": rows[label]})
+    counts = pairs.group_by(["value", "label"]).aggregate([([], "count_all")])
+    best = counts.group_by("value").aggregate([("count_all", "max")])
     right = int(pc.sum(best["count_all_max"]).as_py())
     return float(right / rows.num_rows)
 
@@ -210,6 +215,10 @@ def read_rows(path: Path) -> pa.Table:
         )
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not readable as rows under a header: {error}") from error
+    names = rows.column_names
+    repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
+    if repeated:
+        raise UserError(f"{path}: more than one column {', '.join(repeated)}; rename all but one")
     return rows
 
 
@@ -223,7 +232,11 @@ class Settings:
     edition: str | None = setting(None, help="edition of the tables", example="edition=clean")
     scheme: str | None = setting(None, help="scheme of the splits", example="scheme=strict")
     key: str = setting("item_id", help="column that both tables have", example="key=sentence_id")
-    fold: str = setting("fold", help="column that identifies the fold", example="fold=round")
+    fold: str = setting(
+        _FOLD,
+        help="column that identifies the fold; if splits= lacks the default, its remaining column",
+        example="fold=round",
+    )
     columns: list[str] = setting(
         ["adjective", "noun", "hypernym"], help="columns whose values are compared between parts"
     )
@@ -259,6 +272,8 @@ def run(settings: Settings) -> None:
         parts = []
         for part, path in settings.files.items():
             part_rows = read_rows(path)
+            names = [name for name in part_rows.column_names if name != "part"]
+            part_rows = part_rows.select(names)
             parts.append(part_rows.append_column("part", pa.repeat(part, part_rows.num_rows)))
         try:
             rows = pa.concat_tables(parts)
@@ -280,6 +295,15 @@ def run(settings: Settings) -> None:
 
 def _tables(settings: Settings) -> pa.Table:
     edition = ("edition", "=", settings.edition)
+    columns = list(
+        dict.fromkeys([settings.key, settings.label, *settings.columns, *settings.alike])
+    )
+    names = table(str(settings.splits)).schema.names
+    by_name = [settings.key, "scheme", "part", "edition"]
+    further = [name for name in names if name not in by_name]
+    fold = settings.fold if settings.fold != _FOLD else (*further, "scheme")[0]
+    _require(names, [*by_name, fold], f"{settings.splits}: ")
+    _require(table(str(settings.items)).schema.names, columns, f"{settings.items}: ")
     splits = arrow.read(
         settings.lake, str(settings.splits), where=[edition, ("scheme", "=", settings.scheme)]
     )
@@ -288,8 +312,6 @@ def _tables(settings: Settings) -> pa.Table:
             f"{settings.splits}: no scheme {settings.scheme} of edition {settings.edition}; "
             f"`python -m etl.lake show {settings.splits}` lists what there is"
         )
-    names = [settings.key, settings.label, *settings.columns, *settings.alike]
-    columns = list(dict.fromkeys(names))
     ids = splits[settings.key].unique()
     items = arrow.read_items(
         settings.lake, str(settings.items), ids, columns, str(settings.edition)
@@ -299,7 +321,6 @@ def _tables(settings: Settings) -> pa.Table:
             f"{settings.items}: {items.num_rows} of the {len(ids)} items of {settings.splits}; "
             "expected both tables from one build, and the column that they share (key=)"
         )
-    fold = settings.fold if settings.fold in splits.column_names else "scheme"
     parts = splits.select([settings.key, "part", fold]).rename_columns(
         [settings.key, "part", settings.fold]
     )

@@ -17,7 +17,7 @@ from etl.adept import LABELS
 from etl.adept.splits import PARTS, merged, repetitions, split_columns
 from etl.adept.variants import item_id
 from etl.lake.tables import table
-from etl.published.reading import EDITION, Reading
+from etl.published.reading import EDITION, NO_TEXT, Reading, is_text
 
 TEXTS = ("sentence1", "sentence2", "modifier", "noun")
 DUPLICATES = ("keep", "merge")
@@ -82,7 +82,7 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
 
 def _objects(file: Path) -> list[Any]:
     try:
-        entries = json.loads(file.read_text(encoding="utf-8"))
+        entries = json.loads(file.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise UserError(f"{file}: not readable as JSON: {error}") from error
     if not isinstance(entries, list):
@@ -96,6 +96,8 @@ def _fault(entry: Any) -> str | None:
     for name in TEXTS:
         if not isinstance(entry.get(name), str) or not entry[name].strip():
             return f"no {name}"
+        if not is_text(entry[name]):
+            return NO_TEXT
     label = entry.get("label")
     if isinstance(label, bool) or not isinstance(label, int) or not 0 <= label < len(LABELS):
         return f"label is not one of 0 to {len(LABELS) - 1}"

@@ -17,7 +17,7 @@ import pyarrow as pa
 from conf import UserError
 from etl.draws import content_hash
 from etl.lake.tables import table
-from etl.published.reading import Reading, relative, tsv_rows
+from etl.published.reading import NO_TEXT, Reading, is_text, relative, tsv_rows
 
 LABELS = ("entailment", "neutral", "contradiction")
 NOT_ENTAILMENT = "not_entailment"
@@ -114,6 +114,8 @@ def read(path: Path) -> Reading:
                 reading.drop("nli", f"label {label!r}", where, name, source)
             elif not premise or not hypothesis:
                 reading.drop("nli", "empty sentence", where, name, source)
+            elif not is_text(premise, hypothesis):
+                reading.drop("nli", NO_TEXT, where, name, source)
             else:
                 counts.read += 1
                 columns.add(source, split, premise, hypothesis, label)

@@ -23,7 +23,7 @@ from etl.dropped import write_dropped
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
-from etl.published.reading import Reading
+from etl.published.reading import NO_TEXT, Reading, is_text
 
 log = logging.getLogger("adnominal")
 
@@ -176,14 +176,12 @@ def read(settings: Settings) -> Reading:
     file = Path(settings.file)
     is_graded = settings.score is not None
     name = "graded_pairs" if is_graded else "nli"
-    columns = [settings.adjective, settings.noun, settings.score]
-    if not is_graded:
-        columns = [settings.premise, settings.hypothesis, settings.label]
-    required_columns = [str(column) for column in columns]
+    words = (settings.adjective, settings.noun, settings.score)
+    sentences = (settings.premise, settings.hypothesis, settings.label)
+    required_columns = [str(column) for column in (words if is_graded else sentences)]
     by_row = settings.split not in SPLITS
     mapping = {} if is_graded else settings.mapping()
     reading, occurrences, rows = Reading(), Counter[str](), []
-    counts = reading.rows_of(file.name)
     for number, row in _rows(file):
         _check_columns(
             row, [*required_columns, *([settings.split] if by_row else [])], file, number
@@ -200,12 +198,14 @@ def read(settings: Settings) -> Reading:
             reason = "score is not a number"
         elif not is_graded and value not in mapping:
             reason = f"label {value!r}"
+        elif not is_text(first, second):
+            reason = NO_TEXT
         if None in row:  # csv.DictReader's key for surplus fields
             reason = "more fields than columns"
         if reason:
             reading.drop(name, reason, f"{file.name}:{number} {first} {second}", file.name)
             continue
-        counts.read += 1
+        reading.rows_of(file.name).read += 1
         occurrence = occurrences[f"{first}\t{second}"]
         occurrences[f"{first}\t{second}"] += 1
         if is_graded:

@@ -5,9 +5,10 @@ The release has ``supervised_learning/OoD/OOV_Train_N.pkl`` and ``OOV_test_N.pkl
 pickles of lists of texts and integers, which are read without any class or function
 (`etl.published.pickles`). Text files with a header under these names, or named ``ood_train_1`` and
 ``one_it_test_1`` (``.tsv``, ``.csv`` or ``.txt``, compressed or not), are read too, and have
-priority over a pickle of the same split. The columns are sentence, label, adj_class (N means
-subsective), adjective, noun, hypernym; a seventh, noun_hypernym, is not needed. Sentences stay
-unchanged ("A artificial load is a load").
+priority over a pickle of the same split. The columns are sentence, label, adj_class, adjective,
+noun, hypernym; a seventh, noun_hypernym, is not needed. Class N means subsective in some copies and
+intensional in others, and the label of a row decides which. Sentences stay unchanged ("A artificial
+load is a load").
 """
 
 import logging
@@ -21,12 +22,13 @@ import pyarrow.compute as pc
 from conf import UserError
 from etl.checks.splits import check, read_rows, text
 from etl.lake.tables import table
+from etl.plane import CLASSES, rules
 from etl.plane.rules import group_id, inference_type, item_id
 from etl.published import pickles
-from etl.published.reading import EDITION, Reading, relative
+from etl.published.reading import EDITION, NO_TEXT, Reading, is_text, relative
 
 COLUMNS = ("sentence", "label", "adj_class", "adjective", "noun", "hypernym")
-_CLASSES = {"I": "I", "N": "S", "S": "S", "O": "O"}
+_KINDS = (*CLASSES, "N")
 _NAME = re.compile(
     r"(?P<kind>ood|oov|good|one[-_]?it|it3[-_]oov)[-_](?P<part>train|val|test)[-_](?P<fold>\w+)"
     r"\.(?P<form>tsv|csv|txt|pkl|pickle|p)(\.\w+)?",
@@ -150,6 +152,13 @@ def _values(file: Path, reading: Reading, name: str) -> Iterator[tuple[int, list
 _HEADER = ("sentence", "label")
 
 
+def _class(kind: str, inference: int, label: int) -> str:
+    """The class of a row; for N the one of S and O that has the row's label."""
+    if kind != "N":
+        return kind
+    return "S" if rules.label("S", inference) == label else "O"
+
+
 def _rows(
     file: Path, root: Path, key: tuple[str, str, str], reading: Reading, labels: dict[str, int]
 ) -> pa.Table:
@@ -164,10 +173,12 @@ def _rows(
     for line, (sentence, label, kind, adjective, noun, hypernym) in _values(file, reading, name):
         inference = inference_type(sentence, adjective, noun, hypernym)
         reason = ""
-        if inference is None:
+        if not is_text(sentence, hypernym):
+            reason = NO_TEXT
+        elif inference is None:
             reason = "sentence is none of the three inferences of its words"
-        elif kind not in _CLASSES:
-            reason = f"class {kind!r}, not I, N or O"
+        elif kind not in _KINDS:
+            reason = f"class {kind!r}, not I, S, N or O"
         elif label not in ("0", "1"):
             reason = f"label {label!r}, not 0 or 1"
         else:
@@ -183,7 +194,7 @@ def _rows(
                 "item_id": item,
                 "group_id": group_id(adjective, noun, hypernym),
                 "adjective": adjective,
-                "class": _CLASSES[kind],
+                "class": _class(kind, inference, int(label)),
                 "noun": noun,
                 "hypernym": hypernym,
                 "distance": None,

@@ -19,6 +19,7 @@ EDITION = "published"
 _DATA = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".pkl", ".pickle", ".parquet", ".yaml"}
 _COMPRESSED_SUFFIXES = {".gz", ".bz2", ".zst", ".xz"}
 _MAX_LISTED = 20
+NO_TEXT = "half a surrogate pair, which is no text"
 
 
 @dataclass
@@ -58,6 +59,7 @@ class Reading:
         source: str | None = None,
     ) -> None:
         """Count a row of `table` that is dropped; the first sample of each reason is kept."""
+        sample = sample.encode(errors="backslashreplace").decode()
         for dropped in (self.dropped, *([] if source is None else [self.dropped_of[source]])):
             count, first = dropped.get((table, reason), (0, sample))
             dropped[table, reason] = (count + 1, first)
@@ -108,6 +110,15 @@ class Reading:
             f"files; {len(unread_files)} other files not read"
         )
         return lines
+
+
+def is_text(*values: str) -> bool:
+    """Whether the values can be stored: JSON and pickles may contain half a surrogate pair."""
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -56,10 +56,21 @@ def test_rows_are_compared_cell_by_cell():
 def test_unknown_columns_and_empty_tables_are_refused():
     with pytest.raises(UserError, match="no column verb; there are fold, part, label, adjective"):
         check(rows(), ["verb"], label="label", identity=WORDS)
+    with pytest.raises(UserError, match="no column round; there are fold, part, label"):
+        check(rows(), WORDS, label="label", identity=WORDS, fold="round")
     with pytest.raises(UserError, match="no rows to check"):
         check(rows().slice(0, 0), WORDS, label="label", identity=WORDS)
     with pytest.raises(KeyError, match="val"):
         check(rows(), WORDS, label="label", identity=WORDS)[0].part("val")
+
+
+def test_missing_values_are_not_shared_and_the_label_may_be_compared():
+    empty = pa.array([None, None], pa.string())
+    rows = pa.table({"part": ["train", "test"], "label": [1, 1], "a": empty})
+    (fold,) = check(rows, ["a", "label"], label="label", identity=["label"], same_kind=["a"])
+    assert fold.part("train").distinct_values == {"a": 0, "label": 1}
+    shared = {column: count for (_, _, column), count in fold.shared.items()}
+    assert shared == {"a": 0, "label": 1, "rows": 1}
 
 
 def write(path, lines: str, part: str):
@@ -80,6 +91,9 @@ def test_files_are_the_parts_of_one_fold(tmp_path, capsys):
     assert lines[1][:8] == ["-", "train", "3", "0:", "1,", "1:", "2", "1"]
     assert ["-", "train", "and", "test", "noun", "1", "shared"] in lines
     other = tmp_path / "other.tsv"
+    other.write_text("label\tnoun\tpart\n1\tdog\tx\n", encoding="utf-8")
+    run(conf.load(Settings, [f"val={other}", "columns=noun"]))
+    assert "-     val      1  1: 1" in capsys.readouterr().out
     other.write_text("label\tnoun\n1\tdog\n", encoding="utf-8")
     with pytest.raises(UserError, match="the files have different columns"):
         run(conf.load(Settings, [f"train={files['train']}", f"test={other}"]))
@@ -89,8 +103,11 @@ def test_pickles_and_ragged_files_are_refused(tmp_path):
     pickled, ragged = tmp_path / "train.pkl", tmp_path / "train.tsv"
     pickled.write_bytes(b"\x80")
     ragged.write_text("a\tb\n1\n", encoding="utf-8")
+    doubled = tmp_path / "doubled.tsv"
+    doubled.write_text("a\tb\ta\n1\t2\t3\n", encoding="utf-8")
     for path, message in (
         (pickled, "a pickle, which could run any code"),
+        (doubled, r"doubled\.tsv: more than one column a; rename all but one"),
         (ragged, "not readable as rows under a header: .*Expected 2 columns"),
         (tmp_path / "none.tsv", "not readable .*none.tsv"),
     ):
@@ -121,9 +138,32 @@ def test_tables_of_items_and_splits_are_joined(tmp_path, capsys):
     assert ["1", "train", "and", "test", "rows", "0", "disjoint"] in lines
     with pytest.raises(UserError, match="plane_splits: no scheme one_it of edition mine"):
         run(conf.load(Settings, [*arguments, "scheme=one_it"]))
+    for option, message in (
+        ("key=zz", r"plane_splits: no column zz; there are scheme, fold, part"),
+        ("fold=zz", r"plane_splits: no column zz; there are scheme, fold, part"),
+        ("columns=zz", r"plane_items: no column zz; there are item_id"),
+    ):
+        with pytest.raises(UserError, match=message):
+            run(conf.load(Settings, [*arguments, "scheme=strict", option]))
     lake_rows.write(root, "plane_splits", [{**parts[0], "item_id": "9"}])
     with pytest.raises(UserError, match="plane_items: 3 of the 4 items of plane_splits"):
         run(conf.load(Settings, [*arguments, "scheme=strict"]))
+
+
+def test_folds_are_those_of_the_column_that_the_splits_have(tmp_path, capsys):
+    root = str(tmp_path)
+    sentence = {"sentence_id": "s", "depth": 0, "sentence": "a", "fol": "b", "edition": "mine"}
+    rows = [
+        {"scheme": "systematicity", "primitive": word, "part": part, "sentence_id": "s"}
+        for word, part in (("one", "train"), ("two", "test"))
+    ]
+    lake_rows.write(root, "sygns", [sentence])
+    lake_rows.write(root, "sygns_splits", [{**row, "edition": "mine"} for row in rows])
+    arguments = ["items=sygns", "splits=sygns_splits", "edition=mine", "scheme=systematicity"]
+    arguments += ["key=sentence_id", "label=depth", "columns=fol", f"lake={root}"]
+    run(conf.load(Settings, arguments))
+    lines = [line.split()[:3] for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:] == [["one", "train", "1"], ["two", "test", "1"]]
 
 
 @pytest.mark.parametrize("arguments", [["items=plane_items"], [], ["train=a.tsv", "edition=x"]])

@@ -11,6 +11,7 @@ from etl.knowledge.lexicons import nonsubsective
 from etl.lake import arrow
 from etl.published.adept import read
 from etl.published.job import Settings, import_published
+from etl.published.reading import NO_TEXT
 
 ROW = {
     "sentence1": "A leg has one foot.",
@@ -56,6 +57,7 @@ def test_rows_get_ids_and_splits_and_repetitions_are_noted_or_merged(tmp_path):
         ({"label": 5}, "label is not one of 0 to 4"),
         ({"label": True}, "label is not one of 0 to 4"),
         ({"label": "2"}, "label is not one of 0 to 4"),
+        ({"sentence1": "A leg \ud800."}, NO_TEXT),
     ],
 )
 def test_invalid_rows_are_dropped_by_reason(tmp_path, change, reason):
@@ -64,6 +66,12 @@ def test_invalid_rows_are_dropped_by_reason(tmp_path, change, reason):
     assert reading.tables["adept"].num_rows == 1
     ((key, (count, sample)),) = reading.dropped.items()
     assert (key, count, sample[:19]) == (("adept", reason), 1, "val.json, object 2:")
+    assert sample.encode()
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path):
+    write(tmp_path, "val.json", "\ufeff" + json.dumps([ROW]))
+    assert read(tmp_path).tables["adept"].num_rows == 1
 
 
 def test_folders_without_readable_rows_are_refused(tmp_path):

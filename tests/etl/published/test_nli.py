@@ -4,6 +4,7 @@ import pytest
 
 from conf import UserError
 from etl.published.nli import item_id, read, read_addone
+from etl.published.reading import NO_TEXT
 
 ROW = {"gold_label": "neutral", "sentence1": "A dog barks. ", "sentence2": "A big dog barks."}
 ADDED = "A <b><u>big</u></b> dog &amp; a cat"
@@ -71,6 +72,7 @@ def test_jsonl_has_priority_over_txt(tmp_path):
         ({"sentence2": " "}, "empty sentence"),
         ({"sentence1": None}, "empty sentence"),
         ({"gold_label": None}, "no label"),
+        ({"sentence2": "A \ud800."}, NO_TEXT),
     ],
 )
 def test_invalid_rows_are_dropped_by_reason(tmp_path, change, reason):
@@ -78,6 +80,7 @@ def test_invalid_rows_are_dropped_by_reason(tmp_path, change, reason):
     reading = read(tmp_path)
     assert len(rows(reading)) == 1
     assert list(reading.dropped) == [("nli", reason)]
+    assert all(sample.encode() for _, sample in reading.dropped.values())
 
 
 def test_folders_without_a_release_are_refused(tmp_path):

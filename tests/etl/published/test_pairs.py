@@ -10,6 +10,7 @@ import conf
 from conf import UserError
 from etl.lake import arrow
 from etl.published.pairs import Settings, import_pairs, read
+from etl.published.reading import NO_TEXT
 
 ROWS = [
     {"a": 'A "big" dog', "b": "A dog", "gold": "YES", "part": "train"},
@@ -101,6 +102,14 @@ def test_a_row_with_more_fields_than_columns_is_dropped(tmp_path):
     assert reading.account()[0] == "pairs.csv: 1 rows read, 1 not read"
     (drop,) = reading.drops()
     assert (drop.reason, drop.count) == ("more fields than columns", 1)
+
+
+def test_a_row_with_half_a_surrogate_pair_is_dropped(tmp_path):
+    file = write(tmp_path / "pairs.jsonl", [ROWS[0], {**ROWS[1], "b": "A \ud800"}])
+    reading = read(settings(file, *COLUMNS))
+    assert reading.tables["nli"].num_rows == 1
+    (drop,) = reading.drops()
+    assert (drop.reason, drop.sample) == (NO_TEXT, r"pairs.jsonl:2 A fake gun A \ud800")
 
 
 def test_blank_lines_are_skipped_and_endings_may_be_in_capitals(tmp_path):

@@ -1,8 +1,13 @@
+from __future__ import annotations
+
+import pickle
+
 import pytest
 
 from conf import UserError
 from etl.plane.rules import item_id, label
 from etl.published.plane import COLUMNS, read
+from etl.published.reading import NO_TEXT
 
 ROWS = [
     ("A weekly load is a load", "1", "I", "weekly", "load", "weight"),
@@ -39,12 +44,33 @@ def test_a_release_gives_items_splits_and_drops(tmp_path, caplog):
     assert places == [("one_it", "1", "test")] * 2 + [("published", "2", "train")] * 3
     assert {reason: count for (_, reason), (count, _) in reading.dropped.items()} == {
         "sentence is none of the three inferences of its words": 1,
-        "class 'X', not I, N or O": 1,
+        "class 'X', not I, S, N or O": 1,
         "label 'yes', not 0 or 1": 1,
     }
     drop = reading.dropped["plane_items", "label 'yes', not 0 or 1"]
     assert drop == (1, "splits/ood_train_2.tsv:7 A weekly load is a load")
     assert "what scheme one_it shares" in caplog.text
+
+
+def test_class_n_is_the_class_that_has_the_label_of_its_row(tmp_path):
+    rows = [
+        ("A direct load is a direct weight", "0", "N", "direct", "load", "weight"),
+        ("A direct load is a load", "1", "N", "direct", "load", "weight"),
+        ("A fake load is a load", "0", "N", "fake", "load", "weight"),
+        ("A fake load is a weight", "0", "N", "fake", "load", "weight"),
+        ("A fake load is a fake weight", "1", "N", "fake", "load", "weight"),
+    ]
+    write(tmp_path / "ood_train_1.tsv", rows)
+    assert read(tmp_path).tables["plane_items"]["class"].to_pylist() == ["S", "S", "O", "O", "O"]
+
+
+def test_a_row_with_half_a_surrogate_pair_is_dropped(tmp_path):
+    sentence, _, *words = ROWS[0]
+    rows = [[sentence, 1, *words], [sentence, 1, *words[:-1], "weight\ud800"]]
+    (tmp_path / "OOV_Train_1.pkl").write_bytes(pickle.dumps(rows, protocol=4))
+    reading = read(tmp_path)
+    assert reading.tables["plane_items"].num_rows == 1
+    assert reading.dropped == {("plane_items", NO_TEXT): (1, f"OOV_Train_1.pkl:2 {sentence}")}
 
 
 def test_an_item_has_one_label(tmp_path):
