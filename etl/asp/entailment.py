@@ -62,9 +62,9 @@ class Entailment:
 
     With `balanced`, the stronger word of ordering is the longer one as often as the shorter one,
     and by as much; complements in negation are as long as contraries; the three standards of
-    comparison in comparative have words of the same lengths. Diminishers then modify only relative
-    adjectives: *relatively dirty* does entail *dirty*, and *relatively closed* hardly follows from
-    *closed*. Without `balanced`, every pair is drawn, as in the paper.
+    comparison in comparative have words of the same lengths. Diminishers then do not modify
+    adjectives with a minimum standard: *relatively dirty* does entail *dirty*. Without `balanced`,
+    every pair is drawn, as in the paper.
 
     Text ``paper`` is that of the release: in ordering, dimension and argument the sentence with the
     second word of an item has no full stop, so that in ordering its position reveals the label.
@@ -178,11 +178,15 @@ class Entailment:
         return _matched_pairs(self.seed, longer, shorter)
 
     def _dimension(self) -> list[list[Pair]]:
+        # A word on two scales is related to both: *invaluable* is very valuable or very useful.
+        families: dict[str, set[str]] = {}
+        for adjective in self.lexicon.adjectives:
+            families.setdefault(adjective.word, set()).add(adjective.family)
         triples = {
             (noun, first.word, second.word): None
             for noun, adjectives in self.lexicon.by_noun().items()
             for first, second in combinations(adjectives, 2)
-            if first.family != second.family and first.word != second.word
+            if families[first.word].isdisjoint(families[second.word])
         }
         # Which of the two is in the first row is decided by hash, not by the order of the file.
         return [
