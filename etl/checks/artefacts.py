@@ -184,7 +184,8 @@ def run(settings: Settings) -> None:
         premise, hypothesis, label, *rest = (str(row[name]) for name in columns)
         groups.setdefault(rest[0] if rest else "all", []).append((premise, hypothesis, label))
     if not groups:
-        raise UserError("no rows to audit")
+        edition = f" edition={settings.edition}" if settings.edition else ""
+        raise UserError(f"{settings.file or f'table={settings.table}'}{edition}: no rows to audit")
     lines = []
     for name, rows in sorted(groups.items()):
         try:

@@ -58,6 +58,13 @@ def test_quotes_in_a_tsv_file_are_text(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["all", "2"]
 
 
+def test_a_file_without_rows_is_named(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("premise\thypothesis\tlabel\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"pairs\.tsv: no rows to audit"):
+        run(Settings(file=str(path)))
+
+
 def test_a_file_with_semicolons_is_refused(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("premise;hypothesis;label\nA big, red car;A car;yes\n")
