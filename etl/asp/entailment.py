@@ -147,8 +147,9 @@ class Entailment:
     def _pool(self, test: str) -> _Pool:
         if test not in self._pools:
             parts = tuple(getattr(self, f"_{test}")())
-            if self._balanced and test in ("ordering", "negation", "comparative"):
-                orders: tuple[Order, ...] = ()  # `_matched_pairs` has ordered the items
+            matched = self._balanced and test in ("ordering", "negation", "comparative")
+            if matched or test == "dimension":
+                orders: tuple[Order, ...] = ()  # the items are in the order of the draws
             else:
                 orders = tuple(
                     [Order(len(part), self.seed, test, turn) for turn, part in enumerate(parts)]
@@ -178,21 +179,26 @@ class Entailment:
         return _matched_pairs(self.seed, longer, shorter)
 
     def _dimension(self) -> list[list[Pair]]:
-        # A word on two scales is related to both: *invaluable* is very valuable or very useful.
         families: dict[str, set[str]] = {}
         for adjective in self.lexicon.adjectives:
             families.setdefault(adjective.word, set()).add(adjective.family)
-        triples = {
-            (noun, first.word, second.word): None
-            for noun, adjectives in self.lexicon.by_noun().items()
-            for first, second in combinations(adjectives, 2)
-            if families[first.word].isdisjoint(families[second.word])
-        }
+        triples = list(
+            dict.fromkeys(
+                (noun, first.word, second.word)
+                for noun, adjectives in self.lexicon.by_noun().items()
+                for first, second in combinations(adjectives, 2)
+                if first.family != second.family and first.word != second.word
+            )
+        )
+        order = Order(len(triples), self.seed, "dimension", 0)
+        # A word on two scales is related to both: *invaluable* is very valuable or very useful. Its
+        # pairs are skipped when they are drawn, so that the other draws are those of older builds.
         # Which of the two is in the first row is decided by hash, not by the order of the file.
         return [
             [
                 Pair("dimension", n, *((a, None, b) if draw(n, a, b) % 2 else (b, None, a)))
-                for n, a, b in triples
+                for n, a, b in (triples[order[place]] for place in range(len(triples)))
+                if families[a].isdisjoint(families[b])
             ]
         ]
 
