@@ -32,6 +32,7 @@ Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 MEASURES = ("count", "pmi", "npmi", "log_dice")
 RESAMPLES = 2000
+BLOCK = 1_000_000  # numbers of the bootstrap that are in memory at once
 LEAST_PAIRS = 3  # a rank correlation of fewer is meaningless
 
 
@@ -83,9 +84,13 @@ def correlation(
         nothing = float("nan")
         return Correlation(measure, len(ratings_of_pairs), nothing, nothing, nothing, nothing)
     random = np.random.default_rng(seed)
-    resampled = random.integers(0, len(ratings_of_pairs), (RESAMPLES, len(ratings_of_pairs)))
-    estimates = _spearman(ratings_of_pairs[resampled], measures_of_pairs[resampled])
-    low, high = np.nanquantile(estimates, [0.025, 0.975])
+    size = len(ratings_of_pairs)
+    rows = max(1, BLOCK // size)
+    estimates = []
+    for start in range(0, RESAMPLES, rows):
+        resampled = random.integers(0, size, (min(rows, RESAMPLES - start), size))
+        estimates.append(_spearman(ratings_of_pairs[resampled], measures_of_pairs[resampled]))
+    low, high = np.nanquantile(np.concatenate(estimates), [0.025, 0.975])
     return Correlation(
         measure,
         len(ratings_of_pairs),

@@ -62,9 +62,9 @@ class Entailment:
 
     With `balanced`, the stronger word of ordering is the longer one as often as the shorter one,
     and by as much; complements in negation are as long as contraries; the three standards of
-    comparison in comparative have words of the same lengths. Diminishers then modify only relative
-    adjectives: *relatively dirty* does entail *dirty*, and *relatively closed* hardly follows from
-    *closed*. Without `balanced`, every pair is drawn, as in the paper.
+    comparison in comparative have words of the same lengths. Diminishers then do not modify
+    adjectives with a minimum standard: *relatively dirty* does entail *dirty*. Without `balanced`,
+    every pair is drawn, as in the paper.
 
     Text ``paper`` is that of the release: in ordering, dimension and argument the sentence with the
     second word of an item has no full stop, so that in ordering its position reveals the label.
@@ -147,8 +147,9 @@ class Entailment:
     def _pool(self, test: str) -> _Pool:
         if test not in self._pools:
             parts = tuple(getattr(self, f"_{test}")())
-            if self._balanced and test in ("ordering", "negation", "comparative"):
-                orders: tuple[Order, ...] = ()  # `_matched_pairs` has ordered the items
+            matched = self._balanced and test in ("ordering", "negation", "comparative")
+            if matched or test == "dimension":
+                orders: tuple[Order, ...] = ()  # the items are in the order of the draws
             else:
                 orders = tuple(
                     [Order(len(part), self.seed, test, turn) for turn, part in enumerate(parts)]
@@ -178,17 +179,26 @@ class Entailment:
         return _matched_pairs(self.seed, longer, shorter)
 
     def _dimension(self) -> list[list[Pair]]:
-        triples = {
-            (noun, first.word, second.word): None
-            for noun, adjectives in self.lexicon.by_noun().items()
-            for first, second in combinations(adjectives, 2)
-            if first.family != second.family and first.word != second.word
-        }
+        families: dict[str, set[str]] = {}
+        for adjective in self.lexicon.adjectives:
+            families.setdefault(adjective.word, set()).add(adjective.family)
+        triples = list(
+            dict.fromkeys(
+                (noun, first.word, second.word)
+                for noun, adjectives in self.lexicon.by_noun().items()
+                for first, second in combinations(adjectives, 2)
+                if first.family != second.family and first.word != second.word
+            )
+        )
+        order = Order(len(triples), self.seed, "dimension", 0)
+        # A word on two scales is related to both: *invaluable* is very valuable or very useful. Its
+        # pairs are skipped when they are drawn, so that the other draws are those of older builds.
         # Which of the two is in the first row is decided by hash, not by the order of the file.
         return [
             [
                 Pair("dimension", n, *((a, None, b) if draw(n, a, b) % 2 else (b, None, a)))
-                for n, a, b in triples
+                for n, a, b in (triples[order[place]] for place in range(len(triples)))
+                if families[a].isdisjoint(families[b])
             ]
         ]
 

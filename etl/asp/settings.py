@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from conf.checks import check_minimum
+from conf.checks import check_distinct, check_minimum
 from conf.help import nearest
 from etl.asp.degree import NUMBERS, VARIANTS, Grid
 from etl.asp.lexicon import load_lexicon
@@ -120,6 +120,7 @@ class Settings(EngineSettings):
                     )
         if not self.z_from < self.z_to:
             raise UserError(f"z_from={self.z_from:g} z_to={self.z_to:g}: expected a range")
+        check_distinct(self, "variants")
         if not self.variants:
             raise UserError(f"variants=[]: expected some of {', '.join(VARIANTS)}")
         check_minimum(self, 2, "numbers")

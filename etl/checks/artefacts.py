@@ -183,7 +183,8 @@ def run(settings: Settings) -> None:
         if label not in settings.leave_out:
             groups.setdefault(rest[0] if rest else "all", []).append((premise, hypothesis, label))
     if not groups:
-        raise UserError("no rows to audit")
+        edition = f" edition={settings.edition}" if settings.edition else ""
+        raise UserError(f"{settings.file or f'table={settings.table}'}{edition}: no rows to audit")
     lines = []
     for name, rows in sorted(groups.items()):
         for rule in audit(rows, min_rows=settings.least)[: settings.top]:

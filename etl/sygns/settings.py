@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from conf.checks import check_minimum
+from conf.checks import check_distinct, check_minimum
 from etl.engine import EngineSettings
 from etl.sygns.splits import SCHEMES
 
@@ -61,6 +61,7 @@ class Settings(EngineSettings):
                 raise UserError(f"{name}={getattr(self, name)}: expected 1 to 10")
         check_minimum(self, 1, "sentences", "per_depth", "task_size")
         check_minimum(self, 0, "embedded")
+        check_distinct(self, "schemes")
         if not 0 <= self.max_depth <= MAX_DEPTH:
             raise UserError(f"max_depth={self.max_depth}: expected 0 to {MAX_DEPTH}")
 

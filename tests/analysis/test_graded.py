@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import conf
+from analysis import graded
 from analysis.graded import Settings, correlation, correlations, expected_score, report
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -29,7 +30,20 @@ def test_coefficients_equal_scipys_with_ties(rows):
     assert result.low <= result.high
 
 
-def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed():
+def test_the_bootstrap_of_many_pairs_is_computed_in_blocks(monkeypatch) -> None:
+    ratings, values = [float(n % 7) for n in range(500)], [float(n % 11) for n in range(500)]
+    whole = correlation("pmi", ratings, values)
+    ranked: list[int] = []
+    spearman = graded._spearman
+    monkeypatch.setattr(graded, "BLOCK", 1200)
+    monkeypatch.setattr(
+        graded, "_spearman", lambda one, two: ranked.append(one.size) or spearman(one, two)
+    )
+    assert correlation("pmi", ratings, values) == whole
+    assert max(ranked) <= 1200 and sum(ranked) == 2001 * 500
+
+
+def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed() -> None:
     random = np.random.default_rng(1)
     ratings = random.normal(size=200)
     values: list[float | None] = [*(ratings[:199] + random.normal(size=199)), None]

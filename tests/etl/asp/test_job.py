@@ -126,6 +126,7 @@ def test_a_build_uses_the_pairs_and_judgements_of_the_lake(spark, tmp_path):
         ("z_from=200", "expected a range"),
         ("gold=empirical", "human=SOURCE"),
         ("variants=[]", "expected some of base"),
+        ("variants=[base,base]", "the same value twice"),
         ("edition=paper_tuning", "expected a name that does not end in _tuning"),
         ("boosters=extremly", "boosters=extremly: expected some of very, .*mean 'extremely'"),
         ("diminishers=very", "diminishers=very: expected some of relatively, .*scales.yaml"),

@@ -169,6 +169,16 @@ def test_groups_do_not_repeat_up_to_the_capacity():
     assert len(premises) == capacity
 
 
+def test_words_that_share_a_scale_or_family_are_no_two_dimensions():
+    families: dict[str, set[str]] = {}
+    for adjective in LEXICON.adjectives:
+        families.setdefault(adjective.word, set()).add(adjective.family)
+    assert families["invaluable"] == {"value", "importance"}
+    for row in ENTAILMENT.rows("dimension", 0, ENTAILMENT.capacity("dimension")):
+        words = {row.adjective, str(row.other_adjective)}
+        assert words not in ({"invaluable", "useful"}, {"invaluable", "valuable"})
+
+
 @given(st.integers(1, 5000), st.integers())
 def test_an_order_is_a_permutation(size, seed):
     order = Order(size, seed)

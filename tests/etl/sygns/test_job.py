@@ -97,6 +97,7 @@ def test_the_preset_paper_sets_edition_rules_and_boxes():
     ("argument", "message"),
     [
         ("adjectives=11", "expected 1 to 10"),
+        ("schemes=[productivity,productivity]", "the same value twice"),
         ("max_depth=5", "expected 0 to 4"),
         ("sentences=0", "expected 1 or more"),
         ("embedded=-1", "expected 0 or more"),
