@@ -30,7 +30,7 @@ def test_coefficients_equal_scipys_with_ties(rows):
     assert result.low <= result.high
 
 
-def test_the_bootstrap_of_many_pairs_is_computed_in_blocks(monkeypatch) -> None:
+def test_the_bootstrap_of_many_pairs_is_computed_in_blocks(monkeypatch):
     ratings, values = [float(n % 7) for n in range(500)], [float(n % 11) for n in range(500)]
     whole = correlation("pmi", ratings, values)
     ranked: list[int] = []
@@ -43,7 +43,7 @@ def test_the_bootstrap_of_many_pairs_is_computed_in_blocks(monkeypatch) -> None:
     assert max(ranked) <= 1200 and sum(ranked) == 2001 * 500
 
 
-def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed() -> None:
+def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed():
     random = np.random.default_rng(1)
     ratings = random.normal(size=200)
     values: list[float | None] = [*(ratings[:199] + random.normal(size=199)), None]
