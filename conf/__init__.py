@@ -411,7 +411,9 @@ def run(
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
     )
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    # torch reports its caches at the exit of a process that was interrupted while importing it.
+    for library in ("py4j", "torch"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     if any(word in ("--help", "-h", "help") for word in arguments):
         print(help_text(cls, job.__doc__ or ""), end="")
         return 0

@@ -98,7 +98,7 @@ def _check_vocabulary(name: str, tokenizer: Any) -> None:
 def _check_folder(name: str) -> None:
     names = set(os.listdir(name))
     if "config.json" not in names:
-        raise UserError(f"model={name}: a folder without config.json; expected one that a model")
+        raise UserError(f"model={name}: a folder without config.json; expected a model's folder")
     if not {"model.safetensors", "model.safetensors.index.json", ADAPTERS} & names:
         hint = f" ({_CONVERT.format(name)})" if "pytorch_model.bin" in str(sorted(names)) else ""
         raise UserError(

@@ -67,7 +67,17 @@ class Examples:
         """Return the rows of a table: `item` names the id column, `texts` one or two text columns.
 
         `known` are further attributes; missing ones are None.
+
+        Raises:
+            UserError: a row has no text.
         """
+        for name in texts:
+            missing = table.filter(pc.is_null(table[name]))
+            if missing.num_rows:
+                raise UserError(
+                    f"{name}: {missing.num_rows} of {table.num_rows} rows have no text, such as "
+                    f"item {missing[item][0].as_py()}; expected a text in each"
+                )
         columns = {"labels": None, "gold": None, "targets": None, **known}
         columns.setdefault("origin", np.zeros(table.num_rows, dtype=np.int8))
         return cls(

@@ -162,12 +162,14 @@ class Plane(LabelledTask):
 
 
 def _without_adjective(sentence: str, noun: str) -> str:
-    """Return a sentence with the noun as its subject, without the words before the noun.
+    """Return a sentence without the adjective before its subject, the noun.
+
+    The adjective can be the same word: "A criminal criminal is …" becomes "A criminal is …".
 
     Raises:
         UserError: the sentence does not have the noun.
     """
-    words = sentence.split(" ")
+    words = sentence.split(" ")[2:]
     if noun not in words:
         raise UserError(f"item of PLANE {sentence!r}: without its noun {noun!r}")
     tail = " ".join(words[words.index(noun) :])

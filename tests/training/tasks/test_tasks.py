@@ -281,6 +281,19 @@ def test_a_label_out_of_range_names_its_row(tmp_path):
         task({"name": "adept", "edition": "mine"}).load(lake)
 
 
+def test_a_row_without_a_text_is_named(tmp_path):
+    row = {"source": "mine", "split": "train", "label": "yes"}
+    texts_of_items = {"i0": "A dog runs.", "i1": None, "i2": "A dog sits."}
+    write(
+        lake := str(tmp_path),
+        "nli",
+        [{**row, "item_id": item, "premise": text} for item, text in texts_of_items.items()],
+    )
+    single = {"name": "pairs", "edition": "mine", "hypothesis": None, "labels": ["yes", "no"]}
+    with pytest.raises(UserError, match="premise: 1 of 3 rows have no text, such as item i1"):
+        task(single).load(lake)
+
+
 def test_a_missing_table_is_reported_with_the_job_that_builds_it(tmp_path):
     with pytest.raises(LakeError, match=r"no table adept in lake=.*annotate_adept"):
         task({"name": "adept"}).load(str(tmp_path))
