@@ -235,15 +235,13 @@ def test_help_lists_every_setting_with_its_default():
     assert [part for part in parts if part not in text] == []
 
 
-def test_torch_reports_no_caches_where_its_import_is_interrupted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_torch_reports_no_caches_where_its_import_is_interrupted(monkeypatch):
     monkeypatch.setattr(logging.getLogger("torch"), "level", logging.NOTSET)
     assert conf.run(Settings, lambda _: None, ["input=a"]) == 0
     assert logging.getLogger("torch").level == logging.WARNING
 
 
-def test_exit_codes_distinguish_mistakes_and_failures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_codes_distinguish_mistakes_and_failures(capsys):
     def refused(_: Settings) -> None:
         raise UserError("got this,\nexpected that")
 
