@@ -112,8 +112,9 @@ def test_missing_figures_and_missing_markers_are_reported(tmp_path):
     with pytest.raises(UserError, match=r"no part_distinct_pairs of extract; run `python"):
         write(Settings(page=str(page), figures=str(figures)))
     figures.write_text(json.dumps(FIGURES))
-    with pytest.raises(UserError, match="expected the lines"):
-        write(Settings(page=str(page), figures=str(figures)))
+    for document in (page, tmp_path / "no such page.md"):
+        with pytest.raises(UserError, match="expected the lines"):
+            write(Settings(page=str(document), figures=str(figures)))
 
 
 def test_the_cluster_guide_has_the_markers():
