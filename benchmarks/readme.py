@@ -26,7 +26,7 @@ class Page:
     def write(self, text: str, begin: str, end: str) -> None:
         """Write between two markers of the page; `UserError` if it has none."""
         page = Path(self.page)
-        content = page.read_text(encoding="utf-8")
+        content = page.read_text(encoding="utf-8") if page.is_file() else ""
         start, stop = content.find(begin), content.find(end)
         if not 0 <= start < stop:
             raise UserError(f"page={page}: expected the lines {begin} and {end}, in this order")

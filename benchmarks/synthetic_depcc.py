@@ -213,11 +213,17 @@ def write(path: Path, megabytes: float, seed: int = 1) -> int:
     return written
 
 
-def main(path: str, megabytes: str = "250", seed: str = "1") -> None:
-    """Write a part; the arguments are those of the command line."""
-    written = write(Path(path), float(megabytes), int(seed))
-    print(f"{path}: {written:,} bytes, {Path(path).stat().st_size:,} compressed")
+def main(argv: list[str]) -> int:
+    """Write the part that the command line describes; return the exit code."""
+    if not 1 <= len(argv) <= 3 or argv[0].startswith("-"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    path = Path(argv[0])
+    megabytes = float(argv[1]) if len(argv) > 1 else 250.0
+    written = write(path, megabytes, int(argv[2]) if len(argv) > 2 else 1)
+    print(f"{path}: {written:,} bytes, {path.stat().st_size:,} compressed")
+    return 0
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -130,8 +130,10 @@ def create_store(uri: str) -> None:
     from mlflow import MlflowClient
 
     path = Path(uri.removeprefix("sqlite:///"))
-    if not uri.startswith("sqlite:///") or "?" in uri or path.exists():
+    in_memory = path.name == ":memory:"
+    if not uri.startswith("sqlite:///") or "?" in uri or in_memory or path.exists():
         return
+    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
         new_store = Path(folder) / path.name
         MlflowClient(tracking_uri=f"sqlite:///{new_store.absolute()}").search_experiments()
@@ -140,7 +142,8 @@ def create_store(uri: str) -> None:
         except FileExistsError:
             pass  # another process was faster
         except OSError:  # no hard links here
-            os.replace(new_store, path)
+            if not path.exists():
+                os.replace(new_store, path)
 
 
 class Tracker:

@@ -79,8 +79,8 @@ def by_tenth(
     return pa.Table.from_pylist(rows, _TENTHS)
 
 
-def tenths_figure(data: pa.Table, series: str, xlabel: str) -> Plot:
-    """Plot `by_tenth` as points with whiskers, one line for each value of the column `series`.
+def tenths_figure(data: pa.Table, xlabel: str) -> Plot:
+    """Plot `by_tenth` as points with whiskers, one line for each value of the column `run`.
 
     `xlabel` names the quantity that is divided into tenths, with its unit.
     """
@@ -88,7 +88,7 @@ def tenths_figure(data: pa.Table, series: str, xlabel: str) -> Plot:
     places = ["none" if row["tenth"] == ABSENT else str(row["tenth"]) for row in rows]
     plotted = with_column(pa.Table.from_pylist(rows, data.schema), "place", places)
     ylabel = "accuracy (share of items)"
-    channels = Channels("place", "accuracy", xlabel, ylabel, series, low="low", high="high")
+    channels = Channels("place", "accuracy", xlabel, ylabel, "run", low="low", high="high")
     return figures.intervals(plotted, channels)
 
 
@@ -182,7 +182,7 @@ def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> list[Block]:
             runs = pa.array([items.name] * table.num_rows, pa.string())
             tables.append(table.add_column(0, "run", runs))
         xlabel = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
-        plot = tenths_figure(pa.concat_tables(tables), "run", xlabel)
+        plot = tenths_figure(pa.concat_tables(tables), xlabel)
         caption = f"Accuracy by {name} of the pair in {corpus}, 95 % whiskers ({'; '.join(names)})"
         blocks.append(FigureBlock(caption, *plot))
     blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(experiments)))

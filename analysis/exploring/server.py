@@ -111,9 +111,11 @@ class _Page:
     def pair(self, request: Request) -> Response:
         adjective, noun = (request.query_params.get(name, "") for name in ("adjective", "noun"))
         details = pair(self._sketches.lake, adjective, noun)
-        query = Query("noun", noun, limit=0)
         rows = [
-            row for row in self._sketches.sketch(query)["rows"] if row["adjective"] == adjective
+            row
+            for row in self._sketches.sketch(Query("noun", noun, limit=0))["rows"]
+            # A sketch may be of another spelling of the noun.
+            if (row["adjective"], row["noun"]) == (adjective, noun)
         ]
         return JSONResponse({**details, "rows": rows})
 

@@ -1,11 +1,13 @@
 """Cluster sizes: arithmetic on round figures, and the page with the sizes."""
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks import sizing
+from benchmarks import reproducing, sizing
 from benchmarks.sizing import BEGIN, END, Settings, depcc, hours, number, size, write
 from conf import ROOT, UserError
 
@@ -108,10 +110,20 @@ def test_missing_figures_and_missing_markers_are_reported(tmp_path):
     with pytest.raises(UserError, match=r"no part_distinct_pairs of extract; run `python"):
         write(Settings(page=str(page), figures=str(figures)))
     figures.write_text(json.dumps(FIGURES))
-    with pytest.raises(UserError, match="expected the lines"):
-        write(Settings(page=str(page), figures=str(figures)))
+    for document in (page, tmp_path / "no such page.md"):
+        with pytest.raises(UserError, match="expected the lines"):
+            write(Settings(page=str(document), figures=str(figures)))
 
 
 def test_the_cluster_guide_has_the_markers():
     page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     assert page.count(sizing.BEGIN) == page.count(sizing.END) == 1
+
+
+@pytest.mark.parametrize("case", [sizing, reproducing])
+def test_the_guides_have_the_recorded_figures(case, tmp_path):
+    guide, page = Path(case.Settings().page), tmp_path / "page.md"
+    shutil.copy(guide, page)
+    case.write(case.Settings(page=str(page)))
+    command = f"python -m {case.__name__.replace('.', ' ')}"
+    assert page.read_text() == guide.read_text(), f"run `{command}`"

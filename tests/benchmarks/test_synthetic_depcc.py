@@ -2,6 +2,8 @@
 
 import gzip
 
+import pytest
+
 from benchmarks import synthetic_depcc
 from etl.amod.kernel import PairCounter
 from etl.amod.rules import CLEAN
@@ -26,3 +28,11 @@ def test_the_part_is_valid_and_has_the_requested_size(tmp_path, monkeypatch):
     assert 0.04 < stats.amod / stats.tokens < 0.08
     assert 0.6 < stats.pairs / stats.amod < 0.95
     assert not data.isascii()
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["a.gz", "1", "2", "3"]])
+def test_other_command_lines_print_the_usage(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert synthetic_depcc.main(words) == 2
+    assert "synthetic_depcc.py OUT.gz [MEGABYTES [SEED]]" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -33,7 +33,7 @@ def tracker(tmp_path_factory, empty_store):
 
 
 def test_a_store_gets_its_name_when_it_is_complete(tmp_path, empty_store, monkeypatch):
-    store = tmp_path / "mlflow.db"
+    store = tmp_path / "new" / "folder" / "mlflow.db"
     link, linked = os.link, []
 
     def link_second(source, target):
@@ -45,7 +45,25 @@ def test_a_store_gets_its_name_when_it_is_complete(tmp_path, empty_store, monkey
     monkeypatch.setattr(os, "link", link_second)
     assert Tracker(f"sqlite:///{store}", "experiment").client is not None
     assert linked == [store]
-    assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
+    assert [path.name for path in store.parent.iterdir()] == ["mlflow.db"]
+
+
+def test_a_store_without_hard_links_keeps_what_another_process_created(tmp_path, monkeypatch):
+    store = tmp_path / "mlflow.db"
+
+    def link(source, target):
+        store.write_text("of another process")
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", link)
+    tracking.create_store(f"sqlite:///{store}")
+    assert store.read_text() == "of another process"
+
+
+def test_a_store_in_memory_has_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tracking.create_store("sqlite:///:memory:")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_resumed_run_logs_only_new_steps(tracker, tmp_path):

@@ -26,19 +26,19 @@ _Statistic: TypeAlias = Callable[[_Floats], _Floats]
 
 
 def prompt_interval(
-    rows: pa.Table, groups: Sequence[str], choice: str, seed: int = 0
+    rows: pa.Table, groups: Sequence[str], seed: int = 0
 ) -> dict[tuple[str, str], Interval]:
     """The means of `scores.class_table` with their intervals, by (class or average, model).
 
-    `rows` are those of `read_prompted`, `groups` the group of each row's item; `choice` is as in
-    `scores.answers`. The result is empty if there are no rows.
+    An answer is the first predicted token. `rows` are those of `read_prompted`, `groups` the group
+    of each row's item. The result is empty if there are no rows.
     """
     if not rows.num_rows:
         return {}
     correct = [
         answer == gold
         for answer, gold in zip(
-            scores.answers(rows, choice), rows.column("gold").to_pylist(), strict=True
+            scores.answers(rows, "first"), rows.column("gold").to_pylist(), strict=True
         )
     ]
     keys = tuples(rows, "inference_type", "prompt", "verbaliser", "premise_order")

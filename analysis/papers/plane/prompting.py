@@ -64,7 +64,7 @@ def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval
     rows = rows.filter(pa.array(of_paper))
     groups = groups_of(page.lake.root, rows, "group_id") if rows.num_rows else {}
     of_items = [groups[item] for item in rows.column("item_id").to_pylist()]
-    cells = intervals.prompt_interval(rows, of_items, "first", page.lake.seed)
+    cells = intervals.prompt_interval(rows, of_items, page.lake.seed)
     return {
         (name, _PAPERS_MODELS[model_name(model)]): cell for (name, model), cell in cells.items()
     }

@@ -104,7 +104,7 @@ def test_undefined_slopes_are_none():
 def test_tenths_are_drawn_in_order():
     data = frequency.by_tenth(list(map(float, range(20))), [1] * 20)
     named = data.append_column("run", pa.array(["ours"] * data.num_rows))
-    figure, plotted = frequency.tenths_figure(named, series="run", xlabel="tenth of the items")
+    figure, plotted = frequency.tenths_figure(named, xlabel="tenth of the items")
     assert plotted["place"].to_pylist() == list(map(str, range(1, 11)))
     assert figure.get_supxlabel() == "tenth of the items"
 

@@ -44,6 +44,7 @@ def test_suggestions_corpora_and_pairs_are_served(client):
     pair = client.get("/api/pair?adjective=false&noun=key").json()
     assert [row["corpus"] for row in pair["rows"]] == ["news", "web"]
     assert len(pair["examples"]) == 2
+    assert client.get("/api/pair?adjective=false&noun=Key").json()["rows"] == []
 
 
 @pytest.mark.parametrize(

@@ -33,14 +33,14 @@ def answered(kinds: str, types: list[int], right: list[bool]) -> pa.Table:
 
 def test_means_equal_those_of_the_table():
     rows = answered("IIIISS", [1, 1, 2, 2, 1, 1], [True, False, True, True, False, False])
-    scores = intervals.prompt_interval(rows, list("ababxy"), "first")
+    scores = intervals.prompt_interval(rows, list("ababxy"))
     table = {row["row"]: row["mean"] for row in class_table(cells(rows)).to_pylist()}
     assert {kind: score.estimate for (kind, _), score in scores.items()} == pytest.approx(table)
     # One group of I is right in both types and one in a single type: F1 from 1/2 to 1.
     score = scores["I", "bert"]
     assert (score.low, score.high) == (0.5, 1.0)
     assert (scores["S", "bert"].low, scores["S", "bert"].high) == (0, 0)
-    assert intervals.prompt_interval(rows.slice(0, 0), [], "first") == {}
+    assert intervals.prompt_interval(rows.slice(0, 0), []) == {}
 
 
 def test_nli_scores_equal_those_of_the_table():
