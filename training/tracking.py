@@ -5,6 +5,8 @@ warning; after three consecutive failures, tracking stops for the rest of the ru
 has all figures in any case.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import io

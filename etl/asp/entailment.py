@@ -5,6 +5,8 @@ with two hypotheses); rows 2k and 2k + 1 of a test are item k. Draws never repea
 (seed, test, k).
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy

@@ -11,6 +11,8 @@ Workers start when the first task needs them, ignore interrupts, which the job h
 the process that started them, however it ends.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import signal

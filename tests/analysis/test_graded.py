@@ -36,9 +36,12 @@ def test_the_bootstrap_of_many_pairs_is_computed_in_blocks(monkeypatch):
     ranked: list[int] = []
     spearman = graded._spearman
     monkeypatch.setattr(graded, "BLOCK", 1200)
-    monkeypatch.setattr(
-        graded, "_spearman", lambda one, two: ranked.append(one.size) or spearman(one, two)
-    )
+
+    def recorded(one, two):
+        ranked.append(one.size)
+        return spearman(one, two)
+
+    monkeypatch.setattr(graded, "_spearman", recorded)
     assert correlation("pmi", ratings, values) == whole
     assert max(ranked) <= 1200 and sum(ranked) == 2001 * 500
 

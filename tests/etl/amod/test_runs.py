@@ -178,7 +178,9 @@ def test_a_restart_may_change_settings_before_anything_was_counted(run, tmp_path
     assert contents(tmp_path / "lake") == contents(tmp_path / "once")
 
 
-def test_a_restart_with_other_settings_deletes_the_staged_rows_of_a_killed_run(run, tmp_path, monkeypatch):
+def test_a_restart_with_other_settings_deletes_the_staged_rows_of_a_killed_run(
+    run, tmp_path, monkeypatch
+):
     def killed(*_: Any) -> Any:
         raise Killed
 

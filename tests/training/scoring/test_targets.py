@@ -32,7 +32,11 @@ def test_plane_as_a_pair_a_statement_and_a_change(task_lake):
 
 
 def test_a_change_of_plane_drops_an_adjective_that_is_the_same_word_as_its_noun(tmp_path):
-    item = {"item_id": "i", "noun": "criminal", "sentence": "A criminal criminal is a wrongdoer"}
+    item: dict[str, object] = {
+        "item_id": "i",
+        "noun": "criminal",
+        "sentence": "A criminal criminal is a wrongdoer",
+    }
     item |= {"adjective": "criminal", "class": "I", "inference_type": 2, "label": 1}
     part = {"scheme": "published", "fold": "1", "part": "test", "item_id": "i"}
     write(tmp_path, "plane_items", [{**item, "edition": "published"}])
@@ -41,8 +45,8 @@ def test_a_change_of_plane_drops_an_adjective_that_is_the_same_word_as_its_noun(
     assert texts(str(tmp_path), "change")["i"] == change
 
 
-def test_adept_as_a_pair_a_statement_and_words(rows_of_tasks):
-    both_sentences = ("The dog of a5 barks.", "The dead dog of a5 barks.")
+def test_adept_as_a_pair_a_statement_and_words(task_lake):
+    both_sentences = ("A dog of a5 barks.", "A dead dog of a5 barks.")
     for form in ("pair", "change"):
         assert texts(task_lake, form, "adept", part="val")["a5"] == both_sentences
     assert texts(task_lake, "statement", "adept", part="val")["a5"] == (both_sentences[1], None)
