@@ -159,7 +159,7 @@ def _pairs(lake: Lake, corpus: str, min_count: int) -> frozenset[tuple[str, str]
         raise UserError(
             f"corpus={corpus}: no pair of the lexicon with {min_count} or "
             "more occurrences in amod_pairs; expected a corpus that "
-            "`python -m etl.lake show amod_pairs` lists"
+            "`python -m etl.lake show amod_pairs` lists, or a lower min_count="
         )
     return pairs
 
