@@ -8,7 +8,7 @@ import pytest
 import conf
 from conf import UserError
 from etl.asp import TESTS
-from etl.asp.job import Recipe, build, degree_rows, entailment_rows
+from etl.asp.job import Recipe, build, degree_rows, drawn_rounds, entailment_rows
 from etl.asp.settings import Settings
 from etl.lake.spark import Lake
 from tests.rows import write
@@ -83,6 +83,14 @@ def test_drawn_rounds_replace_those_of_an_earlier_build(spark, tmp_path):
     assert lake.read("asp_degree", where=tuning).count()
     schemes = {row["scheme"] for row in lake.read("asp_splits", where=tuning).collect()}
     assert schemes == {"dimension"}
+
+
+def test_discarded_rows_are_in_no_drawn_round():
+    tables = drawn_rounds(Recipe(replace(SMALL, entailment=0, rounds="drawn")))
+    rows = tables["asp_degree"].to_pylist()
+    discarded = {row["item_id"] for row in rows if row["label"] == "discard"}
+    placed = set(tables["asp_splits"]["item_id"].to_pylist())
+    assert discarded and placed == {row["item_id"] for row in rows} - discarded
 
 
 def test_rows_do_not_depend_on_the_partitioning(spark):
