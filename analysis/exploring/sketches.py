@@ -161,6 +161,7 @@ class Sketches:
 
         Raises:
             LakeError: the lake has no pairs, or no table sorted by adjective.
+            UserError: the table sorted by adjective lacks a corpus.
         """
         self.lake = lake
         # Before any file is listed, so that a commit in between is noticed.
@@ -177,6 +178,13 @@ class Sketches:
         for file in arrow.files(lake, "amod_association"):
             corpus = dict(file.partition)["corpus"]
             self.corpora[corpus] = self.corpora.get(corpus, 0) + (file.rows or 0)
+        unsorted = self.corpora.keys() - self.words["adjective"].corpora.keys()
+        if unsorted:
+            raise UserError(
+                f"table {TABLES['adjective']} lacks the corpus {min(unsorted)}, extracted by an "
+                "older version or a job that was stopped; run the command that extracted it again "
+                "(no input file is read again)"
+            )
         self._recent = _Recent(_RECENT_BYTES)
 
     def is_outdated(self) -> bool:

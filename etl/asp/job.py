@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from conf import UserError, settings_hash
-from etl.asp import CONTRADICTION, ENTAILMENT, NEUTRAL, TESTS, TRAINED, rounds, splits
+from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, TESTS, TRAINED, rounds, splits
 from etl.asp.degree import Degree, DegreeRow
 from etl.asp.entailment import Entailment, Row
 from etl.asp.gold import Gold, published_gold, scaled_shares
@@ -157,7 +157,7 @@ def _pairs(lake: Lake, corpus: str, min_count: int) -> frozenset[tuple[str, str]
         raise UserError(
             f"corpus={corpus}: no pair of the lexicon with {min_count} or "
             "more occurrences in amod_pairs; expected a corpus that "
-            "`python -m etl.lake show amod_pairs` lists"
+            "`python -m etl.lake show amod_pairs` lists, or a lower min_count="
         )
     return pairs
 
@@ -212,8 +212,9 @@ def degree_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
 def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
     """The rounds whose words are drawn before their rows (`etl.asp.rounds`), by table.
 
-    They have a fixed size of a few hundred thousand rows. A row of several rounds is stored once. A
-    task that the settings exclude gets an empty table, which replaces earlier rows.
+    They have a fixed size of a few hundred thousand rows. A row of several rounds is stored once, a
+    discarded row is in none. A task that the settings exclude gets an empty table, which replaces
+    earlier rows.
     """
     settings = recipe.settings
     edition = settings.tuning
@@ -230,7 +231,8 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
         rows: dict[str, Row | DegreeRow] = {}
         for place, row in placed_rows:
             rows.setdefault(row.item_id, row)
-            places.append((*place, row.item_id, edition))
+            if row.label != DISCARD:
+                places.append((*place, row.item_id, edition))
         tables[name] = pa.Table.from_batches([_batch(name, list(rows.values()), edition)])
     schema = table("asp_splits").schema
     tables["asp_splits"] = pa.Table.from_batches([batch_of([*dict.fromkeys(places)], schema)])

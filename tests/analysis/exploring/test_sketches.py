@@ -11,7 +11,7 @@ from analysis.exploring.sketches import Query, Sketches, tsv
 from conf import UserError
 from conf.commandline.__main__ import main
 from etl.lake import arrow
-from tests.lake_of_pairs import SCRIPT, write_pairs
+from tests.lake_of_pairs import SCRIPT, association, write_pairs
 
 
 def names(answer: dict[str, Any], column: str = "adjective") -> list[str]:
@@ -239,3 +239,11 @@ def test_an_empty_result_is_an_error_that_names_similar_words(lake, tmp_path, ca
     ):
         assert main([*arguments, *query]) == 1
         assert text in capsys.readouterr().err
+
+
+def test_a_corpus_without_rows_by_adjective_is_refused(tmp_path: Path) -> None:
+    root = str(tmp_path / "lake")
+    write_pairs(root, {"new": [("false", "key", 1)]})
+    arrow.append(root, "amod_association", association("old", [("false", "door", 1)]), job="test")
+    with pytest.raises(UserError, match=r"lacks the corpus old, .* run the command"):
+        Sketches(root, tmp_path / "cache")

@@ -6,7 +6,7 @@ import pytest
 import conf
 from conf import UserError
 from etl.asp import TESTS
-from etl.asp.job import Recipe, build, degree_rows, entailment_rows
+from etl.asp.job import Recipe, build, degree_rows, drawn_rounds, entailment_rows
 from etl.asp.settings import Settings
 from etl.lake.spark import Lake
 from tests.rows import write
@@ -83,6 +83,14 @@ def test_drawn_rounds_replace_those_of_an_earlier_build(spark, tmp_path):
     assert schemes == {"dimension"}
 
 
+def test_discarded_rows_are_in_no_drawn_round():
+    tables = drawn_rounds(Recipe(replace(SMALL, entailment=0, rounds="drawn")))
+    rows = tables["asp_degree"].to_pylist()
+    discarded = {row["item_id"] for row in rows if row["label"] == "discard"}
+    placed = set(tables["asp_splits"]["item_id"].to_pylist())
+    assert discarded and placed == {row["item_id"] for row in rows} - discarded
+
+
 def test_rows_do_not_depend_on_the_partitioning(spark):
     by_partitioning = []
     for tasks in (1, 7):
@@ -107,7 +115,7 @@ def test_a_build_uses_the_pairs_and_judgements_of_the_lake(spark, tmp_path):
     rows = Lake(spark, root).read("asp_degree").collect()
     nouns = {row["noun"] for row in rows if "tall" in (row["adjective"], row["other_adjective"])}
     assert nouns <= {"tree"}
-    with pytest.raises(UserError, match="no pair of the lexicon with 4 or more"):
+    with pytest.raises(UserError, match=r"lexicon with 4 or more .* a lower min_count="):
         build(replace(settings, min_count=4))
     human = [
         {"test": "ordering", "polarity": "positive", "z": 80.0, "share": 0.1, "n": 1, "fit": 0.0,
