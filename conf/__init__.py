@@ -43,7 +43,7 @@ from yaml import YAMLError
 from conf.help import fields_of, is_required, nearest, type_name
 from conf.help import help_text as help_text
 from conf.output import output_may_be_closed
-from conf.yaml_text import as_written, is_literal
+from conf.yaml_text import as_written, is_literal, reason_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -217,8 +217,8 @@ def _read_yaml(path: str) -> dict[str, Any]:
     except IsADirectoryError as error:
         raise UserError(f"--config {path}: a folder, where a YAML file was expected") from error
     except (YAMLError, OmegaConfBaseException, ValueError, OSError, RecursionError) as error:
-        text = " ".join(str(error).split())
-        raise UserError(f"--config {path}: not readable as YAML settings: {text}") from error
+        reason = reason_of(error)
+        raise UserError(f"--config {path}: not readable as YAML settings: {reason}") from error
     if yaml_values is None:
         return {}
     if not isinstance(yaml_values, dict):
