@@ -18,6 +18,9 @@ Exit codes: 0 done, 1 failed, 2 a mistake of the user (one line on standard erro
 
 from __future__ import annotations
 
+from conf.interrupts import INTERRUPTED  # before all other imports, which take a while
+
+# isort: split
 import atexit
 import dataclasses
 import gc
@@ -439,7 +442,7 @@ def exit_code(work: Callable[[], object]) -> int:
     except JobFailed as error:
         return complain(error, 1)
     except KeyboardInterrupt:
-        return complain("interrupted; run the same command again to continue", 130)
+        return complain(INTERRUPTED, 130)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and (message := missing_package(error)):
             return complain(message, 2)
