@@ -111,9 +111,9 @@ def test_a_build_uses_the_pairs_and_judgements_of_the_lake(spark, tmp_path):
     assert nouns <= {"tree"}
     with pytest.raises(UserError, match="no pair of the lexicon with 4 or more"):
         build(replace(settings, min_count=4))
-    pairs = [{**pairs[0], "corpus": "tiny", "adjective": word} for word in ("tall", "short")]
-    write(root, "amod_pairs", pairs)
-    with pytest.raises(UserError, match=r"z_to=138 \(nouns of \w+: .*\); .* lower min_count="):
+    bicycle = {**pairs[0], "corpus": "tiny", "noun": "bicycle"}
+    write(root, "amod_pairs", [{**bicycle, "adjective": word} for word in ("heavy", "light")])
+    with pytest.raises(UserError, match=r"z_to=138 \(nouns of mass: bicycle\); .* min_count="):
         build(replace(settings, corpus="tiny"))
     human = [
         {"test": "ordering", "polarity": "positive", "z": 80.0, "share": 0.1, "n": 1, "fit": 0.0,
