@@ -16,6 +16,11 @@ nested dataclass is written with a dot (``task.classes=3``).
 Exit codes: 0 done, 1 failed, 2 a mistake of the user (one line on standard error).
 """
 
+from __future__ import annotations
+
+from conf.interrupts import INTERRUPTED  # before all other imports, which take a while
+
+# isort: split
 import atexit
 import dataclasses
 import gc
@@ -41,7 +46,7 @@ from yaml import YAMLError
 from conf.help import fields_of, is_required, nearest, type_name
 from conf.help import help_text as help_text
 from conf.output import output_may_be_closed
-from conf.yaml_text import as_written, is_literal
+from conf.yaml_text import as_written, is_literal, reason_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -215,8 +220,8 @@ def _read_yaml(path: str) -> dict[str, Any]:
     except IsADirectoryError as error:
         raise UserError(f"--config {path}: a folder, where a YAML file was expected") from error
     except (YAMLError, OmegaConfBaseException, ValueError, OSError, RecursionError) as error:
-        text = " ".join(str(error).split())
-        raise UserError(f"--config {path}: not readable as YAML settings: {text}") from error
+        reason = reason_of(error)
+        raise UserError(f"--config {path}: not readable as YAML settings: {reason}") from error
     if yaml_values is None:
         return {}
     if not isinstance(yaml_values, dict):
@@ -439,7 +444,7 @@ def exit_code(work: Callable[[], object]) -> int:
     except JobFailed as error:
         return complain(error, 1)
     except KeyboardInterrupt:
-        return complain("interrupted; run the same command again to continue", 130)
+        return complain(INTERRUPTED, 130)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and (message := missing_package(error)):
             return complain(message, 2)

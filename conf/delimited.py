@@ -41,10 +41,11 @@ def rows_of(
             module refuses the file (for example because of an open quote).
     """
     lines = io.StringIO(text, newline="")
+    delimiter = "\t" if tabs else delimiter_of(text)
     if tabs:
-        reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        reader = csv.DictReader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     else:
-        reader = csv.DictReader(lines, delimiter=delimiter_of(text), strict=True)
+        reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     line = 1
     try:
         names = reader.fieldnames or ()
@@ -56,9 +57,10 @@ def rows_of(
         line = reader.line_num + 1
         for row in reader:
             if None in row:  # csv.DictReader's key for fields without a column
+                mark = {",": "comma", ";": "semicolon"}.get(delimiter)
+                mend = f"quote a field that has a {mark}" if mark else "remove a tab"
                 raise UserError(
-                    f"{name}: line {line}: more fields than the {len(names)} columns; "
-                    f"{'remove a tab' if tabs else 'quote a field that has a comma'}"
+                    f"{name}: line {line}: more fields than the {len(names)} columns; {mend}"
                 )
             yield line, {column: value or "" for column, value in row.items()}
             line = reader.line_num + 1

@@ -5,6 +5,7 @@ false. In settings these may be the names of a corpus, an edition or a language.
 """
 
 import json
+import re
 
 import yaml
 
@@ -31,3 +32,13 @@ def as_written(text: str) -> str:
             parts += [text[end : token.start_mark.index], f"'{word}'"]
             end = token.end_mark.index
     return "".join([*parts, text[end:]])
+
+
+def reason_of(error: Exception) -> str:
+    """Why YAML could not be read, in one line."""
+    text = " ".join(str(error).split())
+    limit = re.match(r"YAML node expansion exceeds the configured limit of (\d+)", text)
+    if limit is None:
+        return text
+    # OmegaConf advises to raise the limit by an argument of its loader.
+    return f"its aliases stand for more than {limit[1]} values; use fewer of them (*name)"

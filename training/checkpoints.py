@@ -10,10 +10,13 @@ import json
 import math
 import os
 import shutil
+import zlib
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from conf import JobFailed
 from training import launch
@@ -56,22 +59,40 @@ def better(value: float, best: float | None, *, smallest: bool) -> bool:
     return best is None or (value < best if smallest else value > best)
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    """Return the size of each file below a folder, by relative path."""
+def _files(folder: Path) -> dict[str, Path]:
+    """Return each file below a folder, by relative path."""
     if not folder.is_dir():
         raise FileNotFoundError(f"no folder {folder}")
-    return {
-        os.fspath(path.relative_to(folder)): path.stat().st_size
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {os.fspath(path.relative_to(folder)): path for path in paths}
 
 
-def _check_sizes(folder: Path, expected: Mapping[str, int]) -> None:
-    sizes = _sizes(folder)
-    for name, size in expected.items():
-        if sizes.get(name) != size:
-            raise ValueError(f"{folder / name} has {sizes.get(name, 0)} of {size} bytes")
+def _content(path: Path) -> tuple[int, int]:
+    """Return the size and the CRC-32 of a file."""
+    status = path.stat()
+    return status.st_size, _checksum(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(4096)
+def _checksum(path: Path, size: int, modified: int) -> int:
+    """Return the CRC-32 of a file, read once as long as `size` and `modified` stay the same."""
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
+
+
+def _check_files(folder: Path, expected: Mapping[str, Any]) -> None:
+    paths = _files(folder)
+    for name, content in expected.items():
+        # Pointers of older versions have no checksum.
+        size, checksum = content if isinstance(content, list) else (content, None)
+        size_left = paths[name].stat().st_size if name in paths else 0
+        if size_left != size:
+            raise ValueError(f"{folder / name} has {size_left} of {size} bytes")
+        if checksum is not None and _content(paths[name])[1] != checksum:
+            raise ValueError(f"{folder / name} is not what was written (its checksum differs)")
 
 
 class Checkpoints:
@@ -111,9 +132,9 @@ class Checkpoints:
         if not weights.is_dir() and self.model_folder.is_dir():
             weights = self.model_folder
         # Pointers of older versions name no files.
-        _check_sizes(self.folder / values["tag"], values.get("files", {}))
+        _check_files(self.folder / values["tag"], values.get("files", {}))
         if expected := values.get("weights"):
-            _check_sizes(weights, expected)
+            _check_files(weights, expected)
         return Pointer(values["tag"], values["world"], state)
 
     def complete(self, tag: str, state: State) -> None:
@@ -126,11 +147,12 @@ class Checkpoints:
             pointer = {"tag": tag, "world": launch.world_size(), "state": asdict(state)}
             weights = self.folder.parent / state.weights
             # There are none before the first evaluation.
-            best = _sizes(weights) if weights.is_dir() else {}
+            best = _files(weights) if weights.is_dir() else {}
             # PEFT's, until the model card replaces it.
             best.pop("README.md", None)
-            files = {"files": _sizes(self.folder / tag), "weights": best}
-            replace_json(self.folder / _POINTER, {**pointer, **files})
+            for key, paths in (("files", _files(self.folder / tag)), ("weights", best)):
+                pointer[key] = {name: _content(path) for name, path in paths.items()}
+            replace_json(self.folder / _POINTER, pointer)
             for old in self.folder.iterdir():
                 if old.is_dir() and old.name != tag:
                     shutil.rmtree(old)

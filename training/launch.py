@@ -35,6 +35,10 @@ PARENT = "ADNOMINAL_PARENT"
 log = logging.getLogger("adnominal")
 
 
+class RankFailed(JobFailed):
+    """A failure of this process, which the others need not meet: each that does reports it."""
+
+
 def rank() -> int:
     """Return this process's number among all, from 0."""
     return int(os.environ.get("RANK", "0"))
@@ -60,7 +64,8 @@ def run(
     """Run `conf.run` in several processes, of which the first one does the reporting.
 
     A user's mistake is the same in every process, so it is reported once per machine; settings and
-    progress are reported once in total. Every process prints its own tracebacks. ``--dry-run``
+    progress are reported once in total. Every process reports a `RankFailed` and its own
+    tracebacks. ``--dry-run``
     stands for ``dry_run=`` with the number of processes. ``--help`` ends with `more_help`.
     """
     _end_with_parent()
@@ -90,9 +95,11 @@ def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str])
     try:
         job(conf.load(cls, argv))
     except (UserError, JobFailed) as error:
-        if local_rank() == 0:
-            print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
-        return 2 if isinstance(error, UserError) else 1
+        code = 2 if isinstance(error, UserError) else 1
+        is_reported = local_rank() == 0 or isinstance(error, RankFailed)
+        return conf.complain(error, code) if is_reported else code
+    except KeyboardInterrupt:
+        return 130  # the first process reports it
     except Exception:
         traceback.print_exc()
         return 1

@@ -65,9 +65,10 @@ DATASET = Dataset(
     splits=_SPLITS,
     labels=Labels(LABELS, numbered=True),
     training=Training(
-        limits="Labels are judgements of plausibility by crowd workers. Adjectives of identity (of "
-        "age, colour, gender, religion) can lower the abilities that the model ascribes to a "
-        "person; do not use it to judge people.",
+        limits="Labels are judgements of plausibility by the edition's annotators, which in a "
+        "demonstration are simulated. Adjectives of identity (of age, colour, gender, religion) "
+        "can lower the abilities that the model ascribes to a person; do not use it to judge "
+        "people.",
         groups=("agreement",),
         instruction="{first}\n{second}\n"
         "Compared with the first, the second is one of: {labels}.\nAnswer:",

@@ -172,10 +172,13 @@ class Sentence:
     pairs: list[tuple[str, str]]
 
     @property
-    def parse(self) -> bytes:
-        """The first eight columns of its rows, up to DEPREL, which alone decide the pairs."""
-        rows = self.rows.split(b"\n")
-        return b"\n".join(b"\t".join(row.split(b"\t", 8)[:8]) for row in rows)
+    def compared(self) -> bytes:
+        """What is equal in copies: its text, and its pairs by the columns that decide them.
+
+        These are the first eight of its rows, up to DEPREL.
+        """
+        rows = (row.split(b"\t", 8)[:8] for row in self.rows.split(b"\n"))
+        return b"\n".join((self.text.encode(), *map(b"\t".join, rows)))
 
 
 def sentences(

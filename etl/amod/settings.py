@@ -304,8 +304,8 @@ def decisive(settings: Settings) -> dict[str, Any]:
     names = (*names, *(name for name, default in later if values[name] != default))
     stated = {"version": VERSION, **{name: values[name] for name in names}}
     if settings.deduplicate != "none" and settings.source in PARSED:
-        # Digests of earlier versions covered all columns.
-        stated["compared"] = "columns 1 to 8"
+        # Digests of earlier versions covered all columns, then columns 1 to 8 without the text.
+        stated["compared"] = "text and columns 1 to 8"
     if settings.further_relations:
         stated["relations"] = list(settings.further_relations)
         if settings.dependent == "any" and {"predicative", "advmod"} & {*settings.relations}:

@@ -291,10 +291,10 @@ def _gather_sentences(
     gatherer = Gathered(settings)
     for document in _documents(sentences(pieces, dialect, settings.rules, stats)):
         by_document = settings.deduplicate == "document"
-        digest = digest_of(b"\n\n".join(s.parse for s in document)) if by_document else None
+        digest = digest_of(b"\n\n".join(s.compared for s in document)) if by_document else None
         for place, sentence in enumerate(document):
             if settings.deduplicate == "sentence":
-                digest = digest_of(sentence.parse)
+                digest = digest_of(sentence.compared)
             gatherer.add(file, sentence, place, digest, not by_document or place == 0)
         if gatherer.full:
             yield from gatherer.take()

@@ -17,6 +17,7 @@ import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -200,7 +201,7 @@ def detect(path: Path) -> str:
     text = text_of(path, f"batch={path}")
     if text.lstrip()[:1] in ("[", "{"):
         return "label_studio"
-    lines = csv.reader(text[:_HEADER].splitlines()[:1], delimiter=delimiter_of(text))
+    lines = csv.reader(StringIO(text[:_HEADER], newline=""), delimiter=delimiter_of(text))
     header = set(next(lines, []))
     if {"question_id", "label"} <= header:
         return "csv"

@@ -364,7 +364,8 @@ class Degree:
         if key in self._rotations:
             return self._rotations[key]
         nouns = []
-        for measure in [m for m in self.lexicon.measures if m.dimension == dimension]:
+        measures = [m for m in self.lexicon.measures if m.dimension == dimension]
+        for measure in measures:
             for noun, (low, high) in measure.nouns.items():
                 if test == "dimension" and (measure, noun) not in self._contrasts:
                     continue
@@ -377,10 +378,12 @@ class Degree:
                     measured = _MeasuredNoun(measure, noun, premises, order)
                     nouns.append((draw(self.seed, *name), measured))
         if not nouns:
+            nouns_left = ", ".join(noun for measure in measures for noun in measure.nouns)
             raise UserError(
-                f"no noun of {dimension} has room for numbers from z={self.grid[0]:g} to "
-                f"{self.grid[-1]:g} in test {test}; choose a narrower range, a larger corpus= or "
-                "degree=0"
+                f"test {test}: no noun of {dimension} suits z_from={self.grid[0]:g} "
+                f"z_to={self.grid[-1]:g} (nouns of {dimension}: {nouns_left or 'none'}); give a "
+                "narrower range, a larger corpus= or a lower min_count=, which leave more nouns, "
+                "or degree=0"
             )
         in_order = [noun for _, noun in sorted(nouns, key=lambda keyed: keyed[0])]
         self._rotations[key] = _Rotation(in_order, 1 if self._paper else 2)

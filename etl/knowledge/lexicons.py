@@ -82,7 +82,7 @@ def read_words(path: Path, columns: tuple[str, str], kinds: Sequence[str]) -> Wo
     lines: dict[str, int] = {}
     faults: list[str] = []
     header = False
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         where = f"{path}:{number}"
         if line.startswith("#"):
             name, _, value = line[1:].partition(":")

@@ -105,7 +105,7 @@ class WordNet:
         try:
             # 3.0 is ASCII; 3.1 has a few letters of Latin-1, which NLTK reads as UTF-8.
             text = _read(self.folder, name).decode("utf-8")
-            for number, line in enumerate(text.splitlines(), 1):
+            for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
                 if line and not line.startswith(" "):
                     yield number, line
         except (OSError, KeyError, zipfile.BadZipFile, UnicodeDecodeError) as error:

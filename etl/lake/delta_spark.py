@@ -18,7 +18,7 @@ from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import comment, declared_rows, spark_type
 from etl.lake.log import Change, Commit
-from etl.lake.storage import table_uri
+from etl.lake.storage import AS_NULL, table_uri
 
 
 def _quoted(value: str) -> str:
@@ -58,9 +58,10 @@ def write(
     for field in table_spec.schema:
         column = F.col(f"`{field.name}`")
         if field.name in table_spec.partition_by:
-            error = F.raise_error(F.lit(f"{field.name} is empty, which Delta stores as null"))
-            is_empty = column.cast("string") == ""
-            column = F.when(is_empty, error.cast(spark_type(field.type))).otherwise(column)
+            message = f"{field.name} is empty or {AS_NULL[1]}, which Delta stores as null"
+            error = F.raise_error(F.lit(message))
+            is_refused = column.cast("string").isin(*AS_NULL)
+            column = F.when(is_refused, error.cast(spark_type(field.type))).otherwise(column)
         columns.append(column.alias(field.name, metadata=comment(field)))
     writer = (
         rows.select(*columns)

@@ -216,7 +216,8 @@ def collect(
     structs and binary.
 
     Raises:
-        LakeError: a file's columns are not as declared, or a partition value is the empty string.
+        LakeError: a file's columns are not as declared, or Delta would store a partition value as
+            null.
         LakeFailed: a file is not readable as Parquet, or the row count differs from the writer's.
     """
     files = [

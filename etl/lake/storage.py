@@ -25,7 +25,8 @@ _REFUSED = re.compile(r"[#?\x00-\x1f\x7f]")
 # delta-rs decodes local addresses once too often when it reads a log.
 _REFUSED_LOCALLY = re.compile(r"[%#?\\]")
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-_EMPTY = "."  # no value escapes to this: there, two digits follow every point
+AS_NULL = ("", _NULL)  # the texts that Delta cannot tell from null
+_REFUSED_VALUE = "."  # no value escapes to this: there, two digits follow every point
 
 
 def local_path(root: str) -> Path | None:
@@ -96,7 +97,9 @@ _MOST_BYTES = 180  # of a partition value; most file systems allow names of 255,
 
 
 def check_name(setting: str, value: str) -> None:
-    """Raise `UserError` for a partition value that is too long for the name of a folder."""
+    """Raise `UserError` for a partition value that cannot be the name of a folder."""
+    if value in AS_NULL:
+        raise UserError(f"{setting}={value}: Delta stores this as null; give another name")
     size = len(escape(value))
     if size > _MOST_BYTES:
         raise UserError(
@@ -115,8 +118,8 @@ def escape(value: str | None) -> str:
     """
     if value is None:
         return _NULL
-    if not value:
-        return _EMPTY
+    if value in AS_NULL:
+        return _REFUSED_VALUE
     return quote(value, safe="").replace("~", "%7E").replace(".", "%2E").replace("%", ".")
 
 
@@ -124,10 +127,12 @@ def unescape(name: str) -> str | None:
     """Return the partition value that `escape` turned into `name`.
 
     Raises:
-        ValueError: the value is the empty string, which a Delta table cannot tell from null.
+        ValueError: the value is a text that a Delta table cannot tell from null (`AS_NULL`).
     """
     if name == _NULL:
         return None
-    if name == _EMPTY:
-        raise ValueError("a partition value is the empty string, which Delta stores as null")
+    if name == _REFUSED_VALUE:
+        raise ValueError(
+            f"a partition value is the empty string or {_NULL}, which Delta stores as null"
+        )
     return unquote(name.replace(".", "%"))

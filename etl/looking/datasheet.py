@@ -57,7 +57,7 @@ def _template(path: Path) -> str:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"template={path}: {error.strerror or error}") from error
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if _NUMBER.search(_FIGURE.sub("", line)) and not _SOURCED.search(line):
             raise UserError(
                 f"{path}:{number}: a number without a source: {line.strip()!r}; use a figure "

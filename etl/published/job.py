@@ -114,10 +114,11 @@ def import_published(settings: ImportSettings) -> None:
                 edition_rows = rows.filter(pc.equal(rows[column], value))
                 arrow.replace(settings.lake, name, edition_rows, {column: value}, job=job)
                 log.info("%s: %d rows of %s", name, edition_rows.num_rows, value)
-        for source in reading.dropped_of or (None,):
+        # Without rows if there are sources: earlier versions counted all of them under this job.
+        write_dropped(settings.lake, job, () if reading.dropped_of else reading.drops())
+        for source in reading.dropped_of:
             # One job name per source, so that importing another keeps the drops of the first.
-            job_of_source = f"{job}/{source}" if source else job
-            write_dropped(settings.lake, job_of_source, reading.drops(source))
+            write_dropped(settings.lake, f"{job}/{source}", reading.drops(source))
     for dataset, reading in readings.items():
         for line in reading.account():
             log.info("%s: %s", dataset, line)

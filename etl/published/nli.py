@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from html import unescape
+from io import StringIO
 from pathlib import Path
 
 import pyarrow as pa
@@ -159,7 +160,9 @@ def read_addone(path: Path) -> Reading:
         split = _ADDONE_FILES[file.name]
         name = relative(file, path)
         counts = reading.rows_of(name)
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        # Not splitlines(): U+2028 and the like are text.
+        for number, row in enumerate(StringIO(file.read_text(encoding="utf-8")), start=1):
+            line = row.removesuffix("\n")
             fields = line.split("\t")
             score = _score(fields)
             if score is None:

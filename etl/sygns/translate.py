@@ -26,12 +26,9 @@ from etl.sygns.fol import (
     ParseError,
     conjunction,
     disjunction,
-    free_variables,
     rename,
 )
 from etl.sygns.vf import QUANTIFIERS, Operation, Term, Word
-
-NUMERALS = ("two", "three")
 
 
 def fol_to_drs(formula: Formula) -> Box:
@@ -171,97 +168,3 @@ def _boolean_formula(term: Operation, translate: Callable[[Term], Formula]) -> F
 
 def _head(term: Term) -> str:
     return term.name if isinstance(term, Word) else term.operator
-
-
-def fol_to_vf(formula: Formula) -> Term:
-    """A variable-free term with the same truth conditions as the closed `formula`.
-
-    The formula is interpreted as a sentence of the fragment: each quantifier below the first
-    relates its variable to the one variable above it. A conjunction does not show where the
-    restrictor ends and the scope begins (``exists x.(dog(x) & run(x) & slowly(x))``). In the first
-    quantifier, the first conjunct that is not a numeral is the restrictor and the others are the
-    scope; in the quantifiers below it, the conjuncts about only the inner variable are the
-    restrictor. The term is equivalent to the formula, and it is the grammar's own term if nothing
-    is between the noun and the verb.
-
-    Raises:
-        ValueError: the formula is outside the fragment, such as an atom of three variables.
-    """
-    operator, x, restrictor, scope = _quantifier(rename(formula))
-    if scope is None:
-        restrictor, scope = restrictor[:1], restrictor[1:]
-    if not scope:
-        raise ValueError(f"{operator} {x}: no scope")
-    return Operation(
-        operator,
-        (
-            _nested("AND", [_property_term(part, x) for part in restrictor]),
-            _nested("AND", [_property_term(part, x) for part in scope]),
-        ),
-    )
-
-
-def _quantifier(formula: Formula) -> tuple[str, str, list[Formula], list[Formula] | None]:
-    """Operator, variable, restrictor and scope; of an existential all conjuncts and None."""
-    match formula:
-        case All(variable, Implies(left, right)):
-            return "ALL", variable, [left], [right]
-        case Exists(variable, body):
-            parts: list[Formula] = [*body.parts] if isinstance(body, And) else [body]
-            for numeral in NUMERALS:
-                atom = Atom(numeral, (variable,))
-                if atom in parts and len(parts) > 2:
-                    parts.remove(atom)
-                    return numeral.upper(), variable, parts, None
-            return "EXIST", variable, parts, None
-    raise ValueError(f"{type(formula).__name__}: expected a quantifier with restrictor and scope")
-
-
-def _property_term(formula: Formula, x: str) -> Term:
-    match formula:
-        case Atom(predicate, (argument,)) if argument == x:
-            return Word(predicate.upper())
-        case Not() | And() | Or():
-            return _boolean_term(formula, lambda part: _property_term(part, x))
-        case All() | Exists():
-            operator, y, restrictor, scope = _quantifier(formula)
-            if scope is None:
-                scope = [part for part in restrictor if x in free_variables(part)]
-                restrictor = [part for part in restrictor if x not in free_variables(part)]
-            if not restrictor or not scope:
-                raise ValueError(f"{operator} {y}: no restrictor, or no relation to {x}")
-            return Operation(
-                operator,
-                (
-                    _nested("AND", [_property_term(part, y) for part in restrictor]),
-                    _nested("AND", [_relation_term(part, x, y) for part in scope]),
-                ),
-            )
-    raise ValueError(f"{type(formula).__name__}: not a property of only {x}")
-
-
-def _relation_term(formula: Formula, x: str, y: str) -> Term:
-    match formula:
-        case Atom(predicate, arguments) if arguments == (x, y):
-            return Word(predicate.upper())
-        case Atom(predicate, arguments) if arguments == (y, x):
-            return Operation("INV", (Word(predicate.upper()),))
-        case Not() | And() | Or():
-            return _boolean_term(formula, lambda part: _relation_term(part, x, y))
-    raise ValueError(f"{type(formula).__name__}: not a relation of {x} and {y}")
-
-
-def _boolean_term(formula: Not | And | Or, translate: Callable[[Formula], Term]) -> Term:
-    """The term of a negation, conjunction or disjunction of what `translate` translates."""
-    if isinstance(formula, Not):
-        return Operation("NOT", (translate(formula.body),))
-    operator = "AND" if isinstance(formula, And) else "OR"
-    return _nested(operator, [translate(part) for part in formula.parts])
-
-
-def _nested(operator: str, terms: list[Term]) -> Term:
-    """The terms joined by a binary operator, nested to the right."""
-    *preceding, joined = terms
-    for term in reversed(preceding):
-        joined = Operation(operator, (term, joined))
-    return joined

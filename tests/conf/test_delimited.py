@@ -20,7 +20,11 @@ def test_rows_have_the_number_of_their_first_line():
         (b"caf\xe9", "not UTF-8 at byte 3"),
         (b"", "line 1 has no column a, it has nothing"),
         (b"\xef\xbb\xbfb\n", "line 1 has no column a, it has b$"),
-        (b'a\n"1\n2"\n3,4\n', "line 4: more fields than the 1 columns; quote a field"),
+        (
+            b'a\n"1\n2"\n3,4\n',
+            "line 4: more fields than the 1 columns; quote a field that has a comma",
+        ),
+        (b"b;a\n1;2;3\n", "line 2: more fields than the 2 columns; quote .* has a semicolon$"),
         (b'a\n1\n"2\n3\n', "line 3: unexpected end of data; close every quote"),
         (b"a\n1\n" + b"x" * 200_000, "line 3: field larger"),
     ],

@@ -38,18 +38,24 @@ def test_a_checkpoint_counts_only_with_its_pointer(tmp_path):
     (tmp_path / "step-3").mkdir()
     assert checkpoints.latest() is None
     state = {"step": 3, "best": 0.5, "best_step": 3, "evaluations": [{"step": 3, "val/loss": 1.0}]}
-    # A pointer of an earlier version, which lists no files.
+    # Pointers of earlier versions, which list no files, or their sizes only.
     replace_json(tmp_path / "latest.json", {"tag": "step-3", "world": 2, "state": state})
     pointer = checkpoints.latest()
     assert pointer is not None
     assert (pointer.tag, pointer.world) == ("step-3", 2)
     assert pointer.state == State(3, 0.5, 3, evaluations=[{"step": 3, "val/loss": 1.0}])
+    (tmp_path / "step-3" / "a.pt").write_bytes(b"012")
+    values = {"tag": "step-3", "world": 2, "state": state, "files": {"a.pt": 3}}
+    replace_json(tmp_path / "latest.json", values)
+    assert checkpoints.latest() == pointer
 
 
 def inflict(damage: str, tag: Path) -> None:
     weights = tag / "model.safetensors"
     if damage == "cut":
         weights.write_bytes(weights.read_bytes()[:-1])
+    elif damage == "a bit":
+        weights.write_bytes(b"0123456788")
     elif damage == "a file gone":
         weights.unlink()
     elif damage == "a folder gone":
@@ -62,6 +68,7 @@ def inflict(damage: str, tag: Path) -> None:
     ("damage", "reason"),
     [
         ("cut", "model.safetensors has 9 of 10 bytes"),
+        ("a bit", "model.safetensors is not what was written"),
         ("a file gone", "model.safetensors has 0 of 10 bytes"),
         ("a folder gone", "no folder .*step-3"),
         ("", "JSONDecodeError"),

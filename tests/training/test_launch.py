@@ -1,12 +1,19 @@
 import os
 import socket
+import subprocess
+import sys
+from dataclasses import dataclass
 
 import pytest
 
-from conf import ROOT, UserError
-from tests.commands import run_python
+from conf import ROOT, JobFailed, UserError, setting
 from tests.ports import free_port
 from training import launch
+
+
+@dataclass(frozen=True)
+class Settings:
+    number: int = setting(1, help="a number")
 
 
 def test_a_port_in_use_is_reported(monkeypatch):
@@ -32,6 +39,26 @@ def test_only_the_first_process_checks_the_port(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("MASTER_PORT", "none")
     launch.check_port()
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (JobFailed("the same in all"), 1, ""),
+        (launch.RankFailed("NaN\nhere"), 1, "error: NaN here\n"),
+        (UserError("a mistake"), 2, ""),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_other_processes_report_only_failures_of_their_own(monkeypatch, capsys, error, code, line):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("LOCAL_RANK", "1")
+
+    def job(settings: Settings) -> None:
+        raise error
+
+    assert launch.run(Settings, job, []) == code
+    assert capsys.readouterr().err == line
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -117,9 +118,17 @@ def encode(
             return _read(folder, with_types=with_types)
         except (OSError, ValueError, EOFError) as error:
             log.warning("%s cannot be read (%s); its texts are encoded again", folder, error)
-            shutil.rmtree(folder)
-    _write(_encode(tokenizer, first, second, limit), folder)
-    return _read(folder, with_types=with_types)
+            # Renamed first: another process may have put a new entry there meanwhile.
+            damaged = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.damaged")
+            with suppress(OSError):
+                os.rename(folder, damaged)
+            shutil.rmtree(damaged, ignore_errors=True)
+    tokens = _encode(tokenizer, first, second, limit)
+    _write(tokens, folder)
+    try:
+        return _read(folder, with_types=with_types)
+    except (OSError, ValueError, EOFError):
+        return tokens  # another process that met the same damage has removed the new entry
 
 
 def _has_types(tokenizer: Any) -> bool:

@@ -308,7 +308,7 @@ class _Prediction:
     def _commit(self, plan: _Plan, chunk: int, table: pa.Table, scores: Any) -> None:
         if self.model.sharded and launch.rank() != 0:
             return
-        predictions.check_scores(scores, f"model={self.source.name}")
+        predictions.check_scores(scores, f"model={self.source.name}", launch.RankFailed)
         names, outcome_of = self.source.outcomes
         answers = pa.array(outcome_of[scores.argmax(axis=1)])
         prediction_rows = predictions.rows(

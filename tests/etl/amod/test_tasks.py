@@ -156,6 +156,21 @@ def test_sentences_are_equal_whatever_their_last_columns_say(tmp_path):
 
 @pytest.mark.parametrize("memory", [1, 1 << 20])
 @pytest.mark.parametrize("deduplicate", ["sentence", "document"])
+def test_each_counted_text_of_one_parse_is_an_example_once(
+    tmp_path: Path, deduplicate: str, memory: int
+) -> None:
+    path = tmp_path / "spellings.conll"
+    parts = [depcc_part([("false", "key")], f"http://example.org/{i}") for i in range(3)]
+    parts[1] = parts[1].replace(b"# text = the false", b"# text = The false")
+    path.write_bytes(b"".join(parts))
+    task = replace(SETTINGS, deduplicate=deduplicate, examples=3, memory_bytes=memory)
+    staged = list(tasks.count_units(whole_file(path), task))
+    assert len({row["digest"] for row in rows_of(staged, "pair")}) == 2
+    assert len({row["text"] for row in rows_of(staged, "example")}) == 2
+
+
+@pytest.mark.parametrize("memory", [1, 1 << 20])
+@pytest.mark.parametrize("deduplicate", ["sentence", "document"])
 def test_pairs_of_a_text_that_occurs_twice_in_a_file_count_once_by_their_digest(
     tmp_path, deduplicate, memory
 ):

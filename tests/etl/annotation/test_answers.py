@@ -146,7 +146,8 @@ def test_plain_csv_gives_labels_as_codes_or_names(tmp_path):
 
 
 def test_a_copy_with_semicolons_is_read(tmp_path):
-    path = write(tmp_path, 'question_id;annotator;sentence2;label\nq1;ann;"Big, old; blue.";2\n')
+    content = 'question_id;a\x85note;annotator;sentence2;label\nq1;;ann;"Big, old; blue.";2\n'
+    path = write(tmp_path, content)
     assert detect(path) == "csv"
     assert [row["label"] for row in matched(path)[0]] == [2]
 

@@ -117,6 +117,10 @@ def test_a_build_uses_the_pairs_and_judgements_of_the_lake(spark, tmp_path):
     assert nouns <= {"tree"}
     with pytest.raises(UserError, match=r"lexicon with 4 or more .* a lower min_count="):
         build(replace(settings, min_count=4))
+    bicycle = {**pairs[0], "corpus": "tiny", "noun": "bicycle"}
+    write(root, "amod_pairs", [{**bicycle, "adjective": word} for word in ("heavy", "light")])
+    with pytest.raises(UserError, match=r"z_to=138 \(nouns of mass: bicycle\); .* min_count="):
+        build(replace(settings, corpus="tiny"))
     human = [
         {"test": "ordering", "polarity": "positive", "z": 80.0, "share": 0.1, "n": 1, "fit": 0.0,
          "threshold": 100.0, "standard_error": 1.0, "source": "mine"}

@@ -60,6 +60,7 @@ def test_a_users_file_replaces_the_list(tmp_path):
     [
         (HEADER + "red\tI\nfake\tO\nred\tS\n", r":5: red is in line 3 as I too; keep one"),
         (HEADER + "red\tI\nred\tI\n", r":4: red is in line 3 as well"),
+        (HEADER + "# a\u2028b\nred\tN\n", r":4: got 'N'"),
         (HEADER + "red\tN\n", r":3: got 'N' for red, expected one of I, S, O"),
         (HEADER + "Red\tI\n", r":3: got 'Red', expected a lower-case word"),
         (HEADER + "\tI\n", r":3: got '', expected a lower-case word"),

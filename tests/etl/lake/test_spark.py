@@ -196,9 +196,10 @@ def test_nulls_are_read_back(lake, frame):
     assert_same_rows(lake.read("amod_pairs"), pairs(*rows))
 
 
-def test_an_empty_partition_value_is_refused(plain_lake, frame):
+@pytest.mark.parametrize("value", ["", "__HIVE_DEFAULT_PARTITION__"])
+def test_a_partition_value_that_delta_stores_as_null_is_refused(plain_lake, frame, value):
     with pytest.raises(LakeError, match="column corpus: a partition value is the empty string"):
-        plain_lake.append("amod_pairs", frame("amod_pairs", [("", "a", "b", 1)]), job="test")
+        plain_lake.append("amod_pairs", frame("amod_pairs", [(value, "a", "b", 1)]), job="test")
     assert not plain_lake.exists("amod_pairs")
 
 

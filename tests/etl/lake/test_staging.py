@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conf import UserError
 from etl.engine.sail import sail_location
 from etl.engine.spark import hadoop_location
 from etl.lake.errors import LakeError
 from etl.lake.schema import differences, named_types, type_name
 from etl.lake.staging import statistics
-from etl.lake.storage import escape, table_uri, unescape
+from etl.lake.storage import check_name, escape, table_uri, unescape
 
 UTC = datetime.UTC
 
@@ -113,10 +114,13 @@ def test_letters_digits_and_underscores_are_not_escaped():
     assert escape("my corpus") == "my.20corpus"
 
 
-def test_null_can_be_escaped_but_not_the_empty_string():
+@pytest.mark.parametrize("value", ["", "__HIVE_DEFAULT_PARTITION__"])
+def test_null_can_be_escaped_but_not_the_texts_that_delta_stores_as_null(value):
     assert unescape(escape(None)) is None
     with pytest.raises(ValueError, match="empty string"):
-        unescape(escape(""))
+        unescape(escape(value))
+    with pytest.raises(UserError, match=f"^corpus={value}: Delta stores this as null; give ano"):
+        check_name("corpus", value)
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,12 @@ def test_addone_scores_become_labels(tmp_path):
     assert list(reading.dropped) == [("nli", "score between 3 and 4")]
 
 
+def test_unicode_line_separators_in_addone_are_text(tmp_path):
+    line = "{}\tyes\tid\tbig\tdog\tA\x85 dog\tA\u2028 <b>big</b> dog\x0c\r"
+    addone(tmp_path, "dev", 4.0, 1.0, line=line)
+    assert {row["hypothesis"] for row in rows(read_addone(tmp_path))} == {"A big dog"}
+
+
 @pytest.mark.parametrize("line", ["4.0\tyes\tid", "x\t1\t2\t3\t4\t5\t6", "7\t1\t2\t3\t4\t5\t6"])
 def test_a_line_of_another_format_is_refused(tmp_path, line):
     addone(tmp_path, "dev", 4.0, line=line)

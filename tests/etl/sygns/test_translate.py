@@ -6,7 +6,7 @@ from etl.sygns import drs, fol, vf
 from etl.sygns.fol import ParseError
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
-from etl.sygns.translate import drs_to_fol, fol_to_drs, fol_to_vf, vf_to_fol
+from etl.sygns.translate import drs_to_fol, fol_to_drs, vf_to_fol
 from tests.etl.sygns.formulas import NAMES, boxes, formulas
 
 SENTENCES = [
@@ -91,13 +91,12 @@ def test_formulas_of_closed_structures_are_closed(box):
 
 
 @pytest.mark.parametrize("depth", range(4))
-def test_terms_and_formulas_of_the_grammar_translate_into_each_other(depth):
+def test_terms_of_the_grammar_translate_into_its_formulas(depth):
     clean = grammar("clean", 5, 5)
     sampler = Sampler(clean, depth, seed=3)
     for number in range(150):
         meanings = clean.meanings(sampler.tree(number))
         assert vf_to_fol(meanings.vf) == meanings.fol
-        assert vf_to_fol(fol_to_vf(meanings.fol)) == meanings.fol
 
 
 @pytest.mark.parametrize(
@@ -112,21 +111,6 @@ def test_terms_and_formulas_of_the_grammar_translate_into_each_other(depth):
 def test_terms_that_do_not_fit_their_position_are_refused(term, message):
     with pytest.raises(ParseError, match=message):
         vf_to_fol(vf.parse(term))
-
-
-@pytest.mark.parametrize(
-    "formula",
-    [
-        "exists x1.dog(x1)",
-        "exists x1.(dog(x1) & exists x2.cat(x2))",
-        "all x1.dog(x1)",
-        "exists x1.(dog(x1) & exists x2.(cat(x2) & exists x3.(fox(x3) & see(x1,x3))))",
-        "exists x1.(dog(x1) & all x1.(cat(x1) -> see(x1,x1)))",
-    ],
-)
-def test_formulas_outside_the_variable_free_fragment_are_refused(formula):
-    with pytest.raises(ValueError, match=r"expected|no |not a "):
-        fol_to_vf(fol.parse(formula))
 
 
 def test_a_universal_without_implication_has_no_structure():

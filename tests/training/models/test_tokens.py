@@ -1,4 +1,5 @@
 import copy
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -64,6 +65,19 @@ def test_damaged_cache_files_are_rewritten(tokenizer, tmp_path, caplog, file, si
     caplog.clear()
     encode(tokenizer, FIRST, SECOND, 12, tmp_path)
     assert not caplog.text and list(tmp_path.iterdir()) == [folder]
+
+
+def test_other_processes_may_rewrite_the_same_damaged_cache_files(tokenizer, tmp_path, monkeypatch):
+    ids = encode(tokenizer, FIRST, SECOND, 12, tmp_path).ids.tolist()
+
+    def removed_meanwhile(read_folder, *, with_types):
+        shutil.rmtree(read_folder)
+        raise ValueError("damaged")
+
+    monkeypatch.setattr(tokens, "_read", removed_meanwhile)
+    again = encode(tokenizer, FIRST, SECOND, 12, tmp_path)
+    assert again.ids.tolist() == ids
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_cache_key_depends_on_texts_tokenizer_and_limit(tokenizer):
