@@ -16,8 +16,6 @@ nested dataclass is written with a dot (``task.classes=3``).
 Exit codes: 0 done, 1 failed, 2 a mistake of the user (one line on standard error).
 """
 
-from __future__ import annotations
-
 from conf.interrupts import INTERRUPTED  # before all other imports, which take a while
 
 # isort: split

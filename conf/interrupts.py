@@ -1,7 +1,5 @@
 """An interrupt outside `conf.run`, as during the imports of a script, ends it with one line."""
 
-from __future__ import annotations
-
 import os
 import sys
 from types import TracebackType

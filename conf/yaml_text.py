@@ -9,6 +9,15 @@ import re
 
 import yaml
 
+_MAX_DEPTH = 20  # OmegaConf itself reads some eighty
+_STARTS = (
+    yaml.BlockMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.FlowSequenceStartToken,
+)
+_ENDS = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
+
 
 def is_literal(text: str) -> bool:
     """Whether a text is null, a merge key, or a number or truth value in its usual spelling."""
@@ -21,10 +30,14 @@ def is_literal(text: str) -> bool:
 def as_written(text: str) -> str:
     """A YAML document with quotes around each word that is not a literal.
 
-    Raises `yaml.YAMLError` for text that cannot be cut into YAML's tokens.
+    Raises `yaml.YAMLError` for text that cannot be cut into YAML's tokens, and for values inside
+    more than twenty others: libyaml reads them by recursion, without a limit of its own.
     """
-    parts, end = [], 0
+    parts, end, depth = [], 0, 0
     for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        depth += isinstance(token, _STARTS) - isinstance(token, _ENDS)
+        if depth > _MAX_DEPTH:
+            raise yaml.YAMLError(f"nested more than {_MAX_DEPTH} deep")
         is_plain = isinstance(token, yaml.ScalarToken) and token.plain
         # YAML reads a plain value of several words as text.
         if is_plain and len(token.value.split()) == 1 and not is_literal(token.value):

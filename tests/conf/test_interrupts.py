@@ -1,7 +1,5 @@
 """Interrupts during the imports of a command."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

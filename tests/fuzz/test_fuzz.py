@@ -22,6 +22,7 @@ FAILED_ONCE = (
     ("JSON lines", b'{"text": ' + DEEP),
     ("ConceptNet 5", b"a\t/r/IsA\t/c/en/a\t/c/en/b\t" + DEEP),
     ("settings", b"a: " + DEEP),
+    ("settings", b"a: " + DEEP + b"]" * 100_000),
     ("PLANE's release", b"sent\xc6ence\tlabel\n"),
     ("SyGNS's release", SYGNS.replace(b"cats", b"c\xc6ts")),
     ("FOL", b"-" * 5000 + b"dance(a)"),

@@ -1,12 +1,11 @@
 import os
 import socket
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import pytest
 
 from conf import ROOT, JobFailed, UserError, setting
+from tests.commands import run_python
 from tests.ports import free_port
 from training import launch
 

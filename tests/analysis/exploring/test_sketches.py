@@ -241,7 +241,7 @@ def test_an_empty_result_is_an_error_that_names_similar_words(lake, tmp_path, ca
         assert text in capsys.readouterr().err
 
 
-def test_a_corpus_without_rows_by_adjective_is_refused(tmp_path: Path) -> None:
+def test_a_corpus_without_rows_by_adjective_is_refused(tmp_path):
     root = str(tmp_path / "lake")
     write_pairs(root, {"new": [("false", "key", 1)]})
     arrow.append(root, "amod_association", association("old", [("false", "door", 1)]), job="test")

@@ -156,9 +156,7 @@ def test_sentences_are_equal_whatever_their_last_columns_say(tmp_path):
 
 @pytest.mark.parametrize("memory", [1, 1 << 20])
 @pytest.mark.parametrize("deduplicate", ["sentence", "document"])
-def test_each_counted_text_of_one_parse_is_an_example_once(
-    tmp_path: Path, deduplicate: str, memory: int
-) -> None:
+def test_each_counted_text_of_one_parse_is_an_example_once(tmp_path, deduplicate, memory):
     path = tmp_path / "spellings.conll"
     parts = [depcc_part([("false", "key")], f"http://example.org/{i}") for i in range(3)]
     parts[1] = parts[1].replace(b"# text = the false", b"# text = The false")
