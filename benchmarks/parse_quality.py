@@ -8,6 +8,7 @@ bootstrap over sentences.
 """
 
 import gzip
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ import pyarrow as pa
 import conf
 from benchmarks.results import Figures
 from benchmarks.sides import Pairs
-from conf import setting
+from conf import UserError, setting
 from etl.amod import columns
 from etl.amod.rules import CLEAN, ReadingRules
 from etl.lake.schema import batch_of
@@ -42,9 +43,17 @@ class Treebank:
 
 
 def read_treebank(path: Path) -> Treebank:
-    """Read CoNLL-U; ranges and empty nodes are dropped."""
-    content = path.read_bytes()
-    lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
+    """Read CoNLL-U; ranges and empty nodes are dropped.
+
+    Raises:
+        UserError: the file cannot be read, or has no sentence with a text and tokens.
+    """
+    try:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
+        lines = content.decode().splitlines()
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise UserError(f"{path}: {error}; expected a treebank in CoNLL-U") from error
     texts: list[str] = []
     tokens: list[tuple[object, ...]] = []
     for line in lines:
@@ -54,6 +63,8 @@ def read_treebank(path: Path) -> Treebank:
         if len(row) == 10 and row[0].isdigit():
             values = (len(texts) - 1, 0, int(row[0]), row[1], row[2], row[4], int(row[6]), row[7])
             tokens.append((*values, "SpaceAfter=No" not in row[9]))
+    if not texts or not tokens:
+        raise UserError(f"{path}: no sentence in CoNLL-U with a line '# text = …' and tokens")
     return Treebank(texts, batch_of(tokens, TOKENS))
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ def check_folder(setting: str, folder: Path) -> Path:
     """Return the existing part of the path of `folder`; `setting` names the setting for errors.
 
     Raises:
-        UserError: the path is a file or below one.
+        UserError: the path is a file or below one, or cannot be created.
     """
     existing = folder.absolute()
     while not existing.exists():
@@ -25,6 +26,15 @@ def check_folder(setting: str, folder: Path) -> Path:
             f"{setting}={folder}: {existing} is a file; expected a folder, or a path where one can "
             "be created"
         )
+    if existing != folder.absolute():
+        try:
+            # Modes do not tell: nobody can write to /proc, or to a file system mounted read-only.
+            tempfile.TemporaryFile(dir=existing).close()
+        except OSError as error:
+            raise UserError(
+                f"{setting}={folder}: {existing} cannot be written to ({error.strerror}); expected "
+                "a folder, or a path where one can be created"
+            ) from error
     return existing
 
 
@@ -32,7 +42,7 @@ def cache_folder(cache: str | None) -> Path | None:
     """The folder that ``cache=`` gives; None for none.
 
     Raises:
-        UserError: it is a file, or below one.
+        UserError: as `check_folder`.
     """
     if not cache:
         return None

@@ -68,7 +68,7 @@ def axes(settings: Training) -> dict[str, list[Any]]:
                 )
             else:
                 axes_by_name[name] = _with_numbers(type(settings), name, value)
-                if len({json.dumps(v, default=str) for v in axes_by_name[name]}) < len(value):
+                if any(_equal(*pair) for pair in itertools.combinations(axes_by_name[name], 2)):
                     raise UserError(f"grid.{name}={value}: the same value twice")
 
     walk(settings.grid, "")
@@ -82,6 +82,11 @@ def _with_numbers(cls: type[Training], name: str, values: list[Any]) -> list[Any
         return [float(v) if is_number and isinstance(v, str) else v for v in values]
     except (UserError, ValueError):  # reported with the settings of a run
         return values
+
+
+def _equal(first: object, second: object) -> bool:
+    """Whether two values of an axis give the same run: 1 and 1.0 do, 1 and true do not."""
+    return first == second and isinstance(first, bool) == isinstance(second, bool)
 
 
 def points(settings: _Settings) -> list[Point[_Settings]]:
@@ -110,7 +115,7 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
 
 
 def content(dataset: Dataset) -> str:
-    """Return a hash of all data that a run trains and evaluates on.
+    """Return a hash of all data that a run trains and evaluates on, groupings included.
 
     A run stays finished only while its data are the same. Writing another edition to the same table
     changes the table's version but not this hash.
@@ -125,6 +130,11 @@ def content(dataset: Dataset) -> str:
                     digest.update(text.encode() + b"\0")
         for ids in (examples.labels, examples.gold):
             digest.update(b"none" if ids is None else ids.tobytes())
+        # Groupings decide the figures by group.
+        for name, values in sorted(examples.groups.items()):
+            digest.update(name.encode())
+            for texts in chunks(values):
+                digest.update(json.dumps(texts).encode())
     return digest.hexdigest()
 
 
@@ -164,13 +174,23 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
     return spread
 
 
+def lacking(row: Mapping[str, Any], seeds: Sequence[int]) -> list[int]:
+    """Return the seeds whose runs a combination lacks, because they failed."""
+    return sorted(set(seeds) - set(row["seeds"]))
+
+
 def best(
-    rows: Sequence[Mapping[str, Any]], key: str, *, smallest: bool
+    rows: Sequence[Mapping[str, Any]], key: str, *, smallest: bool, seeds: Sequence[int] = ()
 ) -> Mapping[str, Any] | None:
-    """Return the combination with the best mean of a figure (the first for a tie), or None."""
+    """Return the combination with the best mean of a figure (the first for a tie), or None.
+
+    A combination that lacks some of the `seeds` is chosen only if every other lacks some too: its
+    mean may be high because the seeds that failed are missing.
+    """
     candidates = [
         row for row in rows if math.isfinite(row["figures"].get(key, {}).get("mean", math.nan))
     ]
+    candidates = [row for row in candidates if not lacking(row, seeds)] or candidates
     sign = 1 if smallest else -1
     return min(candidates, key=lambda row: sign * row["figures"][key]["mean"], default=None)
 

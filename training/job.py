@@ -447,6 +447,11 @@ def _summarise(
     replace_json(out / "summary.json", summary)
     if len(summary["combinations"]) > 1 and not _are_validated(results):
         log.info("no best combination chosen: the runs have no validation part")
+    for row in summary["combinations"]:
+        if missing := grid.lacking(row, settings.seeds):
+            name = "the best" if row is summary["best"] else "a combination"
+            text = "%s (%s) has its means without the failed seeds %s"
+            log.warning(text, name, row["changes"], missing)
     if len(results) == 1:
         return
     print(text)
@@ -480,7 +485,8 @@ def _summary(
     rows = grid.summary(results)
     validated = _are_validated(results)
     key = f"{'val' if validated else 'test'}/{settings.metric}"
-    winner = grid.best(rows, key, smallest=settings.metric == "loss")
+    smallest = settings.metric == "loss"
+    winner = grid.best(rows, key, smallest=smallest, seeds=settings.seeds)
     if len(rows) > 1 and not validated:
         winner = None
     main = ("perplexity", "accuracy", "macro_f1")

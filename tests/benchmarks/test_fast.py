@@ -40,6 +40,14 @@ def test_pairs_of_gold_trees_follow_the_rules_for_text_sources(tmp_path):
     assert pairs == [{("red", "dog"): 1}, {("old", "cat"): 1}]
 
 
+def test_a_treebank_that_cannot_be_read_is_a_mistake(tmp_path):
+    (tmp_path / "empty.conllu").write_text("")
+    (tmp_path / "plain.gz").write_text(CONLLU)
+    for name in ("missing.conllu", "empty.conllu", "plain.gz", "."):
+        with pytest.raises(UserError, match="CoNLL-U"):
+            parse_quality.read_treebank(tmp_path / name)
+
+
 def test_f1_and_the_interval_of_its_difference():
     gold = [Counter({("red", "dog"): 2}), Counter({("old", "cat"): 1})]
     good = parse_quality.counts(gold, gold)

@@ -1,5 +1,6 @@
 import dataclasses
 
+import pyarrow as pa
 import pytest
 
 import conf
@@ -38,6 +39,7 @@ def test_names_on_an_axis_keep_their_spelling():
         ("grid.learning_rate=[]", "expected a list"),
         ("grid.learning_rate=[1,1]", "the same value twice"),
         ("grid.learning_rate=[1e-5,1.0e-5]", "the same value twice"),
+        ("grid.learning_rate=[1,1.0]", "the same value twice"),
         ("grid.learning_rate=[high]", "learning_rate=high: expected a number"),
         ("grid.seeds=[1,2]", r"not an axis of a grid; write seeds=\[1, 2\] itself"),
         *(
@@ -85,6 +87,17 @@ def test_the_content_hash_follows_the_rows(adept_lake):
     labels[0] += 1
     parts = {**dataset.parts, "train": dataclasses.replace(train, labels=labels)}
     assert grid.content(dataclasses.replace(dataset, parts=parts)) != grid.content(dataset)
+
+
+def test_the_content_hash_follows_the_groupings(adept_lake):
+    dataset = task({"name": "adept"}).load(adept_lake)
+    train = dataset.parts["train"]
+    (name, values), *_ = train.groups.items()
+    for value in (None, "another"):
+        changed = pa.array([value, *values.to_pylist()[1:]], pa.string())
+        groups = {**train.groups, name: changed}
+        parts = {**dataset.parts, "train": dataclasses.replace(train, groups=groups)}
+        assert grid.content(dataclasses.replace(dataset, parts=parts)) != grid.content(dataset)
 
 
 def result(seed: int, accuracy: float, **changes: object) -> dict[str, object]:

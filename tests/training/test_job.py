@@ -243,6 +243,19 @@ def test_the_best_combination_is_never_chosen_by_test_scores(tmp_path, caplog, v
     assert json.loads((tmp_path / "summary.json").read_text())["best"]["changes"] == {"epochs": 1}
 
 
+def test_a_combination_with_failed_seeds_is_not_the_best_beside_complete_ones(tmp_path, caplog):
+    outcomes = [
+        {"changes": {"epochs": epochs}, "seed": seed, "figures": {"val/accuracy": accuracy}}
+        for epochs, seed, accuracy in ((1, 0, 0.5), (1, 1, 0.6), (2, 0, 0.9))
+    ]
+    _summarise(Settings(seeds=[0, 1]), tmp_path, outcomes, None)
+    assert json.loads((tmp_path / "summary.json").read_text())["best"]["changes"] == {"epochs": 1}
+    assert "combination ({'epochs': 2}) has its means without the failed seeds [1]" in caplog.text
+    _summarise(Settings(seeds=[0, 1]), tmp_path, outcomes[1:], None)
+    assert json.loads((tmp_path / "summary.json").read_text())["best"]["changes"] == {"epochs": 2}
+    assert "the best ({'epochs': 2}) has its means without the failed seeds [1]" in caplog.text
+
+
 def test_two_grids_in_one_folder_have_separate_parent_runs(
     adept_lake, tiny_encoder, tmp_path, empty_store
 ):

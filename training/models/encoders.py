@@ -169,8 +169,24 @@ class PairLearner(TokenLearner):
         import torch
 
         with torch.device("meta"):
-            model = self._prepared_model(self._outline, set())
+            outline = self._outline
+            model = self._prepared_model(outline, self._missing_poolers(outline))
         return sum(p.numel() for p in model.parameters() if p.requires_grad)
+
+    def _missing_poolers(self, model: Any) -> set[str]:
+        """Return the weights of a pooler that a model in a folder lacks, by its files' headers."""
+        from training.models.lazy_weights import lazy_weights
+
+        if not Path(self._path).is_dir():  # A dry run does not download weights.
+            return set()
+        try:
+            names = lazy_weights(self._path).keys()
+        except OSError:  # Reported when weights are loaded.
+            return set()
+        prefix = f"{model.base_model_prefix}."
+        present = {name.removeprefix(prefix) for name in names}
+        bodies = (name for name, _ in model.named_parameters() if _of_body(model, name))
+        return {n for n in bodies if "pooler" in n and n.removeprefix(prefix) not in present}
 
     @property
     def _outline(self) -> Any:

@@ -24,6 +24,8 @@ MEASURES = ("entropy", "margin")
 _BY_ITEM = [("item_id", "ascending"), ("edition", "ascending")]
 _COLUMNS = ("item_id", "edition", "predicted", "scores")
 
+# Probabilities may be those of half precision.
+_TOLERANCE = 0.01
 log = logging.getLogger("adnominal")
 
 _Floats = npt.NDArray[np.float64]
@@ -217,7 +219,12 @@ def _keys(table: pa.Table) -> pa.Array:
 
 
 def _scores(column: pa.Array | pa.ChunkedArray, run: str) -> _Floats:
-    """Convert lists of one length to a matrix."""
+    """Convert lists of one length to a matrix of probabilities.
+
+    Raises:
+        UserError: the lists differ in length, or hold other numbers, such as the log-probabilities
+            of prompts.
+    """
     widths = pc.unique(pc.list_value_length(column)).to_pylist()
     if len(widths) != 1 or widths[0] is None or widths[0] < 2:
         raise UserError(
@@ -225,6 +232,11 @@ def _scores(column: pa.Array | pa.ChunkedArray, run: str) -> _Floats:
             "row; expected a score for each of two or more classes"
         )
     matrix: _Floats = pc.list_flatten(column).to_numpy().reshape(-1, widths[0])
+    if matrix.min() < 0 or np.abs(matrix.sum(axis=1) - 1).max() > _TOLERANCE:
+        raise UserError(
+            f"run {run}: its scores are not probabilities of classes; expected a run of "
+            "training/predict.py, finetune.py or score.py (prompts have log-probabilities)"
+        )
     return matrix
 
 

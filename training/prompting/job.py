@@ -64,7 +64,15 @@ def prompt(settings: Settings) -> None:
     plan = prepare(settings)
     if launch.world_size() > 1:
         launch.start()
-    content = launch.broadcast(plan.source.content() if launch.rank() == 0 else "")
+    content, mistake = "", None
+    if launch.rank() == 0:
+        try:
+            content = plan.source.content()
+        except UserError as error:
+            mistake = error
+    content, mistake = launch.broadcast((content, mistake))
+    if mistake is not None:
+        raise mistake
     folder = _out(settings) / _name(plan, content)
     name = settings.run_name or f"{settings.task}, {settings.shots} examples, {plan.source.name}"
     cache = Cache(settings.cache, f"{content}-{settings.precision}")
@@ -287,9 +295,10 @@ def _outcome(plan: Work, answered: Computed, folder: Path, run_id: str) -> Outco
         "forward": answered.forward,
         "seconds": answered.seconds,
     }
+    # Scores that are refused end every process, not only the first.
+    rows = _rows(plan, answered.answers, run_id)
     if launch.rank() != 0:
         return Outcome(result)
-    rows = _rows(plan, answered.answers, run_id)
     figures, printed = _results(plan, rows)
     if answered.forward:
         figures["prompts_per_second"] = answered.forward / answered.seconds

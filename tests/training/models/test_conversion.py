@@ -61,6 +61,60 @@ def test_sharded_weights_stay_sharded(pickled, tmp_path):
         assert torch.equal(value, weights[name])
 
 
+def test_a_missing_shard_or_a_tensor_in_two_files_is_refused(pickled, tmp_path):
+    os.rename(pickled / "pytorch_model.bin", pickled / "pytorch_model-00001-of-00002.bin")
+    with pytest.raises(UserError, match="1 of 2 files pytorch_model-"):
+        convert(Settings(str(pickled), str(tmp_path / "out")))
+    weights = (pickled / "pytorch_model-00001-of-00002.bin").read_bytes()
+    (pickled / "pytorch_model-00002-of-00002.bin").write_bytes(weights)
+    with pytest.raises(UserError, match=r"00002-of-00002.bin repeats \d+ tensors"):
+        convert(Settings(str(pickled), str(tmp_path / "out")))
+    assert not (tmp_path / "out").exists()
+
+
+def test_variants_stale_indexes_and_folders_are_ignored(pickled, tmp_path):
+    from safetensors.torch import load_file
+
+    weights = torch.load(pickled / "pytorch_model.bin", weights_only=True)
+    halves = {name: weight.half() for name, weight in weights.items()}
+    torch.save(halves, pickled / "pytorch_model.fp16.bin")
+    (pickled / "model.safetensors.index.json").write_text("{}")
+    (pickled / "more.json").mkdir()
+    (pickled / "chat_template.jinja").write_text("{{ messages }}")
+    out = tmp_path / "out"
+    convert(Settings(str(pickled), str(out)))
+    assert {path.name for path in out.iterdir()} == {
+        "model.safetensors",
+        "config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "chat_template.jinja",
+    }
+    converted = load_file(out / "model.safetensors")
+    assert all(torch.equal(converted[name], weight) for name, weight in weights.items())
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({}, "expected tensors by name"),
+        ({"a": torch.eye(2).to_sparse()}, "neither sparse nor quantised"),
+        ({"a": torch.zeros(2, dtype=torch.complex128)}, "neither sparse nor quantised"),
+    ],
+)
+def test_other_weights_than_dense_tensors_are_refused(pickled, tmp_path, weights, message):
+    torch.save(weights, pickled / "pytorch_model.bin")
+    with pytest.raises(UserError, match=message):
+        convert(Settings(str(pickled), str(tmp_path / "out")))
+
+
+def test_half_of_a_file_is_refused(pickled, tmp_path):
+    weights = (pickled / "pytorch_model.bin").read_bytes()
+    (pickled / "pytorch_model.bin").write_bytes(weights[: len(weights) // 2])
+    with pytest.raises(UserError, match="or damaged"):
+        convert(Settings(str(pickled), str(tmp_path / "out")))
+
+
 def test_code_in_a_pickle_is_not_run(pickled, tmp_path):
     class Evil:
         def __reduce__(self):

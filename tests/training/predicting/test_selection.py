@@ -46,6 +46,9 @@ def lake(tmp_path_factory):
     add("two", [("x", (0.5, 0.5))])
     add("odd", [("x", (0.5, 0.5)), ("w", (0.2, 0.2, 0.6))])
     add("else", [("q", (0.5, 0.5, 0.0))])
+    # Prompts have log-probabilities, and calibrated ones their differences.
+    add("prompts", [("x", (-0.5, -1.5, -9.0))])
+    add("calibrated", [("x", (2.5, 1.5, 0.5))])
     # The scores of "c" with other orders and spellings of the classes, and one more item, because
     # "c" never predicts maybe. The run "foreign" has another class.
     reversed_scores = [(item, row[::-1]) for item, row in zip("uvwxy", RUNS["c"], strict=True)]
@@ -110,6 +113,15 @@ def test_runs_that_agree_have_no_disputed_items(lake):
 def test_runs_that_cannot_be_compared_are_refused(lake, runs, message):
     with pytest.raises(UserError, match=message):
         disputed(lake, runs, 9)
+
+
+@pytest.mark.parametrize("run", ["prompts", "calibrated"])
+def test_scores_that_are_not_probabilities_are_refused(lake, run):
+    message = f"run {run}: its scores are not probabilities"
+    with pytest.raises(UserError, match=message):
+        uncertain(lake, run, 1)
+    with pytest.raises(UserError, match=message):
+        disputed(lake, ["a", run], 1)
 
 
 def test_an_unknown_run_is_refused(lake):

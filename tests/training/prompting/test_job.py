@@ -265,6 +265,7 @@ def test_mistakes_are_reported_before_weights_are_read(run_prompt, bert, monkeyp
         ("prompts=plne", "prompts=plne: expected a YAML file"),
         (f"out={__file__}", r"out=.* is a file; expected a folder"),
         (f"cache={__file__}", r"cache=.* is a file; expected a folder"),
+        ("cache=/proc/x", "cache=/proc/x: /proc cannot be written to"),
         ("scheme=strict", "scheme=strict"),
     ):
         with pytest.raises(UserError, match=message):
@@ -274,6 +275,26 @@ def test_mistakes_are_reported_before_weights_are_read(run_prompt, bert, monkeyp
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(UserError, match="split_model=true with 2 processes"):
         run_prompt(bert, "split_model=true")
+
+
+def test_every_process_refuses_a_model_that_the_first_refuses(
+    run_prompt, bert, tmp_path, monkeypatch
+):
+    computed_answers = job._computed_answers
+
+    def answers_of_second(plan, cache):
+        answers = computed_answers(plan, cache)
+        monkeypatch.setenv("RANK", "1")
+        return answers
+
+    monkeypatch.setattr(job, "_computed_answers", answers_of_second)
+    model = with_nan(bert, tmp_path / "broken", "cls.predictions.bias")
+    with pytest.raises(JobFailed, match="have NaN as a score"):
+        run_prompt(model, *TWO_SHOT)
+    refusal = "", UserError("the base of adapters is missing")
+    monkeypatch.setattr(job.launch, "broadcast", lambda value: refusal)
+    with pytest.raises(UserError, match="base of adapters"):
+        run_prompt(bert, *TWO_SHOT)
 
 
 @pytest.mark.slow
