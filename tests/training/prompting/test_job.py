@@ -14,6 +14,7 @@ from conf import JobFailed, UserError
 from etl.lake import arrow
 from tests.training import ranks
 from tests.training.conftest import run_folder, with_nan
+from training import launch
 from training.prompting import job
 from training.prompting.job import prompt
 from training.prompting.scores import cells, class_table
@@ -292,7 +293,7 @@ def test_every_process_refuses_a_model_that_the_first_refuses(
     with pytest.raises(JobFailed, match="have NaN as a score"):
         run_prompt(model, *TWO_SHOT)
     refusal = "", UserError("the base of adapters is missing")
-    monkeypatch.setattr(job.launch, "broadcast", lambda value: refusal)
+    monkeypatch.setattr(launch, "broadcast", lambda value: refusal)
     with pytest.raises(UserError, match="base of adapters"):
         run_prompt(bert, *TWO_SHOT)
 
