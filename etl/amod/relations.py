@@ -11,7 +11,8 @@ Tags decide as for amod (`etl.amod.rules`): adjectives and nouns by the rules of
 ``dependent="any"`` is a rule of amod alone), verbs by VB…, MD or VERB, AUX, adverbs by RB… or ADV.
 Adjectives and adverbs are counted by the column that the rules use for adjectives, nouns by the one
 for nouns, verbs by their lemma. Subtypes of relations (``nsubj:pass``, ``compound:prt``) do not
-count. `etl.amod.reference` defines which rows are tokens.
+count. `etl.amod.reference` defines which rows are tokens; only tokens make triples, while an `amod`
+row rejected for its head can still be the noun of an amod pair.
 """
 
 from collections import Counter, defaultdict

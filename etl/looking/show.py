@@ -64,8 +64,16 @@ def sql_columns(table_spec: Table) -> str:
 
 
 def sql_where(where: str | None) -> str:
-    """Return the WHERE clause for a user's filter; empty if there is none."""
-    return f" WHERE (\n{where}\n)" if where else ""
+    """Return the WHERE clause for a user's filter; empty if there is none.
+
+    delta-rs drops a condition that is null (``a <> 1 AND NULL``, as which DataFusion reads
+    ``a NOT IN (1, NULL)``) and returns the rows that the other conditions select, unless the whole
+    is one expression. An expression cannot skip files by their statistics, so the rest stay as
+    they are.
+    """
+    if not where:
+        return ""
+    return f" WHERE (\n{where}\n)" + (" IS TRUE" if "null" in where.lower() else "")
 
 
 def show(root: str, table: str, *, version: int | None, limit: int, where: str | None) -> str:

@@ -219,6 +219,18 @@ def test_export_writes_parquet_with_the_schema(call, odd, tmp_path, where):
     assert_same_rows(pq.read_table(out), arrow.read(odd, "odd"))
 
 
+@pytest.mark.parametrize(
+    ("where", "ends"),
+    [('"end" NOT IN (1, NULL)', []), ("text = '' AND NULL", []), ('"end" IN (0.5, NULL)', [0.5])],
+)
+def test_a_condition_that_is_null_selects_no_row(call, odd, tmp_path, where, ends):
+    out = tmp_path / "o.jsonl"
+    code, _, _ = call("export", "odd", "format=jsonl", f"out={out}", f"where={where}")
+    assert code == (0 if ends else 1)
+    lines = out.read_text().splitlines() if ends else []
+    assert [json.loads(line)["end"] for line in lines] == ends
+
+
 def test_export_overwrites_only_on_request(call, tmp_path):
     out = tmp_path / "o.tsv"
     out.write_text("mine")
