@@ -21,7 +21,7 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Plot
 from analysis.rendering.numbers import percent
-from analysis.rows import lists, seeded_order, tuples
+from analysis.rows import is_right, lists, seeded_order, tuples
 from conf import UserError
 from etl.adept import LABELS
 from etl.adept.baselines import CLASSES, label_of, majority, normative_rule
@@ -244,7 +244,8 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
             return [*blocks, *comparison("adept", figure, {}, table_caption, missing=missing)]
         gold, predicted = lists(best.answers, "gold", "predicted")
         ours = confusion(gold, [guess or "" for guess in predicted], _OUTCOMES[classes])
-        caption = f"{best.model}, our best model on val: {percent(best.accuracy)} % correct"
+        share = wilson(sum(is_right(best.answers)), len(gold))
+        caption = f"{best.model}, our best model on val, its best run: {percent(share)} % correct"
         blocks.append(FigureBlock(caption, *confusion_figure(ours)))
         cells: dict[tuple[str, str], float] = {}
         if sum(counts.column("count").to_pylist()) == len(gold):

@@ -7,7 +7,15 @@ import pyarrow as pa
 from analysis.inference.intervals import Interval, clustered_interval, mean_over_runs
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
-from analysis.papers.plane.sources import PAPERS_MODEL, SCHEMES, TRAIN, TYPES, FineTuned, Plane
+from analysis.papers.plane.sources import (
+    PAPERS_FOLDS,
+    PAPERS_MODEL,
+    SCHEMES,
+    TRAIN,
+    TYPES,
+    FineTuned,
+    Plane,
+)
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Channels, Plot
@@ -17,7 +25,6 @@ from conf import UserError
 from etl.plane import CLASSES
 from training.finished_runs import Run
 
-_PAPERS_FOLDS = 5
 _TABLES = ("predictions", "plane_items")
 
 
@@ -42,10 +49,10 @@ def accuracy(page: Plane) -> list[Block]:
             reasons.append((scheme, str(error)))
             continue
         folds = {run.params.get("task.fold") for run in answers.runs}
-        if answers.model == PAPERS_MODEL and len(folds) == _PAPERS_FOLDS:
+        if answers.model == PAPERS_MODEL and len(folds) == PAPERS_FOLDS:
             ours["accuracy", name] = _mean(answers)
         else:  # other models and fewer splits are shown below
-            reasons.append((scheme, f"no runs of {PAPERS_MODEL} on {_PAPERS_FOLDS} splits"))
+            reasons.append((scheme, f"no runs of {PAPERS_MODEL} on {PAPERS_FOLDS} splits"))
         for group in (answers, *answers.others):
             runs += group.runs
             text = f"accuracy {percent(_mean(group))} percent. The majority is 50."

@@ -22,6 +22,7 @@ from training.finished_runs import Run, Runs, groups, model_name
 TYPES = {1: "AN entails N", 2: "AN entails h(N)", 3: "AN entails A h(N)"}
 CLASS_NAMES = {"I": "intersective", "S": "subsective", "O": "intensional"}
 NLI = ("entailment", "neutral", "contradiction", "not_entailment")
+PAPERS_FOLDS = 5
 PAPERS_MODEL = "bert-base-cased"
 _FOLDS = "grid.task.fold=[1,2,3,4,5] lake=LAKE"
 TRAIN = {
@@ -109,9 +110,11 @@ class FineTuned:
                 "this lake"
             )
 
-        def rank(members: Sequence[Run]) -> tuple[bool, bool]:
+        def rank(members: Sequence[Run]) -> tuple[bool, bool, bool]:
             run = members[0]
-            return run.model != PAPERS_MODEL, run.params.get("task.edition") != "published"
+            folds = {member.params.get("task.fold") for member in members}
+            released = run.params.get("task.edition") == "published"
+            return run.model != PAPERS_MODEL, not released, len(folds) < PAPERS_FOLDS
 
         return sorted(groups(runs, self.axes), key=rank)
 

@@ -134,6 +134,13 @@ def test_runs_on_the_release_are_preferred_to_newer_ones(tmp_path):
     paper_model = run("BERT", 3, model="bert-base-cased", **rebuilt)
     answers = replace(answers, stored_runs=Runs((*folds, release, paper_model)))
     assert answers.runs == [paper_model]
+    five = [
+        run(f"BERT {fold}", 2, model="bert-base-cased", **rebuilt, **{"task.fold": f"{fold}"})
+        for fold in range(1, 6)
+    ]
+    newer = replace(paper_model, params={**paper_model.params, "epochs": "9"})
+    answers = replace(answers, stored_runs=Runs((newer, *five)))
+    assert answers.runs == five
 
 
 def test_nli_runs_on_the_two_shot_items_are_preferred(tmp_path):
