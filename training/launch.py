@@ -65,8 +65,8 @@ def run(
 
     A user's mistake is the same in every process, so it is reported once per machine; settings and
     progress are reported once in total. Every process reports a `RankFailed` and its own
-    tracebacks. ``--dry-run``
-    stands for ``dry_run=`` with the number of processes. ``--help`` ends with `more_help`.
+    tracebacks. ``--dry-run`` stands for ``dry_run=`` with the number of processes. ``--help`` ends
+    with `more_help`.
     """
     _end_with_parent()
     words = sys.argv[1:] if argv is None else argv

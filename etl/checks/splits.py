@@ -300,8 +300,9 @@ def _tables(settings: Settings) -> pa.Table:
     )
     names = table(str(settings.splits)).schema.names
     by_name = [settings.key, "scheme", "part", "edition"]
-    further = [name for name in names if name not in by_name]
-    fold = settings.fold if settings.fold != _FOLD else (*further, "scheme")[0]
+    fold = settings.fold
+    if fold == _FOLD:
+        fold = next((name for name in names if name not in by_name), "scheme")
     _require(names, [*by_name, fold], f"{settings.splits}: ")
     _require(table(str(settings.items)).schema.names, columns, f"{settings.items}: ")
     splits = arrow.read(

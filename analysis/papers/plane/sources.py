@@ -76,7 +76,8 @@ class FineTuned:
 
     Runs of a group differ only by seed and `axes`. If `stored_runs` has several groups, this is the
     one to compare with the paper: one with the paper's model if possible, then one on the release,
-    then the newest. If an edition was requested, only runs on it count.
+    then one over all five splits, then the newest. If an edition was requested, only runs on it
+    count.
     """
 
     lake: Lake

@@ -5,17 +5,19 @@ import pytest
 
 from analysis import slices
 from analysis.editions import open_lake
+from analysis.inference.intervals import Interval
 from analysis.papers.adept import dataset, models, sources
 from analysis.papers.published import agrees, table, value
 from analysis.rendering import figures
-from analysis.rendering.blocks import Table
+from analysis.rendering.blocks import FigureBlock, Table
 from conf import UserError
+from etl.adept import LABELS
 from etl.knowledge import lexicons
 from etl.lake import arrow
 from etl.lake.tables import table as declaration
 from tests.rows import rows as records
 from tests.rows import write
-from training.finished_runs import Runs
+from training.finished_runs import Run, Runs
 
 
 def rows(*cells: tuple[str, int, str], agreement: str | None = None) -> pa.Table:
@@ -84,6 +86,18 @@ def test_labels_are_counted_by_part_and_kind():
     assert (first["kind"], first["label"], first["count"]) == ("non-subsective", "impossible", 2)
     figure, plotted = dataset.label_shares_figure(shares)
     assert figure.axes[0].get_xlabel() and plotted.num_rows == 10
+
+
+def test_the_caption_of_a_confusion_matrix_has_the_accuracy_of_its_run(tmp_path, monkeypatch):
+    gold = [*LABELS[:4], LABELS[0]]
+    answers = pa.table({"gold": gold, "predicted": [*gold[:4], LABELS[1]]})
+    runs = [Run(name, "finetune", 1, {"model": "small"}) for name in ("a", "b")]
+    mean_of_seeds = Interval(0.5, 0.4, 0.6, 10)
+    best = sources.Scored(runs, 5, True, mean_of_seeds, answers)
+    monkeypatch.setattr(sources.Adept, "best", lambda page, classes: best)
+    blocks = models.five_classes.build(sources.Adept(open_lake(str(tmp_path)), Runs()))
+    captions = [block.caption for block in blocks if isinstance(block, FigureBlock)]
+    assert captions[1].startswith("small, our best model on val, its best run: 80.0 ")
 
 
 def test_a_confusion_matrix_has_every_cell():
