@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from analysis import slices
-from analysis.editions import open_lake
+from analysis.editions import Lake, open_lake
 from analysis.inference.intervals import Interval
 from analysis.papers.adept import dataset, models, sources
 from analysis.papers.published import agrees, table, value
@@ -95,7 +95,7 @@ def test_the_caption_of_a_confusion_matrix_has_the_accuracy_of_its_run(tmp_path,
     mean_of_seeds = Interval(0.5, 0.4, 0.6, 10)
     best = sources.Scored(runs, 5, True, mean_of_seeds, answers)
     monkeypatch.setattr(sources.Adept, "best", lambda page, classes: best)
-    blocks = models.five_classes.build(sources.Adept(open_lake(str(tmp_path)), Runs()))
+    blocks = models.five_classes.build(sources.Adept(Lake(str(tmp_path), {}), Runs()))
     captions = [block.caption for block in blocks if isinstance(block, FigureBlock)]
     assert captions[1].startswith("small, our best model on val, its best run: 80.0 ")
 
