@@ -20,6 +20,7 @@ COPY conf/constraints.txt conf/constraints.txt
 
 FROM base AS worker
 COPY setup.py pyproject.toml README.md LICENSE ./
+COPY adnominal adnominal
 COPY conf conf
 COPY etl etl
 COPY training training

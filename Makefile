@@ -49,7 +49,7 @@ sanitize: setup ## the compiled kernel under sanitizers: ten million mutated row
 check: setup ## format, lint and types, changing nothing
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy conf etl training analysis benchmarks tests
+	@$(BIN)/mypy adnominal benchmarks tests
 
 format: setup ## format and mend what ruff can mend
 	@$(BIN)/ruff format .

@@ -11,7 +11,7 @@ from setuptools import Extension, find_packages, setup
 # reference in Python, which gives the same counts many times slower, serves.
 KERNELS = [
     Extension(
-        f"etl.amod.{name}",
+        f"adnominal.etl.amod.{name}",
         sources=[f"etl/amod/{name}.c"],
         extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
         optional=True,
@@ -21,7 +21,7 @@ KERNELS = [
 
 # Likewise parser=fast, which has no other form: without a compiler it is refused with the reason.
 FAST = Extension(
-    "etl.parsing.fast._fast",
+    "adnominal.etl.parsing.fast._fast",
     sources=["etl/parsing/fast/_fast.c"],
     depends=[f"etl/parsing/fast/{name}.h" for name in ("_text", "_model", "_train")],
     extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
@@ -88,7 +88,10 @@ DEV = [
     "httpx>=0.28",
 ]
 
-TOP = ("conf", "etl", "training", "analysis")
+# The folders stand at the top of the repository, where users type them, and are installed inside
+# the one package `adnominal`, which in a checkout has links to them.
+FOLDERS = ("conf", "etl", "training", "analysis")
+PACKAGES = find_packages(include=[f"{folder}{rest}" for folder in FOLDERS for rest in ("", ".*")])
 
 setup(
     name="adnominal",
@@ -99,13 +102,15 @@ setup(
     license="Apache-2.0",
     license_files=["LICENSE"],
     python_requires=">=3.11",
-    packages=find_packages(include=[f"{top}{rest}" for top in TOP for rest in ("", ".*")]),
+    packages=["adnominal", *(f"adnominal.{package}" for package in PACKAGES)],
+    package_dir={f"adnominal.{folder}": folder for folder in FOLDERS},
     package_data={
-        "conf": ["*.txt", "**/*"],
-        "etl.parsing.fast": ["*.model", "*.md"],
-        "analysis": ["exploring/page/*", "rendering/page/*"],
+        "adnominal": ["py.typed"],
+        "adnominal.conf": ["*.txt", "**/*"],
+        "adnominal.etl.parsing.fast": ["*.model", "*.md"],
+        "adnominal.analysis": ["exploring/page/*", "rendering/page/*"],
     },
-    entry_points={"console_scripts": ["adnominal = conf.commandline.__main__:main"]},
+    entry_points={"console_scripts": ["adnominal = adnominal.conf.commandline.__main__:main"]},
     ext_modules=[*KERNELS, FAST],
     install_requires=[
         # The embedded engine and the client that speaks to it: one pair, tested together

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from analysis.rows import schema
-from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import TABLES
+from adnominal.analysis.rows import schema
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import TABLES
 
 # The papers' rows first, then the editions that are most comparable with them.
 PREFERRED = ("published", "paper", "clean", "demo")

@@ -3,8 +3,8 @@
 import sys
 from functools import partial
 
-import conf
-from analysis.exploring.job import Settings, explore
+from adnominal import conf
+from adnominal.analysis.exploring.job import Settings, explore
 
 main = partial(conf.run, Settings, explore)
 

@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-import conf
-from analysis import predictions
-from conf import UserError, setting
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.analysis import predictions
+from adnominal.conf import UserError, setting
+from adnominal.etl.lake import arrow
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,15 +7,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.inference.comparisons import Paired
-from analysis.rows import distinct_values, tuples, where_equal, with_column, with_columns
-from analysis.slices import words
-from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import TABLES
-from etl.registry import of_task
-from training.finished_runs import Run
-from training.scoring.matrix import COLUMNS
+from adnominal.analysis.inference.comparisons import Paired
+from adnominal.analysis.rows import distinct_values, tuples, where_equal, with_column, with_columns
+from adnominal.analysis.slices import words
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.registry import of_task
+from adnominal.training.finished_runs import Run
+from adnominal.training.scoring.matrix import COLUMNS
 
 # Two runs answer the same question if these columns agree, and `prompt` if both have the same ones.
 _QUESTION = ("edition", "scheme", "fold", "item_id", "verbaliser", "premise_order")

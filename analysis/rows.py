@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etl.draws import draw
+from adnominal.etl.draws import draw
 
 _T = TypeVar("_T")
 

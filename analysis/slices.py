@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.rows import tuples
-from conf import UserError
-from etl.lake import arrow
-from etl.registry import ITEM_TABLES
-from etl.sygns import splits
+from adnominal.analysis.rows import tuples
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.etl.registry import ITEM_TABLES
+from adnominal.etl.sygns import splits
 
 Words = Sequence[str | None]
 Slice = list[str | None]

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from adnominal.conf import ROOT
 from benchmarks import BENCH, FURTHER, MOVED, moved
-from conf import ROOT
 
 
 def run_all() -> int:

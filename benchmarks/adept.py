@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adnominal.conf import ROOT, setting
+from adnominal.etl import draws
+from adnominal.etl.adept.baselines import CLASSES, accuracy, majority, normative_rule
+from adnominal.etl.adept.predicates import RELATIONS
+from adnominal.etl.adept.variants import insert
+from adnominal.etl.lake import arrow
 from benchmarks import judging
 from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.processes import usage_of
 from benchmarks.results import Figures
-from conf import ROOT, setting
-from etl import draws
-from etl.adept.baselines import CLASSES, accuracy, majority, normative_rule
-from etl.adept.predicates import RELATIONS
-from etl.adept.variants import insert
-from etl.lake import arrow
 
 JUDGED = ROOT / "docs" / "adept_judged.tsv"
 EDGES = ROOT / "benchmarks" / "adept_edges.csv"
@@ -40,8 +40,8 @@ class Settings(CaseSettings):
 
 
 def published(settings: Settings) -> Figures:
-    from etl.knowledge.lexicons import nonsubsective
-    from etl.published.adept import read
+    from adnominal.etl.knowledge.lexicons import nonsubsective
+    from adnominal.etl.published.adept import read
 
     reading = read(DATA / "adept")
     rows = reading.tables["adept"].to_pylist()

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from etl import draws
-from etl.adept.predicates import DEFAULT_RELATIONS
+from adnominal.etl import draws
+from adnominal.etl.adept.predicates import DEFAULT_RELATIONS
 
 # Rows per commit: what an append sorts then fits in memory at any size.
 ROWS = 20_000_000
@@ -83,9 +83,9 @@ def edges(rows: Any) -> Any:
 
 def generate(size: int, lake: str) -> None:
     """Write `size` pairs and a fifth as many edges to a lake."""
-    from etl import engine
-    from etl.knowledge import wordnet
-    from etl.lake.spark import Lake
+    from adnominal.etl import engine
+    from adnominal.etl.knowledge import wordnet
+    from adnominal.etl.lake.spark import Lake
 
     spark = engine.start("adept-generate").spark
     tables = Lake(spark, lake)

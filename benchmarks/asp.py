@@ -15,21 +15,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from adnominal.conf import ROOT, setting
+from adnominal.etl.asp import TESTS, labels
+from adnominal.etl.asp.baselines import PRINTED_OTHERWISE, baselines  # noqa: F401 (the template's)
+from adnominal.etl.asp.degree import Degree
+from adnominal.etl.asp.entailment import Entailment
+from adnominal.etl.asp.gold import PUBLISHED, fit, published_gold
+from adnominal.etl.asp.lexicon import load_lexicon
+from adnominal.etl.asp.settings import Settings as BuildSettings
+from adnominal.etl.asp.templates import parse
+from adnominal.etl.checks.artefacts import audit
+from adnominal.etl.draws import draw
 from benchmarks import judging
 from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.processes import timed
 from benchmarks.results import Figures
-from conf import ROOT, setting
-from etl.asp import TESTS, labels
-from etl.asp.baselines import PRINTED_OTHERWISE, baselines  # noqa: F401 (the template's)
-from etl.asp.degree import Degree
-from etl.asp.entailment import Entailment
-from etl.asp.gold import PUBLISHED, fit, published_gold
-from etl.asp.lexicon import load_lexicon
-from etl.asp.settings import Settings as BuildSettings
-from etl.asp.templates import parse
-from etl.checks.artefacts import audit
-from etl.draws import draw
 
 JUDGED = ROOT / "docs" / "asp_judged.tsv"
 TASKS = ("entailment", "degree")
@@ -65,7 +65,7 @@ def default_rows(entailment: Entailment, degree: Degree, test: str) -> Iterator[
 
 def published(settings: Settings) -> Figures:
     """Read the release, label its rows by the rules and fit its curves."""
-    from etl.published.asp import read
+    from adnominal.etl.published.asp import read
 
     reading = read(DATA / "asp")
 
@@ -162,8 +162,8 @@ def draws(settings: Settings) -> Figures:
 
 
 def spark(settings: Settings) -> Figures:
-    from etl import engine
-    from etl.asp.job import Recipe, build, degree_rows, entailment_rows
+    from adnominal.etl import engine
+    from adnominal.etl.asp.job import Recipe, build, degree_rows, entailment_rows
 
     session = engine.start("benchmark").spark
     with tempfile.TemporaryDirectory(prefix="asp-") as folder:

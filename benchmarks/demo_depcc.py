@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conf import UserError
-from etl.parsing.spacy_parser import find_model
+from adnominal.conf import UserError
+from adnominal.etl.parsing.spacy_parser import find_model
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

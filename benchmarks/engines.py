@@ -23,6 +23,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from adnominal.conf import ROOT, UserError, setting
+from adnominal.etl.lake import arrow
 from benchmarks import peers
 from benchmarks.harness import DATA, Bound, Case, CaseSettings, Measurement, log
 from benchmarks.inputs import make_dumps, make_parts
@@ -31,8 +33,6 @@ from benchmarks.parse_sides import measure_side as read_by_spacy
 from benchmarks.plane_generator import Known, write_classes, write_lake
 from benchmarks.processes import Usage, all_cores, call, measured, usage_of
 from benchmarks.results import Figures
-from conf import ROOT, UserError, setting
-from etl.lake import arrow
 
 ENGINES = ("sail", "spark")
 MEMORY = 8  # GB for either engine, in addition to Python's memory

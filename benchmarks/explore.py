@@ -29,14 +29,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-import conf
+from adnominal import conf
+from adnominal.conf import ROOT, JobFailed, UserError, setting
+from adnominal.etl.amod.measures import measures
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table as declaration
 from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement, log
 from benchmarks.processes import proportional_bytes
 from benchmarks.results import Figures
-from conf import ROOT, JobFailed, UserError, setting
-from etl.amod.measures import measures
-from etl.lake import arrow
-from etl.lake.tables import table as declaration
 
 CORPUS = "generated"
 _SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou"]

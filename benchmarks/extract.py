@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from statistics import median_high
 
+from adnominal.conf import setting
 from benchmarks.harness import Bound, Case, CaseSettings, Exact, whole
 from benchmarks.inputs import make_parts, make_slice
 from benchmarks.peers import SUBJECT, measure_side
 from benchmarks.processes import all_cores
 from benchmarks.results import Figures
 from benchmarks.sides import Reading, check_identical, numbered, spread, take_turns
-from conf import setting
 
 SIDES = ("isal", "compiled", "polars", "duckdb", "line_loop")
 SLICED = ("compiled", "conllu")

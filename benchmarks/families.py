@@ -19,11 +19,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 from benchmarks.harness import Case, CaseSettings, Measurement
 from benchmarks.processes import timed
 from benchmarks.results import Figures
-from etl.lake import arrow
-from etl.lake.tables import table
 from tests.training import families
 from tests.training.conftest import adept_rows, make_encoder
 

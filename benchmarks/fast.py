@@ -22,16 +22,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from analysis.across.parsers import agreement
+from adnominal.analysis.across.parsers import agreement
+from adnominal.conf import ROOT, UserError, setting
+from adnominal.etl.amod.rules import CLEAN
+from adnominal.etl.parsing import load_parser
 from benchmarks import jobs, parse_quality, sanitized
 from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement, log
 from benchmarks.inputs import documents_of
 from benchmarks.processes import Usage, all_cores, call, last_cores, usage_of
 from benchmarks.results import Figures
 from benchmarks.sides import Pairs, take_turns
-from conf import ROOT, UserError, setting
-from etl.amod.rules import CLEAN
-from etl.parsing import load_parser
 
 SOURCE = ROOT / "etl" / "parsing" / "fast" / "_fast.c"
 TRILLION = 1e12

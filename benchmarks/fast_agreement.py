@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-import conf
-from analysis.across import parsers
+from adnominal import conf
+from adnominal.analysis.across import parsers
+from adnominal.conf import ROOT, setting
 from benchmarks.processes import usage_of
 from benchmarks.readme import Page
 from benchmarks.results import table
-from conf import ROOT, setting
 
 BEGIN, END = "<!-- agreement -->", "<!-- end of agreement -->"
 DEMO = ROOT / "conf" / "demo"

@@ -1,14 +1,14 @@
 """Count the pairs of a text with the compiled extractor; `fast` calls it in a separate process,
 which has its own memory and an empty vocabulary."""
 
+from adnominal.etl.parsing.fast.extractor import new_extractor, tables
 from benchmarks.processes import process_bytes, timed
 from benchmarks.sanitized import load
-from etl.parsing.fast.extractor import new_extractor, tables
 
 
 def count(text: str, module: str = "") -> dict[str, float]:
     """Words, pairs, CPU seconds and memory; `module` is another extension than the package's."""
-    portable = load("etl.parsing.fast._fast", module).Extractor if module else None
+    portable = load("adnominal.etl.parsing.fast._fast", module).Extractor if module else None
     extractor = portable(tables()) if portable else new_extractor()
     size = words = 0
     seconds = 0.0

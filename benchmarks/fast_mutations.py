@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from adnominal.conf.progress import Progress
+from adnominal.etl.parsing.fast.extractor import tables
 from benchmarks import sanitized
-from conf.progress import Progress
-from etl.parsing.fast.extractor import tables
 
 _TEXT_MARKS = (*"\n.'’-—()\"“”\xa0é𝐛\x00", "\n\n", "--", "...", "n't", "'s", "U.S.")
 _MARKS = [mark.encode() for mark in _TEXT_MARKS] + [
@@ -68,7 +68,7 @@ def counted_pairs(extractor: Any) -> Counter[tuple[bytes, bytes]]:
 
 def compare(module: str, settings: Mapping[str, Any]) -> None:
     """Run mutated lines through the extractor in `module`; runs under the sanitizers."""
-    fast = sanitized.load("etl.parsing.fast._fast", module)
+    fast = sanitized.load("adnominal.etl.parsing.fast._fast", module)
     lines = Path(settings["text"]).read_bytes().split(b"\n\n")[:20_000]
     draw = random.Random(settings["seed"])
     undivided, *halves = (fast.Extractor(tables(settings["model"])) for _ in range(3))

@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from adnominal.conf import ROOT, setting
 from benchmarks.harness import Bound, Case, CaseSettings, Measurement, log
 from benchmarks.results import Figures
-from conf import ROOT, setting
 from tests.faults.enumeration import FAULTS
 from tests.faults.planted import SEEN_BY
 from tests.faults.scenarios import SCENARIOS

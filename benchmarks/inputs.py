@@ -10,13 +10,13 @@ from html import unescape
 from itertools import count
 from pathlib import Path
 
+from adnominal.conf import UserError
+from adnominal.etl.corpora import wikipedia
+from adnominal.etl.corpora.documents import Document
+from adnominal.etl.corpora.files import Unit, open_input, units
+from adnominal.etl.corpora.inputs import list_inputs
 from benchmarks import synthetic_depcc
 from benchmarks.harness import log
-from conf import UserError
-from etl.corpora import wikipedia
-from etl.corpora.documents import Document
-from etl.corpora.files import Unit, open_input, units
-from etl.corpora.inputs import list_inputs
 
 NEWDOC = b"\n# newdoc\t"
 MULTIPLES = (1, 4, 16)

@@ -11,11 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from adnominal.conf import ROOT, JobFailed
+from adnominal.conf.uv_settings import exports
 from benchmarks.harness import Case, CaseSettings, whole
 from benchmarks.processes import timed
 from benchmarks.results import Figures
-from conf import ROOT, JobFailed
-from conf.uv_settings import exports
 
 SENTENCE = """1\tA\ta\tDET\tDT\t_\t3\tdet\t_\t_
 2\tfalse\tfalse\tADJ\tJJ\t_\t3\tamod\t_\t_

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 
-from etl.lake import arrow, upkeep
-from etl.lake.errors import LakeConflict
-from etl.lake.log import Change
-from etl.lake.staging import Staged
-from etl.lake.storage import table_uri
-from etl.lake.tables import TABLES
-from etl.lake.writing import publish
+from adnominal.etl.lake import arrow, upkeep
+from adnominal.etl.lake.errors import LakeConflict
+from adnominal.etl.lake.log import Change
+from adnominal.etl.lake.staging import Staged
+from adnominal.etl.lake.storage import table_uri
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.lake.writing import publish
 
 TABLE = "amod_pairs"
 _DECLARED = TABLES[TABLE]

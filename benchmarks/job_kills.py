@@ -14,12 +14,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from adnominal.conf import setting
+from adnominal.etl.lake import arrow
 from benchmarks.harness import Bound, Case, CaseSettings, log, whole
 from benchmarks.jobs import emptied, written_once
 from benchmarks.killing import Command, moment_in, stored
 from benchmarks.results import Figures
-from conf import setting
-from etl.lake import arrow
 
 # Columns that differ between runs: the run's id, the table's version, the model's folder.
 RUN_COLUMNS = ("run_id", "table_version", "model")

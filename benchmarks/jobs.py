@@ -5,8 +5,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from adnominal.etl.lake import arrow
 from benchmarks.sides import Pairs, pairs_of
-from etl.lake import arrow
 
 
 def table_digest(lake: Path, table: str) -> str | None:

@@ -6,8 +6,8 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adnominal.etl.annotation.agreement import wilson
 from benchmarks.harness import Measurement
-from etl.annotation.agreement import wilson
 
 Row = TypeVar("Row")
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adnominal.conf import ROOT, setting
+from adnominal.conf.progress import Progress
+from adnominal.etl.amod import kernel
+from adnominal.etl.amod.rules import ReadingRules
 from benchmarks import sanitized
 from benchmarks.harness import Case, CaseSettings, whole
 from benchmarks.results import Figures
-from conf import ROOT, setting
-from conf.progress import Progress
-from etl.amod import kernel
-from etl.amod.rules import ReadingRules
 from tests.fuzz.mutations import mutated
 from tests.fuzz.readers import CONLLU, DEPCC
 
@@ -55,7 +55,7 @@ def counted(implementation: str, dialect: str, block: bytes, rules: ReadingRules
 
 def compare(module: str, settings: Mapping[str, Any]) -> None:
     """Compare the kernel in `module` with the reference; runs under the sanitizers."""
-    compiled = sanitized.load("etl.amod._kernel", module)
+    compiled = sanitized.load("adnominal.etl.amod._kernel", module)
     kernel.compiled = lambda name: compiled
     rules = (ReadingRules(), ReadingRules(dependent="any", lowercase=False, noun_by="form"))
     left = settings["rows"]

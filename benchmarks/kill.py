@@ -16,11 +16,11 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
+from adnominal.conf import setting, settings_hash
 from benchmarks import jobs, synthetic_depcc
 from benchmarks.harness import Bound, Case, CaseSettings, log, whole
 from benchmarks.killing import Command, moment_in, stored
 from benchmarks.results import Figures
-from conf import setting, settings_hash
 
 TABLES = (
     *("amod_files", "amod_counts", "amod_pairs", "amod_association", "amod_by_adjective"),

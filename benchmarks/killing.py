@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pyspark
 
+from adnominal.conf import ROOT
 from benchmarks.processes import kill_tree
 from benchmarks.results import Figures
-from conf import ROOT
 from tests.ports import free_port
 
 # Maximum number of runs of a case; each continues where the one before it stopped.

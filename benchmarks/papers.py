@@ -14,20 +14,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis import predictions
-from analysis.inference.intervals import student
-from analysis.papers.published import value as printed
-from analysis.semantics.evaluate import evaluate, summarise
-from analysis.semantics.job import run_items
+from adnominal.analysis import predictions
+from adnominal.analysis.inference.intervals import student
+from adnominal.analysis.papers.published import value as printed
+from adnominal.analysis.semantics.evaluate import evaluate, summarise
+from adnominal.analysis.semantics.job import run_items
+from adnominal.conf import JobFailed, setting
+from adnominal.conf.markdown import markdown
+from adnominal.training.finished_runs import Run, Runs, find_runs, groups, short_name
+from adnominal.training.prompting import scores as prompting
+from adnominal.training.scoring import matrix
 from benchmarks import released_phrases, results
 from benchmarks.harness import Case, CaseSettings, whole
 from benchmarks.papers_runs import do, experiments, states
 from benchmarks.results import Figures
-from conf import JobFailed, setting
-from conf.markdown import markdown
-from training.finished_runs import Run, Runs, find_runs, groups, short_name
-from training.prompting import scores as prompting
-from training.scoring import matrix
 
 # Settings that distinguish runs of a task.
 TELLING_SETTINGS = {

@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
+from adnominal.conf import ROOT, JobFailed, UserError
+from adnominal.training.finished_runs import entries_of, short_name
 from benchmarks.results import Figures
-from conf import ROOT, JobFailed, UserError
-from training.finished_runs import entries_of, short_name
 
 _FILE = Path(__file__).with_name("papers.yaml")
 # Additional settings that distinguish runs.

@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from adnominal.conf import ROOT, setting
 from benchmarks.harness import Bound, Case, CaseSettings, whole
 from benchmarks.inputs import MULTIPLES, Dump, documents_of, make_dumps
 from benchmarks.parse_sides import measure_side
 from benchmarks.residual_markup import residual_markup
 from benchmarks.results import Figures
 from benchmarks.sides import Reading, check_identical, numbered, spread, take_turns
-from conf import ROOT, setting
 
 NAMES = {
     "pipe": "`nlp.pipe`, lean (tagger and parser), by paragraph",

@@ -19,15 +19,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-import conf
+from adnominal import conf
+from adnominal.conf import UserError, setting
+from adnominal.etl.amod import columns
+from adnominal.etl.amod.rules import CLEAN, ReadingRules
+from adnominal.etl.lake.schema import batch_of
+from adnominal.etl.parsing import load_parser
+from adnominal.etl.parsing.tokens import TOKENS, Parser
 from benchmarks.results import Figures
 from benchmarks.sides import Pairs
-from conf import UserError, setting
-from etl.amod import columns
-from etl.amod.rules import CLEAN, ReadingRules
-from etl.lake.schema import batch_of
-from etl.parsing import load_parser
-from etl.parsing.tokens import TOKENS, Parser
 
 DRAWS = 2000
 Counts = npt.NDArray[np.int64]

@@ -11,19 +11,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from adnominal.etl.amod import reading, tasks
+from adnominal.etl.amod.columns import HYPHENS, occurrences, pairs
+from adnominal.etl.amod.rules import CLEAN, ReadingRules, Token
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.corpora import wikipedia
+from adnominal.etl.corpora.files import open_input
+from adnominal.etl.corpora.wikitext import running_text
+from adnominal.etl.parsing import load_parser
+from adnominal.etl.parsing.spacy_parser import PARAGRAPHS_PER_BATCH, SpacyParser, find_model
+from adnominal.etl.parsing.tokens import paragraphs
 from benchmarks.inputs import texts_of, units_of
 from benchmarks.processes import planted_loss, timed
 from benchmarks.sides import Pairs, Reading, digest, measure
-from etl.amod import reading, tasks
-from etl.amod.columns import HYPHENS, occurrences, pairs
-from etl.amod.rules import CLEAN, ReadingRules, Token
-from etl.amod.settings import Settings
-from etl.corpora import wikipedia
-from etl.corpora.files import open_input
-from etl.corpora.wikitext import running_text
-from etl.parsing import load_parser
-from etl.parsing.spacy_parser import PARAGRAPHS_PER_BATCH, SpacyParser, find_model
-from etl.parsing.tokens import paragraphs
 
 
 def pipe(texts: list[str], *, by_document: bool = False) -> Reading:

@@ -18,13 +18,13 @@ from typing import Any
 import pyarrow as pa
 from isal import igzip
 
+from adnominal.etl.amod.kernel import PairCounter
+from adnominal.etl.amod.rules import CLEAN
+from adnominal.etl.corpora.blocks import blocks
+from adnominal.etl.corpora.files import open_input
 from benchmarks.polars_script import ADJECTIVES, COLUMNS, NOUNS, count
 from benchmarks.processes import planted_loss, process_bytes, timed
 from benchmarks.sides import Pairs, Reading, digest, measure, pairs_of
-from etl.amod.kernel import PairCounter
-from etl.amod.rules import CLEAN
-from etl.corpora.blocks import blocks
-from etl.corpora.files import open_input
 
 # Fits in the cache of a core; larger buffers were not faster.
 BUFFER = 1 << 18

@@ -19,19 +19,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.conf import UserError, setting
+from adnominal.etl.checks.splits import Fold, check, read_rows
+from adnominal.etl.knowledge.lexicons import adjective_classes
+from adnominal.etl.lake import arrow
+from adnominal.etl.plane import CLASSES, SCHEMES, TYPES
+from adnominal.etl.plane.candidates import Pool
+from adnominal.etl.plane.rules import HOLDS, inference_type, label
+from adnominal.etl.plane.splits import Sizes, plan
 from benchmarks import plane_scale
 from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.plane_generator import Known, write_knowledge
 from benchmarks.processes import timed, usage_of
 from benchmarks.results import Figures
-from conf import UserError, setting
-from etl.checks.splits import Fold, check, read_rows
-from etl.knowledge.lexicons import adjective_classes
-from etl.lake import arrow
-from etl.plane import CLASSES, SCHEMES, TYPES
-from etl.plane.candidates import Pool
-from etl.plane.rules import HOLDS, inference_type, label
-from etl.plane.splits import Sizes, plan
 
 FILES = ("ood_train_1", "ood_test_1", "one_it_train_1", "one_it_test_1")
 WORDS = ("adjective", "noun", "hypernym")
@@ -235,9 +235,9 @@ def _checked(planned: pa.Table, scheme: str) -> list[dict[str, Any]]:
 
 def real(settings: Settings) -> Figures:
     """Builds from the Wikipedia sample and UD EWT, with and without the rule on all classes."""
-    from etl import engine
-    from etl.plane.job import build
-    from etl.plane.settings import Settings as BuildSettings
+    from adnominal.etl import engine
+    from adnominal.etl.plane.job import build
+    from adnominal.etl.plane.settings import Settings as BuildSettings
 
     with tempfile.TemporaryDirectory(prefix="plane-") as folder:
         root = settings.lake or f"{folder}/lake"

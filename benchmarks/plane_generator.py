@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from etl.knowledge import wordnet
-from etl.knowledge.lexicons import adjective_classes
-from etl.lake import arrow
-from etl.lake.schema import rows_of_schema
-from etl.lake.tables import table
-from etl.plane import TYPES
+from adnominal.etl.knowledge import wordnet
+from adnominal.etl.knowledge.lexicons import adjective_classes
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.schema import rows_of_schema
+from adnominal.etl.lake.tables import table
+from adnominal.etl.plane import TYPES
 
 Ids = npt.NDArray[np.int64]
 

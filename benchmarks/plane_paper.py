@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
+from adnominal.conf import setting
+from adnominal.etl.lake import arrow
+from adnominal.etl.plane.job import PAPER_INFLECTED, PAPER_ITEMS, PAPER_NOUNS  # noqa: F401 (the template's)
 from benchmarks.harness import DATA, Case, CaseSettings, Measurement
 from benchmarks.plane_generator import Known
 from benchmarks.processes import usage_of
 from benchmarks.results import Figures
-from conf import setting
-from etl.lake import arrow
-from etl.plane.job import PAPER_INFLECTED, PAPER_ITEMS, PAPER_NOUNS  # noqa: F401 (the template's)
 
 FLOORS = {"form": (1, 2, 5), "lemma": (1,)}
 

@@ -13,6 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.schema import batch_of
+from adnominal.etl.lake.tables import table
+from adnominal.etl.plane import blocks
+from adnominal.etl.plane.rules import HOLDS, edition_key
 from benchmarks.plane_generator import (
     Ids,
     Known,
@@ -23,11 +28,6 @@ from benchmarks.plane_generator import (
 )
 from benchmarks.processes import Usage, all_cores, timed, usage_of
 from benchmarks.results import Figures
-from etl.lake import arrow
-from etl.lake.schema import batch_of
-from etl.lake.tables import table
-from etl.plane import blocks
-from etl.plane.rules import HOLDS, edition_key
 
 EDITION = "large"
 FOR_SPLITS = 2_000_000

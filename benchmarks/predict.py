@@ -23,17 +23,17 @@ from typing import Any
 
 import psutil
 
+from adnominal.conf import ROOT, JobFailed, UserError, setting
+from adnominal.etl.adept import LABELS
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.schema import rows_of_schema
+from adnominal.etl.lake.tables import table
 from benchmarks import results
 from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement
 from benchmarks.killing import Command
 from benchmarks.processes import caller, job, kill_tree, timed
 from benchmarks.results import Figures
 from benchmarks.train import MODEL, device_name, pairs
-from conf import ROOT, JobFailed, UserError, setting
-from etl.adept import LABELS
-from etl.lake import arrow
-from etl.lake.schema import rows_of_schema
-from etl.lake.tables import table
 
 BATCH = 64
 TURN = 10.0  # maximum seconds that a side runs before the other's turn
@@ -73,7 +73,7 @@ def untrained(folder: Path) -> str:
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
-    from training.models.pretrained import find, quiet
+    from adnominal.training.models.pretrained import find, quiet
 
     encoder = find(MODEL)
     torch.manual_seed(0)
@@ -96,9 +96,9 @@ def bare(lake: str, model: str) -> None:
     """Endless forward passes; prints the rows done and the CPU seconds after each batch."""
     import torch
 
-    from training.answering import classifier, texts
-    from training.batching import evaluation_batches, rng
-    from training.models.loading import resolve
+    from adnominal.training.answering import classifier, texts
+    from adnominal.training.batching import evaluation_batches, rng
+    from adnominal.training.models.loading import resolve
 
     answerer = classifier(resolve(model))
     rows = arrow.read(lake, "adept_items", columns=["sentence", "modified_sentence"], version=0)
@@ -213,7 +213,7 @@ class Turns:
 
 def staging(lake: str, folder: Path, chunk: int) -> float:
     """Seconds to read the rows and write them in chunks, once per run."""
-    from training.predicting.rows import Columns, Query, stage
+    from adnominal.training.predicting.rows import Columns, Query, stage
 
     columns = Columns("item_id", "edition", "sentence", "modified_sentence")
     version = arrow.version(lake, "adept_items")

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, Self
 
 import psutil
 
-from conf import ROOT
+from adnominal.conf import ROOT
 
 _PR_SET_CHILD_SUBREAPER = 36
 EVERY = 0.1

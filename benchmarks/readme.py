@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import conf
+from adnominal import conf
+from adnominal.conf import ROOT, UserError, setting
+from adnominal.training.files import replace_text
 from benchmarks import results
 from benchmarks.results import Figures
-from conf import ROOT, UserError, setting
-from training.files import replace_text
 
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 

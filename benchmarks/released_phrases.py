@@ -8,9 +8,9 @@ and items and folds are built from it, English Web Treebank, GUM and a sample of
 import tempfile
 from pathlib import Path
 
+from adnominal.etl.lake import arrow
 from benchmarks.harness import DATA, log
 from benchmarks.processes import usage_of
-from etl.lake import arrow
 
 EDITION = "released_phrases"
 # The sizes that the phrases suffice for; the paper has 60,012 rows of each.

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import conf
+from adnominal import conf
+from adnominal.conf import ROOT, UserError, setting
 from benchmarks.readme import Documented
 from benchmarks.results import render
 from benchmarks.sizing import BEGIN, END, number
-from conf import ROOT, UserError, setting
 
 # Weights in matrix products: 12 x layers x width squared.
 MINILM, BASE, LARGE = 12 * 6 * 384**2, 12 * 12 * 768**2, 12 * 24 * 1024**2

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
 
-from conf.markdown import table_text
-from training.files import replace_text
+from adnominal.conf.markdown import table_text
+from adnominal.training.files import replace_text
 
 Figures = dict[str, Any]
 

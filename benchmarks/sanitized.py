@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from adnominal.conf import ROOT, JobFailed
 from benchmarks.processes import caller
-from conf import ROOT, JobFailed
 
 _SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 

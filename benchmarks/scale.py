@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from adnominal.conf import UserError, setting
+from adnominal.etl.lake import arrow
 from benchmarks import conceptnet_generator, pairs_generator
 from benchmarks.harness import Case, CaseSettings, Measurement
 from benchmarks.jobs import emptied, stored_bytes, written_once
 from benchmarks.processes import Sample, all_cores, call, usage_of
 from benchmarks.results import Figures
-from conf import UserError, setting
-from etl.lake import arrow
 
 PARTS = 200
 WAVES = 10

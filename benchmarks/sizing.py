@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import conf
+from adnominal import conf
+from adnominal.conf import ROOT, UserError, setting
 from benchmarks.readme import Documented
 from benchmarks.results import render
-from conf import ROOT, UserError, setting
 
 BEGIN, END = "<!-- sizing -->", "<!-- end of sizing -->"
 

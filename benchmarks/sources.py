@@ -29,6 +29,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from adnominal.conf import load, setting
+from adnominal.etl.amod import reading, tasks
+from adnominal.etl.amod.adjacent import AdjacentCounter
+from adnominal.etl.amod.kernel import PairCounter
+from adnominal.etl.amod.settings import Settings as ExtractionSettings
+from adnominal.etl.corpora.blocks import blocks
+from adnominal.etl.corpora.files import open_input
+from adnominal.etl.lake import actions, arrow, upkeep
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import TABLES
 from benchmarks.harness import Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.inputs import make_parts, units_of
 from benchmarks.interleaving import interleaved
@@ -38,16 +48,6 @@ from benchmarks.processes import timed, usage_of
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
 from benchmarks.web_texts import vocabulary, write_copies, write_english, write_texts
-from conf import load, setting
-from etl.amod import reading, tasks
-from etl.amod.adjacent import AdjacentCounter
-from etl.amod.kernel import PairCounter
-from etl.amod.settings import Settings as ExtractionSettings
-from etl.corpora.blocks import blocks
-from etl.corpora.files import open_input
-from etl.lake import actions, arrow, upkeep
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES
 
 PAIRS = 3979
 COPIES = 4  # copies of the texts in the list job's file, so that its start is a small share

@@ -19,22 +19,22 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from analysis.semantics.drs_matching import (
+from adnominal.analysis.semantics.drs_matching import (
     RESTARTS,
     hill_climbing,
     matching,
     without_redundant_referents,
 )
-from analysis.semantics.prover import Problem, Prover, formula_of, provers
+from adnominal.analysis.semantics.prover import Problem, Prover, formula_of, provers
+from adnominal.conf import UserError, setting
+from adnominal.etl.sygns import drs, fol
+from adnominal.etl.sygns.drs import Clause
+from adnominal.etl.sygns.generate import Sampler, sample
+from adnominal.etl.sygns.grammar import grammar
+from adnominal.etl.sygns.splits import rows_of
 from benchmarks.harness import Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.processes import timed
 from benchmarks.results import Figures
-from conf import UserError, setting
-from etl.sygns import drs, fol
-from etl.sygns.drs import Clause
-from etl.sygns.generate import Sampler, sample
-from etl.sygns.grammar import grammar
-from etl.sygns.splits import rows_of
 
 DEPTHS = range(5)
 PRIMITIVES = ("one", "two", "every")

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from adnominal.conf import UserError, setting
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.schema import rows_of_schema
+from adnominal.etl.lake.tables import table
 from benchmarks.harness import DATA, Bound, Case, CaseSettings, Measurement
 from benchmarks.processes import call, timed
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
-from conf import UserError, setting
-from etl.lake import arrow
-from etl.lake.schema import rows_of_schema
-from etl.lake.tables import table
 
 RELEASE = 12_892  # training rows of the published ADEPT
 BATCH = 32
@@ -91,13 +91,13 @@ def adept_lake(folder: Path, rows: list[tuple[str, str, int]]) -> str:
 
 def ours(count: int, model: str = MODEL, sentences: int = 1, *more: str) -> Figures:
     """One epoch of our training; the time excludes evaluation and checkpoints."""
-    import conf
-    from training import launch
-    from training.batching import epoch_steps, padding_efficiency
-    from training.loop import TrainingLoop
-    from training.models.encoders import PairLearner
-    from training.settings import Settings as RunSettings
-    from training.tasks import task
+    from adnominal import conf
+    from adnominal.training import launch
+    from adnominal.training.batching import epoch_steps, padding_efficiency
+    from adnominal.training.loop import TrainingLoop
+    from adnominal.training.models.encoders import PairLearner
+    from adnominal.training.settings import Settings as RunSettings
+    from adnominal.training.tasks import task
 
     with tempfile.TemporaryDirectory(prefix="train-") as name:
         folder = Path(name)
@@ -142,7 +142,7 @@ def grouped(count: int) -> Figures:
     """One epoch by transformers' Trainer on the same rows, grouped by its own sampler."""
     import transformers
 
-    from training.models.pretrained import find
+    from adnominal.training.models.pretrained import find
 
     encoder = find(MODEL)
     clock: list[float] = []
@@ -210,8 +210,8 @@ def padding() -> Figures:
     import torch
     from transformers.trainer_pt_utils import LengthGroupedSampler
 
-    from training.batching import epoch_steps, padding_efficiency
-    from training.models.pretrained import find
+    from adnominal.training.batching import epoch_steps, padding_efficiency
+    from adnominal.training.models.pretrained import find
 
     rows = pairs(RELEASE)
     encoded = find(MODEL).tokenizer([row[0] for row in rows], [row[1] for row in rows])
@@ -231,7 +231,7 @@ def _random_encoder(size: str, folder: Path) -> str:
     """A folder with a BERT of this size and the tokenizer of our default encoder."""
     from transformers import BertConfig, BertModel
 
-    from training.models.pretrained import find
+    from adnominal.training.models.pretrained import find
 
     layers, width, heads, inner = SIZES[size]
     tokenizer = find(MODEL).tokenizer

@@ -18,11 +18,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from adnominal.conf import ROOT, JobFailed
 from benchmarks.harness import Bound, Case, CaseSettings, in_parts
 from benchmarks.processes import EVERY, call, caller, process_bytes, proportional_bytes
 from benchmarks.results import Figures
 from benchmarks.train import MODEL, adept_lake, pairs
-from conf import ROOT, JobFailed
 
 RANKS = 2
 PHASES = ("loading", "training", "evaluation", "saving", "loading again", "prediction")
@@ -41,7 +41,7 @@ def make_model(case: str, folder: str) -> None:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    from training.models.pretrained import find
+    from adnominal.training.models.pretrained import find
 
     tokenizer = find(MODEL).tokenizer
     layers, width, heads, inner = CASES[case][0]
@@ -96,12 +96,12 @@ class Phases:
 
 def worker(folder: str, arguments: list[str]) -> int:
     """One process of a run, with its phases marked."""
-    from training import launch
-    from training.job import finetune
-    from training.loop import TrainingLoop
-    from training.models.encoders import PairLearner
-    from training.settings import Settings
-    from training.trainer import LearnerTrainer
+    from adnominal.training import launch
+    from adnominal.training.job import finetune
+    from adnominal.training.loop import TrainingLoop
+    from adnominal.training.models.encoders import PairLearner
+    from adnominal.training.settings import Settings
+    from adnominal.training.trainer import LearnerTrainer
 
     phases = Phases(Path(folder))
     phases.within(PairLearner, "model", "loading")

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from adnominal.conf import ROOT
 from benchmarks.synthetic_depcc import made_up_words
-from conf import ROOT
 
 
 def vocabulary(rng: np.random.Generator, size: int) -> list[str]:

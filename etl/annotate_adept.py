@@ -6,7 +6,7 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from etl.annotation.job import main
+from adnominal.etl.annotation.job import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,8 +7,8 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from etl.checks.artefacts import Settings, run
+from adnominal import conf
+from adnominal.etl.checks.artefacts import Settings, run
 
 main = partial(conf.run, Settings, run)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from etl.sygns.job import build
-from etl.sygns.settings import Settings
-from etl.sygns.splits import SCHEMES
+from adnominal import conf
+from adnominal.etl.sygns.job import build
+from adnominal.etl.sygns.settings import Settings
+from adnominal.etl.sygns.splits import SCHEMES
 
 
 def next_step(settings: Settings) -> str:

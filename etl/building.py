@@ -17,16 +17,16 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from conf import UserError, settings_hash
-from etl import engine
-from etl.declaration import RELEASED
-from etl.dropped import Dropped, write_dropped
-from etl.engine import EngineSettings
-from etl.lake import arrow
-from etl.lake.blocks import Blocks
-from etl.lake.log import Commit
-from etl.lake.spark import Lake
-from etl.lake.storage import check_name
+from adnominal.conf import UserError, settings_hash
+from adnominal.etl import engine
+from adnominal.etl.declaration import RELEASED
+from adnominal.etl.dropped import Dropped, write_dropped
+from adnominal.etl.engine import EngineSettings
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.blocks import Blocks
+from adnominal.etl.lake.log import Commit
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.lake.storage import check_name
 
 log = logging.getLogger("adnominal")
 

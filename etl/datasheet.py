@@ -8,10 +8,10 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from conf import UserError, setting
-from etl.looking.datasheet import TEMPLATE, datasheet
-from etl.registry import ITEM_TABLES
+from adnominal import conf
+from adnominal.conf import UserError, setting
+from adnominal.etl.looking.datasheet import TEMPLATE, datasheet
+from adnominal.etl.registry import ITEM_TABLES
 
 
 @dataclass(frozen=True)

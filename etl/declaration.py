@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from etl.lake.columns import Table
+from adnominal.etl.lake.columns import Table
 
 RELEASED = ("published", "published_tuning", "published_wider")
 """The editions of the authors' releases, which only etl/import_published.py writes."""

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
-from etl.lake import arrow
-from etl.lake.tables import table
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 
 log = logging.getLogger("adnominal")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from etl.amod.job import extract
-from etl.amod.settings import Settings
+from adnominal import conf
+from adnominal.etl.amod.job import extract
+from adnominal.etl.amod.settings import Settings
 
 
 def next_step(settings: Settings) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from etl.knowledge.job import Settings, import_knowledge
+from adnominal import conf
+from adnominal.etl.knowledge.job import Settings, import_knowledge
 
 main = partial(conf.run, Settings, import_knowledge, next_step="adnominal build plane lake={lake}")
 

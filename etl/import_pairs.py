@@ -7,8 +7,8 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from etl.published.pairs import Settings, import_pairs
+from adnominal import conf
+from adnominal.etl.published.pairs import Settings, import_pairs
 
 main = partial(conf.run, Settings, import_pairs, next_step="adnominal lake list lake={lake}")
 

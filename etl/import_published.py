@@ -7,8 +7,8 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from etl.published.job import Settings, import_published
+from adnominal import conf
+from adnominal.etl.published.job import Settings, import_published
 
 main = partial(conf.run, Settings, import_published, next_step="adnominal report lake={lake}")
 

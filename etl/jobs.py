@@ -20,16 +20,16 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import conf
-from conf import JobFailed, UserError, setting
-from conf.progress import duration
-from etl.amod import job as amod
-from etl.amod.settings import Settings as Amod
-from etl.engine import EngineSettings, choose, start
-from etl.knowledge import job as knowledge
-from etl.published import job as published
-from etl.published import pairs
-from etl.registry import DATASETS
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError, setting
+from adnominal.conf.progress import duration
+from adnominal.etl.amod import job as amod
+from adnominal.etl.amod.settings import Settings as Amod
+from adnominal.etl.engine import EngineSettings, choose, start
+from adnominal.etl.knowledge import job as knowledge
+from adnominal.etl.published import job as published
+from adnominal.etl.published import pairs
+from adnominal.etl.registry import DATASETS
 
 log = logging.getLogger("adnominal")
 
@@ -44,8 +44,8 @@ class Job:
 
 def _build_of(dataset: str) -> Job:
     """Return the build of a dataset: `Settings` of its ``settings`` and `build` of its ``job``."""
-    settings = import_module(f"etl.{dataset}.settings").Settings
-    return Job(settings, import_module(f"etl.{dataset}.job").build)
+    settings = import_module(f"adnominal.etl.{dataset}.settings").Settings
+    return Job(settings, import_module(f"adnominal.etl.{dataset}.job").build)
 
 
 JOBS: Mapping[str, Job] = {

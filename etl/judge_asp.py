@@ -7,8 +7,8 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from etl.asp.judge import Settings, judge
+from adnominal import conf
+from adnominal.etl.asp.judge import Settings, judge
 
 main = partial(conf.run, Settings, judge)
 

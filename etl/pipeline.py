@@ -7,8 +7,8 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from etl.jobs import Settings, run_steps
+from adnominal import conf
+from adnominal.etl.jobs import Settings, run_steps
 
 main = partial(conf.run, Settings, run_steps, next_step="adnominal explore lake={lake}")
 

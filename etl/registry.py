@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from conf import UserError
-from etl.adept.declaration import DATASET as ADEPT
-from etl.asp.declaration import DATASET as ASP
-from etl.declaration import Dataset, ItemTable
-from etl.plane.declaration import DATASET as PLANE
-from etl.sygns.declaration import DATASET as SYGNS
+from adnominal.conf import UserError
+from adnominal.etl.adept.declaration import DATASET as ADEPT
+from adnominal.etl.asp.declaration import DATASET as ASP
+from adnominal.etl.declaration import Dataset, ItemTable
+from adnominal.etl.plane.declaration import DATASET as PLANE
+from adnominal.etl.sygns.declaration import DATASET as SYGNS
 
 DATASETS: Mapping[str, Dataset] = {dataset.name: dataset for dataset in (ADEPT, PLANE, ASP, SYGNS)}
 """In the order in which reports and help texts name them."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from conf import ROOT
+from adnominal.conf import ROOT
 
 
 def run_python(

@@ -103,8 +103,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySubject | 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session of the embedded engine, shared by all tests."""
-    from etl import engine
-    from etl.engine import EngineSettings
+    from adnominal.etl import engine
+    from adnominal.etl.engine import EngineSettings
 
     yield engine.start("tests", EngineSettings(engine="sail", memory="2GB")).spark
     engine.stop()
@@ -121,7 +121,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An MLflow database without runs, to be copied because creating its tables takes seconds."""
-    from training.tracking import Tracker
+    from adnominal.training.tracking import Tracker
 
     path: Path = tmp_path_factory.mktemp("store") / "mlflow.db"
     # MLflow's default experiment, so that the experiments of the tests do not exist yet.

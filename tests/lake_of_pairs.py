@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from etl.amod.association import ADJECTIVES, Adjectives, association_of
-from etl.amod.kernel import PAIRS
-from etl.lake import arrow
-from etl.lake.tables import table
+from adnominal.etl.amod.association import ADJECTIVES, Adjectives, association_of
+from adnominal.etl.amod.kernel import PAIRS
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 from tests.rows import adept_row, plane_item, rows, write
 
 SCRIPT = "<script>document.title = 'run'</script> The false key opened <b>no</b> door."

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from etl.lake import arrow
-from etl.lake.tables import table
-from etl.plane import rules
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+from adnominal.etl.plane import rules
 
 
 def rows(names: str, *cells: Sequence[Any], **constants: Any) -> list[dict[str, Any]]:

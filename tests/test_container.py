@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 import yaml
 
-from conf import ROOT
+from adnominal.conf import ROOT
 
 DOCKERFILE = ROOT / "Dockerfile"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conf import ROOT
-from etl.lake import arrow
+from adnominal.conf import ROOT
+from adnominal.etl.lake import arrow
 from tests import fork_server
 from tests.commands import run_python
 from tests.rows import rows, write
@@ -43,8 +43,9 @@ def apply_diff(root: Path, diff: str) -> None:
 def repository(tmp_path: Path) -> Path:
     """A copy of the packages with the files of the section."""
     root = tmp_path / "adnominal"
-    for name in ("analysis", "conf", "etl", "training"):
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    unwanted = shutil.ignore_patterns("__pycache__")
+    for name in ("adnominal", "analysis", "conf", "etl", "training"):
+        shutil.copytree(ROOT / name, root / name, ignore=unwanted, symlinks=True)
     for language, text in section():
         if language in ("python", "yaml"):
             path = root / text.partition("\n")[0].removeprefix("# ")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import conf
-from conf import ROOT, UserError
-from conf.commandline.__main__ import find
-from conf.commandline.commands import settings_of
-from etl.annotation.job import VERBS
-from etl.lake import __main__ as lake_commands
+from adnominal import conf
+from adnominal.conf import ROOT, UserError
+from adnominal.conf.commandline.__main__ import find
+from adnominal.conf.commandline.commands import settings_of
+from adnominal.etl.annotation.job import VERBS
+from adnominal.etl.looking import commands as lake_commands
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
@@ -85,9 +85,9 @@ def check(command: str) -> None:
         conf.load(settings, words[1:])
         return
     try:
-        job = importlib.import_module(module)
+        job = importlib.import_module(f"adnominal.{module}")
         if hasattr(job, "__path__"):
-            job = importlib.import_module(f"{module}.__main__")
+            job = importlib.import_module(f"adnominal.{module}.__main__")
     except ModuleNotFoundError as error:
         raise UserError(f"no job {name}: {error}") from error
     if words:

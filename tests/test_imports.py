@@ -1,5 +1,5 @@
 """Imports between the packages point in one direction: etl <- training <- analysis; large libraries
-are imported where they are needed."""
+are imported where they are needed; every file has one name."""
 
 import ast
 import sys
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from conf import EXTRAS, ROOT
+from adnominal.conf import EXTRAS, ROOT
 from tests.commands import run_python
 
-TOP = ("conf", "etl", "training", "analysis")
+FOLDERS = ("conf", "etl", "training", "analysis")
 FORBIDDEN = {
     "etl": {"training", "analysis", "benchmarks", "tests"},
     "training": {"analysis", "benchmarks", "tests", "pyspark"},
@@ -19,12 +19,18 @@ FORBIDDEN = {
 
 
 def imported_packages(source: str) -> Iterator[str]:
-    """The packages that a module imports, also within functions."""
+    """The packages that a module imports, also within functions; of ours, the folder's name."""
     for node in ast.walk(ast.parse(source)):
+        names = []
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            is_root = node.module == "adnominal"
+            names = (
+                [f"adnominal.{alias.name}" for alias in node.names] if is_root else [node.module]
+            )
+        for name in names:
+            yield name.removeprefix("adnominal.").partition(".")[0]
 
 
 @pytest.mark.parametrize("package", FORBIDDEN)
@@ -40,11 +46,27 @@ def test_packages_do_not_import_packages_that_depend_on_them(package):
     assert wrong == set()
 
 
+def test_modules_are_imported_by_their_one_name():
+    """No module imports ``etl.lake`` or the like, which would load a file a second time."""
+    wrong = []
+    for folder in (*FOLDERS, "benchmarks", "tests"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    names = [alias.name for alias in node.names]
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    names = [node.module or ""]
+                else:
+                    continue
+                wrong += [(path, name) for name in names if name.partition(".")[0] in FOLDERS]
+    assert wrong == []
+
+
 def test_every_package_is_of_the_core_or_of_a_named_extra():
     """So that a command of an extra that is not installed names it."""
     core = {"anyio", "deltalake", "numpy", "pandas", "pyarrow", "starlette", "uvicorn", "yaml"}
     extras = {name for names in EXTRAS.values() for name in names}
-    known = {*core, *extras, *TOP, *sys.stdlib_module_names}
+    known = {*core, *extras, *FOLDERS, *sys.stdlib_module_names}
     modules = [path for top in ("training", "analysis") for path in (ROOT / top).rglob("*.py")]
     wrong = {
         f"{path.relative_to(ROOT)}: {name}"
@@ -58,14 +80,15 @@ def test_every_package_is_of_the_core_or_of_a_named_extra():
 @pytest.mark.parametrize(
     ("code", "libraries"),
     [
-        ("import conf", {"pyspark", "torch"}),
+        ("from adnominal import conf", {"pyspark", "torch"}),
         (
-            "import conf.commandline.__main__ as a; a.main(['--help']); a.main(['extrat'])",
+            "import adnominal.conf.commandline.__main__ as a; "
+            "a.main(['--help']); a.main(['extrat'])",
             {"pyspark", "torch", "transformers"},
         ),
-        ("import etl.lake.arrow, etl.lake.__main__", {"pyspark"}),
+        ("import adnominal.etl.lake.arrow, adnominal.etl.looking.commands", {"pyspark"}),
         (
-            "from etl.parsing import stanza_parser, spacy_parser, sparknlp_parser",
+            "from adnominal.etl.parsing import stanza_parser, spacy_parser, sparknlp_parser",
             {"torch", "spacy"},
         ),
     ],
@@ -76,6 +99,10 @@ def test_large_libraries_are_imported_only_where_they_are_needed(code, libraries
 
 def test_the_check_finds_imports_in_functions():
     source = (
-        "import os.path\ndef f():\n    from analysis.rows import right\n    import training as t\n"
+        "import os.path\n"
+        "from adnominal import conf\n"
+        "def f():\n"
+        "    from adnominal.analysis.rows import right\n"
+        "    import adnominal.training as t\n"
     )
-    assert set(imported_packages(source)) == {"os", "analysis", "training"}
+    assert set(imported_packages(source)) == {"os", "conf", "analysis", "training"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conf import ROOT
+from adnominal.conf import ROOT
 
 OURS = {"adnominal"}
 

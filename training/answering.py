@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from conf import UserError
-from training import sharding
-from training.evaluation import Batches, Evaluation, evaluate
-from training.models.encoders import PairLearner
-from training.models.instructions import InstructionLearner
-from training.models.loading import ModelSource
-from training.settings import Settings
-from training.tasks import Dataset, Examples
+from adnominal.conf import UserError
+from adnominal.training import sharding
+from adnominal.training.evaluation import Batches, Evaluation, evaluate
+from adnominal.training.models.encoders import PairLearner
+from adnominal.training.models.instructions import InstructionLearner
+from adnominal.training.models.loading import ModelSource
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import Dataset, Examples
 
 _PART = "rows"
 

@@ -18,9 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from conf import JobFailed
-from training import launch
-from training.files import replace_json, sync
+from adnominal.conf import JobFailed
+from adnominal.training import launch
+from adnominal.training.files import replace_json, sync
 
 _POINTER = "latest.json"
 

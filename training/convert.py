@@ -7,8 +7,8 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import conf
-from training.models.conversion import Settings, convert
+from adnominal import conf
+from adnominal.training.models.conversion import Settings, convert
 
 # Runs the command line `argv` or this process's; returns the exit code.
 main = partial(conf.run, Settings, convert)

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import conf
-from conf import UserError
-from training import launch
-from training.files import replace_text
-from training.settings import Training
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.training import launch
+from adnominal.training.files import replace_text
+from adnominal.training.settings import Training
 
 # Seconds between checks of the processes.
 POLL_SECONDS = 0.2

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from training.models.learner import Learner
-from training.settings import Training
-from training.sharding import precision_of, stage_of, uses_deepspeed
+from adnominal.training.models.learner import Learner
+from adnominal.training.settings import Training
+from adnominal.training.sharding import precision_of, stage_of, uses_deepspeed
 
 # AdamW's two moments, in single precision.
 _MOMENTS = 8

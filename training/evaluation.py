@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from training import launch
-from training.batching import Ids, evaluation_batches
-from training.models.learner import IGNORED, Learner
+from adnominal.training import launch
+from adnominal.training.batching import Ids, evaluation_batches
+from adnominal.training.models.learner import IGNORED, Learner
 
 
 @dataclass(frozen=True)

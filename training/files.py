@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from conf import UserError
+from adnominal.conf import UserError
 
 
 def check_folder(setting: str, folder: Path) -> Path:

@@ -7,9 +7,9 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from training import launch, tasks
-from training.job import finetune
-from training.settings import Settings
+from adnominal.training import launch, tasks
+from adnominal.training.job import finetune
+from adnominal.training.settings import Settings
 
 # Runs the command line `argv` or this process's; returns the exit code.
 main = partial(

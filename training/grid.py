@@ -12,12 +12,12 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-import conf
-from conf import UserError
-from conf.markdown import markdown
-from training.models.tokens import chunks
-from training.settings import Training
-from training.tasks import Dataset
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.conf.markdown import markdown
+from adnominal.training.models.tokens import chunks
+from adnominal.training.settings import Training
+from adnominal.training.tasks import Dataset
 
 _Settings = TypeVar("_Settings", bound=Training)
 

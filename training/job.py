@@ -17,22 +17,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-import conf
-from conf import JobFailed, UserError
-from training import devices, grid, launch, metrics, predictions, tasks
-from training.estimates import estimate
-from training.evaluation import Evaluation, figures_line
-from training.files import check_space, replace_json, replace_text
-from training.grid import Point
-from training.models.cards import card
-from training.models.learner import Learner
-from training.models.loading import folder_content, trained_facts
-from training.models.pretrained import ADAPTERS, check_whole
-from training.runs import Outcome, Plan, Runs, folder_name, read_result
-from training.settings import Settings, Training
-from training.sharding import precision_of, read_deepspeed
-from training.tasks import Dataset, Task
-from training.tracking import Run
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
+from adnominal.training import devices, grid, launch, metrics, predictions, tasks
+from adnominal.training.estimates import estimate
+from adnominal.training.evaluation import Evaluation, figures_line
+from adnominal.training.files import check_space, replace_json, replace_text
+from adnominal.training.grid import Point
+from adnominal.training.models.cards import card
+from adnominal.training.models.learner import Learner
+from adnominal.training.models.loading import folder_content, trained_facts
+from adnominal.training.models.pretrained import ADAPTERS, check_whole
+from adnominal.training.runs import Outcome, Plan, Runs, folder_name, read_result
+from adnominal.training.settings import Settings, Training
+from adnominal.training.sharding import precision_of, read_deepspeed
+from adnominal.training.tasks import Dataset, Task
+from adnominal.training.tracking import Run
 
 JOB = "finetune"
 log = logging.getLogger("adnominal")
@@ -271,7 +271,7 @@ def learner(dataset: Dataset, settings: Settings) -> Learner:
                 "without instructions=true) decode with a beam; expected 1"
             )
     if settings.instructions:
-        from training.models.instructions import InstructionLearner
+        from adnominal.training.models.instructions import InstructionLearner
 
         return InstructionLearner(dataset, settings)
     if dataset.kind == "seq2seq":
@@ -286,10 +286,10 @@ def learner(dataset: Dataset, settings: Settings) -> Learner:
                 "from scratch (seq2seq.*); expected instructions=true with it, which teaches a "
                 "decoder"
             )
-        from training.models.seq2seq import Seq2SeqLearner
+        from adnominal.training.models.seq2seq import Seq2SeqLearner
 
         return Seq2SeqLearner(dataset, settings.seq2seq)
-    from training.models.encoders import PairLearner
+    from adnominal.training.models.encoders import PairLearner
 
     return PairLearner(dataset, settings)
 
@@ -314,8 +314,8 @@ def _facts(work: Work) -> dict[str, Any]:
 
 def _training_outcome(work: Work, run: Run) -> Outcome:
     settings, dataset = work.point.settings, work.dataset
-    from training.loop import TrainingLoop
-    from training.models.encoders import PairLearner
+    from adnominal.training.loop import TrainingLoop
+    from adnominal.training.models.encoders import PairLearner
 
     with launch.first_on_machine():
         work.learner.prepare()

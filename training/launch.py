@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-import conf
-from conf import JobFailed, UserError
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
 
 _T = TypeVar("_T")
 # M_MMAP_THRESHOLD in malloc.h.

@@ -19,18 +19,18 @@ import numpy as np
 import torch
 from transformers import TrainingArguments
 
-from conf import JobFailed
-from conf.progress import Progress
-from training import launch, sharding
-from training.batching import Ids, seed_of
-from training.checkpoints import Checkpoints, Pointer, State, better
-from training.evaluation import Batches, Evaluation, evaluate, figures_line
-from training.files import replace_text
-from training.models.learner import Learner
-from training.settings import Training
-from training.sharding import precision_of
-from training.tasks import Task, nested_subset
-from training.trainer import LearnerTrainer
+from adnominal.conf import JobFailed
+from adnominal.conf.progress import Progress
+from adnominal.training import launch, sharding
+from adnominal.training.batching import Ids, seed_of
+from adnominal.training.checkpoints import Checkpoints, Pointer, State, better
+from adnominal.training.evaluation import Batches, Evaluation, evaluate, figures_line
+from adnominal.training.files import replace_text
+from adnominal.training.models.learner import Learner
+from adnominal.training.settings import Training
+from adnominal.training.sharding import precision_of
+from adnominal.training.tasks import Task, nested_subset
+from adnominal.training.trainer import LearnerTrainer
 
 _SCHEDULES = {"constant": "constant_with_warmup"}
 log = logging.getLogger("adnominal")

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from conf import JobFailed
-from etl.lake.schema import rows_of_schema
-from etl.lake.tables import table
-from training.evaluation import Evaluation
-from training.tasks import Dataset
+from adnominal.conf import JobFailed
+from adnominal.etl.lake.schema import rows_of_schema
+from adnominal.etl.lake.tables import table
+from adnominal.training.evaluation import Evaluation
+from adnominal.training.tasks import Dataset
 
 
 def rows(size: int, **columns: Any) -> pa.Table:

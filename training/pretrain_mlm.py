@@ -7,8 +7,8 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from training import launch
-from training.pretraining import Settings, pretrain
+from adnominal.training import launch
+from adnominal.training.pretraining import Settings, pretrain
 
 # Runs the command line `argv` or this process's; returns the exit code.
 main = partial(

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from conf import UserError, setting
-from conf.checks import check_distinct, check_minimum
-from training import launch, sentences
-from training.job import Work, execute, prepared_runs
-from training.settings import Training
-from training.tasks import Dataset
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_distinct, check_minimum
+from adnominal.training import launch, sentences
+from adnominal.training.job import Work, execute, prepared_runs
+from adnominal.training.settings import Training
+from adnominal.training.tasks import Dataset
 
 JOB = "pretrain_mlm"
 
@@ -101,7 +101,7 @@ def prepare(settings: Settings) -> list[Work]:
             small.
     """
     launch.environment()
-    from training.models.masked import MaskedLearner
+    from adnominal.training.models.masked import MaskedLearner
 
     def load(settings: Settings) -> tuple[None, Dataset]:
         return None, sentences.load(

@@ -18,13 +18,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import conf
-from conf import JobFailed
-from etl.lake import arrow
-from training import launch
-from training.files import replace_json, replace_text
-from training.tasks import Source
-from training.tracking import Run, Tracker
+from adnominal import conf
+from adnominal.conf import JobFailed
+from adnominal.etl.lake import arrow
+from adnominal.training import launch
+from adnominal.training.files import replace_json, replace_text
+from adnominal.training.tasks import Source
+from adnominal.training.tracking import Run, Tracker
 
 _RESULT, _PREDICTIONS = "result.json", "predictions.parquet"
 log = logging.getLogger("adnominal")

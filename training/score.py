@@ -7,9 +7,9 @@ from pathlib import Path
 if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from training import launch, tasks
-from training.scoring.job import score
-from training.scoring.settings import Settings
+from adnominal.training import launch, tasks
+from adnominal.training.scoring.job import score
+from adnominal.training.scoring.settings import Settings
 
 # Runs the command line `argv` or this process's; returns the exit code.
 main = partial(

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError
-from etl.lake import arrow
-from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Ids, Source
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.training.tasks import reading
+from adnominal.training.tasks.dataset import Dataset, Examples, Ids, Source
 
 TABLE = "sentences"
 # Minimum sentences for training and validation: with fewer, figures are meaningless.

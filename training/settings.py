@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from conf import UserError, setting
-from conf.checks import check_distinct, check_minimum
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_distinct, check_minimum
 
 _NO_NAME = set("/:@'\"")
 

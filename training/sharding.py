@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import conf
-from conf import UserError
-from training import launch
-from training.files import replace_json
-from training.settings import Training
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.training import launch
+from adnominal.training.files import replace_json
+from adnominal.training.settings import Training
 
 DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
 # Weights are written in eight files, with sizes in this range (in bytes): the first process holds

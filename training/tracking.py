@@ -27,11 +27,11 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-import conf
-from conf import JobFailed
-from training import launch
-from training.files import replace_json
-from training.tasks import Source
+from adnominal import conf
+from adnominal.conf import JobFailed
+from adnominal.training import launch
+from adnominal.training.files import replace_json
+from adnominal.training.tasks import Source
 
 # MLflow's limits: characters of a name and of a value.
 _NAME, _VALUE = 250, 6000

@@ -15,18 +15,18 @@ import transformers
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
-from conf import JobFailed
-from conf.progress import Progress
-from training import launch, sharding
-from training.batching import Ids, epoch_steps, seed_of, shares
-from training.evaluation import loss_sum
-from training.files import sync
-from training.models.learner import IGNORED
-from training.sharding import precision_of
-from training.throughput import Window, flops_per_token
+from adnominal.conf import JobFailed
+from adnominal.conf.progress import Progress
+from adnominal.training import launch, sharding
+from adnominal.training.batching import Ids, epoch_steps, seed_of, shares
+from adnominal.training.evaluation import loss_sum
+from adnominal.training.files import sync
+from adnominal.training.models.learner import IGNORED
+from adnominal.training.sharding import precision_of
+from adnominal.training.throughput import Window, flops_per_token
 
 if TYPE_CHECKING:
-    from training.loop import TrainingLoop
+    from adnominal.training.loop import TrainingLoop
 
 
 class _Updates:

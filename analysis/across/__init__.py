@@ -1,7 +1,15 @@
 """What none of the four papers has: transfer, frequency, leak-free splits and artefacts."""
 
-from analysis.across import audits, fine_tuned, frequency, overlap, parsers, splits, transfer
-from analysis.papers.page import Page
+from adnominal.analysis.across import (
+    audits,
+    fine_tuned,
+    frequency,
+    overlap,
+    parsers,
+    splits,
+    transfer,
+)
+from adnominal.analysis.papers.page import Page
 
 PAGE = Page(
     "cross",

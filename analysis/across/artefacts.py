@@ -21,14 +21,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy import stats
 
-from analysis.inference.comparisons import holm
-from analysis.inference.intervals import clustered_interval
-from analysis.inference.resampling import Resampling, permutation
-from analysis.rendering import figures
-from analysis.rendering.figures import Channels, Plot
-from analysis.rows import schema, with_column
-from etl.checks.artefacts import tokens
-from etl.draws import draw
+from adnominal.analysis.inference.comparisons import holm
+from adnominal.analysis.inference.intervals import clustered_interval
+from adnominal.analysis.inference.resampling import Resampling, permutation
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.rows import schema, with_column
+from adnominal.etl.checks.artefacts import tokens
+from adnominal.etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
 RESAMPLES = 2_000

@@ -5,17 +5,24 @@ from collections.abc import Callable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.across.artefacts import TESTED, TRAINED, Rows, audit, audit_figure, token_table
-from analysis.across.fine_tuned import Across
-from analysis.editions import read_edition, rows_by_edition
-from analysis.papers.page import Exhibit, exhibit
-from analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from analysis.rendering.numbers import p_value, percent, signed_number
-from analysis.rows import distinct_values, lists, with_column
-from conf import UserError
-from etl.declaration import Dataset
-from etl.lake import arrow
-from etl.registry import DATASETS
+from adnominal.analysis.across.artefacts import (
+    TESTED,
+    TRAINED,
+    Rows,
+    audit,
+    audit_figure,
+    token_table,
+)
+from adnominal.analysis.across.fine_tuned import Across
+from adnominal.analysis.editions import read_edition, rows_by_edition
+from adnominal.analysis.papers.page import Exhibit, exhibit
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
+from adnominal.analysis.rendering.numbers import p_value, percent, signed_number
+from adnominal.analysis.rows import distinct_values, lists, with_column
+from adnominal.conf import UserError
+from adnominal.etl.declaration import Dataset
+from adnominal.etl.lake import arrow
+from adnominal.etl.registry import DATASETS
 
 _COMMAND = "python etl/import_published.py adept=DIR plane=DIR asp=DIR lake=LAKE"
 _METHOD = (

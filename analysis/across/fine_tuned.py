@@ -7,15 +7,15 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis import slices
-from analysis.papers.page import Sources
-from analysis.predictions import labelled_runs
-from analysis.rows import distinct_values, is_right, tuples, where_equal, with_columns
-from conf import UserError
-from etl.declaration import Dataset
-from etl.lake import arrow
-from etl.registry import DATASETS
-from training.finished_runs import Run, groups
+from adnominal.analysis import slices
+from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.predictions import labelled_runs
+from adnominal.analysis.rows import distinct_values, is_right, tuples, where_equal, with_columns
+from adnominal.conf import UserError
+from adnominal.etl.declaration import Dataset
+from adnominal.etl.lake import arrow
+from adnominal.etl.registry import DATASETS
+from adnominal.training.finished_runs import Run, groups
 
 
 @dataclass(frozen=True)

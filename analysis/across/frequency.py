@@ -14,20 +14,20 @@ from math import log2
 import numpy as np
 import pyarrow as pa
 
-from analysis import slices
-from analysis.across.fine_tuned import Across, Experiment
-from analysis.inference.intervals import clustered_interval
-from analysis.inference.regression import slope
-from analysis.papers.page import exhibit
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from analysis.rendering.figures import Channels, Plot
-from analysis.rendering.numbers import p_value
-from analysis.rows import distinct_values, lists, schema, where_equal, with_column
-from analysis.slices import ABSENT, tenths
-from conf import UserError
-from etl.knowledge.english import singular
-from etl.lake import arrow
+from adnominal.analysis import slices
+from adnominal.analysis.across.fine_tuned import Across, Experiment
+from adnominal.analysis.inference.intervals import clustered_interval
+from adnominal.analysis.inference.regression import slope
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
+from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.rendering.numbers import p_value
+from adnominal.analysis.rows import distinct_values, lists, schema, where_equal, with_column
+from adnominal.analysis.slices import ABSENT, tenths
+from adnominal.conf import UserError
+from adnominal.etl.knowledge.english import singular
+from adnominal.etl.lake import arrow
 
 _EXTRACT = "python etl/extract_amod.py source=wikipedia input=DUMP lake=LAKE"
 # The strata within which answers are compared: some adjective classes are more frequent and easier.

@@ -13,17 +13,17 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.across.fine_tuned import Across
-from analysis.editions import read_edition
-from analysis.inference.intervals import wilson
-from analysis.papers.page import exhibit
-from analysis.rendering.blocks import Block, Table, Text
-from analysis.rows import schema, tuples
-from conf import UserError
-from etl.draws import content_hash
-from etl.lake import arrow
-from etl.sygns.grammar import grammar
-from etl.sygns.splits import SCHEMES
+from adnominal.analysis.across.fine_tuned import Across
+from adnominal.analysis.editions import read_edition
+from adnominal.analysis.inference.intervals import wilson
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.rendering.blocks import Block, Table, Text
+from adnominal.analysis.rows import schema, tuples
+from adnominal.conf import UserError
+from adnominal.etl.draws import content_hash
+from adnominal.etl.lake import arrow
+from adnominal.etl.sygns.grammar import grammar
+from adnominal.etl.sygns.splits import SCHEMES
 
 # Test sentences of each split that are examined, drawn by id.
 SAMPLED = 20_000

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analysis.across.fine_tuned import Across
-from analysis.papers.page import exhibit
-from analysis.rendering.blocks import Block, Table, Text
-from analysis.rows import distinct_values, tuples
-from conf import UserError
-from etl.lake import arrow
+from adnominal.analysis.across.fine_tuned import Across
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.rendering.blocks import Block, Table, Text
+from adnominal.analysis.rows import distinct_values, tuples
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
 
 TOP = 300
 # Associations are compared for pairs that both parsers find at least this many times.

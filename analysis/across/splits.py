@@ -14,20 +14,27 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.across.fine_tuned import Across
-from analysis.editions import read_edition
-from analysis.inference.intervals import clustered_interval, difference
-from analysis.papers.page import exhibit
-from analysis.predictions import labelled
-from analysis.rendering.blocks import Block, Table, Text
-from analysis.rendering.numbers import percent, percent_difference
-from analysis.rows import distinct_values, is_right, lists, tuples, where_equal, with_column
-from analysis.slices import by_training_word, words
-from conf import UserError
-from etl.declaration import Dataset
-from etl.lake import arrow
-from etl.registry import DATASET_OF, DATASETS
-from training.finished_runs import Run, groups
+from adnominal.analysis.across.fine_tuned import Across
+from adnominal.analysis.editions import read_edition
+from adnominal.analysis.inference.intervals import clustered_interval, difference
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.predictions import labelled
+from adnominal.analysis.rendering.blocks import Block, Table, Text
+from adnominal.analysis.rendering.numbers import percent, percent_difference
+from adnominal.analysis.rows import (
+    distinct_values,
+    is_right,
+    lists,
+    tuples,
+    where_equal,
+    with_column,
+)
+from adnominal.analysis.slices import by_training_word, words
+from adnominal.conf import UserError
+from adnominal.etl.declaration import Dataset
+from adnominal.etl.lake import arrow
+from adnominal.etl.registry import DATASET_OF, DATASETS
+from adnominal.training.finished_runs import Run, groups
 
 _ADEPT = (
     "python training/finetune.py conf/training/adept.yaml "

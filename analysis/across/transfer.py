@@ -9,18 +9,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.across.fine_tuned import Across
-from analysis.inference.comparisons import compare
-from analysis.inference.resampling import Resampling
-from analysis.papers.page import exhibit
-from analysis.predictions import pair, read_run, read_scored
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from analysis.rendering.figures import Channels
-from analysis.rendering.numbers import p_value, percent, percent_difference
-from conf import UserError
-from training.finished_runs import BOOKKEEPING, Run, model_name
-from training.scoring import matrix as scored
+from adnominal.analysis.across.fine_tuned import Across
+from adnominal.analysis.inference.comparisons import compare
+from adnominal.analysis.inference.resampling import Resampling
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.predictions import pair, read_run, read_scored
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
+from adnominal.analysis.rendering.figures import Channels
+from adnominal.analysis.rendering.numbers import p_value, percent, percent_difference
+from adnominal.conf import UserError
+from adnominal.training.finished_runs import BOOKKEEPING, Run, model_name
+from adnominal.training.scoring import matrix as scored
 
 _SCORE = (
     "python training/score.py conf/training/transfer.yaml "

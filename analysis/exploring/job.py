@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
-from analysis.exploring.static import write
-from conf import JobFailed, UserError, setting
-from conf.checks import check_default
+from adnominal.analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
+from adnominal.analysis.exploring.static import write
+from adnominal.conf import JobFailed, UserError, setting
+from adnominal.conf.checks import check_default
 
 _OF_ONE_WORD = ("other", "corpus", "other_corpus", "measure", "floor", "classes", "limit")
 
@@ -136,7 +136,7 @@ def explore(settings: Settings) -> None:
     query = settings.query()
     if query is None and settings.export is None:
         # Check the port before the words are read, so that a port in use is reported at once.
-        from analysis.exploring.server import bound, give_memory_back
+        from adnominal.analysis.exploring.server import bound, give_memory_back
 
         bound(settings.port).close()
         give_memory_back()
@@ -149,7 +149,7 @@ def explore(settings: Settings) -> None:
             "open %s/index.html in a browser, or put the folder on a web server", settings.export
         )
     else:
-        from analysis.exploring.server import serve
+        from adnominal.analysis.exploring.server import serve
 
         serve(sketches, settings.port, partial(log.info, "word sketches on %s (Ctrl-C ends)"))
 

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from etl.declaration import ItemTable
-from etl.lake import arrow
-from etl.registry import DATASETS
+from adnominal.etl.declaration import ItemTable
+from adnominal.etl.lake import arrow
+from adnominal.etl.registry import DATASETS
 
 _MOST_ITEMS = 50  # items shown per table
 _MOST_EXAMPLES = 20

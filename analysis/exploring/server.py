@@ -21,11 +21,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from analysis.exploring.pairs import pair
-from analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
-from analysis.exploring.words import ROLES
-from conf import JobFailed, UserError
-from conf.help import nearest
+from adnominal.analysis.exploring.pairs import pair
+from adnominal.analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
+from adnominal.analysis.exploring.words import ROLES
+from adnominal.conf import JobFailed, UserError
+from adnominal.conf.help import nearest
 
 PAGE = Path(__file__).parent / "page"
 HOSTS = ("127.0.0.1", "localhost")

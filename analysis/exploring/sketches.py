@@ -18,16 +18,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.exploring.words import ROLES, TABLES, Words, words_of
-from analysis.rows import tuples
-from conf import UserError
-from conf.help import nearest
-from etl.amod.measures import MEASURES as FORMULAS
-from etl.lake import arrow
-from etl.lake.actions import log_path
-from etl.lake.lookup import SortedFiles
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import table as declaration
+from adnominal.analysis.exploring.words import ROLES, TABLES, Words, words_of
+from adnominal.analysis.rows import tuples
+from adnominal.conf import UserError
+from adnominal.conf.help import nearest
+from adnominal.etl.amod.measures import MEASURES as FORMULAS
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.actions import log_path
+from adnominal.etl.lake.lookup import SortedFiles
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import table as declaration
 
 MEASURES = ("log_dice", "pmi", "npmi", "count")
 CLASSES = ("I", "S", "O", "none")

@@ -16,13 +16,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.exploring.pairs import pairs
-from analysis.exploring.sketches import CLASSES, MEASURES, Sketches
-from analysis.exploring.words import ROLES
-from analysis.rows import tuples
-from conf import JobFailed, UserError
-from etl.lake import arrow
-from training.files import complete_folder
+from adnominal.analysis.exploring.pairs import pairs
+from adnominal.analysis.exploring.sketches import CLASSES, MEASURES, Sketches
+from adnominal.analysis.exploring.words import ROLES
+from adnominal.analysis.rows import tuples
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.lake import arrow
+from adnominal.training.files import complete_folder
 
 MOST_BYTES = 200_000
 _FULL = 150_000  # bytes in a file after which the next one is started
@@ -68,7 +68,7 @@ def write(sketches: Sketches, target: Path, min_count: int) -> None:
 
 
 def _write(sketches: Sketches, folder: Path, min_count: int) -> None:
-    from analysis.exploring.server import PAGE
+    from adnominal.analysis.exploring.server import PAGE
 
     where = pc.field("count") >= min_count
     rows = arrow.read(sketches.lake, "amod_association", where=where, columns=_COLUMNS)

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from etl.lake import arrow
-from etl.lake.lookup import SortedFiles, as_dictionary
-from etl.lake.storage import table_uri
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.lookup import SortedFiles, as_dictionary
+from adnominal.etl.lake.storage import table_uri
 
 log = logging.getLogger("adnominal")
 

@@ -3,8 +3,8 @@
 import sys
 from functools import partial
 
-import conf
-from analysis.export.job import Settings, export
+from adnominal import conf
+from adnominal.analysis.export.job import Settings, export
 
 main = partial(conf.run, Settings, export)
 

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.editions import rows_by_edition
-from conf import UserError
-from etl.declaration import Dataset, ItemTable, Scheme, Whole
-from etl.lake import arrow
-from etl.lake.tables import table as declared_table
-from etl.registry import dataset
+from adnominal.analysis.editions import rows_by_edition
+from adnominal.conf import UserError
+from adnominal.etl.declaration import Dataset, ItemTable, Scheme, Whole
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table as declared_table
+from adnominal.etl.registry import dataset
 
 # Names of parts in the libraries that read them.
 _PARTS = {"val": "validation"}

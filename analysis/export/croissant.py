@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.export.content import Content, File
-from analysis.export.sources import About, Origin
+from adnominal.analysis.export.content import Content, File
+from adnominal.analysis.export.sources import About, Origin
 
 _TYPES = {
     pa.string(): "sc:Text",

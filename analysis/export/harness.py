@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
-from analysis.export.content import WHOLE, Config, Content
-from analysis.export.sources import About
-from conf import UserError
-from etl.declaration import Labels, Question
-from etl.registry import DATASETS
+from adnominal.analysis.export.content import WHOLE, Config, Content
+from adnominal.analysis.export.sources import About
+from adnominal.conf import UserError
+from adnominal.etl.declaration import Labels, Question
+from adnominal.etl.registry import DATASETS
 
 # Version of the tasks: increase it whenever a prompt or label word changes.
 VERSION = 1

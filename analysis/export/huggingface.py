@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from analysis.export.content import Content, File
-from analysis.export.sources import About, Origin
+from adnominal.analysis.export.content import Content, File
+from adnominal.analysis.export.sources import About, Origin
 
 _DTYPES = {
     pa.string(): "string",

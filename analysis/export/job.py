@@ -4,13 +4,13 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.export import croissant, harness, huggingface, tsv
-from analysis.export.content import content, write
-from analysis.export.sources import about, origins
-from conf import JobFailed, UserError, setting
-from etl.lake import arrow
-from etl.registry import DATASETS
-from training.files import complete_folder
+from adnominal.analysis.export import croissant, harness, huggingface, tsv
+from adnominal.analysis.export.content import content, write
+from adnominal.analysis.export.sources import about, origins
+from adnominal.conf import JobFailed, UserError, setting
+from adnominal.etl.lake import arrow
+from adnominal.etl.registry import DATASETS
+from adnominal.training.files import complete_folder
 
 log = logging.getLogger("adnominal")
 

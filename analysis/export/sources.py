@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from analysis.export.content import Content
-from analysis.papers.published import citation
-from etl.declaration import RELEASED
-from etl.lake import arrow
-from etl.registry import dataset
+from adnominal.analysis.export.content import Content
+from adnominal.analysis.papers.published import citation
+from adnominal.etl.declaration import RELEASED
+from adnominal.etl.lake import arrow
+from adnominal.etl.registry import dataset
 
 
 @dataclass(frozen=True)

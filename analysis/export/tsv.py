@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
-from etl.lake import arrow
-from etl.sygns.grammar import TAGS
+from adnominal.etl.lake import arrow
+from adnominal.etl.sygns.grammar import TAGS
 
 COLUMNS = ("id", "depth", "sentence", "fol", "folpol", "vf", "vfpol", "tags", "drs")
 

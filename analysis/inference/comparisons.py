@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.inference.intervals import Interval, wilson
-from analysis.inference.resampling import (
+from adnominal.analysis.inference.intervals import Interval, wilson
+from adnominal.analysis.inference.resampling import (
     DEFAULT,
     Labels,
     Resampling,

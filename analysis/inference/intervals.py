@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from training.metrics import wilson_bounds
+from adnominal.training.metrics import wilson_bounds
 
 
 @dataclass(frozen=True)

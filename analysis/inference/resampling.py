@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.inference.intervals import Interval
+from adnominal.analysis.inference.intervals import Interval
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]

@@ -7,14 +7,14 @@ from typing import Any
 
 import yaml
 
-import conf
-from analysis.editions import Lake
-from analysis.rendering.blocks import NotRun
-from analysis.rows import distinct_values
-from etl.declaration import Dataset
-from etl.lake import arrow
-from etl.lake.tables import table as declaration
-from etl.registry import DATASETS
+from adnominal import conf
+from adnominal.analysis.editions import Lake
+from adnominal.analysis.rendering.blocks import NotRun
+from adnominal.analysis.rows import distinct_values
+from adnominal.etl.declaration import Dataset
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table as declaration
+from adnominal.etl.registry import DATASETS
 
 
 @dataclass(frozen=True)

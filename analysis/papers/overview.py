@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from analysis.rendering.blocks import (
+from adnominal.analysis.rendering.blocks import (
     Block,
     FigureBlock,
     NotRun,

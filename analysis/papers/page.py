@@ -14,12 +14,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from analysis.editions import Lake
-from analysis.papers.comparison import comparison
-from analysis.predictions import runs_with_answers
-from analysis.rendering.blocks import Block, NotRun, RunsText, Section
-from conf import UserError
-from training.finished_runs import Run, Runs
+from adnominal.analysis.editions import Lake
+from adnominal.analysis.papers.comparison import comparison
+from adnominal.analysis.predictions import runs_with_answers
+from adnominal.analysis.rendering.blocks import Block, NotRun, RunsText, Section
+from adnominal.conf import UserError
+from adnominal.training.finished_runs import Run, Runs
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from typing import Any
 
 import yaml
 
-from analysis.inference.intervals import Interval
-from conf import UserError
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.conf import UserError
 
 PAPERS = ("adept", "plane", "asp", "sygns")
 _UNITS = ("percent", "share", "Cohen's kappa", "")
@@ -91,7 +91,7 @@ def citation(paper: str) -> str:
 def _text(paper: str) -> str:
     if paper not in PAPERS:
         raise UserError(f"paper={paper}: expected one of {', '.join(PAPERS)}")
-    return (files("conf") / "published" / f"{paper}.yaml").read_text(encoding="utf-8")
+    return (files("adnominal.conf") / "published" / f"{paper}.yaml").read_text(encoding="utf-8")
 
 
 def _document(paper: str, text: str) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from html import escape
 from importlib.resources import files
 
-from analysis.rendering.blocks import (
+from adnominal.analysis.rendering.blocks import (
     Block,
     FigureBlock,
     NotRun,
@@ -29,7 +29,7 @@ _MANY, _LONG = 7, 110
 # Cells of up to this many letters are kept on one line.
 _SHORT = 24
 
-_PAGE = files("analysis.rendering") / "page"
+_PAGE = files("adnominal.analysis.rendering") / "page"
 # Nothing is loaded, whatever the texts in the lake contain.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 

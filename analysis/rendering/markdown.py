@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from analysis.rendering.blocks import (
+from adnominal.analysis.rendering.blocks import (
     Block,
     FigureBlock,
     NotRun,
@@ -17,8 +17,8 @@ from analysis.rendering.blocks import (
     blocks_by_anchor,
     cells,
 )
-from analysis.rows import tuples
-from conf.markdown import table_text
+from adnominal.analysis.rows import tuples
+from adnominal.conf.markdown import table_text
 
 
 def markdown(report: Report) -> str:

@@ -2,8 +2,8 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from analysis.inference.intervals import Interval
-from conf import numbers
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.conf import numbers
 
 
 def round_half_up(value: float, digits: int) -> Decimal:

@@ -3,8 +3,8 @@
 import sys
 from functools import partial
 
-import conf
-from analysis.semantics.job import Settings, score
+from adnominal import conf
+from adnominal.analysis.semantics.job import Settings, score
 
 main = partial(conf.run, Settings, score)
 

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
-from etl.sygns.drs import Clause, parse_clauses, rename
-from etl.sygns.fol import ParseError
+from adnominal.etl.sygns.drs import Clause, parse_clauses, rename
+from adnominal.etl.sygns.fol import ParseError
 
 RESTARTS = 20
 VARIANTS = ("exact", "sygns")

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.semantics import drs_matching, polarity
-from analysis.semantics.drs_matching import Score
-from analysis.semantics.polarity import PolarityScore
-from analysis.semantics.prover import Entailment, Outcome, Proving
-from etl.sygns.splits import modifier_class, quantifier_class
+from adnominal.analysis.semantics import drs_matching, polarity
+from adnominal.analysis.semantics.drs_matching import Score
+from adnominal.analysis.semantics.polarity import PolarityScore
+from adnominal.analysis.semantics.prover import Entailment, Outcome, Proving
+from adnominal.etl.sygns.splits import modifier_class, quantifier_class
 
 FORMS = ("fol", "drs", "vf")
 

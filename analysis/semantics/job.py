@@ -10,18 +10,25 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis import predictions
-from analysis.rows import tuples
-from analysis.semantics.drs_matching import VARIANTS
-from analysis.semantics.evaluate import FORMS, Item, ItemScores, Summary, evaluate, summarise
-from analysis.semantics.prover import Outcome, Proving, provers
-from conf import UserError, setting
-from conf.checks import check_minimum
-from conf.delimited import text_of
-from conf.numbers import percent
-from etl.lake import arrow
-from etl.sygns.fol import ParseError
-from etl.sygns.grammar import TAGS
+from adnominal.analysis import predictions
+from adnominal.analysis.rows import tuples
+from adnominal.analysis.semantics.drs_matching import VARIANTS
+from adnominal.analysis.semantics.evaluate import (
+    FORMS,
+    Item,
+    ItemScores,
+    Summary,
+    evaluate,
+    summarise,
+)
+from adnominal.analysis.semantics.prover import Outcome, Proving, provers
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_minimum
+from adnominal.conf.delimited import text_of
+from adnominal.conf.numbers import percent
+from adnominal.etl.lake import arrow
+from adnominal.etl.sygns.fol import ParseError
+from adnominal.etl.sygns.grammar import TAGS
 
 # A cell in quotes, as pandas writes one that holds quotes: "[""negation""]".
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')

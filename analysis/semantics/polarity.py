@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from etl.sygns import fol, polarity, vf
-from etl.sygns.fol import ParseError
-from etl.sygns.polarity import Direction
+from adnominal.etl.sygns import fol, polarity, vf
+from adnominal.etl.sygns.fol import ParseError
+from adnominal.etl.sygns.polarity import Direction
 
 
 class PolarityScore(NamedTuple):

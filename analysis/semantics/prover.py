@@ -25,9 +25,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from conf import JobFailed, UserError
-from etl.sygns import drs, fol, translate, vf
-from etl.sygns.fol import Formula, ParseError
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.sygns import drs, fol, translate, vf
+from adnominal.etl.sygns.fol import Formula, ParseError
 
 
 class Outcome(StrEnum):

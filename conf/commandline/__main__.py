@@ -1,15 +1,15 @@
-"""The one command line: ``adnominal COMMAND key=value …`` (or ``python -m conf.commandline``)."""
+"""The one command line: ``adnominal COMMAND key=value …`` (or ``python -m adnominal``)."""
 
 import importlib
 import sys
 from collections.abc import Sequence
 
-import conf
-from conf import UserError
-from conf.commandline.commands import COMMANDS, Command, lookup
-from conf.commandline.completion import candidates, script
-from conf.help import nearest
-from conf.output import output_may_be_closed
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.conf.commandline.commands import COMMANDS, Command, lookup
+from adnominal.conf.commandline.completion import candidates, script
+from adnominal.conf.help import nearest
+from adnominal.conf.output import output_may_be_closed
 
 _HELP = ("--help", "-h", "help")
 

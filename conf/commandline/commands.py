@@ -18,7 +18,7 @@ class Command:
 
     Attributes:
         name: its words.
-        module: the script, with a function ``main(argv)`` that returns the exit code.
+        module: the script's module, with a function ``main(argv)`` that returns the exit code.
         settings: ``module:name`` of the settings class, or of a mapping from the command's verbs to
             tuples that contain a settings class.
         help: what it does, in one line.
@@ -30,13 +30,6 @@ class Command:
     settings: str
     help: str
     group: str
-
-    @property
-    def script(self) -> str:
-        """The command that starts the script without ``adnominal``."""
-        if self.module.startswith("analysis") or self.module.endswith("__main__"):
-            return f"python -m {self.module.removesuffix('.__main__')}"
-        return f"python {self.module.replace('.', '/')}.py"
 
 
 # fmt: off
@@ -90,7 +83,7 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
     "Looking at it": (
         ("explore", "analysis.explore", "analysis.exploring.job:Settings",
          "word sketches in a browser, in a folder, or as rows"),
-        ("report", "analysis.report", "analysis.report:Settings",
+        ("report", "analysis.report", "analysis.papers.report:Settings",
          "the papers' tables and figures, ours beside them"),
         ("graded", "analysis.graded", "analysis.graded:Settings",
          "people's ratings of pairs beside counts, association and scores"),
@@ -98,15 +91,15 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
          "SyGNS's predictions by provers and clause matching"),
         ("export", "analysis.export.__main__", "analysis.export.job:Settings",
          "a dataset for Hugging Face, lm-eval or Croissant"),
-        ("lake", "etl.lake.__main__", "etl.lake.__main__:COMMANDS",
+        ("lake", "etl.lake.__main__", "etl.looking.commands:COMMANDS",
          "tables: list, show, history, export, why, compact, vacuum, verify"),
     ),
 }
 # fmt: on
-"""Name, module, settings and help of each command, by the headings of the help."""
+"""Name, module, settings (both inside `adnominal`) and help, by the headings of the help."""
 
 COMMANDS: Mapping[str, Command] = {
-    name: Command(name, module, settings, help, group)
+    name: Command(name, f"adnominal.{module}", f"adnominal.{settings}", help, group)
     for group, rows in _GROUPS.items()
     for name, module, settings, help in rows
 }

@@ -6,9 +6,9 @@ are those of the installed version.
 
 import typing
 
-from conf import UserError
-from conf.commandline.commands import COMMANDS, Command, lookup, settings_of
-from conf.help import fields_of, nearest
+from adnominal.conf import UserError
+from adnominal.conf.commandline.commands import COMMANDS, Command, lookup, settings_of
+from adnominal.conf.help import fields_of, nearest
 
 SHELLS = {
     # Bash treats "=" as the end of a word and replaces only the value.

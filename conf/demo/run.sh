@@ -11,14 +11,14 @@ table_exists() { python -m etl.lake history "$1" lake="$lake" >/dev/null 2>&1; }
 mkdir -p "$runs"
 
 log "First pairs: adnominal extract source=wikipedia …"
-python -m conf.commandline extract source=wikipedia input=conf/demo/wikipedia.xml corpus=demo-wikipedia \
+python -m adnominal extract source=wikipedia input=conf/demo/wikipedia.xml corpus=demo-wikipedia \
     examples=3 keep_text=true lake="$lake"
 python -m etl.lake show amod_pairs limit=5 lake="$lake"
 
 log "Pairs, knowledge, four datasets: python etl/pipeline.py conf/demo/pipeline.yaml"
 python etl/pipeline.py conf/demo/pipeline.yaml lake="$lake"
 
-if python -c "import etl.parsing.fast._fast" 2>/dev/null; then
+if python -c "import adnominal.etl.parsing.fast._fast" 2>/dev/null; then
     log "The same articles by the compiled extractor, in a separate lake: parser=fast"
     python etl/extract_amod.py source=wikipedia input=conf/demo/wikipedia.xml corpus=demo-wikipedia \
         parser=fast lake="$runs/fast"

@@ -8,7 +8,7 @@ true` with `more likely`.
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from etl.adept import LABELS
+from adnominal.etl.adept import LABELS
 
 EQUALLY_LIKELY = LABELS.index("equally likely")
 # By number of classes, the class of each label 0..4; None for labels that are left out.

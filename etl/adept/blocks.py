@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etl.adept.settings import Settings
-from etl.adept.variants import VariantRules, item_id, variants
-from etl.lake.tables import table
+from adnominal.etl.adept.settings import Settings
+from adnominal.etl.adept.variants import VariantRules, item_id, variants
+from adnominal.etl.lake.tables import table
 
 # Tens of MB of flat pairs.
 ROWS = 200_000

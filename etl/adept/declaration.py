@@ -1,8 +1,8 @@
 """The declaration of ADEPT."""
 
-from etl.adept import LABELS
-from etl.adept.tables import TABLES
-from etl.declaration import (
+from adnominal.etl.adept import LABELS
+from adnominal.etl.adept.tables import TABLES
+from adnominal.etl.declaration import (
     Dataset,
     Facts,
     ItemTable,
@@ -16,7 +16,7 @@ from etl.declaration import (
     Splits,
     Training,
 )
-from etl.licences import BY_SA_4, CONCEPTNET, PAIRS, WORDNET
+from adnominal.etl.licences import BY_SA_4, CONCEPTNET, PAIRS, WORDNET
 
 _SPLITS = Splits(
     (

@@ -16,23 +16,23 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from conf import JobFailed
-from etl import building
-from etl.adept import blocks
-from etl.adept.predicates import Edge, Unfit, gist, statement
-from etl.adept.settings import Settings
-from etl.adept.words import Words, adjective_fault, noun_fault
-from etl.building import begin_build, collect_drops, drops_by_reason
-from etl.draws import rank
-from etl.engine import map_arrow
-from etl.knowledge import lexicons
-from etl.lake import arrow
-from etl.lake.blocks import Blocks
-from etl.lake.frames import sort_rows, spark_schema
-from etl.lake.schema import batch_of
-from etl.lake.scratch import Scratch, scratch
-from etl.lake.spark import Lake
-from etl.lake.tables import table
+from adnominal.conf import JobFailed
+from adnominal.etl import building
+from adnominal.etl.adept import blocks
+from adnominal.etl.adept.predicates import Edge, Unfit, gist, statement
+from adnominal.etl.adept.settings import Settings
+from adnominal.etl.adept.words import Words, adjective_fault, noun_fault
+from adnominal.etl.building import begin_build, collect_drops, drops_by_reason
+from adnominal.etl.draws import rank
+from adnominal.etl.engine import map_arrow
+from adnominal.etl.knowledge import lexicons
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.blocks import Blocks
+from adnominal.etl.lake.frames import sort_rows, spark_schema
+from adnominal.etl.lake.schema import batch_of
+from adnominal.etl.lake.scratch import Scratch, scratch
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.lake.tables import table
 
 JOB = "build_adept"
 ENTRIES, ITEMS = "adept_entries", "adept_items"

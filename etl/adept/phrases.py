@@ -8,8 +8,8 @@ and a word in a noun's position must not be primarily a verb.
 
 from collections.abc import Sequence
 
-from etl.adept.words import Words, forms, lists
-from etl.knowledge.english import article, is_plural, lemmas, plural, word_set
+from adnominal.etl.adept.words import Words, forms, lists
+from adnominal.etl.knowledge.english import article, is_plural, lemmas, plural, word_set
 
 _DETERMINERS = word_set("a an the some your my our their his her its")
 _NUMBERS = word_set("two three four five six seven eight nine ten twelve many several")

@@ -14,11 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from etl.adept import phrases
-from etl.adept.variants import place_of
-from etl.adept.words import Words, forms, lists
-from etl.knowledge.english import article, is_plural, lemmas, singular, third_person, word_set
-from etl.knowledge.lexicons import relation_templates
+from adnominal.etl.adept import phrases
+from adnominal.etl.adept.variants import place_of
+from adnominal.etl.adept.words import Words, forms, lists
+from adnominal.etl.knowledge.english import (
+    article,
+    is_plural,
+    lemmas,
+    singular,
+    third_person,
+    word_set,
+)
+from adnominal.etl.knowledge.lexicons import relation_templates
 
 DEFAULT_RELATIONS = ("CapableOf", "HasProperty", "ReceivesAction", "HasA", "UsedFor")
 # The release has about five hundred sentences of the last two.

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from conf import UserError, setting
-from conf.checks import check_minimum
-from etl.adept.predicates import DEFAULT_RELATIONS, RELATIONS
-from etl.adept.words import RULES
-from etl.engine import EngineSettings
-from etl.knowledge.english import ARTICLE_RULES
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_minimum
+from adnominal.etl.adept.predicates import DEFAULT_RELATIONS, RELATIONS
+from adnominal.etl.adept.words import RULES
+from adnominal.etl.engine import EngineSettings
+from adnominal.etl.knowledge.english import ARTICLE_RULES
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from etl.draws import fraction
+from adnominal.etl.draws import fraction
 
 SCHEMES = ("random", "noun_disjoint", "adjective_disjoint")
 PARTS = ("train", "val", "test")

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from etl.lake.columns import ADJECTIVE, COUNT, EDITION, FLAG, NOUN, TEXT, Table, column
+from adnominal.etl.lake.columns import ADJECTIVE, COUNT, EDITION, FLAG, NOUN, TEXT, Table, column
 
 TABLES = (
     Table(

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from etl.adept.words import as_written
-from etl.draws import choose, content_hash, rank
-from etl.knowledge.english import ArticleRule, article
+from adnominal.etl.adept.words import as_written
+from adnominal.etl.draws import choose, content_hash, rank
+from adnominal.etl.knowledge.english import ArticleRule, article
 
 # A word includes its internal hyphens, so "beam" is not a token of "i-beam". Every other sign, even
 # an apostrophe, ends the word.

@@ -13,9 +13,9 @@ from functools import cache, lru_cache
 
 from omegaconf import OmegaConf
 
-from conf import ROOT
-from etl.knowledge.english import lemmas, word_set
-from etl.knowledge.inflection import getInflection
+from adnominal.conf import ROOT
+from adnominal.etl.knowledge.english import lemmas, word_set
+from adnominal.etl.knowledge.inflection import getInflection
 
 RULES = ("clean", "paper")
 LISTS = ROOT / "conf" / "adept" / "words.yaml"

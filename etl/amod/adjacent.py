@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from conf import UserError
-from etl.amod.kernel import compiled
+from adnominal.conf import UserError
+from adnominal.etl.amod.kernel import compiled
 
 MAX_WORD_BYTES = 255
 _HYPHENS = "-\u2010\u2011"

@@ -21,18 +21,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from etl.amod.kernel import PAIRS
-from etl.amod.measures import measures
-from etl.amod.sums import PART_PAIRS
-from etl.amod.word_index import WordIndex
-from etl.lake.blocks import Blocks, joined, read_files
-from etl.lake.frames import sort_rows
-from etl.lake.lookup import as_dictionary
-from etl.lake.scratch import load
-from etl.lake.tables import table as declaration
+from adnominal.etl.amod.kernel import PAIRS
+from adnominal.etl.amod.measures import measures
+from adnominal.etl.amod.sums import PART_PAIRS
+from adnominal.etl.amod.word_index import WordIndex
+from adnominal.etl.lake.blocks import Blocks, joined, read_files
+from adnominal.etl.lake.frames import sort_rows
+from adnominal.etl.lake.lookup import as_dictionary
+from adnominal.etl.lake.scratch import load
+from adnominal.etl.lake.tables import table as declaration
 
 if TYPE_CHECKING:
-    from etl.amod.measures import Counts
+    from adnominal.etl.amod.measures import Counts
 
 ADJECTIVES = pa.schema([("adjective", pa.string()), ("count", pa.int64()), ("nouns", pa.int64())])
 """The number of pairs of each adjective of a corpus, and of its distinct nouns."""

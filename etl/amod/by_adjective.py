@@ -12,12 +12,19 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.amod.association import Adjectives, measured_rows, stored_adjectives
-from etl.amod.kernel import PAIRS
-from etl.amod.sums import LARGE_PARTS, PACKED_PAIRS, PART_PAIRS, PARTS, coded_words, sorted_places
-from etl.engine import group_arrow
-from etl.lake.blocks import Blocks, read_files
-from etl.lake.lookup import as_dictionary
+from adnominal.etl.amod.association import Adjectives, measured_rows, stored_adjectives
+from adnominal.etl.amod.kernel import PAIRS
+from adnominal.etl.amod.sums import (
+    LARGE_PARTS,
+    PACKED_PAIRS,
+    PART_PAIRS,
+    PARTS,
+    coded_words,
+    sorted_places,
+)
+from adnominal.etl.engine import group_arrow
+from adnominal.etl.lake.blocks import Blocks, read_files
+from adnominal.etl.lake.lookup import as_dictionary
 
 # A row is a noun with its pairs in one part, with adjectives as their positions in sorted order. A
 # noun is thus stored once, and adjectives remain numbers until the rows are written.

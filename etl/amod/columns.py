@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etl.amod.rules import (
+from adnominal.etl.amod.rules import (
     DEPENDENT_NOT_ADJECTIVE,
     HEAD_NOT_NOUN,
     NO_LETTER_OR_DIGIT,

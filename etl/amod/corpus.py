@@ -7,16 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from conf import JobFailed, UserError, settings_hash
-from etl.amod import novel, plan
-from etl.amod.plan import Entry
-from etl.amod.settings import Settings, decisive
-from etl.amod.staging import Staging, forget_job
-from etl.corpora.inputs import InputFile
-from etl.lake import arrow
-from etl.lake.errors import LakeConflict
-from etl.lake.spark import Lake
-from etl.lake.tables import table as declaration
+from adnominal.conf import JobFailed, UserError, settings_hash
+from adnominal.etl.amod import novel, plan
+from adnominal.etl.amod.plan import Entry
+from adnominal.etl.amod.settings import Settings, decisive
+from adnominal.etl.amod.staging import Staging, forget_job
+from adnominal.etl.corpora.inputs import InputFile
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.errors import LakeConflict
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.lake.tables import table as declaration
 
 # The tables that restart=true empties. The counts come first: that commit numbers the restart, so
 # after it no run continues with earlier rows, even if the emptying is incomplete.

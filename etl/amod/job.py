@@ -16,25 +16,31 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from conf import JobFailed, UserError
-from conf.progress import duration
-from etl.amod import association, by_adjective, novel, plan, reading, results
-from etl.amod.corpus import Corpus
-from etl.amod.kernel import NO_COMPILER, PairCounter, available
-from etl.amod.outcomes import Tallies, grouped_by_file, left_out_of, outcome_of, sum_of_tallies
-from etl.amod.plan import DONE, FAILED, PLANNED, Entry
-from etl.amod.settings import RAW, Settings
-from etl.amod.sums import parts_for
-from etl.amod.wave_tasks import staged_rows
-from etl.corpora.inputs import InputFile, list_inputs
-from etl.engine import Engine, start
-from etl.lake import arrow
-from etl.lake.blocks import Blocks
-from etl.lake.log import Commit
-from etl.lake.scratch import scratch
-from etl.lake.spark import Lake
-from etl.lake.tables import table as declaration
-from etl.parsing import check_parser
+from adnominal.conf import JobFailed, UserError
+from adnominal.conf.progress import duration
+from adnominal.etl.amod import association, by_adjective, novel, plan, reading, results
+from adnominal.etl.amod.corpus import Corpus
+from adnominal.etl.amod.kernel import NO_COMPILER, PairCounter, available
+from adnominal.etl.amod.outcomes import (
+    Tallies,
+    grouped_by_file,
+    left_out_of,
+    outcome_of,
+    sum_of_tallies,
+)
+from adnominal.etl.amod.plan import DONE, FAILED, PLANNED, Entry
+from adnominal.etl.amod.settings import RAW, Settings
+from adnominal.etl.amod.sums import parts_for
+from adnominal.etl.amod.wave_tasks import staged_rows
+from adnominal.etl.corpora.inputs import InputFile, list_inputs
+from adnominal.etl.engine import Engine, start
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.blocks import Blocks
+from adnominal.etl.lake.log import Commit
+from adnominal.etl.lake.scratch import scratch
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.lake.tables import table as declaration
+from adnominal.etl.parsing import check_parser
 
 log = logging.getLogger("adnominal")
 
@@ -51,7 +57,7 @@ def extract(settings: Settings) -> None:
     files = list_inputs(settings.input)
     settings = reading.with_parser(settings, files)
     if settings.pairs is not None:
-        from etl.amod import listed  # imports this module
+        from adnominal.etl.amod import listed  # imports this module
 
         listed.count_list(settings, files)
         return

@@ -15,10 +15,10 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from conf import UserError
-from etl.amod.reference import Stats, Tally, sentences
-from etl.amod.rules import ReadingRules
-from etl.corpora.dialects import DIALECTS, Dialect
+from adnominal.conf import UserError
+from adnominal.etl.amod.reference import Stats, Tally, sentences
+from adnominal.etl.amod.rules import ReadingRules
+from adnominal.etl.corpora.dialects import DIALECTS, Dialect
 
 BUILD_COMMAND = "python setup.py build_ext --inplace"
 NO_COMPILER = (
@@ -55,7 +55,7 @@ def pairs_in(count: int, buffers: Sequence[bytes]) -> pa.RecordBatch:
 def compiled(name: str) -> ModuleType | None:
     """A compiled module of this package; None if it was not built."""
     try:
-        return importlib.import_module(f"etl.amod.{name}")
+        return importlib.import_module(f"adnominal.etl.amod.{name}")
     except ImportError:
         return None
 

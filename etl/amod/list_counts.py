@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from etl.lake import arrow
-from etl.lake.tables import table as declaration
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table as declaration
 
 TABLE = "listed_counts"
 

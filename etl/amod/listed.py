@@ -21,27 +21,27 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from conf import UserError, settings_hash
-from conf.progress import duration
-from etl.amod import adjacent, plan, reading, results, tasks
-from etl.amod.job import Extraction, checked_engine
-from etl.amod.kernel import PAIRS
-from etl.amod.list_counts import TABLE, replace_list
-from etl.amod.outcomes import Tallies, left_out_of, sum_of_tallies
-from etl.amod.plan import FAILED, Entry
-from etl.amod.reading import StagedEvents
-from etl.amod.settings import PARSED, RAW, Settings, decisive
-from etl.amod.sums import unpack
-from etl.amod.tasks import STAGED, FileUnit, Rows, recorded_faults
-from etl.amod.wave_tasks import map_shares, staged_rows, task_shares
-from etl.corpora import columnar
-from etl.corpora.columnar import Texts
-from etl.corpora.documents import EVERY_DOCUMENT, Document, Event, normal_form
-from etl.corpora.files import Unit
-from etl.corpora.inputs import InputFile
-from etl.engine import Engine, map_arrow
-from etl.lake import arrow
-from etl.lake.tables import TABLES
+from adnominal.conf import UserError, settings_hash
+from adnominal.conf.progress import duration
+from adnominal.etl.amod import adjacent, plan, reading, results, tasks
+from adnominal.etl.amod.job import Extraction, checked_engine
+from adnominal.etl.amod.kernel import PAIRS
+from adnominal.etl.amod.list_counts import TABLE, replace_list
+from adnominal.etl.amod.outcomes import Tallies, left_out_of, sum_of_tallies
+from adnominal.etl.amod.plan import FAILED, Entry
+from adnominal.etl.amod.reading import StagedEvents
+from adnominal.etl.amod.settings import PARSED, RAW, Settings, decisive
+from adnominal.etl.amod.sums import unpack
+from adnominal.etl.amod.tasks import STAGED, FileUnit, Rows, recorded_faults
+from adnominal.etl.amod.wave_tasks import map_shares, staged_rows, task_shares
+from adnominal.etl.corpora import columnar
+from adnominal.etl.corpora.columnar import Texts
+from adnominal.etl.corpora.documents import EVERY_DOCUMENT, Document, Event, normal_form
+from adnominal.etl.corpora.files import Unit
+from adnominal.etl.corpora.inputs import InputFile
+from adnominal.etl.engine import Engine, map_arrow
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import TABLES
 
 Pairs = Sequence[tuple[str, str]]
 

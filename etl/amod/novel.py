@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import JobFailed
-from etl.amod.list_counts import TABLE, replace_list, rows_of_corpus
-from etl.amod.settings import NOVEL_LIST
-from etl.lake import arrow
+from adnominal.conf import JobFailed
+from adnominal.etl.amod.list_counts import TABLE, replace_list, rows_of_corpus
+from adnominal.etl.amod.settings import NOVEL_LIST
+from adnominal.etl.lake import arrow
 
 if TYPE_CHECKING:
     import numpy.typing as npt

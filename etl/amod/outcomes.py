@@ -5,9 +5,9 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from etl.amod import results
-from etl.amod.plan import DONE, FAILED, Entry
-from etl.amod.settings import PARSED, Settings
+from adnominal.etl.amod import results
+from adnominal.etl.amod.plan import DONE, FAILED, Entry
+from adnominal.etl.amod.settings import PARSED, Settings
 
 Tallies = dict[tuple[str, str], tuple[int, str | None]]
 """(table, reason) -> (count, sample): rows of the table ``dropped``."""

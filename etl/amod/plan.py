@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
-from conf import JobFailed, UserError
-from etl.corpora.inputs import InputFile, physical_path
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.corpora.inputs import InputFile, physical_path
 
 PLANNED, DONE, FAILED = "planned", "done", "failed"
 

@@ -15,20 +15,20 @@ from itertools import cycle
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError
-from etl.amod import tasks
-from etl.amod.settings import Settings
-from etl.amod.tasks import STAGED, FileUnit, Rows, add_pairs, add_stats, recorded_faults
-from etl.corpora import columnar, text, wikipedia
-from etl.corpora.columnar import Texts, WrongColumn
-from etl.corpora.dialects import parsed_dialect
-from etl.corpora.documents import Document, Event, LeftOut, Rejected
-from etl.corpora.files import Unit, Unreadable, open_input, open_stored
-from etl.corpora.inputs import InputFile
-from etl.corpora.languages import check_language
-from etl.corpora.text import is_wet
-from etl.lake.schema import rows_of_schema
-from etl.parsing.fast.counting import TextCounter
+from adnominal.conf import UserError
+from adnominal.etl.amod import tasks
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.amod.tasks import STAGED, FileUnit, Rows, add_pairs, add_stats, recorded_faults
+from adnominal.etl.corpora import columnar, text, wikipedia
+from adnominal.etl.corpora.columnar import Texts, WrongColumn
+from adnominal.etl.corpora.dialects import parsed_dialect
+from adnominal.etl.corpora.documents import Document, Event, LeftOut, Rejected
+from adnominal.etl.corpora.files import Unit, Unreadable, open_input, open_stored
+from adnominal.etl.corpora.inputs import InputFile
+from adnominal.etl.corpora.languages import check_language
+from adnominal.etl.corpora.text import is_wet
+from adnominal.etl.lake.schema import rows_of_schema
+from adnominal.etl.parsing.fast.counting import TextCounter
 
 log = logging.getLogger("adnominal")
 
@@ -178,7 +178,7 @@ def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
     if settings.source == "wikipedia":
         return wikipedia.read_unit(unit, settings.document_filter)
     if is_wet(unit.path):
-        from etl.corpora import wet  # needs warcio, an extra, only for these files
+        from adnominal.etl.corpora import wet  # needs warcio, an extra, only for these files
 
         return wet.read_unit(unit, settings.document_filter)
     with open_stored(unit.path) as stored:

@@ -27,8 +27,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from etl.amod.rules import ReadingRules, Token
-from etl.corpora.dialects import COLUMNS, DEPREL, FORM, HEAD, ID, SENTENCE_MARK, Dialect
+from adnominal.etl.amod.rules import ReadingRules, Token
+from adnominal.etl.corpora.dialects import COLUMNS, DEPREL, FORM, HEAD, ID, SENTENCE_MARK, Dialect
 
 SAMPLE_BYTES = 200
 

@@ -19,9 +19,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from etl.amod.reference import Stats, sentences
-from etl.amod.rules import PENN_TAGS, ReadingRules, Token
-from etl.corpora.dialects import DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
+from adnominal.etl.amod.reference import Stats, sentences
+from adnominal.etl.amod.rules import PENN_TAGS, ReadingRules, Token
+from adnominal.etl.corpora.dialects import DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
 
 OBJECTS = frozenset({"obj", "dobj"})
 COMPOUNDS = frozenset({"compound", "nn"})

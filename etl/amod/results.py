@@ -11,13 +11,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.amod import sums
-from etl.amod.kernel import BUCKETS, PAIRS
-from etl.engine import map_arrow
-from etl.lake.blocks import Blocks, read_files
-from etl.lake.frames import sort_rows
-from etl.lake.schema import rows_of_schema
-from etl.lake.tables import table as declaration
+from adnominal.etl.amod import sums
+from adnominal.etl.amod.kernel import BUCKETS, PAIRS
+from adnominal.etl.engine import map_arrow
+from adnominal.etl.lake.blocks import Blocks, read_files
+from adnominal.etl.lake.frames import sort_rows
+from adnominal.etl.lake.schema import rows_of_schema
+from adnominal.etl.lake.tables import table as declaration
 
 NO_PLACE = 2**62  # sorts after every line, so a sample with a line comes first
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from etl.corpora.dialects import FORM, LEMMA, UPOS, XPOS
+from adnominal.etl.corpora.dialects import FORM, LEMMA, UPOS, XPOS
 
 # The Penn Treebank's tags (Marcus et al. 1993), the bracket tags of later releases, and the tags
 # that the English Web Treebank added. Only these tags are read as Penn's: XPOS columns of other

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from conf import UserError, setting, to_dict
-from conf.checks import check_default, check_minimum
-from etl.amod.rules import ReadingRules
-from etl.corpora.documents import DocumentFilter
-from etl.engine import EngineSettings
-from etl.lake.storage import check_name
-from etl.parsing.fast.counting import check_rules
+from adnominal.conf import UserError, setting, to_dict
+from adnominal.conf.checks import check_default, check_minimum
+from adnominal.etl.amod.rules import ReadingRules
+from adnominal.etl.corpora.documents import DocumentFilter
+from adnominal.etl.engine import EngineSettings
+from adnominal.etl.lake.storage import check_name
+from adnominal.etl.parsing.fast.counting import check_rules
 
 VERSION = 1  # of the job's results; a change of behaviour raises it
 NOVEL_LIST = "novel"  # the list of listed_counts with the pairs that novel= proposes

@@ -13,10 +13,10 @@ import pyarrow.fs as pa_fs
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.amod.tasks import STAGED
-from etl.engine import running
-from etl.lake.staging import create_folder, remove
-from etl.lake.storage import escape, filesystem, table_uri
+from adnominal.etl.amod.tasks import STAGED
+from adnominal.etl.engine import running
+from adnominal.etl.lake.staging import create_folder, remove
+from adnominal.etl.lake.storage import escape, filesystem, table_uri
 
 _COMPLETE = ".written"
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etl.amod.kernel import PAIRS
+from adnominal.etl.amod.kernel import PAIRS
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -17,20 +17,20 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError
-from etl.amod.columns import occurrences
-from etl.amod.kernel import PairCounter
-from etl.amod.reference import Sentence, Stats, Tally, sentences
-from etl.amod.relations import RelationCounter
-from etl.amod.settings import Settings
-from etl.amod.sums import pack
-from etl.corpora.blocks import NoBoundary, blocks
-from etl.corpora.dialects import Dialect, UnknownDialect, detect
-from etl.corpora.files import Unit, Unreadable, open_input
-from etl.engine import progress
-from etl.parsing import load_parser, sparknlp_parser
-from etl.parsing.fast.counting import TextCounter
-from etl.parsing.tokens import Parsed
+from adnominal.conf import UserError
+from adnominal.etl.amod.columns import occurrences
+from adnominal.etl.amod.kernel import PairCounter
+from adnominal.etl.amod.reference import Sentence, Stats, Tally, sentences
+from adnominal.etl.amod.relations import RelationCounter
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.amod.sums import pack
+from adnominal.etl.corpora.blocks import NoBoundary, blocks
+from adnominal.etl.corpora.dialects import Dialect, UnknownDialect, detect
+from adnominal.etl.corpora.files import Unit, Unreadable, open_input
+from adnominal.etl.engine import progress
+from adnominal.etl.parsing import load_parser, sparknlp_parser
+from adnominal.etl.parsing.fast.counting import TextCounter
+from adnominal.etl.parsing.tokens import Parsed
 
 STAGED = pa.schema(
     [

@@ -10,15 +10,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.amod import reading, tasks
-from etl.amod.kernel import available
-from etl.amod.plan import Entry
-from etl.amod.settings import PARSED, Settings
-from etl.amod.tasks import FileUnit
-from etl.corpora.files import Unit, Unreadable, units
-from etl.corpora.inputs import InputFile
-from etl.engine import Engine, map_arrow
-from etl.parsing import sparknlp_parser
+from adnominal.etl.amod import reading, tasks
+from adnominal.etl.amod.kernel import available
+from adnominal.etl.amod.plan import Entry
+from adnominal.etl.amod.settings import PARSED, Settings
+from adnominal.etl.amod.tasks import FileUnit
+from adnominal.etl.corpora.files import Unit, Unreadable, units
+from adnominal.etl.corpora.inputs import InputFile
+from adnominal.etl.engine import Engine, map_arrow
+from adnominal.etl.parsing import sparknlp_parser
 
 _TASK_BYTES = 8 << 20  # the smallest size worth a separate task
 

@@ -7,8 +7,8 @@ items that they label without looking. Both are fitted by crowd-kit, an optional
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
-from conf import UserError
-from etl.annotation.quality import Answer
+from adnominal.conf import UserError
+from adnominal.etl.annotation.quality import Answer
 
 MODELS = ("dawid_skene", "mace")
 

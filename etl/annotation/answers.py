@@ -21,12 +21,12 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conf import UserError
-from conf.delimited import delimiter_of, rows_of, text_of
-from etl.annotation.batches import PLATFORMS, Question, options
-from etl.annotation.quality import Answer
-from etl.lake import arrow
-from etl.lake.storage import local_path
+from adnominal.conf import UserError
+from adnominal.conf.delimited import delimiter_of, rows_of, text_of
+from adnominal.etl.annotation.batches import PLATFORMS, Question, options
+from adnominal.etl.annotation.quality import Answer
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.storage import local_path
 
 _OF_QUESTION = ("item_id", "expected", "kind", "round", "condition", "batch", "page")
 _HEADER = 100_000  # a CSV header must end within so many characters; fewer than a field may have

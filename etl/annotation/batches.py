@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import NamedTuple
 
-from conf import UserError
-from etl.adept import LABELS
-from etl.annotation.quality import Answer, Rules, failed_attention, majority
-from etl.draws import content_hash, fraction, rank
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.etl.annotation.quality import Answer, Rules, failed_attention, majority
+from adnominal.etl.draws import content_hash, fraction, rank
 
 ROUNDS = ("pilot", "main", "expert", "human", "audit")
 CONDITIONS = ("context", "no_context")

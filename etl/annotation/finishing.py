@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-from conf.numbers import percent
-from etl.adept import LABELS
-from etl.adept.splits import split_columns
-from etl.annotation.aggregation import aggregate
-from etl.annotation.agreement import (
+from adnominal.conf.numbers import percent
+from adnominal.etl.adept import LABELS
+from adnominal.etl.adept.splits import split_columns
+from adnominal.etl.annotation.aggregation import aggregate
+from adnominal.etl.annotation.agreement import (
     Level,
     bootstrap_alpha,
     cohen_kappa,
@@ -25,9 +25,9 @@ from etl.annotation.agreement import (
     krippendorff_alpha,
     wilson,
 )
-from etl.annotation.batches import AUDIT
-from etl.annotation.quality import DENOMINATORS, DROPS, Answer, Filtered, Rules, filtered
-from etl.annotation.settings import LABELLING
+from adnominal.etl.annotation.batches import AUDIT
+from adnominal.etl.annotation.quality import DENOMINATORS, DROPS, Answer, Filtered, Rules, filtered
+from adnominal.etl.annotation.settings import LABELLING
 
 _LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 # Impossible and less likely, equally likely, more likely and necessarily true (section 5.3).

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from conf import ROOT, UserError
-from etl.adept import LABELS
-from etl.annotation.batches import Question, options
+from adnominal.conf import ROOT, UserError
+from adnominal.etl.adept import LABELS
+from adnominal.etl.annotation.batches import Question, options
 
 _TEMPLATES = ROOT / "conf" / "adept"
 _SCRIPT = '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n'

@@ -15,13 +15,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import conf
-from conf import JobFailed, UserError, settings_hash
-from conf.delimited import rows_of, text_of
-from conf.help import nearest
-from etl.adept import LABELS
-from etl.annotation import aggregation, finishing, forms, simulate
-from etl.annotation.answers import (
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError, settings_hash
+from adnominal.conf.delimited import rows_of, text_of
+from adnominal.conf.help import nearest
+from adnominal.etl.adept import LABELS
+from adnominal.etl.annotation import aggregation, finishing, forms, simulate
+from adnominal.etl.annotation.answers import (
     STORED_ANSWER,
     Key,
     StoredAnswer,
@@ -34,9 +34,9 @@ from etl.annotation.answers import (
     stored_labels,
     withdrawn_answers,
 )
-from etl.annotation.batches import Question, ShownItem, compose, gold_labels, shown_item
-from etl.annotation.quality import RULES_VERSION, Rules
-from etl.annotation.settings import (
+from adnominal.etl.annotation.batches import Question, ShownItem, compose, gold_labels, shown_item
+from adnominal.etl.annotation.quality import RULES_VERSION, Rules
+from adnominal.etl.annotation.settings import (
     LABELLING,
     SMALL_ROUND,
     ExportSettings,
@@ -44,10 +44,10 @@ from etl.annotation.settings import (
     ImportSettings,
     SimulateSettings,
 )
-from etl.draws import rank
-from etl.dropped import Dropped, write_dropped
-from etl.lake import arrow
-from etl.lake.tables import table
+from adnominal.etl.draws import rank
+from adnominal.etl.dropped import Dropped, write_dropped
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 
 JOB = "annotate_adept"
 log = logging.getLogger("adnominal")

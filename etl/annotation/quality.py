@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from etl.draws import rank
+from adnominal.etl.draws import rank
 
 # Changes when the filters' behaviour changes; recorded in the metadata of the tables.
 RULES_VERSION = "quality_v2"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conf import UserError, setting
-from conf.checks import check_minimum
-from etl.annotation import aggregation, forms
-from etl.annotation.batches import CONDITIONS, PLATFORMS, ROUNDS, Batch
-from etl.annotation.quality import DENOMINATORS, DROPS, Rules
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_minimum
+from adnominal.etl.annotation import aggregation, forms
+from adnominal.etl.annotation.batches import CONDITIONS, PLATFORMS, ROUNDS, Batch
+from adnominal.etl.annotation.quality import DENOMINATORS, DROPS, Rules
 
 # Rounds whose answers decide the labels; they share no items.
 LABELLING = ("pilot", "main")

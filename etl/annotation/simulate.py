@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conf import UserError
-from etl.adept import LABELS
-from etl.annotation.answers import SIMULATED
-from etl.annotation.batches import Question
-from etl.annotation.forms import CSV_COLUMNS, csv_text
-from etl.draws import fraction, rank
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.etl.annotation.answers import SIMULATED
+from adnominal.etl.annotation.batches import Question
+from adnominal.etl.annotation.forms import CSV_COLUMNS, csv_text
+from adnominal.etl.draws import fraction, rank
 
 # Shares of the published labels, 0 to 4 (table 4).
 _SHARES = (0.14, 0.12, 0.67, 0.06, 0.01)

@@ -8,7 +8,7 @@ always gives not_entailment (`not_entailment`). Discarded rows do not count.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from etl.asp import DISCARD, ENTAILMENT
+from adnominal.etl.asp import DISCARD, ENTAILMENT
 
 # Values of tables 3 and 4 that no rule explains, by (task, test, baseline): (printed, by the rule).
 PRINTED_OTHERWISE = {

@@ -1,8 +1,8 @@
 """The declaration of ASP."""
 
-from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TESTS
-from etl.asp.tables import TABLES
-from etl.declaration import (
+from adnominal.etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TESTS
+from adnominal.etl.asp.tables import TABLES
+from adnominal.etl.declaration import (
     Dataset,
     Facts,
     ItemTable,
@@ -17,7 +17,7 @@ from etl.declaration import (
     Training,
     Whole,
 )
-from etl.licences import APACHE_2, UNKNOWN
+from adnominal.etl.licences import APACHE_2, UNKNOWN
 
 _WORDS = {"adjective": "adjective", "noun": "noun", "test": "test"}
 _TEXTS = ("premise", "hypothesis")

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from conf import UserError
-from etl.asp import DISCARD, NOT_ENTAILMENT, TESTS, labels
-from etl.asp.gold import JUDGED, POLARITIES, Gold
-from etl.asp.lexicon import DIMENSIONS, Lexicon, Measure, plural
-from etl.asp.templates import CLEAN, Style, article, item_id, number
-from etl.draws import Order, draw
+from adnominal.conf import UserError
+from adnominal.etl.asp import DISCARD, NOT_ENTAILMENT, TESTS, labels
+from adnominal.etl.asp.gold import JUDGED, POLARITIES, Gold
+from adnominal.etl.asp.lexicon import DIMENSIONS, Lexicon, Measure, plural
+from adnominal.etl.asp.templates import CLEAN, Style, article, item_id, number
+from adnominal.etl.draws import Order, draw
 
 NUMBERS = 40
 VARIANTS = ("base", "sentences", "numbers", "both")

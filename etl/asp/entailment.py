@@ -15,11 +15,11 @@ from heapq import heapify, heappop, heappush
 from itertools import combinations, permutations
 from typing import NamedTuple
 
-from conf import UserError
-from etl.asp import TESTS, TRAINED, labels
-from etl.asp.lexicon import STANDARDS, Adjective, Lexicon, ordered_pairs
-from etl.asp.templates import CLEAN, EVER_SEEN, WORLD, Pair, Style, item_id, write
-from etl.draws import Order, draw
+from adnominal.conf import UserError
+from adnominal.etl.asp import TESTS, TRAINED, labels
+from adnominal.etl.asp.lexicon import STANDARDS, Adjective, Lexicon, ordered_pairs
+from adnominal.etl.asp.templates import CLEAN, EVER_SEEN, WORLD, Pair, Style, item_id, write
+from adnominal.etl.draws import Order, draw
 
 # A pair, preceded by the word lengths that all pairs of a match share.
 _KeyedPair = tuple[tuple[int, ...], Pair]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from conf import UserError
+from adnominal.conf import UserError
 
 HUMAN = ("ordering", "booster", "diminisher", "negation", "comparative", "superlative")
 POLARITIES = ("positive", "negative")

@@ -15,21 +15,30 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from conf import UserError, settings_hash
-from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, TESTS, TRAINED, rounds, splits
-from etl.asp.degree import Degree, DegreeRow
-from etl.asp.entailment import Entailment, Row
-from etl.asp.gold import Gold, published_gold, scaled_shares
-from etl.asp.lexicon import Lexicon, load_lexicon
-from etl.asp.settings import Settings
-from etl.building import begin_build
-from etl.dropped import Dropped
-from etl.engine import map_arrow, running
-from etl.lake.frames import spark_schema
-from etl.lake.schema import batch_of
-from etl.lake.scratch import Scratch, scratch
-from etl.lake.spark import Lake
-from etl.lake.tables import table
+from adnominal.conf import UserError, settings_hash
+from adnominal.etl.asp import (
+    CONTRADICTION,
+    DISCARD,
+    ENTAILMENT,
+    NEUTRAL,
+    TESTS,
+    TRAINED,
+    rounds,
+    splits,
+)
+from adnominal.etl.asp.degree import Degree, DegreeRow
+from adnominal.etl.asp.entailment import Entailment, Row
+from adnominal.etl.asp.gold import Gold, published_gold, scaled_shares
+from adnominal.etl.asp.lexicon import Lexicon, load_lexicon
+from adnominal.etl.asp.settings import Settings
+from adnominal.etl.building import begin_build
+from adnominal.etl.dropped import Dropped
+from adnominal.etl.engine import map_arrow, running
+from adnominal.etl.lake.frames import spark_schema
+from adnominal.etl.lake.schema import batch_of
+from adnominal.etl.lake.scratch import Scratch, scratch
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.lake.tables import table
 
 JOB = "build_asp"
 

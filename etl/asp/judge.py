@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from conf import UserError, setting
-from etl.asp.degree import Degree
-from etl.asp.gold import published_gold
-from etl.asp.judgements import human_rows, read_responses, sheet, write_sheet
-from etl.asp.lexicon import load_lexicon
-from etl.lake import arrow
-from etl.lake.tables import table
+from adnominal.conf import UserError, setting
+from adnominal.etl.asp.degree import Degree
+from adnominal.etl.asp.gold import published_gold
+from adnominal.etl.asp.judgements import human_rows, read_responses, sheet, write_sheet
+from adnominal.etl.asp.lexicon import load_lexicon
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 
 log = logging.getLogger("adnominal")
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conf import UserError
-from conf.delimited import rows_of, text_of
-from etl.asp.degree import Degree
-from etl.asp.gold import HUMAN, POLARITIES, Curve, fit
-from etl.draws import draw
+from adnominal.conf import UserError
+from adnominal.conf.delimited import rows_of, text_of
+from adnominal.etl.asp.degree import Degree
+from adnominal.etl.asp.gold import HUMAN, POLARITIES, Curve, fit
+from adnominal.etl.draws import draw
 
 COLUMNS = ("item_id", "test", "polarity", "z", "premise", "hypothesis", "judge", "answer")
 _ANSWERS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False}

@@ -1,8 +1,8 @@
 """Which rows are entailments: the semantics of the eight tests (Liu et al. 2023, table 1)."""
 
-from etl.asp import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TRAINED
-from etl.asp.lexicon import Lexicon
-from etl.asp.templates import WORLD, Pair
+from adnominal.etl.asp import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TRAINED
+from adnominal.etl.asp.lexicon import Lexicon
+from adnominal.etl.asp.templates import WORLD, Pair
 
 
 def entails(pair: Pair, lexicon: Lexicon) -> bool:

@@ -25,7 +25,7 @@ from typing import Any
 
 import yaml
 
-from conf import ROOT, UserError
+from adnominal.conf import ROOT, UserError
 
 PATH = ROOT / "conf" / "lexicons" / "scales.yaml"
 STANDARDS = ("relative", "minimum", "maximum")

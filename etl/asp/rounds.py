@@ -11,12 +11,12 @@ from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
-from conf import UserError
-from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, TESTS
-from etl.asp.degree import Degree, DegreeRow, Group
-from etl.asp.entailment import Entailment, Row
-from etl.asp.lexicon import DIMENSIONS, Lexicon
-from etl.draws import draw
+from adnominal.conf import UserError
+from adnominal.etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, TESTS
+from adnominal.etl.asp.degree import Degree, DegreeRow, Group
+from adnominal.etl.asp.entailment import Entailment, Row
+from adnominal.etl.asp.lexicon import DIMENSIONS, Lexicon
+from adnominal.etl.draws import draw
 
 AnyRow = TypeVar("AnyRow", Row, DegreeRow)
 Place = tuple[str, str, str]

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from conf import UserError, setting
-from conf.checks import check_distinct, check_minimum
-from conf.help import nearest
-from etl.asp.degree import NUMBERS, VARIANTS, Grid
-from etl.asp.lexicon import load_lexicon
-from etl.asp.templates import TEXTS, Style
-from etl.engine import EngineSettings
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_distinct, check_minimum
+from adnominal.conf.help import nearest
+from adnominal.etl.asp.degree import NUMBERS, VARIANTS, Grid
+from adnominal.etl.asp.lexicon import load_lexicon
+from adnominal.etl.asp.templates import TEXTS, Style
+from adnominal.etl.engine import EngineSettings
 
 
 @dataclass(frozen=True)

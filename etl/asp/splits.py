@@ -10,9 +10,9 @@ scale, 80 < z < 120.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from etl.asp import DISCARD, TRAINED
-from etl.asp.lexicon import DIMENSIONS, Lexicon
-from etl.draws import draw
+from adnominal.etl.asp import DISCARD, TRAINED
+from adnominal.etl.asp.lexicon import DIMENSIONS, Lexicon
+from adnominal.etl.draws import draw
 
 SCHEMES = ("adjectives", "dimension")
 ROUNDS = 4

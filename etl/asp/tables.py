@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from etl.lake.columns import COUNT, EDITION, TEXT, Table, column
+from adnominal.etl.lake.columns import COUNT, EDITION, TEXT, Table, column
 
 _TEST = column("test", TEXT, "ordering, dimension, argument, booster, diminisher, …")
 _LABEL = column("label", TEXT, "entailment, not_entailment or discard")

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from etl.asp import TESTS
-from etl.asp.lexicon import Lexicon
-from etl.draws import content_hash
+from adnominal.etl.asp import TESTS
+from adnominal.etl.asp.lexicon import Lexicon
+from adnominal.etl.draws import content_hash
 
 TEXTS = ("clean", "paper")
 WORLD = "in the world"

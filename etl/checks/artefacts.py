@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conf import UserError, setting
-from etl.lake import arrow
-from etl.looking.layout import aligned
+from adnominal.conf import UserError, setting
+from adnominal.etl.lake import arrow
+from adnominal.etl.looking.layout import aligned
 
 NEGATION = frozenset(
     ("not", "no", "never", "nothing", "nobody", "none", "neither", "nor", "cannot", "without")

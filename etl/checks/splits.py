@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from conf import UserError, setting
-from conf.numbers import percent
-from etl.lake import arrow
-from etl.lake.tables import table
-from etl.looking.layout import aligned
+from adnominal.conf import UserError, setting
+from adnominal.conf.numbers import percent
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+from adnominal.etl.looking.layout import aligned
 
 _FOLD = "fold"
 

@@ -10,7 +10,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from etl.corpora.dialects import SENTENCE_MARK
+from adnominal.etl.corpora.dialects import SENTENCE_MARK
 
 BLOCK = 1 << 20  # fits the second-level cache of a core, so that it is still cached when it is read
 LIMIT = 64 << 20

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from etl.corpora.decompression import max_expansion
-from etl.corpora.documents import (
+from adnominal.etl.corpora.decompression import max_expansion
+from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     DocumentFilter,
     Event,
@@ -27,8 +27,8 @@ from etl.corpora.documents import (
     Rejected,
     sample_of,
 )
-from etl.corpora.files import Unit, Unreadable, check_expansion, open_stored
-from etl.corpora.text import ID_FIELDS, MAX_LINE_BYTES, text_events
+from adnominal.etl.corpora.files import Unit, Unreadable, check_expansion, open_stored
+from adnominal.etl.corpora.text import ID_FIELDS, MAX_LINE_BYTES, text_events
 
 if TYPE_CHECKING:
     import numpy.typing as npt

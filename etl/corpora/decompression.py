@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Literal, cast
 
 import zstandard
 
-from conf import UserError
+from adnominal.conf import UserError
 
 EXPANSION_VARIABLE = "ADNOMINAL_MAX_EXPANSION"
 """Environment variable for the largest ratio of decompressed to stored size (default 200)."""

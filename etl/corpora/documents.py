@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from etl.corpora.languages import identify
+from adnominal.etl.corpora.languages import identify
 
 MAX_CHARACTERS = 1_000_000
 """The longest text that spaCy's pipelines accept (``nlp.max_length``)."""

@@ -23,7 +23,7 @@ from isal.igzip_lib import IsalError
 # caller's buffer. isal names that class with an underscore but exports it from both its modules.
 from isal.isal_zlib import _GzipReader
 
-from etl.corpora.decompression import (
+from adnominal.etl.corpora.decompression import (
     BLOCK,
     EXPANSION_VARIABLE,
     NOT_READ,
@@ -33,7 +33,7 @@ from etl.corpora.decompression import (
     compression_of,
     max_expansion,
 )
-from etl.corpora.inputs import InputFile, file_system
+from adnominal.etl.corpora.inputs import InputFile, file_system
 
 _HARMLESS_BYTES = 1 << 30  # less decompressed data than this is never refused
 

@@ -15,7 +15,7 @@ from urllib.request import url2pathname
 import fsspec
 from fsspec.registry import known_implementations
 
-from conf import UserError
+from adnominal.conf import UserError
 
 _MAGIC_CHARACTERS = re.compile(r"[*?[]")
 _INDEX_NAME = re.compile(r"-multistream-index\d*\.txt(-p\d+p\d+)?(\.bz2)?$")

@@ -8,7 +8,7 @@ import importlib.util
 from functools import cache
 from typing import Any
 
-from conf import UserError
+from adnominal.conf import UserError
 
 _CHARACTERS = 2000  # of a text, enough to identify its language
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from etl.corpora.documents import (
+from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     MAX_CHARACTERS,
     Document,
@@ -32,7 +32,7 @@ from etl.corpora.documents import (
     normal_form,
     sample_of,
 )
-from etl.corpora.files import Unit, UnitStream
+from adnominal.etl.corpora.files import Unit, UnitStream
 
 MAX_LINE_BYTES = 64 << 20
 """A longer line is rejected."""

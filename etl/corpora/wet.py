@@ -13,8 +13,8 @@ from typing import Any
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from etl.corpora.decompression import compression_of
-from etl.corpora.documents import (
+from adnominal.etl.corpora.decompression import compression_of
+from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     DocumentFilter,
     Event,
@@ -22,9 +22,9 @@ from etl.corpora.documents import (
     Rejected,
     sample_of,
 )
-from etl.corpora.files import Unit, Unreadable, open_input
-from etl.corpora.languages import header_languages
-from etl.corpora.text import MAX_LINE_BYTES, text_events
+from adnominal.etl.corpora.files import Unit, Unreadable, open_input
+from adnominal.etl.corpora.languages import header_languages
+from adnominal.etl.corpora.text import MAX_LINE_BYTES, text_events
 
 _NEXT_RECORD, _NEXT_BYTES = re.compile(rb"\r\n\r\nWARC/1\.\d\r\n"), 16
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from etl.corpora.documents import (
+from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     Document,
     DocumentFilter,
@@ -18,8 +18,8 @@ from etl.corpora.documents import (
     Rejected,
     sample_of,
 )
-from etl.corpora.files import Unit, UnitStream, Unreadable
-from etl.corpora.wikitext import running_text
+from adnominal.etl.corpora.files import Unit, UnitStream, Unreadable
+from adnominal.etl.corpora.wikitext import running_text
 
 MAX_PAGE_BYTES = 64 << 20
 """A longer page is rejected: MediaWiki accepts 2 MB of text, so it is a history or not a page."""

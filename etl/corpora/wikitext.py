@@ -17,9 +17,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from etl.corpora.documents import normal_form
-from etl.corpora.wikitext_paragraphs import paragraphs_of, without_gaps
-from etl.corpora.wikitext_templates import SUPERSCRIPTS, renderer_of
+from adnominal.etl.corpora.documents import normal_form
+from adnominal.etl.corpora.wikitext_paragraphs import paragraphs_of, without_gaps
+from adnominal.etl.corpora.wikitext_templates import SUPERSCRIPTS, renderer_of
 
 # ------------------------------------------------------------------- comments and elements
 

@@ -25,8 +25,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import conf
-from conf import UserError, setting
+from adnominal import conf
+from adnominal.conf import UserError, setting
 
 # pyspark is not imported here: Spark's Python workers are forked from a module of this package
 # (spark_workers.py) that must change the path before pyspark is imported.
@@ -139,7 +139,7 @@ def start(
     settings = settings or EngineSettings()
     if _running is None:
         name = choose(settings.engine, rows, needs_jvm)
-        module = importlib.import_module(f"etl.engine.{name}")
+        module = importlib.import_module(f"adnominal.etl.engine.{name}")
         _running = module.start(app, memory=settings.memory, **options)
     elif settings.engine not in ("auto", _running.name):
         raise UserError(
@@ -179,7 +179,7 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
     Raises:
         UserError: ``connect`` without an address in ``SPARK_REMOTE``.
     """
-    from etl.engine.spark import java_fault
+    from adnominal.etl.engine.spark import java_fault
 
     remote = os.environ.get("SPARK_REMOTE")
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ

@@ -1,7 +1,7 @@
 """Any Spark Connect server, at the address in ``SPARK_REMOTE``.
 
-The server's workers need the libraries that the packages import (docs/cluster.md); the packages
-themselves are sent to them as archives.
+The server's workers need the libraries that the package imports (docs/cluster.md); the package
+itself is sent to them as an archive.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from conf import UserError
-from conf.progress import report_progress
-from etl.engine.spark import PACKAGES, REQUIRED, Spark, pack
+from adnominal.conf import UserError
+from adnominal.conf.progress import report_progress
+from adnominal.etl.engine.spark import REQUIRED, Spark, pack
 
 _CORES = 8  # used if the server does not report its number of cores
 _PATIENCE = 10  # seconds that a server has to accept the connection
@@ -72,8 +72,7 @@ class Connect(Spark):
         super().__init__(session, is_cluster=True)
         folder = Path(tempfile.mkdtemp(prefix="adnominal-"))
         try:
-            archives = [f"{pack(package, folder)}#{package}" for package in PACKAGES]
-            self.spark.addArtifacts(*archives, archive=True)
+            self.spark.addArtifacts(f"{pack(folder)}#adnominal", archive=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         self._share_done = 0.0

@@ -30,16 +30,16 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from conf import UserError
-from conf.progress import report_progress
-from etl.engine import progress
-from etl.engine.exchange import Exchange
-from etl.engine.temporary import TemporaryFolder
-from etl.engine.workers import LocalFunction, Pool
-from etl.imports import hidden
+from adnominal.conf import UserError
+from adnominal.conf.progress import report_progress
+from adnominal.etl.engine import progress
+from adnominal.etl.engine.exchange import Exchange
+from adnominal.etl.engine.temporary import TemporaryFolder
+from adnominal.etl.engine.workers import LocalFunction, Pool
+from adnominal.etl.imports import hidden
 
 if TYPE_CHECKING:
-    from etl.engine import GroupFunction, MapFunction
+    from adnominal.etl.engine import GroupFunction, MapFunction
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names of a store -> Sail's

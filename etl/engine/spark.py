@@ -1,7 +1,7 @@
 """Spark in a JVM, local or on a cluster, and how the code reaches its workers.
 
-In local mode, workers import the checkout itself. On a cluster, each executor unpacks archives of
-the packages beside its workers; the compiled kernel and data files could not be loaded from a zip
+In local mode, workers import the checkout itself. On a cluster, each executor unpacks an archive of
+the package beside its workers; the compiled kernel and data files could not be loaded from a zip
 on the path. The libraries that the packages import must be installed on every node
 (docs/cluster.md).
 """
@@ -26,15 +26,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from conf import ROOT, UserError
-from conf.progress import report_progress
+from adnominal.conf import IMPORT_ROOT, ROOT, UserError
+from adnominal.conf.progress import report_progress
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
 
-    from etl.engine import GroupFunction, MapFunction
+    from adnominal.etl.engine import GroupFunction, MapFunction
 
-PACKAGES = ("conf", "etl")
+# The folders of the one archive that executors get; they need neither training nor analysis.
+SHIPPED = ("conf", "etl")
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 S3_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
@@ -63,7 +64,7 @@ PREFERRED_LOCALLY = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
     # Saves a tenth of a second per Python task (the module says why).
-    "spark.python.daemon.module": "etl.engine.spark_workers",
+    "spark.python.daemon.module": "adnominal.etl.engine.spark_workers",
 }
 LOCAL_MEMORY = "2g"
 WORKER_LOG = "ADNOMINAL_WORKER_LOG"
@@ -120,20 +121,24 @@ def jvm_class_exists(jvm: Any, name: str) -> bool:
     return True
 
 
-def pack(package: str, folder: Path) -> Path:
-    """Write a zip of a package to `folder`, for executors to unpack.
+def pack(folder: Path) -> Path:
+    """Write ``adnominal.zip`` to `folder`: the package, for executors to unpack.
 
-    It omits what workers do not need (C sources, caches) and the demo corpus. The file name of a
-    compiled module has its Python version and platform, so others ignore it.
+    It omits what workers do not need (C sources, caches, the demo corpus). The file name of a
+    compiled module has its platform, so others ignore it.
     """
-    source = ROOT / package
-    target = folder / f"{package}.zip"
+    import adnominal
+
+    target = folder / "adnominal.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(source.rglob("*")):
-            inside = path.relative_to(source)
-            unwanted = path.suffix in (".c", ".pyc") or inside.parts[0] == "demo"
-            if path.is_file() and not unwanted:
-                archive.write(path, inside)
+        archive.write(adnominal.__file__, "__init__.py")
+        for package in SHIPPED:
+            # From the real folders: in a checkout, `adnominal` has links, which rglob skips.
+            for path in sorted((ROOT / package).rglob("*")):
+                inside = path.relative_to(ROOT)
+                unwanted = path.suffix in (".c", ".pyc") or inside.parts[1] == "demo"
+                if path.is_file() and not unwanted:
+                    archive.write(path, inside)
     return target
 
 
@@ -185,7 +190,7 @@ def start(app: str, *, extra: dict[str, str] | None = None, **_: Any) -> Spark:
     local = _is_local(context.master)
     if local:
         # Workers are children of the JVM, which spark-submit started before this line.
-        path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+        path = os.pathsep.join(p for p in (str(IMPORT_ROOT), os.environ.get("PYTHONPATH", "")) if p)
         context.environment["PYTHONPATH"] = path
     else:
         context.environment[WORKER_LOG] = "INFO"
@@ -301,11 +306,10 @@ def _configuration(app: str, extra: dict[str, str]) -> SparkConf:
 
 
 def _ship(context: SparkContext) -> None:
-    """Make every executor unpack the packages into the folder that its workers import from."""
-    if any(uri.endswith("/etl.zip") or "/etl.zip#" in uri for uri in context.listArchives):
+    """Make every executor unpack the package into the folder that its workers import from."""
+    if any("/adnominal.zip" in uri for uri in context.listArchives):
         return
-    # The driver serves the archives from this folder, so they stay until it ends.
+    # The driver serves the archive from this folder, so it stays until the driver ends.
     folder = Path(tempfile.mkdtemp(prefix="adnominal-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for package in PACKAGES:
-        context.addArchive(f"{pack(package, folder)}#{package}")
+    context.addArchive(f"{pack(folder)}#adnominal")

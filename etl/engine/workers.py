@@ -33,12 +33,12 @@ from weakref import WeakValueDictionary
 import cloudpickle
 import pyarrow as pa
 
-from etl.engine import progress
-from etl.engine.temporary import TemporaryFolder
+from adnominal.etl.engine import progress
+from adnominal.etl.engine.temporary import TemporaryFolder
 
 FUNCTION, NEXT, BATCH, FINISHED, FAILED, ADVANCED = (bytes([number]) for number in range(6))
 _KNOWN_FUNCTIONS = 8  # that a worker keeps
-_START = "from etl.engine.workers import serve; serve({path!r})"
+_START = "from adnominal.etl.engine.workers import serve; serve({path!r})"
 
 log = logging.getLogger("adnominal")
 

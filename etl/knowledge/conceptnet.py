@@ -20,13 +20,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from conf import UserError
-from etl.corpora.files import Unit, UnitStream, Unreadable, open_input
-from etl.corpora.inputs import InputFile
-from etl.engine import map_arrow, progress
-from etl.lake.frames import spark_schema
-from etl.lake.schema import batch_of
-from etl.lake.tables import table
+from adnominal.conf import UserError
+from adnominal.etl.corpora.files import Unit, UnitStream, Unreadable, open_input
+from adnominal.etl.corpora.inputs import InputFile
+from adnominal.etl.engine import map_arrow, progress
+from adnominal.etl.lake.frames import spark_schema
+from adnominal.etl.lake.schema import batch_of
+from adnominal.etl.lake.tables import table
 
 HEADER_4 = "relation\thead\ttail\tscore\tfreq"
 _BLOCK = 1 << 20  # bytes read at a time

@@ -394,14 +394,14 @@ def lemmas(word: str, pos: str) -> tuple[str, ...]:
 
     `pos` is VERB, NOUN or ADJ.
     """
-    from etl.knowledge.inflection import getAllLemmas
+    from adnominal.etl.knowledge.inflection import getAllLemmas
 
     return tuple(getAllLemmas(word, pos).get(pos, ()))
 
 
 def _is_in_dictionary(word: str) -> bool:
     """Whether the dictionary has a lower-cased word."""
-    from etl.knowledge.inflection import getAllLemmas
+    from adnominal.etl.knowledge.inflection import getAllLemmas
 
     return bool(getAllLemmas(word))
 
@@ -409,6 +409,6 @@ def _is_in_dictionary(word: str) -> bool:
 @lru_cache(maxsize=1 << 16)
 def _plural_forms(noun: str) -> tuple[str, ...]:
     """The dictionary's plurals of a lower-cased noun, best first."""
-    from etl.knowledge.inflection import getAllInflections
+    from adnominal.etl.knowledge.inflection import getAllInflections
 
     return tuple(getAllInflections(noun, "NOUN").get("NNS", ()))

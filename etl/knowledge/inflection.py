@@ -4,7 +4,7 @@ On import lemminflect registers extensions with spaCy if it is installed. This w
 and spaCy would import torch: seconds of every process for something that is not used here.
 """
 
-from etl.imports import hidden
+from adnominal.etl.imports import hidden
 
 with hidden("spacy"):
     from lemminflect import getAllInflections, getAllLemmas, getInflection, getLemma

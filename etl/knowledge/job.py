@@ -12,16 +12,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from conf import JobFailed, UserError, setting, settings_hash
-from etl.corpora.files import units
-from etl.corpora.inputs import InputFile, list_inputs
-from etl.dropped import Dropped, write_dropped
-from etl.engine import EngineSettings, running, start
-from etl.knowledge import conceptnet, wordnet
-from etl.knowledge.lexicons import FOLDER, WordList, class_list, class_rows
-from etl.lake import arrow
-from etl.lake.scratch import Scratch, scratch
-from etl.lake.spark import Lake
+from adnominal.conf import JobFailed, UserError, setting, settings_hash
+from adnominal.etl.corpora.files import units
+from adnominal.etl.corpora.inputs import InputFile, list_inputs
+from adnominal.etl.dropped import Dropped, write_dropped
+from adnominal.etl.engine import EngineSettings, running, start
+from adnominal.etl.knowledge import conceptnet, wordnet
+from adnominal.etl.knowledge.lexicons import FOLDER, WordList, class_list, class_rows
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.scratch import Scratch, scratch
+from adnominal.etl.lake.spark import Lake
 
 JOB = "import_knowledge"
 _TASK_BYTES = 64 << 20

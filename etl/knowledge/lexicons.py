@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from conf import ROOT, UserError
-from etl.lake.tables import table
+from adnominal.conf import ROOT, UserError
+from adnominal.etl.lake.tables import table
 
 FOLDER = ROOT / "conf" / "lexicons"
 # Intersective, subsective, intensional: PLANE, section 3 (its files write N for S).

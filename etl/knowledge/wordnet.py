@@ -17,9 +17,9 @@ from typing import Literal
 
 import pyarrow as pa
 
-from conf import UserError
-from etl.lake.schema import batch_of
-from etl.lake.tables import table
+from adnominal.conf import UserError
+from adnominal.etl.lake.schema import batch_of
+from adnominal.etl.lake.tables import table
 
 VERSION = "3.0"
 Pos = Literal["n", "v", "a", "r"]

@@ -17,16 +17,21 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, QueryBuilder
 
-from etl.lake import log
-from etl.lake.errors import LakeError
-from etl.lake.handles import safe_path
-from etl.lake.log import Change, Commit, CommitOptions, File, Record
-from etl.lake.schema import check_partition_types, check_replaced, differences, named_types
-from etl.lake.staging import DATA, Staged, parts
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES
-from etl.lake.tables import table as declaration
-from etl.lake.writing import publish
+from adnominal.etl.lake import log
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.lake.handles import safe_path
+from adnominal.etl.lake.log import Change, Commit, CommitOptions, File, Record
+from adnominal.etl.lake.schema import (
+    check_partition_types,
+    check_replaced,
+    differences,
+    named_types,
+)
+from adnominal.etl.lake.staging import DATA, Staged, parts
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.lake.tables import table as declaration
+from adnominal.etl.lake.writing import publish
 
 # (column, operator, value) triples that must all hold, groups of triples of which one must hold, or
 # an Arrow expression.

@@ -18,14 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from etl.engine import group_arrow, map_arrow
-from etl.lake.columns import Table
-from etl.lake.errors import LakeError
-from etl.lake.frames import declared_rows, spark_schema
-from etl.lake.lookup import as_dictionary
-from etl.lake.schema import differences, named_types
-from etl.lake.staging import DATA, Staged, parts
-from etl.lake.storage import filesystem, table_uri
+from adnominal.etl.engine import group_arrow, map_arrow
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.lake.frames import declared_rows, spark_schema
+from adnominal.etl.lake.lookup import as_dictionary
+from adnominal.etl.lake.schema import differences, named_types
+from adnominal.etl.lake.staging import DATA, Staged, parts
+from adnominal.etl.lake.storage import filesystem, table_uri
 
 _BATCH_ROWS = 10_000
 _BATCH_BYTES = 16 << 20

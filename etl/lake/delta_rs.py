@@ -16,16 +16,16 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from etl.engine import running
-from etl.lake import blocks, log
-from etl.lake.blocks import Blocks
-from etl.lake.columns import Table
-from etl.lake.errors import LakeFailed
-from etl.lake.frames import spark_schema, spark_type
-from etl.lake.log import Change, Commit, File
-from etl.lake.staging import Staged
-from etl.lake.storage import filesystem, local_path, table_uri
-from etl.lake.writing import publish
+from adnominal.etl.engine import running
+from adnominal.etl.lake import blocks, log
+from adnominal.etl.lake.blocks import Blocks
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeFailed
+from adnominal.etl.lake.frames import spark_schema, spark_type
+from adnominal.etl.lake.log import Change, Commit, File
+from adnominal.etl.lake.staging import Staged
+from adnominal.etl.lake.storage import filesystem, local_path, table_uri
+from adnominal.etl.lake.writing import publish
 
 
 def write(

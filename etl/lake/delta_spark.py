@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from etl.engine.spark import hadoop_location
-from etl.lake import log
-from etl.lake.blocks import Blocks, frame_of
-from etl.lake.columns import Table
-from etl.lake.errors import LakeFailed
-from etl.lake.frames import comment, declared_rows, spark_type
-from etl.lake.log import Change, Commit
-from etl.lake.storage import AS_NULL, table_uri
+from adnominal.etl.engine.spark import hadoop_location
+from adnominal.etl.lake import log
+from adnominal.etl.lake.blocks import Blocks, frame_of
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeFailed
+from adnominal.etl.lake.frames import comment, declared_rows, spark_type
+from adnominal.etl.lake.log import Change, Commit
+from adnominal.etl.lake.storage import AS_NULL, table_uri
 
 
 def _quoted(value: str) -> str:

@@ -4,8 +4,8 @@ import errno
 import os
 import re
 
-import conf
-from conf import JobFailed, UserError
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
 
 
 class LakeError(UserError):

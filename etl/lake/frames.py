@@ -7,9 +7,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from etl.lake.columns import Table
-from etl.lake.errors import LakeError
-from etl.lake.schema import differences
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.lake.schema import differences
 
 _SIMPLE: dict[pa.DataType, T.DataType] = {
     pa.string(): T.StringType(),

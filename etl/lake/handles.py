@@ -7,7 +7,7 @@ from typing import TypeVar
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from etl.lake.errors import LakeError
+from adnominal.etl.lake.errors import LakeError
 
 _READINGS = 3
 _T = TypeVar("_T")

@@ -22,13 +22,13 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
-import conf
-from etl.lake import actions
-from etl.lake.columns import Table
-from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
-from etl.lake.handles import consistently, safe_path, transaction_version
-from etl.lake.schema import differences, named_types, partition_text
-from etl.lake.storage import filesystem, table_uri
+from adnominal import conf
+from adnominal.etl.lake import actions
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
+from adnominal.etl.lake.handles import consistently, safe_path, transaction_version
+from adnominal.etl.lake.schema import differences, named_types, partition_text
+from adnominal.etl.lake.storage import filesystem, table_uri
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
 _READABLE = {"timestampNtz"}

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import table as declaration
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import table as declaration
 
 _FOOTERS = 8  # about 300 kB each for a file of a million pairs
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
-from etl.lake.columns import Table
-from etl.lake.errors import LakeError
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeError
 
 
 def type_name(kind: pa.DataType) -> str:

@@ -15,9 +15,9 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from etl.engine import running
-from etl.lake.staging import create_folder, remove
-from etl.lake.storage import filesystem, table_uri
+from adnominal.etl.engine import running
+from adnominal.etl.lake.staging import create_folder, remove
+from adnominal.etl.lake.storage import filesystem, table_uri
 
 _FOLDER = "_staging"
 _PREFIX = "scratch-"

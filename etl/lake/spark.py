@@ -12,15 +12,15 @@ from typing import Unpack
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from etl.engine import running
-from etl.engine.spark import DELTA_EXTENSION
-from etl.lake import arrow, delta_rs, delta_spark, handles, log
-from etl.lake.blocks import Blocks
-from etl.lake.errors import LakeError
-from etl.lake.log import Change, Commit, CommitOptions, Record
-from etl.lake.schema import check_partition, check_partition_types, check_replaced
-from etl.lake.storage import table_uri
-from etl.lake.tables import table as declaration
+from adnominal.etl.engine import running
+from adnominal.etl.engine.spark import DELTA_EXTENSION
+from adnominal.etl.lake import arrow, delta_rs, delta_spark, handles, log
+from adnominal.etl.lake.blocks import Blocks
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.lake.log import Change, Commit, CommitOptions, Record
+from adnominal.etl.lake.schema import check_partition, check_partition_types, check_replaced
+from adnominal.etl.lake.storage import table_uri
+from adnominal.etl.lake.tables import table as declaration
 
 ENGINES = ("delta-rs", "delta-spark")
 

@@ -27,10 +27,10 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
-from etl.lake.columns import Table
-from etl.lake.errors import LakeError, LakeFailed, storage_failure
-from etl.lake.schema import differences, named_types, partition_text, partition_value
-from etl.lake.storage import escape, unescape
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeError, LakeFailed, storage_failure
+from adnominal.etl.lake.schema import differences, named_types, partition_text, partition_value
+from adnominal.etl.lake.storage import escape, unescape
 
 DATA = "data"
 MARKERS = "_staging"

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.fs as pa_fs
 from deltalake.fs import DeltaStorageHandler
 
-from conf import UserError
-from etl.lake.errors import LakeError
+from adnominal.conf import UserError
+from adnominal.etl.lake.errors import LakeError
 
 # Spark's name of a store -> delta-rs's name
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}

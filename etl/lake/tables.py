@@ -7,8 +7,8 @@ that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
 
 import pyarrow as pa
 
-from conf.help import nearest
-from etl.lake.columns import (
+from adnominal.conf.help import nearest
+from adnominal.etl.lake.columns import (
     ADJECTIVE,
     CORPUS,
     COUNT,
@@ -20,8 +20,8 @@ from etl.lake.columns import (
     column,
     schema,
 )
-from etl.lake.errors import LakeError
-from etl.registry import DATASETS
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.registry import DATASETS
 
 _RELATION_PAIRS = schema(
     CORPUS,

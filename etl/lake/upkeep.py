@@ -18,17 +18,17 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from conf import UserError
-from etl.lake import actions, log, staging
-from etl.lake.actions import LOG, LOG_FILE, UNNAMED
-from etl.lake.columns import Table
-from etl.lake.errors import LakeFailed
-from etl.lake.handles import consistently
-from etl.lake.log import Change, File
-from etl.lake.schema import partition_text
-from etl.lake.staging import DATA, MARKERS, Staged, folder_names, listing
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.writing import clean
+from adnominal.conf import UserError
+from adnominal.etl.lake import actions, log, staging
+from adnominal.etl.lake.actions import LOG, LOG_FILE, UNNAMED
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeFailed
+from adnominal.etl.lake.handles import consistently
+from adnominal.etl.lake.log import Change, File
+from adnominal.etl.lake.schema import partition_text
+from adnominal.etl.lake.staging import DATA, MARKERS, Staged, folder_names, listing
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.writing import clean
 
 SMALL = 4 << 20
 """Files below this many bytes are merged with others of their partition."""

@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 
-from etl.lake import actions, log
-from etl.lake.actions import LOG, LOG_FILE
-from etl.lake.columns import Table
-from etl.lake.errors import LakeError
-from etl.lake.schema import differences, named_types
-from etl.lake.staging import MARKERS, listing, written_by
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES
-from etl.lake.upkeep import data_files
+from adnominal.etl.lake import actions, log
+from adnominal.etl.lake.actions import LOG, LOG_FILE
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.lake.schema import differences, named_types
+from adnominal.etl.lake.staging import MARKERS, listing, written_by
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.lake.upkeep import data_files
 
 _THREADS = 16
 

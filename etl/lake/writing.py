@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pyarrow.fs as pa_fs
 
-from etl.lake import handles, log, staging
-from etl.lake.columns import Table
-from etl.lake.errors import LakeFailed
-from etl.lake.log import Change, Commit
-from etl.lake.staging import Staged
-from etl.lake.storage import filesystem
+from adnominal.etl.lake import handles, log, staging
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeFailed
+from adnominal.etl.lake.log import Change, Commit
+from adnominal.etl.lake.staging import Staged
+from adnominal.etl.lake.storage import filesystem
 
 
 def publish(

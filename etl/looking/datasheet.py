@@ -13,14 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from conf import ROOT, UserError
-from conf.markdown import table_text
-from etl.declaration import RELEASED
-from etl.lake import arrow
-from etl.lake.columns import meaning
-from etl.lake.log import Record, build_command
-from etl.lake.tables import table as declared_table
-from etl.registry import DATASET_OF, ITEM_TABLES
+from adnominal.conf import ROOT, UserError
+from adnominal.conf.markdown import table_text
+from adnominal.etl.declaration import RELEASED
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.columns import meaning
+from adnominal.etl.lake.log import Record, build_command
+from adnominal.etl.lake.tables import table as declared_table
+from adnominal.etl.registry import DATASET_OF, ITEM_TABLES
 
 TEMPLATE = ROOT / "conf" / "datasheet" / "template.md"
 _FIGURE = re.compile(r"\{\{\s*(\w+)\s*\}\}")

@@ -25,11 +25,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from conf import JobFailed, UserError
-from etl.lake import arrow
-from etl.lake.staging import LEFTOVER_AGE
-from etl.lake.tables import table as declaration
-from etl.looking.show import sql_columns, sql_where
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.staging import LEFTOVER_AGE
+from adnominal.etl.lake.tables import table as declaration
+from adnominal.etl.looking.show import sql_columns, sql_where
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from conf import JobFailed
-from etl.lake import arrow, upkeep, verify
-from etl.lake.columns import Table
-from etl.lake.errors import LakeError
-from etl.lake.tables import table as declaration
-from etl.looking.layout import aligned, size
+from adnominal.conf import JobFailed
+from adnominal.etl.lake import arrow, upkeep, verify
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.lake.tables import table as declaration
+from adnominal.etl.looking.layout import aligned, size
 
 
 def run(command: str, settings: Any, table: str | None) -> str:

@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from conf import JobFailed
-from etl.lake import arrow, log
-from etl.lake.columns import Table, meaning
-from etl.lake.errors import LakeError
-from etl.lake.log import File
-from etl.lake.schema import type_name
-from etl.lake.tables import TABLES
-from etl.looking.layout import aligned, number, size
+from adnominal.conf import JobFailed
+from adnominal.etl.lake import arrow, log
+from adnominal.etl.lake.columns import Table, meaning
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.lake.log import File
+from adnominal.etl.lake.schema import type_name
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.looking.layout import aligned, number, size
 
 _PARTITIONS = 20
 

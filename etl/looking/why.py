@@ -2,9 +2,9 @@
 
 import difflib
 
-from conf import JobFailed
-from etl.lake import arrow
-from etl.looking.layout import aligned, number
+from adnominal.conf import JobFailed
+from adnominal.etl.lake import arrow
+from adnominal.etl.looking.layout import aligned, number
 
 _PARTNERS = 20_000  # of a word, the most frequent, searched for similar spellings
 

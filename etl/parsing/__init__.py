@@ -7,8 +7,8 @@ in Python workers. Spark NLP runs in the JVM, on DataFrames: see `etl.parsing.sp
 
 from functools import cache
 
-from conf import UserError
-from etl.parsing.tokens import Parser
+from adnominal.conf import UserError
+from adnominal.etl.parsing.tokens import Parser
 
 
 def check_parser(name: str, model: str | None = None) -> None:
@@ -19,19 +19,19 @@ def check_parser(name: str, model: str | None = None) -> None:
     downloaded.
     """
     if name == "spacy":
-        from etl.parsing.spacy_parser import find_model
+        from adnominal.etl.parsing.spacy_parser import find_model
 
         find_model(model)
     elif name == "fast":
-        from etl.parsing.fast.extractor import new_extractor
+        from adnominal.etl.parsing.fast.extractor import new_extractor
 
         new_extractor(model)
     elif name == "stanza":
-        from etl.parsing.stanza_parser import find_model as find_resources
+        from adnominal.etl.parsing.stanza_parser import find_model as find_resources
 
         find_resources(model)
     elif name == "sparknlp":
-        from etl.parsing.sparknlp_parser import check
+        from adnominal.etl.parsing.sparknlp_parser import check
 
         check(model)
     else:
@@ -45,15 +45,15 @@ def load_parser(name: str, model: str | None = None) -> Parser:
     Raises `UserError` as `check_parser` does, and for Spark NLP, which does not parse texts.
     """
     if name == "spacy":
-        from etl.parsing.spacy_parser import SpacyParser
+        from adnominal.etl.parsing.spacy_parser import SpacyParser
 
         return SpacyParser(model)
     if name == "fast":
-        from etl.parsing.fast.parser import FastParser
+        from adnominal.etl.parsing.fast.parser import FastParser
 
         return FastParser(model)
     if name == "stanza":
-        from etl.parsing.stanza_parser import StanzaParser
+        from adnominal.etl.parsing.stanza_parser import StanzaParser
 
         return StanzaParser(model)
     raise UserError(f"parser={name}: expected one of spacy, fast, stanza as a parser of text")

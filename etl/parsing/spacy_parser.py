@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from conf import UserError
-from etl.imports import hidden
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
+from adnominal.conf import UserError
+from adnominal.etl.imports import hidden
+from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 DEFAULT_MODEL = "en_core_web_sm"
 # Paragraphs that spaCy processes together; larger batches do not fit the caches.

@@ -27,8 +27,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed
+from adnominal.conf import UserError
+from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,7 +61,7 @@ def check(model: str | None) -> None:
         )
     from pyspark import SparkContext
 
-    from etl.engine.spark import jvm_class_exists
+    from adnominal.etl.engine.spark import jvm_class_exists
 
     jvm = SparkContext._jvm
     if jvm is None:
@@ -204,7 +204,7 @@ def _lemmas(form: pa.DictionaryArray, xpos: pa.DictionaryArray) -> pa.Dictionary
 
 @lru_cache(maxsize=200_000)
 def _noun_lemma(form: str, upos: str) -> str:
-    from etl.knowledge.inflection import getLemma
+    from adnominal.etl.knowledge.inflection import getLemma
 
     lemmas: tuple[Any, ...] = getLemma(form.lower() if upos == "NOUN" else form, upos=upos)
     return str(lemmas[0]) if lemmas else form

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from conf import UserError
-from etl.lake.schema import batch_of
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
+from adnominal.conf import UserError
+from adnominal.etl.lake.schema import batch_of
+from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 PROCESSORS = ("tokenize", "pos", "lemma", "depparse")
 # Characters parsed before a batch of columns is yielded.

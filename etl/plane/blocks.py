@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etl.plane import CLASSES, TYPES
-from etl.plane.rules import HOLDS, article_before, edition_key, spelling
+from adnominal.etl.plane import CLASSES, TYPES
+from adnominal.etl.plane.rules import HOLDS, article_before, edition_key, spelling
 
 _Ids: TypeAlias = npt.NDArray[np.int64]
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etl.draws import Keys, keys_of
-from etl.plane import CLASSES
+from adnominal.etl.draws import Keys, keys_of
+from adnominal.etl.plane import CLASSES
 
 Ids = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -1,6 +1,6 @@
 """The declaration of PLANE."""
 
-from etl.declaration import (
+from adnominal.etl.declaration import (
     Dataset,
     Facts,
     ItemTable,
@@ -14,9 +14,9 @@ from etl.declaration import (
     Training,
     Whole,
 )
-from etl.licences import PAIRS, UNKNOWN, WORDNET
-from etl.plane.questions import questions
-from etl.plane.tables import TABLES
+from adnominal.etl.licences import PAIRS, UNKNOWN, WORDNET
+from adnominal.etl.plane.questions import questions
+from adnominal.etl.plane.tables import TABLES
 
 DATASET = Dataset(
     name="plane",

@@ -12,14 +12,14 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from etl.engine import map_arrow
-from etl.knowledge.english import is_plural
-from etl.knowledge.wordnet import base_forms
-from etl.lake.frames import spark_schema
-from etl.lake.schema import batch_of
-from etl.plane import CLASSES
-from etl.plane.blocks import WORDS as BLOCK_WORDS
-from etl.plane.settings import Settings
+from adnominal.etl.engine import map_arrow
+from adnominal.etl.knowledge.english import is_plural
+from adnominal.etl.knowledge.wordnet import base_forms
+from adnominal.etl.lake.frames import spark_schema
+from adnominal.etl.lake.schema import batch_of
+from adnominal.etl.plane import CLASSES
+from adnominal.etl.plane.blocks import WORDS as BLOCK_WORDS
+from adnominal.etl.plane.settings import Settings
 
 NO_CLASS = "adjective without a class"
 NO_SYNSET = "noun not in WordNet"

@@ -13,21 +13,21 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from conf import UserError
-from etl.building import begin_build, collect_drops, drops_by_reason, pairs_of
-from etl.dropped import Dropped
-from etl.engine import running
-from etl.knowledge.lexicons import adjective_classes
-from etl.lake import arrow
-from etl.lake.blocks import Blocks
-from etl.lake.frames import sort_rows
-from etl.lake.scratch import Scratch, scratch
-from etl.lake.spark import Lake
-from etl.lake.tables import table
-from etl.plane import TYPES, blocks, items
-from etl.plane.pool import pool_of
-from etl.plane.settings import Settings
-from etl.plane.splits import plan
+from adnominal.conf import UserError
+from adnominal.etl.building import begin_build, collect_drops, drops_by_reason, pairs_of
+from adnominal.etl.dropped import Dropped
+from adnominal.etl.engine import running
+from adnominal.etl.knowledge.lexicons import adjective_classes
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.blocks import Blocks
+from adnominal.etl.lake.frames import sort_rows
+from adnominal.etl.lake.scratch import Scratch, scratch
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.lake.tables import table
+from adnominal.etl.plane import TYPES, blocks, items
+from adnominal.etl.plane.pool import pool_of
+from adnominal.etl.plane.settings import Settings
+from adnominal.etl.plane.splits import plan
 
 JOB = "build_plane"
 # Sizes of the paper's dataset (section 3.2), and the share of inflected nouns in its release.

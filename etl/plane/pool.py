@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from etl.plane import CLASSES
-from etl.plane.candidates import Pool
+from adnominal.etl.plane import CLASSES
+from adnominal.etl.plane.candidates import Pool
 
 NOUNS = 20_000
 ADJECTIVES = 256

@@ -6,8 +6,8 @@ examples. The paper's masked models fill the blank; the harness compares whole s
 
 import pyarrow as pa
 
-from etl.declaration import Question
-from etl.knowledge.english import article
+from adnominal.etl.declaration import Question
+from adnominal.etl.knowledge.english import article
 
 VERBALISERS = {
     "good_poor": ("good", "poor"),

@@ -5,8 +5,8 @@ One item at a time; `etl.plane.blocks` has the same rules over columns, and test
 
 import hashlib
 
-from etl.knowledge.english import article
-from etl.plane import CLASSES, TYPES
+from adnominal.etl.knowledge.english import article
+from adnominal.etl.plane import CLASSES, TYPES
 
 TEXTS = ("clean", "paper")
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from conf import UserError, setting
-from conf.checks import check_minimum
-from etl.engine import EngineSettings
-from etl.plane import SCHEMES
-from etl.plane.rules import TEXTS
-from etl.plane.splits import Sizes
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_minimum
+from adnominal.etl.engine import EngineSettings
+from adnominal.etl.plane import SCHEMES
+from adnominal.etl.plane.rules import TEXTS
+from adnominal.etl.plane.splits import Sizes
 
 
 @dataclass(frozen=True)

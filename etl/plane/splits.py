@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from conf import UserError
-from etl.draws import Keys, mix, salt_of
-from etl.plane import CLASSES, SCHEMES
-from etl.plane.candidates import Flags, Ids, Pool
+from adnominal.conf import UserError
+from adnominal.etl.draws import Keys, mix, salt_of
+from adnominal.etl.plane import CLASSES, SCHEMES
+from adnominal.etl.plane.candidates import Flags, Ids, Pool
 
 GROUPS = pa.schema(
     [

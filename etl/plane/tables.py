@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from etl.lake.columns import ADJECTIVE, CORPUS, COUNT, EDITION, NOUN, TEXT, Table, column
+from adnominal.etl.lake.columns import ADJECTIVE, CORPUS, COUNT, EDITION, NOUN, TEXT, Table, column
 
 TABLES = (
     Table(

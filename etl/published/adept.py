@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from conf import UserError
-from etl.adept import LABELS
-from etl.adept.splits import PARTS, merged, repetitions, split_columns
-from etl.adept.variants import item_id
-from etl.lake.tables import table
-from etl.published.reading import EDITION, NO_TEXT, Reading, is_text
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.etl.adept.splits import PARTS, merged, repetitions, split_columns
+from adnominal.etl.adept.variants import item_id
+from adnominal.etl.lake.tables import table
+from adnominal.etl.published.reading import EDITION, NO_TEXT, Reading, is_text
 
 TEXTS = ("sentence1", "sentence2", "modifier", "noun")
 DUPLICATES = ("keep", "merge")

@@ -27,15 +27,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from conf import UserError
-from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TESTS, labels
-from etl.asp.gold import HUMAN, POLARITIES, Gold, published_gold
-from etl.asp.judgements import human_rows
-from etl.asp.lexicon import DIMENSIONS, Lexicon, load_lexicon
-from etl.asp.templates import item_id, parse
-from etl.lake.tables import table
-from etl.published import pickles
-from etl.published.reading import EDITION, Reading, relative, tsv_rows
+from adnominal.conf import UserError
+from adnominal.etl.asp import (
+    CONTRADICTION,
+    DISCARD,
+    ENTAILMENT,
+    NEUTRAL,
+    NOT_ENTAILMENT,
+    TESTS,
+    labels,
+)
+from adnominal.etl.asp.gold import HUMAN, POLARITIES, Gold, published_gold
+from adnominal.etl.asp.judgements import human_rows
+from adnominal.etl.asp.lexicon import DIMENSIONS, Lexicon, load_lexicon
+from adnominal.etl.asp.templates import item_id, parse
+from adnominal.etl.lake.tables import table
+from adnominal.etl.published import pickles
+from adnominal.etl.published.reading import EDITION, Reading, relative, tsv_rows
 
 TUNING = "published_tuning"
 WIDER = "published_wider"

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from conf import UserError, setting
-from etl.declaration import Release
-from etl.dropped import write_dropped
-from etl.lake import arrow
-from etl.lake.tables import table
-from etl.published import nli
-from etl.published.adept import DUPLICATES
-from etl.published.reading import Reading
-from etl.registry import DATASETS
+from adnominal.conf import UserError, setting
+from adnominal.etl.declaration import Release
+from adnominal.etl.dropped import write_dropped
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+from adnominal.etl.published import nli
+from adnominal.etl.published.adept import DUPLICATES
+from adnominal.etl.published.reading import Reading
+from adnominal.etl.registry import DATASETS
 
 log = logging.getLogger("adnominal")
 
@@ -33,7 +33,7 @@ _OTHERS: dict[str, tuple[Release, Callable[..., Reading]]] = {
 def _readers() -> dict[str, tuple[Release, Callable[..., Reading]]]:
     """The releases that can be imported, with the functions that read them."""
     declared: dict[str, tuple[Release, Callable[..., Reading]]] = {
-        name: (dataset.release, import_module(f"etl.published.{name}").read)
+        name: (dataset.release, import_module(f"adnominal.etl.published.{name}").read)
         for name, dataset in sorted(DATASETS.items())
         if dataset.release is not None
     }

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from conf import UserError
-from etl.draws import content_hash
-from etl.lake.tables import table
-from etl.published.reading import NO_TEXT, Reading, is_text, relative, tsv_rows
+from adnominal.conf import UserError
+from adnominal.etl.draws import content_hash
+from adnominal.etl.lake.tables import table
+from adnominal.etl.published.reading import NO_TEXT, Reading, is_text, relative, tsv_rows
 
 LABELS = ("entailment", "neutral", "contradiction")
 NOT_ENTAILMENT = "not_entailment"

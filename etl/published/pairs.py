@@ -17,13 +17,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conf import UserError, setting
-from etl.draws import content_hash
-from etl.dropped import write_dropped
-from etl.lake import arrow
-from etl.lake.tables import table
-from etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
-from etl.published.reading import NO_TEXT, Reading, is_text
+from adnominal.conf import UserError, setting
+from adnominal.etl.draws import content_hash
+from adnominal.etl.dropped import write_dropped
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+from adnominal.etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
+from adnominal.etl.published.reading import NO_TEXT, Reading, is_text
 
 log = logging.getLogger("adnominal")
 

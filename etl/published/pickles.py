@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from conf import UserError
+from adnominal.conf import UserError
 
 # The module of NumPy 1 and that of NumPy 2 for the same function.
 _RECONSTRUCT = ("numpy.core.multiarray", "numpy._core.multiarray")

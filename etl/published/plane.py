@@ -19,13 +19,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError
-from etl.checks.splits import check, read_rows, text
-from etl.lake.tables import table
-from etl.plane import CLASSES, rules
-from etl.plane.rules import group_id, inference_type, item_id
-from etl.published import pickles
-from etl.published.reading import EDITION, NO_TEXT, Reading, is_text, relative
+from adnominal.conf import UserError
+from adnominal.etl.checks.splits import check, read_rows, text
+from adnominal.etl.lake.tables import table
+from adnominal.etl.plane import CLASSES, rules
+from adnominal.etl.plane.rules import group_id, inference_type, item_id
+from adnominal.etl.published import pickles
+from adnominal.etl.published.reading import EDITION, NO_TEXT, Reading, is_text, relative
 
 COLUMNS = ("sentence", "label", "adj_class", "adjective", "noun", "hypernym")
 _KINDS = (*CLASSES, "N")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from conf import UserError
-from etl.dropped import Dropped
+from adnominal.conf import UserError
+from adnominal.etl.dropped import Dropped
 
 log = logging.getLogger("adnominal")
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from conf import UserError
-from etl.lake.tables import table
-from etl.published.reading import EDITION, Reading, relative
-from etl.sygns import splits
-from etl.sygns.generate import sentence_id
-from etl.sygns.grammar import TAGS
+from adnominal.conf import UserError
+from adnominal.etl.lake.tables import table
+from adnominal.etl.published.reading import EDITION, Reading, relative
+from adnominal.etl.sygns import splits
+from adnominal.etl.sygns.generate import sentence_id
+from adnominal.etl.sygns.grammar import TAGS
 
 COLUMNS = ("id", "depth", "sentence", "fol", "folpol", "vf", "vfpol", "tags", "drs")
 # Rows of the smallest training set of the paper; a release with fewer is a sample.

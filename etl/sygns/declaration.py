@@ -1,6 +1,6 @@
 """The declaration of SyGNS."""
 
-from etl.declaration import (
+from adnominal.etl.declaration import (
     Dataset,
     Facts,
     ItemTable,
@@ -11,8 +11,8 @@ from etl.declaration import (
     Training,
     Whole,
 )
-from etl.licences import BY_SA_4
-from etl.sygns.tables import TABLES
+from adnominal.etl.licences import BY_SA_4
+from adnominal.etl.sygns.tables import TABLES
 
 DATASET = Dataset(
     name="sygns",

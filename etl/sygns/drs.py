@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from etl.sygns.fol import ParseError, check_depth
+from adnominal.etl.sygns.fol import ParseError, check_depth
 
 SEPARATOR = " [SEP] "
 # The kinds of the arguments of each operator: x an entity, b a box.

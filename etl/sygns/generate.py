@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from etl.draws import content_hash
-from etl.sygns import drs, fol, polarity, vf
-from etl.sygns.grammar import Grammar, Node, Word, leaves
-from etl.sygns.translate import fol_to_drs
+from adnominal.etl.draws import content_hash
+from adnominal.etl.sygns import drs, fol, polarity, vf
+from adnominal.etl.sygns.grammar import Grammar, Node, Word, leaves
+from adnominal.etl.sygns.translate import fol_to_drs
 
 
 @dataclass(frozen=True, slots=True)

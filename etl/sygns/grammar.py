@@ -22,12 +22,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import yaml
 
-from etl.sygns import fol, vf
-from etl.sygns.terms import FreshVariables, compile_fol, compile_vf
+from adnominal.etl.sygns import fol, vf
+from adnominal.etl.sygns.terms import FreshVariables, compile_fol, compile_vf
 
 Edition: TypeAlias = Literal["clean", "paper"]
 # A resource, not a path: executors of a cluster may import the packages from an archive.
-GRAMMAR_FILE = files("conf") / "sygns" / "grammar.yaml"
+GRAMMAR_FILE = files("adnominal.conf") / "sygns" / "grammar.yaml"
 TAGS = (
     "sbj_quant",
     "obj_quant",

@@ -17,17 +17,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from conf import UserError
-from etl.building import begin_build
-from etl.engine import map_arrow, running
-from etl.lake.frames import sort_rows, spark_schema
-from etl.lake.schema import batch_of
-from etl.lake.scratch import Scratch, scratch
-from etl.lake.tables import table
-from etl.sygns import splits
-from etl.sygns.generate import Record, Sampler, record, sentence_id, surface
-from etl.sygns.grammar import Edition, grammar
-from etl.sygns.settings import Settings
+from adnominal.conf import UserError
+from adnominal.etl.building import begin_build
+from adnominal.etl.engine import map_arrow, running
+from adnominal.etl.lake.frames import sort_rows, spark_schema
+from adnominal.etl.lake.schema import batch_of
+from adnominal.etl.lake.scratch import Scratch, scratch
+from adnominal.etl.lake.tables import table
+from adnominal.etl.sygns import splits
+from adnominal.etl.sygns.generate import Record, Sampler, record, sentence_id, surface
+from adnominal.etl.sygns.grammar import Edition, grammar
+from adnominal.etl.sygns.settings import Settings
 
 JOB = "build_sygns"
 # The two sides of table 10: quantifiers that are embedded in training, and the others.

@@ -7,7 +7,7 @@ implication.
 
 from typing import Literal, TypeAlias
 
-from etl.sygns import fol, vf
+from adnominal.etl.sygns import fol, vf
 
 Direction: TypeAlias = Literal["up", "down"]
 Polarities: TypeAlias = list[tuple[str, Direction]]

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from conf import UserError, setting
-from conf.checks import check_distinct, check_minimum
-from etl.engine import EngineSettings
-from etl.sygns.splits import SCHEMES
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_distinct, check_minimum
+from adnominal.etl.engine import EngineSettings
+from adnominal.etl.sygns.splits import SCHEMES
 
 MAX_DEPTH = 4  # the grammar has sampling rates (sampling.keep) up to this depth
 

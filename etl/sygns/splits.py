@@ -13,7 +13,7 @@ A tenth of the training sentences is used for validation, chosen by (seed, schem
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from etl.draws import fraction
+from adnominal.etl.draws import fraction
 
 QUANTIFIER_CLASSES = {
     "one": "EXI",

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from etl.lake.columns import EDITION, TEXT, Table, column
+from adnominal.etl.lake.columns import EDITION, TEXT, Table, column
 
 _POLARITY = pa.list_(pa.struct([("word", TEXT), ("direction", TEXT)]))
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from etl.sygns import fol, vf
-from etl.sygns.fol import ParseError, TokenReader
+from adnominal.etl.sygns import fol, vf
+from adnominal.etl.sygns.fol import ParseError, TokenReader
 
 # What a meaning is depends on its type in the grammar, which the rules themselves fix.
 Meaning: TypeAlias = Any

@@ -13,8 +13,8 @@ SyGNS.
 from collections.abc import Callable
 from itertools import count
 
-from etl.sygns.drs import Box, Condition, Disjunction, Implication, Negation, Predication
-from etl.sygns.fol import (
+from adnominal.etl.sygns.drs import Box, Condition, Disjunction, Implication, Negation, Predication
+from adnominal.etl.sygns.fol import (
     All,
     And,
     Atom,
@@ -28,7 +28,7 @@ from etl.sygns.fol import (
     disjunction,
     rename,
 )
-from etl.sygns.vf import QUANTIFIERS, Operation, Term, Word
+from adnominal.etl.sygns.vf import QUANTIFIERS, Operation, Term, Word
 
 
 def fol_to_drs(formula: Formula) -> Box:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from etl.sygns.fol import ParseError, check_depth
+from adnominal.etl.sygns.fol import ParseError, check_depth
 
 QUANTIFIERS = ("EXIST", "ALL", "TWO", "THREE")
 ARITY = {**dict.fromkeys(QUANTIFIERS, 2), "AND": 2, "OR": 2, "NOT": 1, "INV": 1}

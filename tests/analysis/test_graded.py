@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import conf
-from analysis import graded
-from analysis.graded import Settings, correlation, correlations, expected_score, report
-from etl.lake import arrow
-from etl.lake.tables import table
+from adnominal import conf
+from adnominal.analysis import graded
+from adnominal.analysis.graded import Settings, correlation, correlations, expected_score, report
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 from tests.rows import rows, write
 
 VALUES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, max_size=30).filter(

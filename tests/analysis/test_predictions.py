@@ -1,9 +1,9 @@
 import pytest
 
-from analysis.inference.comparisons import compare
-from analysis.inference.resampling import Resampling
-from analysis.predictions import pair, read_run
-from conf import UserError
+from adnominal.analysis.inference.comparisons import compare
+from adnominal.analysis.inference.resampling import Resampling
+from adnominal.analysis.predictions import pair, read_run
+from adnominal.conf import UserError
 from tests.rows import rows, write
 
 

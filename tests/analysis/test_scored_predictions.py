@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from analysis import predictions
-from conf import UserError
-from etl.lake import arrow
+from adnominal.analysis import predictions
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
 from tests.rows import rows as records
 from tests.rows import write
 from tests.training.scoring.test_matrix import rows

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import slices
-from conf import UserError
-from etl.lake.tables import table
-from etl.registry import ITEM_TABLES
+from adnominal.analysis import slices
+from adnominal.conf import UserError
+from adnominal.etl.lake.tables import table
+from adnominal.etl.registry import ITEM_TABLES
 from tests.rows import rows, write
 
 NAYAK = {"fake", "alleged"}

@@ -1,8 +1,8 @@
 import pytest
 
+from adnominal.conf import UserError, load
 from benchmarks.engines import CASE, CASES, Settings, measurements, seconds_to_write
 from benchmarks.harness import page
-from conf import UserError, load
 from tests.benchmarks.test_jobs import ROWS, lake_of
 
 RUN = {"wall": 2.0, "cpu": 3.0, "memory": 400.0, "runs": 3, "load": 0.1}

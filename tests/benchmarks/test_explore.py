@@ -2,13 +2,13 @@
 
 import pytest
 
-import conf
-from analysis.exploring.sketches import Query, Sketches
+from adnominal import conf
+from adnominal.analysis.exploring.sketches import Query, Sketches
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
 from benchmarks import explore
 from benchmarks.explore import CASE, Settings, generate, measure, word_of
 from benchmarks.harness import page
-from conf import UserError
-from etl.lake import arrow
 
 SMALL = {"pairs": 3000, "files": 3, "nouns": 199, "adjectives": 97}
 SMALL |= {"users": 2, "seconds": 1, "pause": 0}

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from adnominal.conf import UserError, load
 from benchmarks import extract, inputs, synthetic_depcc
 from benchmarks.extract import Settings
 from benchmarks.harness import page
 from benchmarks.inputs import make_parts, make_slice
 from benchmarks.sides import Reading
-from conf import UserError, load
 
 LEDGER = {"sentences": 3, "tokens": 9, "amod": 4, "pairs": 3, "rejected_lines": 0}
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from adnominal.conf import UserError
+from adnominal.etl.amod.rules import CLEAN
 from benchmarks import fast, fast_mutations, parse_quality
 from benchmarks.harness import page
-from conf import UserError
-from etl.amod.rules import CLEAN
 
 CONLLU = """\
 # text = The well-known red dog barked.

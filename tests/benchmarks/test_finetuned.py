@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-import conf
+from adnominal import conf
+from adnominal.training.settings import Settings
 from benchmarks import finetuned
 from benchmarks.harness import page
-from training.settings import Settings
 
 
 @pytest.mark.parametrize("case", finetuned.RUNS)

@@ -7,13 +7,13 @@ from functools import partial
 
 import pytest
 
+from adnominal.conf import JobFailed, UserError, load, setting
 from benchmarks import harness, peers, results
 from benchmarks.__main__ import main
 from benchmarks.harness import Bound, Case, CaseSettings, Exact, page, run, write_pages
 from benchmarks.inputs import make_parts
 from benchmarks.processes import call
 from benchmarks.sides import check_identical, take_turns
-from conf import JobFailed, UserError, load, setting
 from tests.commands import run_python
 
 ROUNDS = 7

@@ -2,9 +2,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 from benchmarks import jobs
-from etl.lake import arrow
-from etl.lake.tables import table
 
 ROWS: dict[str, list[Any]] = {
     "corpus": ["c", "c"],

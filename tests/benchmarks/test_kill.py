@@ -1,5 +1,6 @@
 import pytest
 
+from adnominal.conf import UserError, load
 from benchmarks import jobs
 from benchmarks.harness import page
 from benchmarks.kill import (
@@ -13,7 +14,6 @@ from benchmarks.kill import (
     make_input,
     moment_of,
 )
-from conf import UserError, load
 from tests.benchmarks.test_jobs import ROWS, lake_of
 
 UNINTERRUPTED = {"wall": 30.0, "ready": 10.0, "commits": 20, "digests": dict.fromkeys(TABLES, "x")}

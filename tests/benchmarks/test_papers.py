@@ -2,6 +2,10 @@ import shutil
 
 import pytest
 
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.amod.kernel import PairCounter
+from adnominal.etl.amod.rules import CLEAN
+from adnominal.training.finished_runs import Run, Runs
 from benchmarks import released_phrases
 from benchmarks.harness import page
 from benchmarks.papers import (
@@ -18,11 +22,7 @@ from benchmarks.papers import (
     transferred,
 )
 from benchmarks.papers_runs import experiments, states
-from conf import JobFailed, UserError
-from etl.amod.kernel import PairCounter
-from etl.amod.rules import CLEAN
 from tests.rows import write
-from training.finished_runs import Run, Runs
 
 
 def run(seed: int, accuracy: float, **params: str) -> Run:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from adnominal.conf import UserError, load
 from benchmarks.inputs import documents_of, make_dumps, texts_of
 from benchmarks.parse import NAMES, Settings, residue_of, summary
 from benchmarks.parse_sides import full, read
 from benchmarks.sides import Reading, check_identical
-from conf import UserError, load
 
 DEMO = Settings().input
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from adnominal.etl.amod.kernel import available
 from benchmarks import synthetic_depcc
 from benchmarks.peers import SIDES, measure_side, read
 from benchmarks.sides import Reading, check_identical, digest
-from etl.amod.kernel import available
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
 from benchmarks import harness, predict, results
-from conf import UserError
-from etl.lake import arrow
 
 
 def test_the_table_has_the_requested_number_of_distinct_rows(tmp_path, monkeypatch):

@@ -5,9 +5,9 @@ import json
 import pytest
 import yaml
 
+from adnominal.conf import ROOT, UserError
 from benchmarks.readme import BEGIN, END, Documented, section, write
 from benchmarks.results import headlines
-from conf import ROOT, UserError
 
 FIGURES = {
     "engines": {

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from adnominal.conf import UserError
 from benchmarks.reproducing import (
     ADEPT_TOKENS,
     BASE,
@@ -15,7 +16,6 @@ from benchmarks.reproducing import (
     write,
 )
 from benchmarks.sizing import BEGIN, END
-from conf import UserError
 
 MEASURED = {"samples_per_cpu_second": 50.0}
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from adnominal.conf import UserError, load
+from adnominal.etl.amod.kernel import PairCounter
+from adnominal.etl.amod.rules import CLEAN
+from adnominal.etl.knowledge.conceptnet import NOT_FIVE, OTHER_LANGUAGE, parse_5
 from benchmarks import conceptnet_generator, pairs_generator, scale
 from benchmarks.harness import page
 from benchmarks.processes import Sample
-from conf import UserError, load
-from etl.amod.kernel import PairCounter
-from etl.amod.rules import CLEAN
-from etl.knowledge.conceptnet import NOT_FIVE, OTHER_LANGUAGE, parse_5
 
 
 def test_every_rank_has_its_own_word_and_frequent_words_are_short():

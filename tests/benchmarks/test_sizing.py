@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from adnominal.conf import ROOT, UserError
 from benchmarks import reproducing, sizing
 from benchmarks.sizing import BEGIN, END, Settings, depcc, hours, number, size, write
-from conf import ROOT, UserError
 
 # A part of 100 MB, 10 MB compressed, with 2 million tokens and 100,000 pairs.
 EXTRACT = {

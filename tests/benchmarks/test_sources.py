@@ -1,8 +1,8 @@
 from collections import Counter
 
+from adnominal.etl.amod.adjacent import count_words
 from benchmarks import sources, web_texts
 from benchmarks.harness import page
-from etl.amod.adjacent import count_words
 
 
 def test_texts_are_reproducible_and_have_the_requested_size():

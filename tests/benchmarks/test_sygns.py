@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from analysis.semantics.prover import provers
+from adnominal.analysis.semantics.prover import provers
+from adnominal.conf import UserError
+from adnominal.etl.sygns import fol
 from benchmarks import sygns
 from benchmarks.harness import page
 from benchmarks.sygns import Settings
-from conf import UserError
-from etl.sygns import fol
 
 
 @pytest.fixture(scope="module")

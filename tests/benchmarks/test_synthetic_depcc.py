@@ -4,10 +4,10 @@ import gzip
 
 import pytest
 
+from adnominal.etl.amod.kernel import PairCounter
+from adnominal.etl.amod.rules import CLEAN
+from adnominal.etl.corpora.dialects import detect
 from benchmarks import synthetic_depcc
-from etl.amod.kernel import PairCounter
-from etl.amod.rules import CLEAN
-from etl.corpora.dialects import detect
 
 
 def test_the_part_is_valid_and_has_the_requested_size(tmp_path, monkeypatch):

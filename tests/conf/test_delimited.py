@@ -1,7 +1,7 @@
 import pytest
 
-from conf import UserError
-from conf.delimited import rows_of, text_of
+from adnominal.conf import UserError
+from adnominal.conf.delimited import rows_of, text_of
 
 
 def test_rows_have_the_number_of_their_first_line():

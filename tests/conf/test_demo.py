@@ -8,10 +8,10 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import benchmarks.demo_depcc as demo_depcc
-import conf
-from conf import ROOT, UserError
-from etl import jobs
-from etl.parsing.spacy_parser import find_model
+from adnominal import conf
+from adnominal.conf import ROOT, UserError
+from adnominal.etl import jobs
+from adnominal.etl.parsing.spacy_parser import find_model
 
 DEMO = ROOT / "conf" / "demo"
 TAG = "{http://www.mediawiki.org/xml/export-0.10/}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conf import ROOT
+from adnominal.conf import IMPORT_ROOT, ROOT
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def run(tmp_path: Path):
     (tmp_path / "omegaconf.py").write_text("raise KeyboardInterrupt\n")
 
     def run(*words: str, rank: str = "0") -> tuple[int, str]:
-        paths = os.pathsep.join((os.fspath(tmp_path), os.fspath(ROOT)))
+        paths = os.pathsep.join((os.fspath(tmp_path), os.fspath(IMPORT_ROOT)))
         environment = {**os.environ, "PYTHONPATH": paths, "RANK": rank}
         completed = subprocess.run(
             [sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True
@@ -32,7 +32,7 @@ def run(tmp_path: Path):
         [os.fspath(ROOT / "etl/build_plane.py")],
         [os.fspath(ROOT / "training/finetune.py")],
         ["-m", "etl.lake"],
-        ["-m", "conf.commandline"],
+        ["-m", "adnominal"],
     ],
 )
 def test_an_interrupted_import_of_a_command_is_one_line(run, words):
@@ -43,7 +43,7 @@ def test_an_interrupted_import_of_a_command_is_one_line(run, words):
 
 def test_scripts_of_others_that_import_the_project_have_their_traceback(run, tmp_path):
     script = tmp_path / "mine.py"
-    script.write_text("import conf\n")
-    for words in ([os.fspath(script)], ["-c", "import conf"]):
+    script.write_text("from adnominal import conf\n")
+    for words in ([os.fspath(script)], ["-c", "from adnominal import conf"]):
         code, text = run(*words)
         assert code not in (0, 130) and text.startswith("Traceback") and "interrupted" not in text

@@ -28,7 +28,7 @@ sys.exit(conf.run(Settings, job))
 
 def test_an_encoding_without_a_character():
     ascii_only = {"PYTHONIOENCODING": "ascii"}
-    text = run_python("-m", "conf.commandline", "--help", variables=ascii_only).stdout
+    text = run_python("-m", "adnominal", "--help", variables=ascii_only).stdout
     assert r"key=value \u2026: adjective\u2013noun" in text
 
 
@@ -54,5 +54,5 @@ def test_other_closed_pipes_are_errors():
 def test_a_job_can_run_without_standard_output():
     process = run_python("-c", "import sys; sys.stdout = None\n" + JOB, "fail=job", code=1)
     assert "error: a file failed" in process.stderr
-    code = "import sys; sys.stdout = None; import etl.lake.__main__ as m; sys.exit(m.main(['-h']))"
-    run_python("-c", code)
+    show_help = "from adnominal.etl.looking.commands import main; sys.exit(main(['-h']))"
+    run_python("-c", f"import sys; sys.stdout = None; {show_help}")

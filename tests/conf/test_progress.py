@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from conf import progress
-from conf.progress import Progress, duration, report_progress
+from adnominal.conf import progress
+from adnominal.conf.progress import Progress, duration, report_progress
 
 
 class Terminal(io.StringIO):

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-import conf
-from conf import JobFailed, UserError, load, setting
-from training.settings import Settings as TrainingSettings
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError, load, setting
+from adnominal.training.settings import Settings as TrainingSettings
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """pip's configuration becomes variables for uv."""
 
-from conf.uv_settings import exports
+from adnominal.conf.uv_settings import exports
 
 
 def test_existing_indexes_and_folders_become_variables(tmp_path):

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.draws import Order, choose, content_hash, draw, fraction, rank
+from adnominal.etl.draws import Order, choose, content_hash, draw, fraction, rank
 
 
 def test_draws_depend_on_seed_and_key():

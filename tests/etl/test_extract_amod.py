@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import conf
-from conf import ROOT
-from etl.amod.job import extract
-from etl.amod.settings import Settings
-from etl.extract_amod import next_step
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.conf import ROOT
+from adnominal.etl.amod.job import extract
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.extract_amod import next_step
+from adnominal.etl.lake import arrow
 from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_part
 
@@ -102,12 +102,12 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path):
     }
     code = (
         "import json, sys, conf\n"
-        "from etl.amod.job import extract\n"
-        "from etl.amod.settings import Settings\n"
+        "from adnominal.etl.amod.job import extract\n"
+        "from adnominal.etl.amod.settings import Settings\n"
         "for words in json.loads(sys.argv[1]):\n"
         "    print(conf.run(Settings, extract, words), flush=True)\n"
         "    print('---', file=sys.stderr, flush=True)\n"
-        "from etl import engine\n"
+        "from adnominal.etl import engine\n"
         "print(engine._running is None)\n"
     )
     process = run_python("-c", code, json.dumps(list(cases)), timeout=120)

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-import conf
-from conf import JobFailed, UserError
-from etl.knowledge import conceptnet
-from etl.knowledge.job import Settings, import_knowledge
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.knowledge import conceptnet
+from adnominal.etl.knowledge.job import Settings, import_knowledge
+from adnominal.etl.lake import arrow
 from tests.etl.knowledge.test_conceptnet import BAD, GOOD, line, write
 from tests.etl.knowledge.wordnet_files import write as write_wordnet
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-import conf
-from etl import build_asp, build_plane, build_sygns
+from adnominal import conf
+from adnominal.etl import build_asp, build_plane, build_sygns
 
 TRAIN = "adnominal train conf/training"
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from conf import ROOT
-from etl.lake import arrow
-from etl.lake.__main__ import main
-from etl.lake.tables import TABLES
+from adnominal.conf import ROOT
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.looking.commands import main
 from tests.commands import run_python
 from tests.etl.amod.corpus import contents
 from tests.ports import LOOPBACK, free_port

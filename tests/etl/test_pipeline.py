@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-import conf
-from conf import JobFailed, UserError
-from etl import jobs
-from etl.jobs import JOBS, Job, Settings, planned_steps, run_steps
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl import jobs
+from adnominal.etl.jobs import JOBS, Job, Settings, planned_steps, run_steps
+from adnominal.etl.lake import arrow
 
 ASP = {"edition": "small", "entailment": 20, "degree": 0, "splits": False}
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from conf import ROOT, UserError
-from etl import adept, plane
-from etl.adept import splits as adept_splits
-from etl.asp import splits as asp_splits
-from etl.declaration import Dataset, ItemTable
-from etl.lake.tables import TABLES
-from etl.registry import DATASET_OF, DATASETS, ITEM_TABLES, dataset, of_task
-from etl.sygns import splits as sygns_splits
+from adnominal.conf import ROOT, UserError
+from adnominal.etl import adept, plane
+from adnominal.etl.adept import splits as adept_splits
+from adnominal.etl.asp import splits as asp_splits
+from adnominal.etl.declaration import Dataset, ItemTable
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.registry import DATASET_OF, DATASETS, ITEM_TABLES, dataset, of_task
+from adnominal.etl.sygns import splits as sygns_splits
 
 DATASET_PARAMETERS = [pytest.param(dataset, id=name) for name, dataset in DATASETS.items()]
 

@@ -12,8 +12,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import conf
-from conf import JobFailed, UserError, setting
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError, setting
 from tests.faults import enumeration, planted
 from tests.faults.enumeration import FAULTS, Case, Enumeration, Outcome
 from tests.faults.scenarios import SCENARIOS

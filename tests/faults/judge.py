@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from etl.lake import actions, arrow, scratch, staging, writing
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import table as declaration
-from etl.lake.verify import verify
+from adnominal.etl.lake import actions, arrow, scratch, staging, writing
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import table as declaration
+from adnominal.etl.lake.verify import verify
 from tests.faults import scenarios
 from tests.faults.scenarios import Place
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, cast
 
-from etl.lake import log, writing
-from etl.lake.storage import filesystem
+from adnominal.etl.lake import log, writing
+from adnominal.etl.lake.storage import filesystem
 
 
 def _lost_transaction_check() -> None:

@@ -12,11 +12,11 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-import conf
-from etl.lake import arrow, staging
-from etl.lake.__main__ import main as lake_command
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES
+from adnominal import conf
+from adnominal.etl.lake import arrow, staging
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.looking.commands import main as lake_command
 from tests.etl.amod.corpus import write_part
 
 PAIRS = "amod_pairs"
@@ -152,7 +152,7 @@ def extraction(*words: str, parts: int = 2) -> Callable[[Place], int]:
     """The extraction job on the embedded engine, with one wave per part."""
 
     def run(place: Place) -> int:
-        from etl.amod import job, settings
+        from adnominal.etl.amod import job, settings
 
         inputs = [str(path) for path in write_parts(place)[:parts]]
         arguments = ["source=depcc", f"input={','.join(inputs)}", "wave_bytes=1", "engine=sail"]
@@ -179,7 +179,7 @@ def one_wave_read(place: Place) -> None:
 
 def stopped_before_the_ledger(place: Place) -> None:
     """Two parts; the job was killed after counting the first, before the ledger was updated."""
-    from etl.amod import plan
+    from adnominal.etl.amod import plan
 
     def interrupt(*_: object) -> Any:
         raise KeyboardInterrupt

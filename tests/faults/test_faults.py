@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conf import ROOT
+from adnominal.conf import ROOT
 from tests import fork_server
 from tests.faults import interposer
 from tests.faults.planted import SEEN_BY
@@ -38,7 +38,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     environment = {**os.environ, "LD_PRELOAD": str(interposer.library())}
     modules = [f"tests.faults.{name}" for name in ("enumeration", "writers", "planted")]
     # The modules that `python -m etl.lake` imports on demand.
-    modules += ["etl.looking.export", "etl.looking.maintenance"]
+    modules += ["adnominal.etl.looking.export", "adnominal.etl.looking.maintenance"]
     folder = tmp_path_factory.mktemp("python")
     return fork_server.start(folder, {"faults": modules}, environment)["faults"]
 

@@ -10,8 +10,8 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-import conf
-from conf import JobFailed, UserError, setting
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError, setting
 from tests.fuzz.mutations import mutated
 from tests.fuzz.readers import Reader, readers
 

@@ -14,20 +14,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import conf
-from analysis.semantics import drs_matching, polarity, prover
-from conf import UserError
-from etl.amod import settings as amod_settings
-from etl.amod.kernel import PairCounter
-from etl.amod.rules import ReadingRules
-from etl.annotation.answers import read_sent
-from etl.corpora import columnar, text, wet, wikipedia, wikitext
-from etl.corpora.blocks import NoBoundary, blocks
-from etl.corpora.files import Unreadable, units
-from etl.corpora.inputs import InputFile
-from etl.knowledge import conceptnet, lexicons, wordnet
-from etl.published import adept, asp, plane, sygns
-from etl.sygns import drs, fol, translate, vf
+from adnominal import conf
+from adnominal.analysis.semantics import drs_matching, polarity, prover
+from adnominal.conf import UserError
+from adnominal.etl.amod import settings as amod_settings
+from adnominal.etl.amod.kernel import PairCounter
+from adnominal.etl.amod.rules import ReadingRules
+from adnominal.etl.annotation.answers import read_sent
+from adnominal.etl.corpora import columnar, text, wet, wikipedia, wikitext
+from adnominal.etl.corpora.blocks import NoBoundary, blocks
+from adnominal.etl.corpora.files import Unreadable, units
+from adnominal.etl.corpora.inputs import InputFile
+from adnominal.etl.knowledge import conceptnet, lexicons, wordnet
+from adnominal.etl.published import adept, asp, plane, sygns
+from adnominal.etl.sygns import drs, fol, translate, vf
 from tests.etl.amod.corpus import depcc_part
 from tests.etl.knowledge import wordnet_files
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from etl.sygns import drs, fol, vf
+from adnominal.etl.sygns import drs, fol, vf
 from tests.fuzz.__main__ import fault_of, tried
 from tests.fuzz.readers import DRS, SYGNS, Reader, readers
 

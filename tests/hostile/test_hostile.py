@@ -12,21 +12,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import conf
-from analysis.rendering.blocks import Part, Report, Section, Table, Text
-from analysis.rendering.html import html
-from analysis.rendering.markdown import markdown
-from conf import ROOT, UserError, setting
-from etl.annotation.batches import Question
-from etl.annotation.forms import batch_files, page_html
-from etl.corpora import columnar, files
-from etl.corpora.decompression import EXPANSION_VARIABLE
-from etl.corpora.files import Unit, Unreadable, open_input
-from etl.knowledge import wordnet
-from etl.lake import arrow, log, upkeep
-from etl.lake.errors import LakeError
-from etl.lake.tables import TABLES
-from etl.looking.export import Output, export
+from adnominal import conf
+from adnominal.analysis.rendering.blocks import Part, Report, Section, Table, Text
+from adnominal.analysis.rendering.html import html
+from adnominal.analysis.rendering.markdown import markdown
+from adnominal.conf import ROOT, UserError, setting
+from adnominal.etl.annotation.batches import Question
+from adnominal.etl.annotation.forms import batch_files, page_html
+from adnominal.etl.corpora import columnar, files
+from adnominal.etl.corpora.decompression import EXPANSION_VARIABLE
+from adnominal.etl.corpora.files import Unit, Unreadable, open_input
+from adnominal.etl.knowledge import wordnet
+from adnominal.etl.lake import arrow, log, upkeep
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.looking.export import Output, export
 from tests.etl.knowledge import wordnet_files
 from tests.rows import rows, write
 

@@ -3,16 +3,16 @@
 from itertools import product
 from typing import Any
 
-from etl.adept.splits import split_columns
-from etl.asp import TESTS
-from etl.asp.degree import NUMBERS
-from etl.asp.job import Recipe
-from etl.asp.settings import Settings as Asp
-from etl.plane import TYPES, rules
-from etl.sygns.generate import Sampler, sample
-from etl.sygns.grammar import grammar
-from etl.sygns.job import record_batch
-from etl.sygns.splits import SCHEMES, rows_of
+from adnominal.etl.adept.splits import split_columns
+from adnominal.etl.asp import TESTS
+from adnominal.etl.asp.degree import NUMBERS
+from adnominal.etl.asp.job import Recipe
+from adnominal.etl.asp.settings import Settings as Asp
+from adnominal.etl.plane import TYPES, rules
+from adnominal.etl.sygns.generate import Sampler, sample
+from adnominal.etl.sygns.grammar import grammar
+from adnominal.etl.sygns.job import record_batch
+from adnominal.etl.sygns.splits import SCHEMES, rows_of
 from tests.rows import adept_row, plane_item, write
 
 EDITION = "demo"

@@ -8,7 +8,7 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from conf import ROOT
+from adnominal.conf import ROOT
 from tests import fork_server
 from tests.lake_of_pairs import write_pairs
 from tests.notebooks import lake
@@ -71,6 +71,10 @@ def test_the_tour_of_a_lake_of_other_pairs(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_failing_cell_fails_the_test(tmp_path, monkeypatch):
-    cells = [nbformat.v4.new_code_cell("from etl.lake import arrow\narrow.read('none', 'adept')")]
+    cells = [
+        nbformat.v4.new_code_cell(
+            "from adnominal.etl.lake import arrow\narrow.read('none', 'adept')"
+        )
+    ]
     with pytest.raises(CellExecutionError, match="no table"):
         execute([cells], str(tmp_path), monkeypatch)

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from etl import engine
-from etl.engine import EngineSettings
-from etl.engine.spark import java_fault
+from adnominal.etl import engine
+from adnominal.etl.engine import EngineSettings
+from adnominal.etl.engine.spark import java_fault
 
 # Tables have few rows, so that optimising compilation in the JVM does not pay.
 JAVA_OPTIONS = (

@@ -17,15 +17,16 @@ from typing import TypeVar
 
 import pytest
 
-from conf import ROOT, UserError, load
-from etl.amod.job import extract
-from etl.amod.kernel import available
-from etl.amod.settings import Settings
-from etl.engine.spark import check_java
+from adnominal.conf import ROOT, UserError, load
+from adnominal.etl.amod.job import extract
+from adnominal.etl.amod.kernel import available
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.engine.spark import check_java
 from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part
 from tests.spark.conftest import JAVA_OPTIONS
 
+FOLDERS = ("conf", "etl", "training", "analysis")
 FILES = 8
 REPEATS = 15  # of a block of a megabyte, so that a task can be killed while it counts
 SECONDS = 400.0  # the longest wait; an idle machine needs a tenth of it
@@ -207,22 +208,26 @@ def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path)
 @pytest.mark.slow
 def test_the_wheel_has_code_settings_and_the_compiled_kernel(tmp_path):
     checkout = tmp_path / "checkout"
-    for name in ("conf", "etl"):
+    for name in ("adnominal", *FOLDERS):
         # Without the results of earlier builds, the wheel must build its own.
         build_results = shutil.ignore_patterns("__pycache__", "*.so")
-        shutil.copytree(ROOT / name, checkout / name, ignore=build_results)
+        shutil.copytree(ROOT / name, checkout / name, ignore=build_results, symlinks=True)
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, checkout / name)
     build = ("-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation")
     run_python(*build, "--wheel-dir", tmp_path, cwd=checkout)
     (wheel,) = tmp_path.glob("adnominal-*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
+    installed = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
+    assert installed == {"adnominal"}
     expected = {
-        path.relative_to(checkout).as_posix()
-        for package in ("conf", "etl")
+        f"adnominal/{path.relative_to(checkout).as_posix()}"
+        for package in FOLDERS
         for path in (checkout / package).rglob("*")
         if path.is_file() and (package == "conf" or path.suffix == ".py")
     }
     assert expected - names == set()
     if available()[0] == "compiled":
-        assert [name for name in names if re.match(r"etl/amod/_kernel\..+\.(so|pyd)$", name)]
+        assert [
+            name for name in names if re.match(r"adnominal/etl/amod/_kernel\..+\.(so|pyd)$", name)
+        ]

@@ -19,10 +19,10 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-import conf
-from conf import ROOT
-from etl.jobs import JOBS, Settings, run_steps
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.conf import ROOT
+from adnominal.etl.jobs import JOBS, Settings, run_steps
+from adnominal.etl.lake import arrow
 from tests.commands import run_python
 from tests.ports import LOOPBACK, free_port
 from tests.spark.conftest import JAVA_OPTIONS

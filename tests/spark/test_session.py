@@ -16,12 +16,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from conf import ROOT, UserError
-from etl.amod.kernel import available
-from etl.engine import running, spark_workers
-from etl.engine import spark as spark_engine
-from etl.engine.spark import REQUIRED, Started, check_java, jvm_class_exists, pack
-from etl.lake.spark import Lake
+from adnominal.conf import ROOT, UserError
+from adnominal.etl.amod.kernel import available
+from adnominal.etl.engine import running, spark_workers
+from adnominal.etl.engine import spark as spark_engine
+from adnominal.etl.engine.spark import REQUIRED, Started, check_java, jvm_class_exists, pack
+from adnominal.etl.lake.spark import Lake
 from tests.commands import run_python
 from tests.spark.conftest import JAVA_OPTIONS
 
@@ -137,7 +137,7 @@ def test_the_coordinates_of_delta_are_those_of_its_helper():
 PRINT_SETTINGS = """
 import json, sys
 sys.path[0] = sys.argv[1]
-from etl import engine
+from adnominal.etl import engine
 extra = {"spark.sql.shuffle.partitions": "3", "spark.task.maxFailures": "9"}
 session = engine.start("ours", extra=extra).spark
 keys = [
@@ -226,24 +226,24 @@ def test_missing_java_is_reported(monkeypatch, tmp_path):
         check_java()
 
 
-def test_packages_for_executors_have_sources_data_and_the_kernel(tmp_path):
-    for package in spark_engine.PACKAGES:
-        with zipfile.ZipFile(pack(package, tmp_path)) as archive:
-            archive.extractall(tmp_path / "executor" / package)
+def test_the_archive_for_executors_has_sources_data_and_the_kernel(tmp_path):
+    with zipfile.ZipFile(pack(tmp_path)) as archive:
+        archive.extractall(tmp_path / "executor" / "adnominal")
     names = {
-        path.relative_to(tmp_path / "executor").as_posix()
-        for path in (tmp_path / "executor").rglob("*")
+        path.relative_to(tmp_path / "executor" / "adnominal").as_posix()
+        for path in (tmp_path / "executor" / "adnominal").rglob("*")
     }
     assert {
+        "__init__.py",
         "etl/__init__.py",
         "etl/amod/tasks.py",
         "conf/__init__.py",
         "conf/spark/yarn.conf",
     } <= names
     assert not [name for name in names if re.search(r"__pycache__/|\.pyc$|\.c$|^conf/demo/.", name)]
-    code = "import etl.amod.kernel as k; print(k.available(), k.__file__)"
+    code = "import adnominal.etl.amod.kernel as k; print(k.available(), k.__file__)"
     process = run_python("-c", code, cwd=tmp_path / "executor", variables={"PYTHONPATH": "."})
-    kernel_file = tmp_path / "executor" / "etl" / "amod" / "kernel.py"
+    kernel_file = tmp_path / "executor" / "adnominal" / "etl" / "amod" / "kernel.py"
     assert process.stdout.strip() == f"{available()} {kernel_file}"
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.amod.columns import occurrences, pairs
-from etl.amod.rules import CLEAN
-from etl.parsing import check_parser, load_parser, sparknlp_parser
-from etl.parsing.tokens import SENTENCES, TOKENS
+from adnominal.conf import UserError
+from adnominal.etl.amod.columns import occurrences, pairs
+from adnominal.etl.amod.rules import CLEAN
+from adnominal.etl.parsing import check_parser, load_parser, sparknlp_parser
+from adnominal.etl.parsing.tokens import SENTENCES, TOKENS
 
 ANNOTATION = (
     "array<struct<annotatorType:string,begin:int,end:int,result:string,"

@@ -153,7 +153,7 @@ def losses(folder: Path) -> list[float]:
 @contextmanager
 def stopped_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Interrupt the run in the block when the checkpoint of an update is written but incomplete."""
-    from training.checkpoints import Checkpoints
+    from adnominal.training.checkpoints import Checkpoints
 
     complete = Checkpoints.complete
 
@@ -172,9 +172,9 @@ def tuned(
     tmp_path_factory: pytest.TempPathFactory, adept_lake: str, tiny_encoder: str, empty_store: Path
 ) -> Path:
     """A folder with a finished run (``out``) whose model is adept, version 1, in ``mlflow.db``."""
-    import conf
-    from training.job import finetune
-    from training.settings import Settings
+    from adnominal import conf
+    from adnominal.training.job import finetune
+    from adnominal.training.settings import Settings
 
     folder = tmp_path_factory.mktemp("tuned")
     shutil.copy(empty_store, folder)
@@ -242,7 +242,7 @@ def llama(family_models) -> str:
 
 def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: None):
     """The probabilities (rows, classes) of texts; models of text pairs also need `second`."""
-    from training.answering import texts
+    from adnominal.training.answering import texts
 
     encoded = model.encode(texts(first, second))
     return model.answer(encoded, batch_size, advance, shared=False).scores
@@ -252,7 +252,7 @@ def served(folder: Path, first: list[str], second: list[str] | None = None) -> A
     """The answers of a saved model through its MLflow interface."""
     import pandas as pd
 
-    from training.models.served import ServedModel
+    from adnominal.training.models.served import ServedModel
 
     model = ServedModel()
     model.load_context(SimpleNamespace(artifacts={"weights": os.fspath(folder)}))

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-import conf
+from adnominal import conf
+from adnominal.training.answering import classifier
+from adnominal.training.job import finetune
+from adnominal.training.models.loading import resolve
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import task
 from tests.training.conftest import UNRECORDED, adept_rows, run_folder, scores
-from training.answering import classifier
-from training.job import finetune
-from training.models.loading import resolve
-from training.settings import Settings
-from training.tasks import task
 
 FAMILIES = ("bert", "deberta-v2", "modernbert", "llama", "qwen", "gpt2")
 

@@ -2,15 +2,15 @@
 
 import importlib
 
-from training import launch
+from adnominal.training import launch
 
 launch.environment()
 MODULES = (
-    "training.loop",
-    "training.answering",
-    "training.finetune",
-    "training.predict",
-    "training.prompt",
+    "adnominal.training.loop",
+    "adnominal.training.answering",
+    "adnominal.training.finetune",
+    "adnominal.training.predict",
+    "adnominal.training.prompt",
 )
 for module in MODULES:
     importlib.import_module(module)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from conf import ROOT
+from adnominal.conf import ROOT
 from tests import fork_server
 from tests.ports import LOOPBACK, free_port
 from tests.training.conftest import losses_of

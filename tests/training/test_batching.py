@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.batching import (
+from adnominal.training.batching import (
     epoch_steps,
     evaluation_batches,
     layout,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from conf import JobFailed, UserError
-from training.checkpoints import Checkpoints, State, better
-from training.files import check_space, replace_json
+from adnominal.conf import JobFailed, UserError
+from adnominal.training.checkpoints import Checkpoints, State, better
+from adnominal.training.files import check_space, replace_json
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-import conf
-from conf import JobFailed, UserError
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
+from adnominal.training import devices
+from adnominal.training.job import finetune
+from adnominal.training.settings import Settings
 from tests import fork_server
-from training import devices
-from training.job import finetune
-from training.settings import Settings
 
 
 def settings(*arguments: str) -> Settings:

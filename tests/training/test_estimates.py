@@ -1,10 +1,10 @@
 import pytest
 import yaml
 
-import conf
+from adnominal import conf
+from adnominal.training.job import finetune
+from adnominal.training.settings import Settings
 from tests.training.conftest import UNRECORDED
-from training.job import finetune
-from training.settings import Settings
 
 
 def test_a_dry_run_prints_what_each_process_holds_and_writes_nothing(
@@ -20,8 +20,8 @@ def test_a_dry_run_prints_what_each_process_holds_and_writes_nothing(
 
 
 def test_estimates_follow_stage_precision_and_adapters(adept_lake, llama):
-    from training.estimates import estimate
-    from training.job import prepare
+    from adnominal.training.estimates import estimate
+    from adnominal.training.job import prepare
 
     def cost(*more):
         common = ["task.name=adept", f"lake={adept_lake}", f"model={llama}", "cache=none"]
@@ -43,7 +43,7 @@ def test_estimates_follow_stage_precision_and_adapters(adept_lake, llama):
 
 
 def test_the_flag_dry_run_prints_estimates(adept_lake, llama, capsys, monkeypatch):
-    from training import launch
+    from adnominal.training import launch
 
     # Stopping would end the process group that other tests of this process use.
     monkeypatch.setattr(launch, "stop", lambda: None)

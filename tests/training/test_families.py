@@ -13,21 +13,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import conf
-from conf import UserError
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.training import sharding
+from adnominal.training.answering import classifier
+from adnominal.training.job import finetune
+from adnominal.training.models.encoders import set_template
+from adnominal.training.models.loading import Trained, content_of, resolve
+from adnominal.training.models.pretrained import find
+from adnominal.training.scoring.job import score
+from adnominal.training.scoring.settings import Settings as Scoring
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import task
 from tests.training import families
 from tests.training.conftest import UNRECORDED, result_of, scores
 from tests.training.families import run
-from training import sharding
-from training.answering import classifier
-from training.job import finetune
-from training.models.encoders import set_template
-from training.models.loading import Trained, content_of, resolve
-from training.models.pretrained import find
-from training.scoring.job import score
-from training.scoring.settings import Settings as Scoring
-from training.settings import Settings
-from training.tasks import task
 
 AXES = (families.FAMILIES, (0, 4), ("fp32", "bf16"), ("zero0", "zero2", "zero3"), (False, True))
 """Families, ranks of adapters (0: none), precisions, DeepSpeed's configurations, checkpointing."""

@@ -1,6 +1,6 @@
 """Groups of finished runs, and stores that cannot be read."""
 
-from training.finished_runs import Run, Runs, find_runs, groups
+from adnominal.training.finished_runs import Run, Runs, find_runs, groups
 
 
 def test_groups_have_the_newest_run_per_seed_and_can_join_axes():

@@ -3,13 +3,13 @@ import dataclasses
 import pyarrow as pa
 import pytest
 
-import conf
-from conf import UserError
-from training import grid
-from training.runs import folder_name
-from training.settings import Settings
-from training.tasks import task
-from training.tasks.adept import Adept
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.training import grid
+from adnominal.training.runs import folder_name
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import task
+from adnominal.training.tasks.adept import Adept
 
 
 def points(*arguments: str):

@@ -12,17 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import conf
-from conf import JobFailed, UserError
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.lake import arrow
+from adnominal.training import grid
+from adnominal.training.job import _summarise, execute, finetune, learner, prepare, prepared_runs
+from adnominal.training.loop import TrainingLoop
+from adnominal.training.runs import folder_name
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import Dataset, Examples
+from adnominal.training.trainer import LearnerTrainer
 from tests.training.conftest import UNRECORDED, adept_rows, losses, result_of, run_folder
-from training import grid
-from training.job import _summarise, execute, finetune, learner, prepare, prepared_runs
-from training.loop import TrainingLoop
-from training.runs import folder_name
-from training.settings import Settings
-from training.tasks import Dataset, Examples
-from training.trainer import LearnerTrainer
 
 
 def settings(lake: str, model: str, *more: str) -> Settings:

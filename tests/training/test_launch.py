@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from conf import ROOT, JobFailed, UserError, setting
+from adnominal.conf import ROOT, JobFailed, UserError, setting
+from adnominal.training import launch
 from tests.commands import run_python
 from tests.ports import free_port
-from training import launch
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def test_other_processes_report_only_failures_of_their_own(monkeypatch, capsys, 
 def test_processes_of_torchs_launcher_form_a_group(tmp_path, options):
     script = tmp_path / "script.py"
     script.write_text(
-        "from training import launch\n"
+        "from adnominal.training import launch\n"
         "launch.start()\n"
         "ranks = launch.gather(launch.rank())\n"
         "if launch.rank() == 0:\n"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 
-from training import metrics
+from adnominal.training import metrics
 
 LABELS = ("no", "yes", "maybe")
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import conf
-from conf import JobFailed, UserError
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
+from adnominal.training.evaluation import loss_sum
+from adnominal.training.job import execute
+from adnominal.training.models.masked import MaskedLearner
+from adnominal.training.pretraining import Settings, prepare, pretrain
 from tests.training.conftest import losses, result_of, run_folder, stopped_at
-from training.evaluation import loss_sum
-from training.job import execute
-from training.models.masked import MaskedLearner
-from training.pretraining import Settings, prepare, pretrain
 
 SIZE = 150
 

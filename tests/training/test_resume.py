@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 import torch
 
-import conf
-from conf import ROOT
+from adnominal import conf
+from adnominal.conf import ROOT
+from adnominal.training.job import finetune
+from adnominal.training.settings import Settings
 from tests import fork_server
 from tests.ports import free_port
 from tests.training import ranks
@@ -25,8 +27,6 @@ from tests.training.conftest import (
     stopped_at,
     without_dropout,
 )
-from training.job import finetune
-from training.settings import Settings
 
 SCRIPT = os.fspath(ROOT / "training" / "finetune.py")
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from conf import JobFailed, setting
-from etl.lake import arrow
-from etl.lake.tables import table
-from training.runs import Outcome, Plan, Runs, folder_name
-from training.tracking import Run
+from adnominal.conf import JobFailed, setting
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+from adnominal.training.runs import Outcome, Plan, Runs, folder_name
+from adnominal.training.tracking import Run
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@ import os
 
 import pytest
 
-from conf import UserError
+from adnominal.conf import UserError
+from adnominal.training import sentences
 from tests.rows import write
 from tests.training.conftest import sentence_rows
-from training import sentences
 
 
 def load(lake: str, *corpora: str, min_words: int = 4, share: float = 1.0, validation: float = 0.1):

@@ -5,9 +5,9 @@ import shutil
 import numpy as np
 import pytest
 
-from training import tracking
-from training.tasks import Source
-from training.tracking import Tracker, flat, metric_key
+from adnominal.training import tracking
+from adnominal.training.tasks import Source
+from adnominal.training.tracking import Tracker, flat, metric_key
 
 
 def test_settings_become_parameters_within_mlflows_limits():

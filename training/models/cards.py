@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from etl.registry import DATASETS
-from training.models.learner import Learner
+from adnominal.etl.registry import DATASETS
+from adnominal.training.models.learner import Learner
 
 _LIMITS = {
     "sentences": "The model knows only its corpus, with all of its biases and gaps.",

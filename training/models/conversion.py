@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conf import UserError, setting
-from training.files import complete_folder, replace_json
-from training.models import packaged
+from adnominal.conf import UserError, setting
+from adnominal.training.files import complete_folder, replace_json
+from adnominal.training.models import packaged
 
 # Suffixes of files for the configuration and tokenizer, copied as they are.
 _BESIDE = (".json", ".txt", ".model", ".md", ".jinja", ".codes")

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from conf import UserError
-from training.batching import Ids, layout
-from training.files import cache_folder
-from training.models.learner import Learner
-from training.models.pretrained import (
+from adnominal.conf import UserError
+from adnominal.training.batching import Ids, layout
+from adnominal.training.files import cache_folder
+from adnominal.training.models.learner import Learner
+from adnominal.training.models.pretrained import (
     EMBEDDED,
     base_model,
     check_attention,
@@ -23,9 +23,9 @@ from training.models.pretrained import (
     longest,
     quiet,
 )
-from training.models.tokens import Tokens, encode
-from training.settings import Settings
-from training.tasks import Dataset
+from adnominal.training.models.tokens import Tokens, encode
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import Dataset
 
 
 def set_template(tokenizer: Any, config: Any) -> None:
@@ -175,7 +175,7 @@ class PairLearner(TokenLearner):
 
     def _missing_poolers(self, model: Any) -> set[str]:
         """Return the weights of a pooler that a model in a folder lacks, by its files' headers."""
-        from training.models.lazy_weights import lazy_weights
+        from adnominal.training.models.lazy_weights import lazy_weights
 
         if not Path(self._path).is_dir():  # A dry run does not download weights.
             return set()

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from conf import UserError
-from training import launch
-from training.batching import Ids
-from training.models.encoders import PairLearner
-from training.models.learner import IGNORED
-from training.models.pretrained import base_model, longest
-from training.tasks import Examples
+from adnominal.conf import UserError
+from adnominal.training import launch
+from adnominal.training.batching import Ids
+from adnominal.training.models.encoders import PairLearner
+from adnominal.training.models.learner import IGNORED
+from adnominal.training.models.pretrained import base_model, longest
+from adnominal.training.tasks import Examples
 
 # Token ids, one list per row.
 Rows: TypeAlias = list[list[int]]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from training.batching import Ids
-from training.tasks import Dataset
+from adnominal.training.batching import Ids
+from adnominal.training.tasks import Dataset
 
 # The label of tokens that are ignored in the loss, the default of torch's cross-entropy.
 IGNORED = -100

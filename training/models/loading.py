@@ -22,13 +22,13 @@ from urllib.parse import unquote, urlparse
 
 import numpy as np
 
-import conf
-from conf import UserError
-from training.batching import Ids
-from training.files import replace_json
-from training.models.learner import Learner
-from training.models.pretrained import ADAPTERS, EMBEDDED, adapted_base, find
-from training.tasks import Dataset, Task
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.training.batching import Ids
+from adnominal.training.files import replace_json
+from adnominal.training.models.learner import Learner
+from adnominal.training.models.pretrained import ADAPTERS, EMBEDDED, adapted_base, find
+from adnominal.training.tasks import Dataset, Task
 
 RECORD = "adnominal.json"
 DOWNLOADS = Path("~/.cache/adnominal/models")

@@ -22,14 +22,14 @@ import transformers
 from torch import Tensor
 from transformers import BertConfig
 
-from etl.draws import Keys, finalised_keys
-from training.batching import Ids, seed_of
-from training.models import wordpiece
-from training.models.encoders import TokenLearner, padded
-from training.models.pretrained import quiet
-from training.models.tokens import chunks, encode
-from training.pretraining import Settings
-from training.tasks import Dataset
+from adnominal.etl.draws import Keys, finalised_keys
+from adnominal.training.batching import Ids, seed_of
+from adnominal.training.models import wordpiece
+from adnominal.training.models.encoders import TokenLearner, padded
+from adnominal.training.models.pretrained import quiet
+from adnominal.training.models.tokens import chunks, encode
+from adnominal.training.pretraining import Settings
+from adnominal.training.tasks import Dataset
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # Of the chosen tokens (Devlin et al. 2019, section 3.1): become the mask; become another token.

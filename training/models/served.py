@@ -31,7 +31,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         folder = Path(context.artifacts["weights"])
         self._generates = (folder / "vocabulary.json").exists()
         if self._generates:
-            from training.models import seq2seq
+            from adnominal.training.models import seq2seq
 
             self._model, self._vocabularies = seq2seq.load(folder)
         else:
@@ -44,7 +44,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             head = "CausalLM" if self._writes else "SequenceClassification"
             name = f"AutoModelFor{'MaskedLM' if self._fills else head}"
             if (folder / "adapter_config.json").exists():
-                from training.models.pretrained import load_pretrained
+                from adnominal.training.models.pretrained import load_pretrained
 
                 self._model, _ = load_pretrained(str(folder), config, "auto", None, name)
             else:
@@ -71,7 +71,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         first = rows["first"].tolist()
         with torch.no_grad():
             if self._generates:
-                from training.models import seq2seq
+                from adnominal.training.models import seq2seq
 
                 return pd.DataFrame(
                     {"text": seq2seq.answer(self._model, self._vocabularies, first)}

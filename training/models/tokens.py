@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from training.batching import Ids, layout
-from training.files import sync
+from adnominal.training.batching import Ids, layout
+from adnominal.training.files import sync
 
 _CHUNK = 16_384
 _VERSION = 2

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from conf import UserError
-from training.models.tokens import chunks, key
+from adnominal.conf import UserError
+from adnominal.training.models.tokens import chunks, key
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUES = "##"

@@ -17,25 +17,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from conf import JobFailed, UserError
-from conf.progress import Progress, duration
-from etl.lake import arrow, upkeep
-from etl.lake.errors import LakeFailed
-from etl.lake.tables import table as declaration
-from training import launch, predictions
-from training.answering import classifier, texts
-from training.batching import Ids, evaluation_batches
-from training.files import check_folder, replace_json
-from training.models.encoders import PairLearner
-from training.models.loading import ModelSource, resolve
-from training.predicting import rows, selection
-from training.predicting.rows import Query, columns
-from training.predicting.settings import Settings
-from training.runs import Outcome, Plan, Runs, folder_name
-from training.sharding import read_deepspeed, stage_of
-from training.tasks import Source
-from training.tasks.dataset import with_full_stop
-from training.tracking import Run
+from adnominal.conf import JobFailed, UserError
+from adnominal.conf.progress import Progress, duration
+from adnominal.etl.lake import arrow, upkeep
+from adnominal.etl.lake.errors import LakeFailed
+from adnominal.etl.lake.tables import table as declaration
+from adnominal.training import launch, predictions
+from adnominal.training.answering import classifier, texts
+from adnominal.training.batching import Ids, evaluation_batches
+from adnominal.training.files import check_folder, replace_json
+from adnominal.training.models.encoders import PairLearner
+from adnominal.training.models.loading import ModelSource, resolve
+from adnominal.training.predicting import rows, selection
+from adnominal.training.predicting.rows import Query, columns
+from adnominal.training.predicting.settings import Settings
+from adnominal.training.runs import Outcome, Plan, Runs, folder_name
+from adnominal.training.sharding import read_deepspeed, stage_of
+from adnominal.training.tasks import Source
+from adnominal.training.tasks.dataset import with_full_stop
+from adnominal.training.tracking import Run
 
 JOB = "predict"
 

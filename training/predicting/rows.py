@@ -15,16 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from conf import UserError
-from conf.progress import Progress
-from etl.declaration import ItemTable
-from etl.draws import Keys, keys_of
-from etl.lake import arrow, tables
-from etl.looking.show import sql_where
-from etl.registry import ITEM_TABLES
-from training import launch
-from training.models.loading import ModelSource
-from training.tasks import reading
+from adnominal.conf import UserError
+from adnominal.conf.progress import Progress
+from adnominal.etl.declaration import ItemTable
+from adnominal.etl.draws import Keys, keys_of
+from adnominal.etl.lake import arrow, tables
+from adnominal.etl.looking.show import sql_where
+from adnominal.etl.registry import ITEM_TABLES
+from adnominal.training import launch
+from adnominal.training.models.loading import ModelSource
+from adnominal.training.tasks import reading
 
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("item_id", "edition", "first", "second")])
 _CHUNK = pa.field("chunk", pa.int32())

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError
-from etl.lake import arrow
-from training.files import check_folder, replace_text
-from training.scoring.label_map import plain
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.training.files import check_folder, replace_text
+from adnominal.training.scoring.label_map import plain
 
 MEASURES = ("entropy", "margin")
 _BY_ITEM = [("item_id", "ascending"), ("edition", "ascending")]

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from conf import UserError, setting
-from conf.checks import check_distinct, check_minimum
-from training.predicting.selection import MEASURES
-from training.settings import Answering
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_distinct, check_minimum
+from adnominal.training.predicting.selection import MEASURES
+from adnominal.training.settings import Answering
 
 
 @dataclass(frozen=True)

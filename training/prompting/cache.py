@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from training.files import cache_folder
-from training.prompting.prompts import Cloze
+from adnominal.training.files import cache_folder
+from adnominal.training.prompting.prompts import Cloze
 
 _VERSION = 1
 _SCHEMA = pa.schema(

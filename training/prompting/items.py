@@ -13,12 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from conf import UserError
-from training import tasks
-from training.batching import seed_of
-from training.prompting.prompts import FIELDS, LABELS, Cloze, Prompt, Prompts, Verbaliser
-from training.prompting.settings import PROMPTS, Settings
-from training.tasks import Source, Task
+from adnominal.conf import UserError
+from adnominal.training import tasks
+from adnominal.training.batching import seed_of
+from adnominal.training.prompting.prompts import FIELDS, LABELS, Cloze, Prompt, Prompts, Verbaliser
+from adnominal.training.prompting.settings import PROMPTS, Settings
+from adnominal.training.tasks import Source, Task
 
 _JOIN = " "
 

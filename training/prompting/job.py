@@ -11,21 +11,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from conf import UserError
-from conf.markdown import markdown
-from conf.progress import Progress, duration
-from training import launch, predictions
-from training.batching import evaluation_batches
-from training.files import cache_folder, check_folder, replace_text
-from training.models.loading import ModelSource, resolve
-from training.models.pretrained import find
-from training.prompting import items as asking
-from training.prompting.cache import Answer, Cache, key
-from training.prompting.items import Items, Question
-from training.prompting.prompts import LABELS, Cloze, Prompts, read
-from training.prompting.scoring import LanguageModel, language_model
-from training.prompting.settings import Settings
-from training.runs import Outcome, Plan, Runs, folder_name
+from adnominal.conf import UserError
+from adnominal.conf.markdown import markdown
+from adnominal.conf.progress import Progress, duration
+from adnominal.training import launch, predictions
+from adnominal.training.batching import evaluation_batches
+from adnominal.training.files import cache_folder, check_folder, replace_text
+from adnominal.training.models.loading import ModelSource, resolve
+from adnominal.training.models.pretrained import find
+from adnominal.training.prompting import items as asking
+from adnominal.training.prompting.cache import Answer, Cache, key
+from adnominal.training.prompting.items import Items, Question
+from adnominal.training.prompting.prompts import LABELS, Cloze, Prompts, read
+from adnominal.training.prompting.scoring import LanguageModel, language_model
+from adnominal.training.prompting.settings import Settings
+from adnominal.training.runs import Outcome, Plan, Runs, folder_name
 
 JOB = "prompt"
 # Seconds between cache files: the maximum loss by a kill.

@@ -17,9 +17,9 @@ from typing import Any
 
 import yaml
 
-import conf
-from conf import UserError
-from etl.registry import DATASETS
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.registry import DATASETS
 
 FOLDER = conf.ROOT / "conf" / "prompts"
 _PROMPTED = {name: dataset for name, dataset in DATASETS.items() if dataset.prompts is not None}

@@ -19,12 +19,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from conf.numbers import percent_with_deviation
-from etl.asp import TESTS
-from etl.asp.baselines import baselines
-from etl.plane import CLASSES
-from etl.registry import DATASETS
-from training import metrics
+from adnominal.conf.numbers import percent_with_deviation
+from adnominal.etl.asp import TESTS
+from adnominal.etl.asp.baselines import baselines
+from adnominal.etl.plane import CLASSES
+from adnominal.etl.registry import DATASETS
+from adnominal.training import metrics
 
 AVERAGE = "average"
 _CELL = ("model", "scheme", "class", "inference_type", "prompt", "verbaliser", "premise_order")

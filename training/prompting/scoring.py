@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from conf import UserError
-from training import launch
-from training.batching import Ids
-from training.models.instructions import completed_texts, continuation_scores
-from training.models.pretrained import Pretrained, load_pretrained, longest
-from training.prompting.cache import Answer
-from training.prompting.items import Question
-from training.prompting.prompts import Cloze
+from adnominal.conf import UserError
+from adnominal.training import launch
+from adnominal.training.batching import Ids
+from adnominal.training.models.instructions import completed_texts, continuation_scores
+from adnominal.training.models.pretrained import Pretrained, load_pretrained, longest
+from adnominal.training.prompting.cache import Answer
+from adnominal.training.prompting.items import Question
+from adnominal.training.prompting.prompts import Cloze
 
 _CHUNK = 1024
 

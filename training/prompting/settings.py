@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from conf import UserError, setting
-from conf.checks import check_distinct, check_minimum
-from etl.registry import DATASETS
-from training.settings import Recorded
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_distinct, check_minimum
+from adnominal.etl.registry import DATASETS
+from adnominal.training.settings import Recorded
 
 PROMPTS = {name: dataset.prompts for name, dataset in DATASETS.items() if dataset.prompts}
 """The declared prompts of each dataset."""

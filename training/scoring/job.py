@@ -16,26 +16,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import conf
-from conf import UserError
-from conf.progress import Progress
-from training import grid, launch, predictions
-from training.answering import Classifier, classifier, learner_of
-from training.evaluation import Evaluation, figures_line
-from training.files import cache_folder, check_folder, replace_text
-from training.models.loading import resolve
-from training.models.pretrained import longest
-from training.runs import Outcome, Plan, Runs, folder_name
-from training.scoring import label_map
-from training.scoring.label_map import Undefined
-from training.scoring.matrix import matrix
-from training.scoring.report import details, matrix_text, names_of
-from training.scoring.settings import Settings
-from training.scoring.sources import ScoredModel, scored_model
-from training.scoring.targets import Target
-from training.sharding import read_deepspeed, stage_of
-from training.tasks import Dataset, Task
-from training.tracking import Run
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.conf.progress import Progress
+from adnominal.training import grid, launch, predictions
+from adnominal.training.answering import Classifier, classifier, learner_of
+from adnominal.training.evaluation import Evaluation, figures_line
+from adnominal.training.files import cache_folder, check_folder, replace_text
+from adnominal.training.models.loading import resolve
+from adnominal.training.models.pretrained import longest
+from adnominal.training.runs import Outcome, Plan, Runs, folder_name
+from adnominal.training.scoring import label_map
+from adnominal.training.scoring.label_map import Undefined
+from adnominal.training.scoring.matrix import matrix
+from adnominal.training.scoring.report import details, matrix_text, names_of
+from adnominal.training.scoring.settings import Settings
+from adnominal.training.scoring.sources import ScoredModel, scored_model
+from adnominal.training.scoring.targets import Target
+from adnominal.training.sharding import read_deepspeed, stage_of
+from adnominal.training.tasks import Dataset, Task
+from adnominal.training.tracking import Run
 
 JOB = "score"
 log = logging.getLogger("adnominal")
@@ -194,7 +194,7 @@ def _model(scored_model: ScoredModel, settings: Settings) -> Any:
         )
     import torch
 
-    from training.models import seq2seq
+    from adnominal.training.models import seq2seq
 
     model, vocabularies = seq2seq.load(Path(scored_model.source.path))
     model.eval()
@@ -310,7 +310,7 @@ def _texts(
     cell: Cell, loaded_model: tuple[Any, Any], batch_size: int, advance: Callable[[int], None]
 ) -> list[str]:
     """Return a SyGNS model's generated texts, greedily decoded, in the order of the rows."""
-    from training.models import seq2seq
+    from adnominal.training.models import seq2seq
 
     model, vocabularies = loaded_model
     texts = cell.dataset.parts[cell.target.part].first.to_pylist()

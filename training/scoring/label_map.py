@@ -22,7 +22,7 @@ class Undefined(Exception):
 
 
 def _text() -> str:
-    return files("conf").joinpath("transfer.yaml").read_text(encoding="utf-8")
+    return files("adnominal.conf").joinpath("transfer.yaml").read_text(encoding="utf-8")
 
 
 def fingerprint() -> str:

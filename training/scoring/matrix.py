@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
-from conf.numbers import percent
-from training import metrics
-from training.scoring import label_map
-from training.scoring.label_map import HOLDS, OTHERWISE
+from adnominal.conf.numbers import percent
+from adnominal.training import metrics
+from adnominal.training.scoring import label_map
+from adnominal.training.scoring.label_map import HOLDS, OTHERWISE
 
 # How a cell is scored: in the evaluated task's labels, or holds against does not hold.
 TASK_LABELS, TWO_WAY = "the task's labels", "two-way"

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from conf.markdown import markdown
-from etl.registry import DATASETS
-from training.scoring import matrix
-from training.scoring.sources import ScoredModel
-from training.tasks import Examples
+from adnominal.conf.markdown import markdown
+from adnominal.etl.registry import DATASETS
+from adnominal.training.scoring import matrix
+from adnominal.training.scoring.sources import ScoredModel
+from adnominal.training.tasks import Examples
 
 
 def names_of(models: Sequence[ScoredModel]) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from conf import UserError, setting
-from conf.checks import check_distinct, check_minimum
-from training.settings import Answering
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_distinct, check_minimum
+from adnominal.training.settings import Answering
 
 
 @dataclass(frozen=True)

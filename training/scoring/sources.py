@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conf import UserError
-from training.models.loading import ModelSource
-from training.scoring import label_map
-from training.tasks import Form
-from training.tasks.adept import LABELS
+from adnominal.conf import UserError
+from adnominal.training.models.loading import ModelSource
+from adnominal.training.scoring import label_map
+from adnominal.training.tasks import Form
+from adnominal.training.tasks.adept import LABELS
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from conf import UserError
-from training import tasks
-from training.scoring.label_map import Undefined
-from training.tasks import Dataset, Examples, Form, Task
+from adnominal.conf import UserError
+from adnominal.training import tasks
+from adnominal.training.scoring.label_map import Undefined
+from adnominal.training.tasks import Dataset, Examples, Form, Task
 
 
 class Target:

@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-import conf
-from conf import UserError
-from etl.registry import DATASETS
-from training.tasks.dataset import Dataset, Examples, Form, Source, Task, nested_subset
-from training.tasks.pairs import Pairs
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.registry import DATASETS
+from adnominal.training.tasks.dataset import Dataset, Examples, Form, Source, Task, nested_subset
+from adnominal.training.tasks.pairs import Pairs
 
 __all__ = ["Dataset", "Examples", "Form", "Source", "Task", "nested_subset"]
 
 
 def _task_of(name: str) -> type[Task]:
     """Return the task of a dataset: the class in its module with the dataset's name."""
-    cls: type[Task] = getattr(import_module(f"training.tasks.{name}"), name.capitalize())
+    cls: type[Task] = getattr(import_module(f"adnominal.training.tasks.{name}"), name.capitalize())
     return cls
 
 

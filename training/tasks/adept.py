@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from conf import UserError, setting
-from etl.adept.baselines import CLASSES, label_of
-from etl.adept.declaration import DATASET
-from training.tasks.dataset import Dataset, Examples, Form, Ids, Source
-from training.tasks.labelled import LabelledTask
+from adnominal.conf import UserError, setting
+from adnominal.etl.adept.baselines import CLASSES, label_of
+from adnominal.etl.adept.declaration import DATASET
+from adnominal.training.tasks.dataset import Dataset, Examples, Form, Ids, Source
+from adnominal.training.tasks.labelled import LabelledTask
 
 LABELS = DATASET.label_names
 _OUTCOMES = {5: LABELS, 4: LABELS[1:], 3: LABELS[1:4]}

@@ -24,16 +24,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError, setting
-from etl.asp import DISCARD
-from etl.asp.declaration import DATASET
-from etl.asp.lexicon import DIMENSIONS
-from etl.asp.splits import ROUNDS
-from etl.lake import arrow
-from training.prompting import scores
-from training.prompting.scores import Results
-from training.tasks import reading
-from training.tasks.dataset import (
+from adnominal.conf import UserError, setting
+from adnominal.etl.asp import DISCARD
+from adnominal.etl.asp.declaration import DATASET
+from adnominal.etl.asp.lexicon import DIMENSIONS
+from adnominal.etl.asp.splits import ROUNDS
+from adnominal.etl.lake import arrow
+from adnominal.training.prompting import scores
+from adnominal.training.prompting.scores import Results
+from adnominal.training.tasks import reading
+from adnominal.training.tasks.dataset import (
     Dataset,
     Examples,
     Predicted,
@@ -45,7 +45,7 @@ from training.tasks.dataset import (
 )
 
 if TYPE_CHECKING:
-    from training.prompting.settings import Settings as Prompting
+    from adnominal.training.prompting.settings import Settings as Prompting
 
 _OUTCOME_OF = np.array([0, 1, 1])
 # The table of each scheme's rows.

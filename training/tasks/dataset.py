@@ -11,15 +11,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError
-from etl import declaration
-from etl.draws import draw
-from training import metrics
-from training.prompting import scores
-from training.prompting.scores import Results
+from adnominal.conf import UserError
+from adnominal.etl import declaration
+from adnominal.etl.draws import draw
+from adnominal.training import metrics
+from adnominal.training.prompting import scores
+from adnominal.training.prompting.scores import Results
 
 if TYPE_CHECKING:
-    from training.prompting.settings import Settings as Prompting
+    from adnominal.training.prompting.settings import Settings as Prompting
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 # Class ids for classification, generated texts for sequence to sequence.

@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from etl import declaration
-from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Source, Task
+from adnominal.etl import declaration
+from adnominal.training.tasks import reading
+from adnominal.training.tasks.dataset import Dataset, Examples, Source, Task
 
 
 class LabelledTask(Task):

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError, setting
-from etl.lake import tables
-from etl.published.pairs import THREE_WAY, TWO_WAY
-from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Task, strings
+from adnominal.conf import UserError, setting
+from adnominal.etl.lake import tables
+from adnominal.etl.published.pairs import THREE_WAY, TWO_WAY
+from adnominal.training.tasks import reading
+from adnominal.training.tasks.dataset import Dataset, Examples, Task, strings
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError, setting
-from etl.draws import fraction
-from etl.knowledge.english import article
-from etl.plane import TYPES
-from etl.plane.declaration import DATASET
-from training.prompting import scores
-from training.prompting.scores import Results
-from training.tasks.dataset import Dataset, Examples, Form, with_columns
-from training.tasks.labelled import LabelledTask
+from adnominal.conf import UserError, setting
+from adnominal.etl.draws import fraction
+from adnominal.etl.knowledge.english import article
+from adnominal.etl.plane import TYPES
+from adnominal.etl.plane.declaration import DATASET
+from adnominal.training.prompting import scores
+from adnominal.training.prompting.scores import Results
+from adnominal.training.tasks.dataset import Dataset, Examples, Form, with_columns
+from adnominal.training.tasks.labelled import LabelledTask
 
 if TYPE_CHECKING:
-    from training.prompting.settings import Settings as Prompting
+    from adnominal.training.prompting.settings import Settings as Prompting
 
 log = logging.getLogger("adnominal")
 

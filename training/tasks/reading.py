@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conf import UserError
-from etl.declaration import Dataset, Labels
-from etl.lake import arrow
-from etl.lake.tables import table as declared_table
-from training.tasks.dataset import Ids, Source, strings
+from adnominal.conf import UserError
+from adnominal.etl.declaration import Dataset, Labels
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table as declared_table
+from adnominal.training.tasks.dataset import Ids, Source, strings
 
 # The partition columns that distinguish the datasets of a table.
 PARTITIONS = ("edition", "source", "corpus")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from conf import UserError, setting
-from etl.sygns.declaration import DATASET
-from etl.sygns.splits import PRIMITIVES, SCHEMES, modifier_class, quantifier_class
-from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Task, strings, with_columns
+from adnominal.conf import UserError, setting
+from adnominal.etl.sygns.declaration import DATASET
+from adnominal.etl.sygns.splits import PRIMITIVES, SCHEMES, modifier_class, quantifier_class
+from adnominal.training.tasks import reading
+from adnominal.training.tasks.dataset import Dataset, Examples, Task, strings, with_columns
 
 FORMS = ("fol", "drs", "vf")
 _WITH_PRIMITIVE = SCHEMES[:2]

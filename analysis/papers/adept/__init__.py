@@ -1,7 +1,7 @@
 """ADEPT's page (Emami et al. 2021): tables 1 to 6, figures 1 to 4, and adjectives of identity."""
 
-from analysis.papers.adept import annotators, dataset, models, sources
-from analysis.papers.page import Page
+from adnominal.analysis.papers.adept import annotators, dataset, models, sources
+from adnominal.analysis.papers.page import Page
 
 PAGE = Page(
     "adept",

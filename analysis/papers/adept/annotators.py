@@ -15,25 +15,25 @@ from itertools import combinations
 
 import pyarrow as pa
 
-from analysis.editions import Lake
-from analysis.inference.intervals import Interval, kappa, wilson
-from analysis.papers.adept.sources import IMPORT, PARTS, Adept, read
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit
-from analysis.rendering.blocks import Block, Table, Text
-from analysis.rows import tuples
-from etl.adept import LABELS
-from etl.annotation.answers import counted_annotators, stored_answers
-from etl.annotation.finishing import (
+from adnominal.analysis.editions import Lake
+from adnominal.analysis.inference.intervals import Interval, kappa, wilson
+from adnominal.analysis.papers.adept.sources import IMPORT, PARTS, Adept, read
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.rendering.blocks import Block, Table, Text
+from adnominal.analysis.rows import tuples
+from adnominal.etl.adept import LABELS
+from adnominal.etl.annotation.answers import counted_annotators, stored_answers
+from adnominal.etl.annotation.finishing import (
     answers_of_edition,
     audit_figures,
     human_figures,
     label_figures,
     ratings,
 )
-from etl.annotation.quality import Answer, Filtered, Rules
-from etl.annotation.settings import LABELLING
-from etl.lake import arrow
+from adnominal.etl.annotation.quality import Answer, Filtered, Rules
+from adnominal.etl.annotation.settings import LABELLING
+from adnominal.etl.lake import arrow
 
 Cells = dict[tuple[str, str], float | Interval]
 TABLES = ("adept_batches", "adept_annotations")

@@ -7,22 +7,22 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis import slices
-from analysis.editions import read_edition
-from analysis.inference.intervals import Interval, wilson
-from analysis.papers import published
-from analysis.papers.adept import annotators
-from analysis.papers.adept.sources import IMPORT, PARTS, Adept, read, with_brackets
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, Table, Text, Unavailable
-from analysis.rendering.figures import Channels, Plot
-from analysis.rows import lists, places, schema, seeded_order, tuples
-from conf import UserError
-from etl.adept import LABELS
-from etl.knowledge import lexicons
-from etl.lake import arrow
+from adnominal.analysis import slices
+from adnominal.analysis.editions import read_edition
+from adnominal.analysis.inference.intervals import Interval, wilson
+from adnominal.analysis.papers import published
+from adnominal.analysis.papers.adept import annotators
+from adnominal.analysis.papers.adept.sources import IMPORT, PARTS, Adept, read, with_brackets
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text, Unavailable
+from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.etl.knowledge import lexicons
+from adnominal.etl.lake import arrow
 
 BUILD = "python etl/build_adept.py preset=clean lake=LAKE"
 # The number of adjectives in table 1, and of labels of each.

@@ -8,24 +8,24 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis import slices
-from analysis.inference.comparisons import Paired, compare, holm, scores_by_slice
-from analysis.inference.intervals import Interval, wilson
-from analysis.papers import published
-from analysis.papers.adept import annotators
-from analysis.papers.adept.dataset import label_shares, label_shares_figure
-from analysis.papers.adept.sources import IMPORT, Adept, Scored, with_brackets
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import Exhibit, exhibit, runs_text
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
-from analysis.rendering.figures import Plot
-from analysis.rendering.numbers import percent
-from analysis.rows import is_right, lists, seeded_order, tuples
-from conf import UserError
-from etl.adept import LABELS
-from etl.adept.baselines import CLASSES, label_of, majority, normative_rule
-from etl.knowledge import lexicons
+from adnominal.analysis import slices
+from adnominal.analysis.inference.comparisons import Paired, compare, holm, scores_by_slice
+from adnominal.analysis.inference.intervals import Interval, wilson
+from adnominal.analysis.papers import published
+from adnominal.analysis.papers.adept import annotators
+from adnominal.analysis.papers.adept.dataset import label_shares, label_shares_figure
+from adnominal.analysis.papers.adept.sources import IMPORT, Adept, Scored, with_brackets
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
+from adnominal.analysis.rendering.figures import Plot
+from adnominal.analysis.rendering.numbers import percent
+from adnominal.analysis.rows import is_right, lists, seeded_order, tuples
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.etl.adept.baselines import CLASSES, label_of, majority, normative_rule
+from adnominal.etl.knowledge import lexicons
 
 _TRAIN = "python training/finetune.py conf/training/adept.yaml lake=LAKE"
 # The 3 classes are named after the three middle labels: docs/training_tasks.md.

@@ -8,16 +8,16 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.editions import Lake, read_edition
-from analysis.inference.intervals import Interval, mean_over_runs, wilson
-from analysis.papers.page import Sources
-from analysis.predictions import labelled
-from analysis.rows import is_right, tuples
-from conf import UserError
-from etl.annotation.answers import SIMULATED
-from etl.annotation.settings import LABELLING
-from etl.lake import arrow
-from training.finished_runs import Run, groups
+from adnominal.analysis.editions import Lake, read_edition
+from adnominal.analysis.inference.intervals import Interval, mean_over_runs, wilson
+from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.predictions import labelled
+from adnominal.analysis.rows import is_right, tuples
+from adnominal.conf import UserError
+from adnominal.etl.annotation.answers import SIMULATED
+from adnominal.etl.annotation.settings import LABELLING
+from adnominal.etl.lake import arrow
+from adnominal.training.finished_runs import Run, groups
 
 IMPORT = "python etl/import_published.py adept=DIR lake=LAKE"
 PARTS = ("train", "val", "test")

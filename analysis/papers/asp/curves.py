@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.papers.asp.sources import (
+from adnominal.analysis.papers.asp.sources import (
     ANSWER_TABLES,
     IMPORT,
     PROMPT,
@@ -17,15 +17,15 @@ from analysis.papers.asp.sources import (
     Answered,
     Asp,
 )
-from analysis.papers.page import Exhibit, exhibit, runs_text
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
-from analysis.rendering.figures import Channels, Plot
-from analysis.rows import lists, places, schema, where_equal
-from conf import UserError
-from etl.asp import ENTAILMENT
-from etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, extremes, fit
-from etl.lake import arrow
+from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
+from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.rows import lists, places, schema, where_equal
+from adnominal.conf import UserError
+from adnominal.etl.asp import ENTAILMENT
+from adnominal.etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, extremes, fit
+from adnominal.etl.lake import arrow
 
 # The tests that each figure of the paper shows.
 FIGURES = {2: ("ordering", "comparative", "superlative"), 3: ("booster", "diminisher", "negation")}

@@ -7,15 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.editions import Lake, read_edition
-from analysis.papers.asp.sources import TASKS, Asp
-from analysis.papers.page import exhibit
-from analysis.papers.published import agrees, value
-from analysis.rendering.blocks import Block, Table, Text, Unavailable
-from analysis.rows import seeded_order, where_equal
-from etl.asp import ENTAILMENT, TESTS
-from etl.asp.baselines import baselines
-from etl.asp.gold import POLARITIES, rises
+from adnominal.analysis.editions import Lake, read_edition
+from adnominal.analysis.papers.asp.sources import TASKS, Asp
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.papers.published import agrees, value
+from adnominal.analysis.rendering.blocks import Block, Table, Text, Unavailable
+from adnominal.analysis.rows import seeded_order, where_equal
+from adnominal.etl.asp import ENTAILMENT, TESTS
+from adnominal.etl.asp.baselines import baselines
+from adnominal.etl.asp.gold import POLARITIES, rises
 
 _BUILD = "python etl/build_asp.py preset=clean lake=LAKE"
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 from scipy import stats
 
-from analysis.inference.intervals import Interval
-from analysis.papers import published
-from analysis.papers.asp.dataset import baseline_table
-from analysis.papers.asp.sources import (
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.papers import published
+from adnominal.analysis.papers.asp.dataset import baseline_table
+from adnominal.analysis.papers.asp.sources import (
     ANSWER_TABLES,
     ITEM_TABLES,
     PROMPT,
@@ -19,13 +19,13 @@ from analysis.papers.asp.sources import (
     Answered,
     Asp,
 )
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit, runs_text
-from analysis.rendering.blocks import Block, NotRun, Table, Text
-from analysis.rendering.numbers import percent
-from conf import UserError
-from etl.asp import TESTS
-from etl.asp.gold import HUMAN
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import exhibit, runs_text
+from adnominal.analysis.rendering.blocks import Block, NotRun, Table, Text
+from adnominal.analysis.rendering.numbers import percent
+from adnominal.conf import UserError
+from adnominal.etl.asp import TESTS
+from adnominal.etl.asp.gold import HUMAN
 
 # For trained models, the split is needed to find the part of each row.
 _TRAINED = (*ANSWER_TABLES, "asp_splits")

@@ -9,10 +9,15 @@ from statistics import fmean
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.inference.intervals import Interval, clustered_interval, mean_over_runs, wilson
-from analysis.papers.page import Sources
-from analysis.predictions import ANSWERS, labelled, read
-from analysis.rows import (
+from adnominal.analysis.inference.intervals import (
+    Interval,
+    clustered_interval,
+    mean_over_runs,
+    wilson,
+)
+from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.predictions import ANSWERS, labelled, read
+from adnominal.analysis.rows import (
     distinct_values,
     is_right,
     places,
@@ -21,10 +26,10 @@ from analysis.rows import (
     where_equal,
     with_column,
 )
-from conf import UserError
-from etl.lake import arrow
-from training.finished_runs import Run, groups, short_name
-from training.prompting import scores
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.training.finished_runs import Run, groups, short_name
+from adnominal.training.prompting import scores
 
 IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
 TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"

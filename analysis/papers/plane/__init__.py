@@ -1,7 +1,14 @@
 """PLANE's page (Bertolini et al. 2022): tables 1, 4 to 6 and 8, figures 1 to 9, in paper order."""
 
-from analysis.papers.page import Page
-from analysis.papers.plane import dataset, fine_tuned, inference, prompting, sources, subwords
+from adnominal.analysis.papers.page import Page
+from adnominal.analysis.papers.plane import (
+    dataset,
+    fine_tuned,
+    inference,
+    prompting,
+    sources,
+    subwords,
+)
 
 PAGE = Page(
     "plane",

@@ -8,17 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
-from analysis.editions import read_edition
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit
-from analysis.papers.plane.sources import TYPES, Plane
-from analysis.papers.published import table as published_table
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from analysis.rendering.figures import Plot
-from analysis.rows import distinct_values, row_counts, where_equal
-from etl.lake import arrow
-from etl.plane import CLASSES
+from adnominal.analysis.editions import read_edition
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.papers.plane.sources import TYPES, Plane
+from adnominal.analysis.papers.published import table as published_table
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
+from adnominal.analysis.rendering.figures import Plot
+from adnominal.analysis.rows import distinct_values, row_counts, where_equal
+from adnominal.etl.lake import arrow
+from adnominal.etl.plane import CLASSES
 
 _BUILD = "python etl/build_plane.py preset=paper lake=LAKE"
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from analysis.inference.intervals import Interval, clustered_interval, mean_over_runs
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit, runs_text
-from analysis.papers.plane.sources import (
+from adnominal.analysis.inference.intervals import Interval, clustered_interval, mean_over_runs
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import exhibit, runs_text
+from adnominal.analysis.papers.plane.sources import (
     PAPERS_FOLDS,
     PAPERS_MODEL,
     SCHEMES,
@@ -16,14 +16,14 @@ from analysis.papers.plane.sources import (
     FineTuned,
     Plane,
 )
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from analysis.rendering.figures import Channels, Plot
-from analysis.rendering.numbers import percent
-from analysis.rows import is_right, lists, places, with_column
-from conf import UserError
-from etl.plane import CLASSES
-from training.finished_runs import Run
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
+from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.rendering.numbers import percent
+from adnominal.analysis.rows import is_right, lists, places, with_column
+from adnominal.conf import UserError
+from adnominal.etl.plane import CLASSES
+from adnominal.training.finished_runs import Run
 
 _TABLES = ("predictions", "plane_items")
 

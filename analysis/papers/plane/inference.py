@@ -5,19 +5,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.inference.intervals import Interval
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit, runs_text
-from analysis.papers.plane import intervals
-from analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane, edition_of
-from analysis.predictions import groups_of
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, Table
-from analysis.rendering.figures import Channels, Plot
-from analysis.rows import distinct_values, tuples, where_equal, with_column
-from etl.plane import CLASSES
-from training.finished_runs import model_name, short_name
-from training.scoring import matrix
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import exhibit, runs_text
+from adnominal.analysis.papers.plane import intervals
+from adnominal.analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane, edition_of
+from adnominal.analysis.predictions import groups_of
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table
+from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.rows import distinct_values, tuples, where_equal, with_column
+from adnominal.etl.plane import CLASSES
+from adnominal.training.finished_runs import model_name, short_name
+from adnominal.training.scoring import matrix
 
 # The paper's models by the last part of their hub names.
 _PAPERS_MODELS = {

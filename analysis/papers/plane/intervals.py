@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from analysis.inference.intervals import Interval
-from analysis.rows import lists, tuples
-from etl.plane import CLASSES
-from training.prompting import scores
-from training.scoring import label_map
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.rows import lists, tuples
+from adnominal.etl.plane import CLASSES
+from adnominal.training.prompting import scores
+from adnominal.training.scoring import label_map
 
 RESAMPLES = 2_000
 

@@ -7,21 +7,21 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.inference.intervals import Interval
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import Exhibit, exhibit, runs_text
-from analysis.papers.plane import intervals
-from analysis.papers.plane.sources import CLASS_NAMES, Plane, edition_of
-from analysis.predictions import groups_of
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, Table
-from analysis.rendering.figures import Channels, Plot
-from analysis.rows import places, schema, where_equal
-from conf.numbers import percent_with_deviation
-from etl.plane import CLASSES
-from etl.plane.rules import HOLDS
-from training.finished_runs import model_name
-from training.prompting import scores
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
+from adnominal.analysis.papers.plane import intervals
+from adnominal.analysis.papers.plane.sources import CLASS_NAMES, Plane, edition_of
+from adnominal.analysis.predictions import groups_of
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table
+from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.rows import places, schema, where_equal
+from adnominal.conf.numbers import percent_with_deviation
+from adnominal.etl.plane import CLASSES
+from adnominal.etl.plane.rules import HOLDS
+from adnominal.training.finished_runs import model_name
+from adnominal.training.prompting import scores
 
 # The paper's models by the last part of their hub names.
 _PAPERS_MODELS = {

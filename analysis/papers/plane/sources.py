@@ -11,13 +11,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis import slices
-from analysis.editions import Lake
-from analysis.papers.page import Sources
-from analysis.predictions import labelled_runs, read_prompted, read_scored, runs_with_answers
-from analysis.rows import distinct_values, where_equal, with_columns
-from conf import UserError
-from training.finished_runs import Run, Runs, groups, model_name
+from adnominal.analysis import slices
+from adnominal.analysis.editions import Lake
+from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.predictions import (
+    labelled_runs,
+    read_prompted,
+    read_scored,
+    runs_with_answers,
+)
+from adnominal.analysis.rows import distinct_values, where_equal, with_columns
+from adnominal.conf import UserError
+from adnominal.training.finished_runs import Run, Runs, groups, model_name
 
 TYPES = {1: "AN entails N", 2: "AN entails h(N)", 3: "AN entails A h(N)"}
 CLASS_NAMES = {"I": "intersective", "S": "subsective", "O": "intensional"}

@@ -5,18 +5,18 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 from scipy import stats
 
-from analysis.inference.intervals import wilson
-from analysis.inference.regression import slope
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit, runs_text
-from analysis.papers.plane.sources import SCHEMES, TRAIN, FineTuned, Plane, Tokenize
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, Table
-from analysis.rendering.figures import Channels, Plot
-from analysis.rendering.numbers import p_value
-from analysis.rows import distinct_values, is_right, lists, places, schema, where_equal
-from conf import UserError
-from etl.plane import CLASSES
+from adnominal.analysis.inference.intervals import wilson
+from adnominal.analysis.inference.regression import slope
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import exhibit, runs_text
+from adnominal.analysis.papers.plane.sources import SCHEMES, TRAIN, FineTuned, Plane, Tokenize
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table
+from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.rendering.numbers import p_value
+from adnominal.analysis.rows import distinct_values, is_right, lists, places, schema, where_equal
+from adnominal.conf import UserError
+from adnominal.etl.plane import CLASSES
 
 _WORDS = ("adjective", "noun", "hypernym")
 _TABLES = ("predictions", "plane_items")

@@ -1,7 +1,7 @@
 """SyGNS's page (Yanaka et al. 2021): tables 1 to 18 and figure 2."""
 
-from analysis.papers.page import Page
-from analysis.papers.sygns import dataset, errors, models, sources
+from adnominal.analysis.papers.page import Page
+from adnominal.analysis.papers.sygns import dataset, errors, models, sources
 
 PAGE = Page(
     "sygns",

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from analysis.editions import Lake
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit
-from analysis.papers.sygns.sources import Sygns, classes
-from analysis.rendering.blocks import Block, Table, Text
-from analysis.rows import row_counts, schema, seeded_order, tuples
-from conf import UserError
-from etl.lake import arrow
-from etl.sygns import splits
+from adnominal.analysis.editions import Lake
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.papers.sygns.sources import Sygns, classes
+from adnominal.analysis.rendering.blocks import Block, Table, Text
+from adnominal.analysis.rows import row_counts, schema, seeded_order, tuples
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.etl.sygns import splits
 
 _BUILD = "python etl/build_sygns.py preset=paper lake=LAKE"
 _ARROWS = {"up": "↑", "down": "↓"}
@@ -268,7 +268,7 @@ def grammar(page: Sygns) -> list[Block]:
         edition = page.lake.edition("sygns")
     except UserError:
         edition = "clean"
-    text = (files("conf") / "sygns" / "grammar.yaml").read_text(encoding="utf-8")
+    text = (files("adnominal.conf") / "sygns" / "grammar.yaml").read_text(encoding="utf-8")
     kind = "paper" if edition in ("paper", "published") else "clean"
     rows = [
         {

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.papers.comparison import comparison
-from analysis.papers.page import exhibit, runs_text
-from analysis.papers.sygns.dataset import polarity_marked
-from analysis.papers.sygns.models import ARCHITECTURES, BOTH, TABLES, TRAIN, command
-from analysis.papers.sygns.sources import Meanings, Sygns
-from analysis.rendering.blocks import Block, NotRun, Table, Text
-from analysis.rows import seeded_order, tuples, where_equal
-from analysis.semantics import drs_matching, polarity
-from etl.lake import arrow
-from etl.sygns.fol import ParseError
-from training.finished_runs import Run
+from adnominal.analysis.papers.comparison import comparison
+from adnominal.analysis.papers.page import exhibit, runs_text
+from adnominal.analysis.papers.sygns.dataset import polarity_marked
+from adnominal.analysis.papers.sygns.models import ARCHITECTURES, BOTH, TABLES, TRAIN, command
+from adnominal.analysis.papers.sygns.sources import Meanings, Sygns
+from adnominal.analysis.rendering.blocks import Block, NotRun, Table, Text
+from adnominal.analysis.rows import seeded_order, tuples, where_equal
+from adnominal.analysis.semantics import drs_matching, polarity
+from adnominal.etl.lake import arrow
+from adnominal.etl.sygns.fol import ParseError
+from adnominal.training.finished_runs import Run
 
 
 def _newest(meanings: Meanings | None, **task: str) -> dict[str, Run]:

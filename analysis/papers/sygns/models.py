@@ -8,17 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.inference.intervals import Interval
-from analysis.papers import published
-from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import Exhibit, exhibit, runs_text
-from analysis.papers.sygns.sources import EPOCHS, QUANTIFIERS, Meanings, Sygns
-from analysis.rendering import figures
-from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
-from analysis.rendering.figures import Channels, Plot
-from analysis.rendering.numbers import percent
-from etl.sygns.polarity import Direction
-from training.finished_runs import Run, groups
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.papers import published
+from adnominal.analysis.papers.comparison import Missing, comparison
+from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
+from adnominal.analysis.papers.sygns.sources import EPOCHS, QUANTIFIERS, Meanings, Sygns
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
+from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.rendering.numbers import percent
+from adnominal.etl.sygns.polarity import Direction
+from adnominal.training.finished_runs import Run, groups
 
 TRAIN = "python training/finetune.py conf/training/sygns.yaml lake=LAKE"
 ARCHITECTURES = {"GRU": "gru", "Transformer": "transformer"}

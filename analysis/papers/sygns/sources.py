@@ -14,19 +14,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.editions import Lake
-from analysis.inference.intervals import Interval, mean_over_runs, wilson
-from analysis.papers.page import Sources
-from analysis.predictions import labelled, runs_with_answers
-from analysis.rows import lists, schema, with_columns
-from analysis.semantics import drs_matching, polarity
-from analysis.semantics.prover import Outcome, Proving, provers
-from conf import UserError
-from conf.progress import Progress
-from etl.lake import arrow
-from etl.sygns import splits
-from etl.sygns.polarity import Direction
-from training.finished_runs import Run, Runs, groups
+from adnominal.analysis.editions import Lake
+from adnominal.analysis.inference.intervals import Interval, mean_over_runs, wilson
+from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.predictions import labelled, runs_with_answers
+from adnominal.analysis.rows import lists, schema, with_columns
+from adnominal.analysis.semantics import drs_matching, polarity
+from adnominal.analysis.semantics.prover import Outcome, Proving, provers
+from adnominal.conf import UserError
+from adnominal.conf.progress import Progress
+from adnominal.etl.lake import arrow
+from adnominal.etl.sygns import splits
+from adnominal.etl.sygns.polarity import Direction
+from adnominal.training.finished_runs import Run, Runs, groups
 
 log = logging.getLogger("adnominal")
 

@@ -10,12 +10,12 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from conf import UserError
-from etl.amod.kernel import bucket_of, pairs_in
-from etl.amod.reference import Stats, Tally
-from etl.amod.rules import ReadingRules
-from etl.parsing.fast.extractor import new_extractor
-from etl.parsing.tokens import encoded
+from adnominal.conf import UserError
+from adnominal.etl.amod.kernel import bucket_of, pairs_in
+from adnominal.etl.amod.reference import Stats, Tally
+from adnominal.etl.amod.rules import ReadingRules
+from adnominal.etl.parsing.fast.extractor import new_extractor
+from adnominal.etl.parsing.tokens import encoded
 
 
 def check_rules(rules: ReadingRules) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from conf import UserError
-from etl.amod.kernel import BUILD_COMMAND
-from etl.parsing.fast.model import FORMAT, MODEL, load
+from adnominal.conf import UserError
+from adnominal.etl.amod.kernel import BUILD_COMMAND
+from adnominal.etl.parsing.fast.model import FORMAT, MODEL, load
 
 
 def compiled() -> ModuleType:
@@ -18,7 +18,7 @@ def compiled() -> ModuleType:
         UserError: it was not built here, or from another version of its sources.
     """
     try:
-        module = importlib.import_module("etl.parsing.fast._fast")
+        module = importlib.import_module("adnominal.etl.parsing.fast._fast")
     except ImportError as error:
         raise UserError(
             f"parser=fast: its compiled extension was not built here ({error}); install a C "

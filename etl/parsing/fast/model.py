@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from conf import UserError
+from adnominal.conf import UserError
 
 MODEL = Path(__file__).with_name("english.model")
 FORMAT = "adnominal-fast-2"
@@ -152,7 +152,7 @@ def cluster_tables(clusters: Mapping[str, int]) -> dict[str, bytes]:
 
 def _by_hash(hashes: str, values: str, value_of: Mapping[str, int]) -> dict[str, bytes]:
     """Two tables: the sorted hashes of words, and the value of each."""
-    from etl.parsing.fast import _fast
+    from adnominal.etl.parsing.fast import _fast
 
     entries = sorted({_fast.word_hash(w.encode()): v for w, v in value_of.items()}.items())
     return {
@@ -163,7 +163,7 @@ def _by_hash(hashes: str, values: str, value_of: Mapping[str, int]) -> dict[str,
 
 def lemma_exceptions() -> dict[str, bytes]:
     """The inflected forms whose lemma by the rules of _fast.c differs from lemminflect's."""
-    from etl.parsing.fast import _fast
+    from adnominal.etl.parsing.fast import _fast
 
     empty = {"words": b"", "word_hash": b"", "word_at": b""}
     rules_only = _fast.Extractor({**characters(), **lexicon(), **cluster_tables({}), **empty})
@@ -191,7 +191,7 @@ def inflected_forms() -> list[tuple[str, str, str, str]]:
 
     A form with several lemmas has the first that lemminflect names, except those of `_LEMMA_OF`.
     """
-    from etl.knowledge.inflection import getAllLemmas
+    from adnominal.etl.knowledge.inflection import getAllLemmas
 
     forms = []
     for word, mask in sorted(word_masks().items()):

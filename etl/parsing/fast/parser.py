@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from etl.parsing.fast.extractor import new_extractor
-from etl.parsing.fast.model import TAGS
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, batches, encoded
+from adnominal.etl.parsing.fast.extractor import new_extractor
+from adnominal.etl.parsing.fast.model import TAGS
+from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed, batches, encoded
 
 # Characters parsed before a batch of columns is yielded.
 BATCH_CHARACTERS = 500_000

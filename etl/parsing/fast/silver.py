@@ -29,13 +29,13 @@ from enum import Enum
 from html import unescape
 from pathlib import Path
 
-import conf
-from conf import UserError, setting
-from conf.checks import check_minimum
-from etl.corpora.files import units
-from etl.corpora.inputs import list_inputs
-from etl.parsing.spacy_parser import SpacyParser
-from etl.parsing.tokens import Parsed
+from adnominal import conf
+from adnominal.conf import UserError, setting
+from adnominal.conf.checks import check_minimum
+from adnominal.etl.corpora.files import units
+from adnominal.etl.corpora.inputs import list_inputs
+from adnominal.etl.parsing.spacy_parser import SpacyParser
+from adnominal.etl.parsing.tokens import Parsed
 
 PART_WORDS = 100_000
 MIN_WORDS = 6
@@ -228,8 +228,8 @@ def _documents(folder: Path, source: Source) -> Iterator[tuple[str, Iterator[str
 
 
 def _articles(dump: str) -> Iterator[tuple[str, Iterator[str]]]:
-    from etl.corpora import wikipedia
-    from etl.corpora.documents import Document
+    from adnominal.etl.corpora import wikipedia
+    from adnominal.etl.corpora.documents import Document
 
     for file in list_inputs([dump]):
         for unit in units(file, "xml", 1 << 40):

@@ -27,11 +27,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import conf
-from conf import UserError, setting, to_dict
-from conf.checks import check_minimum
-from etl.parsing.fast import clusters, model
-from etl.parsing.fast.model import CLASS_OF
+from adnominal import conf
+from adnominal.conf import UserError, setting, to_dict
+from adnominal.conf.checks import check_minimum
+from adnominal.etl.parsing.fast import clusters, model
+from adnominal.etl.parsing.fast.model import CLASS_OF
 
 UNKNOWN_TAG = 255
 # The head finder considers a token whose score as adjective, common noun or proper noun is at most
@@ -242,9 +242,9 @@ def _bounds(extractor: Any) -> tuple[npt.NDArray[np.uint32], ...]:
 
 def gold_pairs(path: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
     """The texts and the pairs of a treebank, under the default reading rule."""
-    from etl.amod import reference
-    from etl.amod.rules import CLEAN
-    from etl.corpora.dialects import CONLLU
+    from adnominal.etl.amod import reference
+    from adnominal.etl.amod.rules import CLEAN
+    from adnominal.etl.corpora.dialects import CONLLU
 
     content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     sentences = list(reference.sentences([content], CONLLU, CLEAN, reference.Stats()))
@@ -254,8 +254,8 @@ def gold_pairs(path: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
 
 def extracted_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[tuple[str, str]]:
     """The pairs that the extractor finds in texts, which are read separately."""
-    from etl.amod.kernel import pairs_in
-    from etl.parsing.fast._fast import Extractor
+    from adnominal.etl.amod.kernel import pairs_in
+    from adnominal.etl.parsing.fast._fast import Extractor
 
     extractor = Extractor(tables)
     extractor.feed("\n".join(texts).encode(), True)
@@ -305,7 +305,7 @@ def _plain_texts(names: Sequence[str]) -> list[bytes]:
 
 def train(settings: Settings) -> None:
     """Train the tagger and the head finder of parser=fast and write its model."""
-    from etl.parsing.fast._fast import Extractor
+    from adnominal.etl.parsing.fast._fast import Extractor
 
     gold_files, silver_files = _files(settings.gold), _files(settings.silver)
     dev_files = _files(settings.dev)
@@ -355,7 +355,7 @@ def word_clusters(
     fixed_tables: dict[str, bytes], texts: Sequence[bytes], settings: Settings
 ) -> dict[str, bytes]:
     """The table of clusters of the words of texts with one sentence or paragraph per line."""
-    from etl.parsing.fast._fast import Extractor
+    from adnominal.etl.parsing.fast._fast import Extractor
 
     if not settings.clusters:
         return model.cluster_tables({})
@@ -406,7 +406,7 @@ def train_heads(
     tables: dict[str, bytes], corpus: Treebank, is_gold: npt.NDArray[np.bool_], settings: Settings
 ) -> dict[str, bytes]:
     """The head finder's table, trained on the tags of the tagger, and its limits."""
-    from etl.parsing.fast._fast import HEAD_ROWS, Extractor
+    from adnominal.etl.parsing.fast._fast import HEAD_ROWS, Extractor
 
     random = np.random.default_rng(settings.seed)
     limits = np.array([*TAG_MARGINS, settings.bias], dtype=np.int32)

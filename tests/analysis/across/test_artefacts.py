@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from analysis.across import audits
-from analysis.across.artefacts import Rows, audit, audit_figure, token_table
-from conf import UserError
+from adnominal.analysis.across import audits
+from adnominal.analysis.across.artefacts import Rows, audit, audit_figure, token_table
+from adnominal.conf import UserError
 from tests.rows import rows as records
 from tests.rows import write
 

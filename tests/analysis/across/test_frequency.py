@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import slices
-from analysis.across import frequency
-from analysis.inference import regression
-from analysis.inference.intervals import wilson
-from conf import UserError
+from adnominal.analysis import slices
+from adnominal.analysis.across import frequency
+from adnominal.analysis.inference import regression
+from adnominal.analysis.inference.intervals import wilson
+from adnominal.conf import UserError
 from tests.rows import write
 
 

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from analysis.across.overlap import overlap, pattern
-from conf import UserError
+from adnominal.analysis.across.overlap import overlap, pattern
+from adnominal.conf import UserError
 from tests.rows import rows, write
 
 ROWS = [

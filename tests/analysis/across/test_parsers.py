@@ -4,13 +4,13 @@ from collections import Counter
 
 import pytest
 
-from analysis.across import parsers
-from analysis.across.fine_tuned import Across
-from analysis.editions import Lake
-from analysis.rendering.blocks import Table
-from conf import UserError
+from adnominal.analysis.across import parsers
+from adnominal.analysis.across.fine_tuned import Across
+from adnominal.analysis.editions import Lake
+from adnominal.analysis.rendering.blocks import Table
+from adnominal.conf import UserError
+from adnominal.training.finished_runs import Runs
 from tests.rows import rows, write
-from training.finished_runs import Runs
 
 PAIRS = {("red", "dog"): 4, ("old", "cat"): 3, ("new", "car"): 3}
 

@@ -3,10 +3,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.across import splits
-from analysis.inference.intervals import difference, wilson
-from analysis.slices import by_training_word, words
-from conf import UserError
+from adnominal.analysis.across import splits
+from adnominal.analysis.inference.intervals import difference, wilson
+from adnominal.analysis.slices import by_training_word, words
+from adnominal.conf import UserError
 from tests.rows import rows, write
 
 RIGHT = pa.table({"gold": list("aabb"), "predicted": list("aaba"), "group": list("wxyz")})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.exploring.sketches import Sketches
+from adnominal.analysis.exploring.sketches import Sketches
 from tests.lake_of_pairs import write_lake
 
 

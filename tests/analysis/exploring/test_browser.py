@@ -17,10 +17,10 @@ from urllib.parse import urlencode
 import pytest
 import uvicorn
 
-from analysis.exploring import static
-from analysis.exploring.server import application
-from analysis.exploring.sketches import Query, Sketches, tsv
-from conf.commandline.__main__ import main
+from adnominal.analysis.exploring import static
+from adnominal.analysis.exploring.server import application
+from adnominal.analysis.exploring.sketches import Query, Sketches, tsv
+from adnominal.conf.commandline.__main__ import main
 from tests.lake_of_pairs import SCRIPT, write_pairs
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.exploring.job import Settings
-from conf import UserError, load
+from adnominal.analysis.exploring.job import Settings
+from adnominal.conf import UserError, load
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from urllib.request import urlopen
 import pytest
 from starlette.testclient import TestClient
 
-from analysis.exploring.server import application, bound
-from analysis.exploring.sketches import Query, Sketches, tsv
-from conf import UserError
+from adnominal.analysis.exploring.server import application, bound
+from adnominal.analysis.exploring.sketches import Query, Sketches, tsv
+from adnominal.conf import UserError
 from tests.lake_of_pairs import write_pairs
 
 

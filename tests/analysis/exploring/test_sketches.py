@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from analysis.exploring import words
-from analysis.exploring.pairs import pair
-from analysis.exploring.sketches import Query, Sketches, tsv
-from conf import UserError
-from conf.commandline.__main__ import main
-from etl.lake import arrow
+from adnominal.analysis.exploring import words
+from adnominal.analysis.exploring.pairs import pair
+from adnominal.analysis.exploring.sketches import Query, Sketches, tsv
+from adnominal.conf import UserError
+from adnominal.conf.commandline.__main__ import main
+from adnominal.etl.lake import arrow
 from tests.lake_of_pairs import SCRIPT, association, write_pairs
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analysis.exploring import static
-from analysis.exploring.sketches import Query
-from conf import JobFailed
+from adnominal.analysis.exploring import static
+from adnominal.analysis.exploring.sketches import Query
+from adnominal.conf import JobFailed
 
 
 def data(folder: Path, name: str) -> Any:

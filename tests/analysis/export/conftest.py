@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from etl.plane import TYPES
+from adnominal.etl.plane import TYPES
 from tests.rows import adept_row, plane_item, write
 
 EDITION = "mine"

@@ -10,9 +10,9 @@ from lm_eval.tasks import TaskManager
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-import conf
-from analysis.export.job import Settings, export
-from conf import UserError
+from adnominal import conf
+from adnominal.analysis.export.job import Settings, export
+from adnominal.conf import UserError
 from tests.analysis.export.conftest import EDITION, put
 
 

@@ -9,15 +9,15 @@ import mlcroissant
 import pytest
 import yaml
 
-import conf
-from analysis.export.job import Settings, export
-from analysis.export.sources import Origin, about
-from conf import UserError
-from etl.declaration import RELEASED
-from etl.published.asp import TUNING, WIDER
-from etl.published.reading import EDITION as PUBLISHED
-from etl.published.sygns import read as read_release
-from etl.registry import dataset
+from adnominal import conf
+from adnominal.analysis.export.job import Settings, export
+from adnominal.analysis.export.sources import Origin, about
+from adnominal.conf import UserError
+from adnominal.etl.declaration import RELEASED
+from adnominal.etl.published.asp import TUNING, WIDER
+from adnominal.etl.published.reading import EDITION as PUBLISHED
+from adnominal.etl.published.sygns import read as read_release
+from adnominal.etl.registry import dataset
 from tests.analysis.export.conftest import EDITION, put
 from tests.commands import run_python
 

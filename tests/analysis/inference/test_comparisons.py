@@ -11,7 +11,7 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.inference.comparisons import (
+from adnominal.analysis.inference.comparisons import (
     Paired,
     compare,
     compare_by_slice,
@@ -19,8 +19,8 @@ from analysis.inference.comparisons import (
     mcnemar,
     scores_by_slice,
 )
-from analysis.inference.intervals import wilson
-from analysis.inference.resampling import (
+from adnominal.analysis.inference.intervals import wilson
+from adnominal.analysis.inference.resampling import (
     Resampling,
     bootstrap,
     paired_bootstrap,

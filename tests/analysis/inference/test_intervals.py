@@ -1,7 +1,7 @@
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from analysis.inference.intervals import clustered_interval, difference, kappa, wilson
+from adnominal.analysis.inference.intervals import clustered_interval, difference, kappa, wilson
 
 
 def ends(interval):

@@ -3,21 +3,21 @@ import json
 import pyarrow as pa
 import pytest
 
-from analysis import slices
-from analysis.editions import Lake, open_lake
-from analysis.inference.intervals import Interval
-from analysis.papers.adept import dataset, models, sources
-from analysis.papers.published import agrees, table, value
-from analysis.rendering import figures
-from analysis.rendering.blocks import FigureBlock, Table
-from conf import UserError
-from etl.adept import LABELS
-from etl.knowledge import lexicons
-from etl.lake import arrow
-from etl.lake.tables import table as declaration
+from adnominal.analysis import slices
+from adnominal.analysis.editions import Lake, open_lake
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.papers.adept import dataset, models, sources
+from adnominal.analysis.papers.published import agrees, table, value
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import FigureBlock, Table
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.etl.knowledge import lexicons
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table as declaration
+from adnominal.training.finished_runs import Run, Runs
 from tests.rows import rows as records
 from tests.rows import write
-from training.finished_runs import Run, Runs
 
 
 def rows(*cells: tuple[str, int, str], agreement: str | None = None) -> pa.Table:

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.editions import open_lake
-from analysis.inference.intervals import kappa
-from analysis.papers.adept.annotators import Annotations, editions, experts, labelling
-from analysis.papers.adept.sources import Adept, has_simulated_labels
-from analysis.rendering.blocks import NotRun, Table
+from adnominal.analysis.editions import open_lake
+from adnominal.analysis.inference.intervals import kappa
+from adnominal.analysis.papers.adept.annotators import Annotations, editions, experts, labelling
+from adnominal.analysis.papers.adept.sources import Adept, has_simulated_labels
+from adnominal.analysis.rendering.blocks import NotRun, Table
+from adnominal.training.finished_runs import Runs
 from tests.analysis.report.conftest import adept
 from tests.rows import rows, write
-from training.finished_runs import Runs
 
 
 @pytest.fixture(scope="module")

@@ -3,21 +3,21 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.editions import Lake, open_lake
-from analysis.inference.intervals import wilson
-from analysis.papers.asp import curves as asp
-from analysis.papers.asp.dataset import baseline_table, degree
-from analysis.papers.asp.models import correlation
-from analysis.papers.asp.sources import Asp
-from analysis.papers.published import load
-from analysis.rendering.blocks import Table
-from conf import UserError
-from etl.asp import TESTS
-from etl.asp.gold import HUMAN, PUBLISHED
-from etl.lake import arrow
-from etl.published.asp import read
+from adnominal.analysis.editions import Lake, open_lake
+from adnominal.analysis.inference.intervals import wilson
+from adnominal.analysis.papers.asp import curves as asp
+from adnominal.analysis.papers.asp.dataset import baseline_table, degree
+from adnominal.analysis.papers.asp.models import correlation
+from adnominal.analysis.papers.asp.sources import Asp
+from adnominal.analysis.papers.published import load
+from adnominal.analysis.rendering.blocks import Table
+from adnominal.conf import UserError
+from adnominal.etl.asp import TESTS
+from adnominal.etl.asp.gold import HUMAN, PUBLISHED
+from adnominal.etl.lake import arrow
+from adnominal.etl.published.asp import read
+from adnominal.training.finished_runs import Run, Runs
 from tests.rows import rows, write
-from training.finished_runs import Run, Runs
 
 
 def answers(threshold: float, rises: bool = True, model: str = "M") -> asp.Answers:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from analysis.editions import open_lake
-from analysis.papers.commands import Commands
-from analysis.rendering.blocks import NotRun
+from adnominal.analysis.editions import open_lake
+from adnominal.analysis.papers.commands import Commands
+from adnominal.analysis.rendering.blocks import NotRun
 from tests.rows import write
 
 FINETUNE = "python training/finetune.py conf/training"

@@ -2,9 +2,18 @@
 
 import pyarrow as pa
 
-from analysis.papers.overview import overview, summary
-from analysis.rendering.blocks import Block, NotRun, Part, Report, RunsText, Section, Table, Text
-from analysis.rendering.html import html
+from adnominal.analysis.papers.overview import overview, summary
+from adnominal.analysis.rendering.blocks import (
+    Block,
+    NotRun,
+    Part,
+    Report,
+    RunsText,
+    Section,
+    Table,
+    Text,
+)
+from adnominal.analysis.rendering.html import html
 
 RESULTS = pa.table(
     {

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from analysis.editions import Lake
-from analysis.papers.plane import dataset, subwords
-from analysis.papers.plane.sources import FineTuned, Plane
-from conf import UserError
-from etl.lake import arrow
+from adnominal.analysis.editions import Lake
+from adnominal.analysis.papers.plane import dataset, subwords
+from adnominal.analysis.papers.plane.sources import FineTuned, Plane
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.training.finished_runs import Run, Runs
 from tests.rows import rows, write
 from tests.training.scoring.test_matrix import rows as prediction_rows
-from training.finished_runs import Run, Runs
 
 ITEMS = pa.table(
     {

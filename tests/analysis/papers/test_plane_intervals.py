@@ -2,10 +2,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.papers.plane import intervals
-from etl.registry import DATASETS
-from training.prompting.scores import cells, class_table
-from training.scoring import matrix
+from adnominal.analysis.papers.plane import intervals
+from adnominal.etl.registry import DATASETS
+from adnominal.training.prompting.scores import cells, class_table
+from adnominal.training.scoring import matrix
 
 PLANE = DATASETS["plane"].label_names
 

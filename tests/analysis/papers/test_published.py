@@ -1,8 +1,17 @@
 import pytest
 
-from analysis.inference.intervals import wilson
-from analysis.papers.published import PAPERS, agrees, beside, citation, load, parse, table, value
-from conf import UserError
+from adnominal.analysis.inference.intervals import wilson
+from adnominal.analysis.papers.published import (
+    PAPERS,
+    agrees,
+    beside,
+    citation,
+    load,
+    parse,
+    table,
+    value,
+)
+from adnominal.conf import UserError
 
 GOOD = """
 paper: adept

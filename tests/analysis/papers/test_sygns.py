@@ -1,14 +1,14 @@
 import pyarrow as pa
 import pytest
 
-from analysis.editions import open_lake
-from analysis.papers.sygns import dataset, models, sources
-from analysis.rendering.blocks import Table
-from conf import UserError
-from etl.lake import arrow
-from etl.published.sygns import read
+from adnominal.analysis.editions import open_lake
+from adnominal.analysis.papers.sygns import dataset, models, sources
+from adnominal.analysis.rendering.blocks import Table
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.etl.published.sygns import read
+from adnominal.training.finished_runs import Run, Runs
 from tests.rows import rows, write
-from training.finished_runs import Run, Runs
 
 SENTENCES = [
     ("one tiger ran", []),

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.rendering import figures
-from analysis.rendering.figures import Channels
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.figures import Channels
 
 POINTS = pa.table(
     {

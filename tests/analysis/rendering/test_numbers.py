@@ -1,5 +1,5 @@
-from analysis.rendering.numbers import p_value, signed_number
-from training.finished_runs import model_name
+from adnominal.analysis.rendering.numbers import p_value, signed_number
+from adnominal.training.finished_runs import model_name
 
 
 def test_p_values_are_rounded():

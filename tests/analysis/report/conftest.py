@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-import conf
-from analysis import report as job
-from analysis.editions import open_lake
-from analysis.rendering.blocks import Report
-from etl.adept import LABELS as ADEPT
-from etl.asp import TESTS
-from etl.asp.gold import HUMAN, POLARITIES, PUBLISHED, rises
-from etl.lake import arrow
-from etl.sygns.generate import Sampler
-from etl.sygns.grammar import grammar
-from etl.sygns.job import record_batch
-from etl.sygns.splits import rows_of
+from adnominal import conf
+from adnominal.analysis.editions import open_lake
+from adnominal.analysis.papers import report as job
+from adnominal.analysis.rendering.blocks import Report
+from adnominal.etl.adept import LABELS as ADEPT
+from adnominal.etl.asp import TESTS
+from adnominal.etl.asp.gold import HUMAN, POLARITIES, PUBLISHED, rises
+from adnominal.etl.lake import arrow
+from adnominal.etl.sygns.generate import Sampler
+from adnominal.etl.sygns.grammar import grammar
+from adnominal.etl.sygns.job import record_batch
+from adnominal.etl.sygns.splits import rows_of
+from adnominal.training.finished_runs import find_runs
 from tests.analysis.report.small_lake import SmallLake
 from tests.rows import adept_row, rows, write
-from training.finished_runs import find_runs
 
 NOUNS = ("dog", "key", "leg", "leaf", "boat")
 # The labels of an adjective with each noun; every adjective has three different ones.

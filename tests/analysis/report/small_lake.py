@@ -10,10 +10,10 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
-from etl.plane import TYPES
-from etl.registry import DATASETS
+from adnominal.etl.plane import TYPES
+from adnominal.etl.registry import DATASETS
+from adnominal.training.finished_runs import Run, Runs
 from tests.rows import adept_row, plane_item, rows, write
-from training.finished_runs import Run, Runs
 
 ADEPT = DATASETS["adept"].label_names
 PLANE = DATASETS["plane"].label_names

@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pytest
 
-from analysis import across
-from analysis.across import audits, frequency, overlap, splits
-from analysis.editions import open_lake
-from analysis.papers import adept, asp, plane, sygns
-from analysis.papers.page import Page
-from analysis.rendering.blocks import FigureBlock, Section, Table, cells
-from etl.lake import arrow
-from etl.lake.tables import table
+from adnominal.analysis import across
+from adnominal.analysis.across import audits, frequency, overlap, splits
+from adnominal.analysis.editions import open_lake
+from adnominal.analysis.papers import adept, asp, plane, sygns
+from adnominal.analysis.papers.page import Page
+from adnominal.analysis.rendering.blocks import FigureBlock, Section, Table, cells
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+from adnominal.training.finished_runs import Runs, find_runs
 from tests.analysis.report.small_lake import SmallLake
-from training.finished_runs import Runs, find_runs
 
 Row: TypeAlias = dict[str, Any]
 Cell: TypeAlias = tuple[str, str, str, str]

@@ -1,11 +1,11 @@
 import pytest
 
-from analysis.across import PAGE
-from analysis.editions import open_lake
-from analysis.rendering.blocks import FigureBlock, NotRun, Section, Table, Text
+from adnominal.analysis.across import PAGE
+from adnominal.analysis.editions import open_lake
+from adnominal.analysis.rendering.blocks import FigureBlock, NotRun, Section, Table, Text
+from adnominal.training.finished_runs import Runs
 from tests.analysis.rendering.test_figures import assert_labelled
 from tests.rows import rows, write
-from training.finished_runs import Runs
 
 
 @pytest.fixture(scope="module")

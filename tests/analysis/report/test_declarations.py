@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from analysis.editions import open_lake
-from analysis.papers import published
-from analysis.papers.page import Exhibit, Sources, exhibit
-from analysis.papers.published import PAPERS, load
-from analysis.report import PAGES, page_of
-from conf import UserError
-from etl.lake import arrow
+from adnominal.analysis.editions import open_lake
+from adnominal.analysis.papers import published
+from adnominal.analysis.papers.page import Exhibit, Sources, exhibit
+from adnominal.analysis.papers.published import PAPERS, load
+from adnominal.analysis.papers.report import PAGES, page_of
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.training.finished_runs import Runs, find_runs
 from tests.analysis.report.small_lake import SmallLake
-from training.finished_runs import Runs, find_runs
 
 Names = set[str]
 MEANINGS = {"sygns", "sygns_splits"}

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-import conf
-from analysis import report as job
-from analysis.editions import Lake, open_lake
-from analysis.papers import adept, asp, sygns
-from analysis.papers.page import Sources, exhibit
-from analysis.rendering import figures
-from analysis.rendering.blocks import (
+from adnominal import conf
+from adnominal.analysis.editions import Lake, open_lake
+from adnominal.analysis.papers import adept, asp, sygns
+from adnominal.analysis.papers import report as job
+from adnominal.analysis.papers.page import Sources, exhibit
+from adnominal.analysis.rendering import figures
+from adnominal.analysis.rendering.blocks import (
     Block,
     FigureBlock,
     NotRun,
@@ -23,9 +23,9 @@ from analysis.rendering.blocks import (
     Text,
     blocks_by_anchor,
 )
-from conf import UserError
+from adnominal.conf import UserError
+from adnominal.training.finished_runs import Runs, find_runs
 from tests.rows import write
-from training.finished_runs import Runs, find_runs
 
 PAGES = "pages=[adept,asp,sygns]"
 _VOID = {"meta", "br", "link", "img", "hr", "input"}

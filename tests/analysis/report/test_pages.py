@@ -5,14 +5,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.editions import open_lake
-from analysis.papers.adept.sources import with_brackets
-from analysis.papers.sygns.sources import Meanings
-from analysis.rendering.blocks import NotRun, Part, Report, Section, Table, Text, cells
-from analysis.rendering.html import html
-from analysis.rendering.markdown import markdown
-from analysis.rows import seeded_order
-from training.finished_runs import find_runs, groups
+from adnominal.analysis.editions import open_lake
+from adnominal.analysis.papers.adept.sources import with_brackets
+from adnominal.analysis.papers.sygns.sources import Meanings
+from adnominal.analysis.rendering.blocks import NotRun, Part, Report, Section, Table, Text, cells
+from adnominal.analysis.rendering.html import html
+from adnominal.analysis.rendering.markdown import markdown
+from adnominal.analysis.rows import seeded_order
+from adnominal.training.finished_runs import find_runs, groups
 
 
 @pytest.fixture(scope="module")

@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.semantics.drs_matching import (
+from adnominal.analysis.semantics.drs_matching import (
     Score,
     hill_climbing,
     match,
     matching,
     without_redundant_referents,
 )
-from etl.sygns import drs
-from etl.sygns.drs import Clause
-from etl.sygns.fol import ParseError
-from etl.sygns.generate import Sampler
-from etl.sygns.grammar import grammar
+from adnominal.etl.sygns import drs
+from adnominal.etl.sygns.drs import Clause
+from adnominal.etl.sygns.fol import ParseError
+from adnominal.etl.sygns.generate import Sampler
+from adnominal.etl.sygns.grammar import grammar
 from tests.etl.sygns.formulas import boxes
 
 GOLD = "b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 lion x1 [SEP] b3 NOT b4 [SEP] b4 cry x1"

@@ -1,8 +1,8 @@
 import pytest
 
-from analysis.semantics.evaluate import Item, evaluate, summarise
-from analysis.semantics.prover import Entailment, Outcome, Proving, provers
-from conf import UserError
+from adnominal.analysis.semantics.evaluate import Item, evaluate, summarise
+from adnominal.analysis.semantics.prover import Entailment, Outcome, Proving, provers
+from adnominal.conf import UserError
 
 ITEMS = [
     Item(

@@ -3,12 +3,12 @@ from typing import Any
 
 import pytest
 
-import conf
-from analysis.semantics.job import Settings, run_form, run_items, score, text_items
-from conf import UserError
-from etl.sygns.generate import Record, Sampler
-from etl.sygns.grammar import grammar
-from etl.sygns.job import record_batch
+from adnominal import conf
+from adnominal.analysis.semantics.job import Settings, run_form, run_items, score, text_items
+from adnominal.conf import UserError
+from adnominal.etl.sygns.generate import Record, Sampler
+from adnominal.etl.sygns.grammar import grammar
+from adnominal.etl.sygns.job import record_batch
 from tests.commands import run_python
 from tests.rows import rows, write
 
@@ -146,7 +146,9 @@ def test_lines_end_only_at_line_feeds(files, mark, end):
 
 def test_an_output_folder_that_is_a_file_is_reported_before_work_starts(files, monkeypatch):
     gold, predicted = files
-    monkeypatch.setattr("analysis.semantics.job.evaluate", lambda *_, **__: pytest.fail("worked"))
+    monkeypatch.setattr(
+        "adnominal.analysis.semantics.job.evaluate", lambda *_, **__: pytest.fail("worked")
+    )
     arguments = [f"gold={gold}", f"predicted={predicted}", "form=vf", f"out={gold}"]
     with pytest.raises(UserError, match="File exists"):
         score(conf.load(Settings, arguments))

@@ -1,6 +1,6 @@
 import pytest
 
-from analysis.semantics.polarity import PolarityScore, average, polarities, score
+from adnominal.analysis.semantics.polarity import PolarityScore, average, polarities, score
 
 # From table 7 of the paper.
 GOLD = "all x1.((cat(x1) & wild(x1)) -> (escape(x1) & run(x1)))"

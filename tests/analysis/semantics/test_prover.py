@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from analysis.semantics.prover import (
+from adnominal.analysis.semantics.prover import (
     Cvc5,
     Entailment,
     EProver,
@@ -17,12 +17,12 @@ from analysis.semantics.prover import (
     provers,
     tptp,
 )
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.sygns import fol
+from adnominal.etl.sygns.fol import ParseError
+from adnominal.etl.sygns.generate import Sampler
+from adnominal.etl.sygns.grammar import grammar
 from benchmarks.sygns import scrambled
-from conf import JobFailed, UserError
-from etl.sygns import fol
-from etl.sygns.fol import ParseError
-from etl.sygns.generate import Sampler
-from etl.sygns.grammar import grammar
 
 THEOREM, NOT, TIMEOUT, BROKEN = Outcome
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import conf
-from conf import ROOT, UserError
-from conf.commandline.__main__ import find, main
-from conf.commandline.commands import COMMANDS, settings_of
-from conf.commandline.completion import candidates, script
-from conf.help import fields_of
+from adnominal import conf
+from adnominal.conf import ROOT, UserError
+from adnominal.conf.commandline.__main__ import find, main
+from adnominal.conf.commandline.commands import COMMANDS, settings_of
+from adnominal.conf.commandline.completion import candidates, script
+from adnominal.conf.help import fields_of
 from tests.lake_of_pairs import write_lake
 
 
@@ -32,13 +32,13 @@ def test_a_command_accepts_the_settings_of_its_script(command, capsys):
 
 def test_every_script_has_a_command():
     scripts = {
-        f"{folder}.{path.stem}"
+        f"adnominal.{folder}.{path.stem}"
         for folder in ("etl", "training", "analysis")
         for path in (ROOT / folder).glob("*.py")
         if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
     }
     scripts |= {
-        f"{path.parent.relative_to(ROOT).as_posix().replace('/', '.')}.__main__"
+        f"adnominal.{path.parent.relative_to(ROOT).as_posix().replace('/', '.')}.__main__"
         for folder in ("etl", "training", "analysis")
         for path in (ROOT / folder).rglob("__main__.py")
     }
@@ -73,7 +73,7 @@ def test_the_version_is_printed(capsys):
 
 def test_a_command_may_have_two_words():
     command, rest = find(["build", "plane", "seed=1"])
-    assert (command.module, rest) == ("etl.build_plane", ["seed=1"])
+    assert (command.module, rest) == ("adnominal.etl.build_plane", ["seed=1"])
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_wrong_commands_are_answered_by_one_line_with_the_solution(
 def test_for_a_missing_package_its_extra_is_named(capsys):
     message = conf.missing_package(ModuleNotFoundError(name="torch"))
     assert message is not None and "adnominal[train]" in message
-    assert conf.missing_package(ModuleNotFoundError(name="etl.gone")) is None
+    assert conf.missing_package(ModuleNotFoundError(name="adnominal.etl.gone")) is None
 
 
 @pytest.mark.parametrize(

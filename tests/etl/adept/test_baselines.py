@@ -1,6 +1,6 @@
 import pytest
 
-from etl.adept.baselines import accuracy, label_of, majority, normative_rule
+from adnominal.etl.adept.baselines import accuracy, label_of, majority, normative_rule
 
 LABELS = [2, 2, 0, 1, 3, 4]
 

@@ -7,9 +7,16 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.adept.blocks import PREDICATE, PREDICATES, entries, items, predicates, whole_nouns
-from etl.adept.settings import Settings
-from etl.lake.tables import table
+from adnominal.etl.adept.blocks import (
+    PREDICATE,
+    PREDICATES,
+    entries,
+    items,
+    predicates,
+    whole_nouns,
+)
+from adnominal.etl.adept.settings import Settings
+from adnominal.etl.lake.tables import table
 
 STATEMENTS = pa.list_(
     pa.struct([(name, pa.string()) for name in ("path", "sentence", "form", "relation",

@@ -3,12 +3,12 @@ from typing import Any
 
 import pytest
 
-import conf
-from conf import JobFailed, UserError
-from etl.adept.job import build
-from etl.adept.predicates import DEFAULT_RELATIONS
-from etl.adept.settings import Settings
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.adept.job import build
+from adnominal.etl.adept.predicates import DEFAULT_RELATIONS
+from adnominal.etl.adept.settings import Settings
+from adnominal.etl.lake import arrow
 from tests.rows import rows, write
 
 POS = {

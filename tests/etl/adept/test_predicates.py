@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from etl.adept.predicates import Edge, Unfit, gist, statement
-from etl.adept.words import Words
+from adnominal.etl.adept.predicates import Edge, Unfit, gist, statement
+from adnominal.etl.adept.words import Words
 
 POS = {
     "n": "dog cat candidate election can medium victim balalaika music vasodilator thing guest "

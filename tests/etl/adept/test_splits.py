@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.adept.splits import merged, part, repetitions, split_columns
+from adnominal.etl.adept.splits import merged, part, repetitions, split_columns
 
 
 def test_parts_have_80_10_and_10_percent():

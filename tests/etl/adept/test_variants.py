@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.adept.variants import VariantRules, insert, item_id, place_of, variants
+from adnominal.etl.adept.variants import VariantRules, insert, item_id, place_of, variants
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from etl.adept.words import Words, adjective_fault, as_written, is_superlative, noun_fault
+from adnominal.etl.adept.words import Words, adjective_fault, as_written, is_superlative, noun_fault
 
 POS = (
     "dog:nv something:n american:an lot:n old:a big:a such:a asleep:a honest:a nasty:a well:anrv "

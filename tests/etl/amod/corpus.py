@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from conf import load
-from etl.amod.job import Extraction
-from etl.amod.reading import with_parser
-from etl.amod.settings import Settings
-from etl.corpora.inputs import list_inputs
-from etl.engine import running
-from etl.lake import arrow
+from adnominal.conf import load
+from adnominal.etl.amod.job import Extraction
+from adnominal.etl.amod.reading import with_parser
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.corpora.inputs import list_inputs
+from adnominal.etl.engine import running
+from adnominal.etl.lake import arrow
 
 TABLES = (
     "amod_files",

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from etl.corpora.dialects import DIALECTS
+from adnominal.etl.corpora.dialects import DIALECTS
 
 FORMS = [
     *["big", "Big", "dog", "X", "3", "", "_", "-", "__", "a b", "naïve", "ÉLAN", "ΟΔΟΣ", "İ", "ǅ"],

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.amod.adjacent import AdjacentCounter, check_words, count_words, words
-from etl.corpora.documents import Document
-from etl.corpora.text import text_events
+from adnominal.conf import UserError
+from adnominal.etl.amod.adjacent import AdjacentCounter, check_words, count_words, words
+from adnominal.etl.corpora.documents import Document
+from adnominal.etl.corpora.text import text_events
 
 PAIRS = [("false", "key"), ("key", "false"), ("false", "false"), ("old", "key-ring"), ("é", "ß")]
 

@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from etl.amod.association import ADJECTIVES, Adjectives, adjectives_of, association_of
-from etl.amod.kernel import PAIRS
-from etl.lake.tables import table
+from adnominal.etl.amod.association import ADJECTIVES, Adjectives, adjectives_of, association_of
+from adnominal.etl.amod.kernel import PAIRS
+from adnominal.etl.lake.tables import table
 
 
 def pairs(*rows: tuple[str, str, int]) -> pa.Table:

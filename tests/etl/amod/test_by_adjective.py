@@ -3,15 +3,15 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import conf
-from etl.amod import by_adjective
-from etl.amod.association import ADJECTIVES, Adjectives, association_of
-from etl.amod.job import extract
-from etl.amod.kernel import PAIRS
-from etl.amod.settings import Settings
-from etl.amod.sums import PACKED_PAIRS
-from etl.lake import arrow
-from etl.lake.tables import table
+from adnominal import conf
+from adnominal.etl.amod import by_adjective
+from adnominal.etl.amod.association import ADJECTIVES, Adjectives, association_of
+from adnominal.etl.amod.job import extract
+from adnominal.etl.amod.kernel import PAIRS
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.amod.sums import PACKED_PAIRS
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 from tests.etl.amod.corpus import write_part
 
 COUNTED = [

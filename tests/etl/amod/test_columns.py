@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.amod import columns
-from etl.amod.columns import HYPHEN_FRAGMENT, HYPHENS, OCCURRENCES, occurrences
-from etl.amod.rules import (
+from adnominal.etl.amod import columns
+from adnominal.etl.amod.columns import HYPHEN_FRAGMENT, HYPHENS, OCCURRENCES, occurrences
+from adnominal.etl.amod.rules import (
     CLEAN,
     DEPENDENT_NOT_ADJECTIVE,
     HEAD_NOT_NOUN,
@@ -17,7 +17,7 @@ from etl.amod.rules import (
     ReadingRules,
     Token,
 )
-from etl.parsing.tokens import TOKENS
+from adnominal.etl.parsing.tokens import TOKENS
 
 
 def drops_by_reason(batch: pa.RecordBatch) -> dict[str, int]:

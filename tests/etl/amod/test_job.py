@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from conf import JobFailed, UserError, load
-from etl.amod import staging, wave_tasks
-from etl.amod.plan import plan
-from etl.amod.settings import Settings
-from etl.corpora.inputs import list_inputs
-from etl.lake import arrow
-from etl.lake.spark import Lake
+from adnominal.conf import JobFailed, UserError, load
+from adnominal.etl.amod import staging, wave_tasks
+from adnominal.etl.amod.plan import plan
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.corpora.inputs import list_inputs
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.spark import Lake
 from tests.etl.amod.corpus import contents, depcc_part, run_job, write_part
 
 PARTS: dict[str, list[Any]] = {
@@ -406,7 +406,7 @@ def test_text_is_parsed_and_every_document_is_counted(run, tmp_path):
 
 
 def test_the_fast_parser_counts_pairs_and_sentences(run, tmp_path):
-    pytest.importorskip("etl.parsing.fast._fast")
+    pytest.importorskip("adnominal.etl.parsing.fast._fast")
     text = tmp_path / "text.txt"
     paragraphs = [
         "The thief had a false key. It was an old key.",

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.amod import kernel
-from etl.amod.kernel import BUCKETS, PAIRS, PairCounter, available
-from etl.amod.reference import Stats, sentences
-from etl.amod.rules import CLEAN, PAPER, ReadingRules
-from etl.corpora.blocks import blocks
-from etl.corpora.dialects import CONLLU, DEPCC, DIALECTS, detect
+from adnominal.conf import UserError
+from adnominal.etl.amod import kernel
+from adnominal.etl.amod.kernel import BUCKETS, PAIRS, PairCounter, available
+from adnominal.etl.amod.reference import Stats, sentences
+from adnominal.etl.amod.rules import CLEAN, PAPER, ReadingRules
+from adnominal.etl.corpora.blocks import blocks
+from adnominal.etl.corpora.dialects import CONLLU, DEPCC, DIALECTS, detect
 from tests.etl.amod import parsed
 
 compiled = kernel.compiled("_kernel")

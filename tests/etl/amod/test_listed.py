@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from conf import JobFailed, UserError, load
-from etl.amod import listed, tasks
-from etl.amod.adjacent import count_words
-from etl.amod.job import checked_engine, extract
-from etl.amod.kernel import NO_COMPILER
-from etl.amod.listed import Listing, read_list
-from etl.amod.settings import Settings
-from etl.corpora.files import units
-from etl.corpora.inputs import list_inputs
-from etl.engine import running
-from etl.lake import arrow
+from adnominal.conf import JobFailed, UserError, load
+from adnominal.etl.amod import listed, tasks
+from adnominal.etl.amod.adjacent import count_words
+from adnominal.etl.amod.job import checked_engine, extract
+from adnominal.etl.amod.kernel import NO_COMPILER
+from adnominal.etl.amod.listed import Listing, read_list
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.corpora.files import units
+from adnominal.etl.corpora.inputs import list_inputs
+from adnominal.etl.engine import running
+from adnominal.etl.lake import arrow
 from tests.etl.amod.corpus import contents, depcc_part, write_part
 from tests.etl.amod.test_reading import FORMS, write_json
 
@@ -89,7 +89,7 @@ def test_pairs_of_a_parsed_corpus_are_counted_as_amod_and_as_neighbours(count, p
 def test_counting_neighbours_without_the_compiled_module_names_the_compiler(
     parts, pairs, monkeypatch, caplog
 ):
-    monkeypatch.setitem(sys.modules, "etl.amod._adjacent", None)
+    monkeypatch.setitem(sys.modules, "adnominal.etl.amod._adjacent", None)
     words = ["source=depcc", f"input={parts}", f"pairs={pairs}", "adjacent=true"]
     for kernel, is_warned in (("reference", False), ("auto", True)):
         settings = load(Settings, [*words, f"kernel={kernel}"])

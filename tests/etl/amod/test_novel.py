@@ -1,8 +1,8 @@
 import pytest
 
-from conf import JobFailed
-from etl.amod import novel
-from etl.lake import arrow
+from adnominal.conf import JobFailed
+from adnominal.etl.amod import novel
+from adnominal.etl.lake import arrow
 from tests.rows import rows, write
 
 # Two adjectives and two nouns of each order of magnitude; "rare" has too few pairs.

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from conf import load
-from etl.amod.outcomes import outcome_of
-from etl.amod.plan import DONE, FAILED, Entry
-from etl.amod.settings import Settings
+from adnominal.conf import load
+from adnominal.etl.amod.outcomes import outcome_of
+from adnominal.etl.amod.plan import DONE, FAILED, Entry
+from adnominal.etl.amod.settings import Settings
 
 
 @pytest.mark.parametrize(("bad", "status"), [(29, DONE), (30, FAILED)])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import JobFailed, UserError
-from etl.amod.plan import (
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.amod.plan import (
     DONE,
     FAILED,
     PLANNED,
@@ -18,7 +18,7 @@ from etl.amod.plan import (
     refuse_failed,
     updated_ledger,
 )
-from etl.corpora.inputs import InputFile
+from adnominal.etl.corpora.inputs import InputFile
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

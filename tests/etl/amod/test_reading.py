@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from conf import JobFailed, UserError, load
-from etl.amod.job import extract
-from etl.amod.reading import with_parser
-from etl.amod.settings import Settings, decisive
-from etl.corpora.inputs import list_inputs
-from etl.lake import arrow
+from adnominal.conf import JobFailed, UserError, load
+from adnominal.etl.amod.job import extract
+from adnominal.etl.amod.reading import with_parser
+from adnominal.etl.amod.settings import Settings, decisive
+from adnominal.etl.corpora.inputs import list_inputs
+from adnominal.etl.lake import arrow
 from tests.etl.amod.corpus import contents, run_job
 from tests.etl.corpora.test_columnar import write_file, write_stream
 from tests.etl.corpora.warc import record

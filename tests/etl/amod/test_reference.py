@@ -2,9 +2,9 @@
 
 import pytest
 
-from etl.amod.reference import Stats, Tally, sentences
-from etl.amod.rules import CLEAN
-from etl.corpora.dialects import CONLLU, DEPCC, DEPCC_FLAT
+from adnominal.etl.amod.reference import Stats, Tally, sentences
+from adnominal.etl.amod.rules import CLEAN
+from adnominal.etl.corpora.dialects import CONLLU, DEPCC, DEPCC_FLAT
 
 BIG = "0\tBig\tbig\tJJ\tJJ\t\t1\tamod\t1:amod\tO"
 DOGS = "1\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t2:nsubj\tO"

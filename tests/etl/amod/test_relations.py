@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from conf import UserError, load
-from etl.amod.relations import RelationCounter
-from etl.amod.rules import CLEAN, PENN_TAGS
-from etl.amod.settings import Settings
-from etl.corpora.dialects import CONLLU, DEPCC
-from etl.lake import arrow
+from adnominal.conf import UserError, load
+from adnominal.etl.amod.relations import RelationCounter
+from adnominal.etl.amod.rules import CLEAN, PENN_TAGS
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.corpora.dialects import CONLLU, DEPCC
+from adnominal.etl.lake import arrow
 from tests.etl.amod.corpus import contents, run_job
 
 FURTHER = ("advmod", "compound", "obj", "predicative")

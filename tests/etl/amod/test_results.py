@@ -6,9 +6,9 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.amod import results, tasks
-from etl.amod.kernel import BUCKETS
-from etl.amod.sums import sums
+from adnominal.etl.amod import results, tasks
+from adnominal.etl.amod.kernel import BUCKETS
+from adnominal.etl.amod.sums import sums
 from tests.etl.amod.corpus import depcc_part
 from tests.etl.amod.test_tasks import SETTINGS, whole_file
 

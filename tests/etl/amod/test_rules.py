@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from etl.amod.rules import CLEAN, PAPER, ReadingRules, Token
+from adnominal.etl.amod.rules import CLEAN, PAPER, ReadingRules, Token
 
 BIG = Token("Big", "big", "ADJ", "JJ")
 DOGS = Token("Dogs", "dog", "NOUN", "NNS")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from conf import JobFailed
-from etl.amod import corpus, job, plan, staging
-from etl.lake import arrow
+from adnominal.conf import JobFailed
+from adnominal.etl.amod import corpus, job, plan, staging
+from adnominal.etl.lake import arrow
 from tests.etl.amod.corpus import contents, run_job, write_part
 from tests.etl.amod.test_job import Killed, ledger_of
 

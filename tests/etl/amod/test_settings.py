@@ -2,8 +2,8 @@
 
 import pytest
 
-from conf import UserError, load
-from etl.amod.settings import Settings, decisive
+from adnominal.conf import UserError, load
+from adnominal.etl.amod.settings import Settings, decisive
 
 
 def test_the_automatic_parser_is_spacy_for_unknown_files():

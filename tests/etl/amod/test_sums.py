@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.amod import sums
-from etl.amod.kernel import PAIRS
+from adnominal.etl.amod import sums
+from adnominal.etl.amod.kernel import PAIRS
 
 Sums = Counter[tuple[str, str]]
 WORDS = st.sampled_from(["", "old", "key", "ключ", "a b", "x" * 300])

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import load
-from etl.amod import reading, tasks
-from etl.amod.reference import Sentence
-from etl.amod.settings import Settings
-from etl.amod.sums import unpack
-from etl.amod.tasks import STAGED, FileUnit, Gathered
-from etl.corpora.files import Unit
-from etl.parsing.sparknlp_parser import TOKENS_TYPE
+from adnominal.conf import load
+from adnominal.etl.amod import reading, tasks
+from adnominal.etl.amod.reference import Sentence
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.amod.sums import unpack
+from adnominal.etl.amod.tasks import STAGED, FileUnit, Gathered
+from adnominal.etl.corpora.files import Unit
+from adnominal.etl.parsing.sparknlp_parser import TOKENS_TYPE
 from tests.etl.amod.corpus import depcc_part, depcc_sentence
 
 

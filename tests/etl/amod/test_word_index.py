@@ -3,8 +3,8 @@
 import numpy as np
 import pyarrow as pa
 
-from etl.amod import word_index
-from etl.amod.word_index import WordIndex
+from adnominal.etl.amod import word_index
+from adnominal.etl.amod.word_index import WordIndex
 
 WORDS = ["a", "aa", "ab", "ba", "b" * 300, "b" * 301, "große", "日本", "x"]
 

@@ -2,11 +2,16 @@
 
 import json
 
-import conf
-from etl.annotation.job import export_batch, finish, import_answers, simulate_answers
-from etl.annotation.settings import ExportSettings, FinishSettings, ImportSettings, SimulateSettings
-from etl.draws import content_hash
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.etl.annotation.job import export_batch, finish, import_answers, simulate_answers
+from adnominal.etl.annotation.settings import (
+    ExportSettings,
+    FinishSettings,
+    ImportSettings,
+    SimulateSettings,
+)
+from adnominal.etl.draws import content_hash
+from adnominal.etl.lake import arrow
 from tests.rows import write
 
 NOUNS = ("dog", "key", "moon", "clock", "parrot", "knife", "baker", "engine", "river", "shoe")

@@ -2,10 +2,10 @@ import random
 
 import pytest
 
-from conf import UserError
-from etl.annotation import aggregation
-from etl.annotation.aggregation import aggregate, check_models
-from etl.annotation.quality import Answer, majority
+from adnominal.conf import UserError
+from adnominal.etl.annotation import aggregation
+from adnominal.etl.annotation.aggregation import aggregate, check_models
+from adnominal.etl.annotation.quality import Answer, majority
 
 
 def answers(items=40, seed=0):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.annotation.agreement import (
+from adnominal.etl.annotation.agreement import (
     bootstrap_alpha,
     cohen_kappa,
     count_labels,

@@ -3,9 +3,16 @@ import stat
 
 import pytest
 
-from conf import UserError
-from etl.annotation.answers import Key, detect, fingerprint, hashed_annotator, match, read_sent
-from etl.annotation.batches import Question
+from adnominal.conf import UserError
+from adnominal.etl.annotation.answers import (
+    Key,
+    detect,
+    fingerprint,
+    hashed_annotator,
+    match,
+    read_sent,
+)
+from adnominal.etl.annotation.batches import Question
 
 SECRET = b"0123456789abcdef"
 MTURK = (

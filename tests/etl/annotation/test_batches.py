@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.adept import LABELS
-from etl.annotation.batches import (
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.etl.annotation.batches import (
     AUDIT,
     Batch,
     ShownItem,
@@ -18,7 +18,7 @@ from etl.annotation.batches import (
     options,
     shown_item,
 )
-from etl.annotation.quality import Answer
+from adnominal.etl.annotation.quality import Answer
 
 
 def items(count, letter="i"):

@@ -2,14 +2,14 @@ import json
 
 import pytest
 
-from etl.annotation.finishing import (
+from adnominal.etl.annotation.finishing import (
     EditionAnswers,
     answers_of_edition,
     dataset_rows,
     report,
     report_text,
 )
-from etl.annotation.quality import Answer, Rules, filtered
+from adnominal.etl.annotation.quality import Answer, Rules, filtered
 
 
 def answer(who, item, label, kind="item", expected=None, round="main", condition="context", page=1):

@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from conf import UserError
-from etl.adept import LABELS
-from etl.annotation.batches import AUDIT, Batch, ShownItem, compose
-from etl.annotation.forms import batch_files, check_path, page_html
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.etl.annotation.batches import AUDIT, Batch, ShownItem, compose
+from adnominal.etl.annotation.forms import batch_files, check_path, page_html
 
 ITEMS = [
     ShownItem("one", "A key opens doors.", "A false key opens doors."),

@@ -5,8 +5,8 @@ import logging
 
 import pytest
 
-from conf import JobFailed, UserError
-from etl.annotation import job
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.annotation import job
 
 
 def test_all_imports_must_use_the_same_key(study):

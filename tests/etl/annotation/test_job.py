@@ -10,15 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import conf
-from conf import ROOT, JobFailed, UserError
-from etl.adept.splits import split_columns
-from etl.annotation.job import main
-from etl.annotation.settings import ExportSettings, FinishSettings, SimulateSettings
-from etl.annotation.simulate import true_label
-from etl.draws import content_hash
-from etl.lake import arrow, upkeep
-from etl.lake.tables import table
+from adnominal import conf
+from adnominal.conf import ROOT, JobFailed, UserError
+from adnominal.etl.adept.splits import split_columns
+from adnominal.etl.annotation.job import main
+from adnominal.etl.annotation.settings import ExportSettings, FinishSettings, SimulateSettings
+from adnominal.etl.annotation.simulate import true_label
+from adnominal.etl.draws import content_hash
+from adnominal.etl.lake import arrow, upkeep
+from adnominal.etl.lake.tables import table
 from tests.etl.annotation.study import Study, items
 from tests.rows import write
 

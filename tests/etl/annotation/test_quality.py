@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.annotation.quality import (
+from adnominal.etl.annotation.quality import (
     Answer,
     Rules,
     beyond_limit,

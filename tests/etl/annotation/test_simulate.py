@@ -3,11 +3,11 @@ from itertools import groupby
 
 import pytest
 
-from conf import UserError
-from etl.annotation.aggregation import aggregate
-from etl.annotation.batches import Batch, ShownItem, compose
-from etl.annotation.quality import Answer, Rules, filtered, majority
-from etl.annotation.simulate import annotators, simulated, true_label
+from adnominal.conf import UserError
+from adnominal.etl.annotation.aggregation import aggregate
+from adnominal.etl.annotation.batches import Batch, ShownItem, compose
+from adnominal.etl.annotation.quality import Answer, Rules, filtered, majority
+from adnominal.etl.annotation.simulate import annotators, simulated, true_label
 
 SEED = 4
 

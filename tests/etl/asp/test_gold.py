@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from conf import UserError
-from etl.asp.gold import Gold, extremes, fit, published_gold, scaled_shares
+from adnominal.conf import UserError
+from adnominal.etl.asp.gold import Gold, extremes, fit, published_gold, scaled_shares
 
 pytest.importorskip("scipy")
 

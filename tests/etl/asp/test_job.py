@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-import conf
-from conf import UserError
-from etl.asp import TESTS
-from etl.asp.job import Recipe, build, degree_rows, drawn_rounds, entailment_rows
-from etl.asp.settings import Settings
-from etl.lake.spark import Lake
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.asp import TESTS
+from adnominal.etl.asp.job import Recipe, build, degree_rows, drawn_rounds, entailment_rows
+from adnominal.etl.asp.settings import Settings
+from adnominal.etl.lake.spark import Lake
 from tests.rows import write
 
 SMALL = Settings(edition="small", entailment=20, degree=160, seed=4)

@@ -2,13 +2,13 @@ import csv
 
 import pytest
 
-import conf
-from conf import UserError
-from etl.asp.degree import Degree
-from etl.asp.gold import published_gold
-from etl.asp.judge import Settings
-from etl.asp.judgements import COLUMNS, human_rows, read_responses, sheet, write_sheet
-from etl.asp.lexicon import load_lexicon
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.asp.degree import Degree
+from adnominal.etl.asp.gold import published_gold
+from adnominal.etl.asp.judge import Settings
+from adnominal.etl.asp.judgements import COLUMNS, human_rows, read_responses, sheet, write_sheet
+from adnominal.etl.asp.lexicon import load_lexicon
 
 
 def test_the_answers_on_a_sheet_give_back_the_thresholds(tmp_path):

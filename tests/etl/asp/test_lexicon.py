@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 import yaml
 
-from conf import UserError
-from etl.asp.labels import entails, origin
-from etl.asp.lexicon import PATH, load_lexicon, parse_lexicon, plural
-from etl.asp.templates import Pair
-from etl.knowledge import english
+from adnominal.conf import UserError
+from adnominal.etl.asp.labels import entails, origin
+from adnominal.etl.asp.lexicon import PATH, load_lexicon, parse_lexicon, plural
+from adnominal.etl.asp.templates import Pair
+from adnominal.etl.knowledge import english
 
 SMALL: dict[str, Any] = {
     "version": 1,

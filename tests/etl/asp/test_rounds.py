@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from conf import UserError
-from etl.asp import rounds, splits
-from etl.asp.degree import Degree
-from etl.asp.entailment import Entailment
-from etl.asp.gold import published_gold
-from etl.asp.lexicon import load_lexicon
-from etl.asp.templates import Style
+from adnominal.conf import UserError
+from adnominal.etl.asp import rounds, splits
+from adnominal.etl.asp.degree import Degree
+from adnominal.etl.asp.entailment import Entailment
+from adnominal.etl.asp.gold import published_gold
+from adnominal.etl.asp.lexicon import load_lexicon
+from adnominal.etl.asp.templates import Style
 
 LEXICON = load_lexicon()
 SIZES = {

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.asp import TESTS, labels
-from etl.asp.degree import VARIANTS, Degree, Grid
-from etl.asp.entailment import Entailment
-from etl.asp.gold import published_gold
-from etl.asp.lexicon import load_lexicon
-from etl.asp.templates import Pair, Style, article, number, parse, write
-from etl.checks.artefacts import audit
-from etl.draws import Order
+from adnominal.conf import UserError
+from adnominal.etl.asp import TESTS, labels
+from adnominal.etl.asp.degree import VARIANTS, Degree, Grid
+from adnominal.etl.asp.entailment import Entailment
+from adnominal.etl.asp.gold import published_gold
+from adnominal.etl.asp.lexicon import load_lexicon
+from adnominal.etl.asp.templates import Pair, Style, article, number, parse, write
+from adnominal.etl.checks.artefacts import audit
+from adnominal.etl.draws import Order
 
 LEXICON = load_lexicon()
 ENTAILMENT = Entailment(LEXICON, 0)

@@ -1,5 +1,5 @@
-from etl.asp.lexicon import load_lexicon
-from etl.asp.splits import assign_degree, assign_entailment, held_out
+from adnominal.etl.asp.lexicon import load_lexicon
+from adnominal.etl.asp.splits import assign_degree, assign_entailment, held_out
 
 
 def test_about_half_of_the_adjectives_are_held_out_by_whole_scales():

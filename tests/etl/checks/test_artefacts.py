@@ -1,9 +1,9 @@
 import pytest
 
-import conf
-from conf import UserError
-from etl.asp.baselines import baselines
-from etl.checks.artefacts import Settings, audit, features, run
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.asp.baselines import baselines
+from adnominal.etl.checks.artefacts import Settings, audit, features, run
 
 ROWS = [("The rod is big.", "The rod is huge", "no"), ("The rod is huge", "The rod is big.", "yes")]
 

@@ -3,9 +3,9 @@ import gzip
 import pyarrow as pa
 import pytest
 
-import conf
-from conf import UserError
-from etl.checks.splits import Settings, check, read_rows, run, text
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.checks.splits import Settings, check, read_rows, run, text
 from tests import rows as lake_rows
 
 ROWS = """

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etl.amod.reference import Stats, sentences
-from etl.amod.rules import CLEAN
-from etl.corpora.blocks import NoBoundary, blocks
-from etl.corpora.dialects import DEPCC
+from adnominal.etl.amod.reference import Stats, sentences
+from adnominal.etl.amod.rules import CLEAN
+from adnominal.etl.corpora.blocks import NoBoundary, blocks
+from adnominal.etl.corpora.dialects import DEPCC
 from tests.etl.amod import parsed
 
 

@@ -5,11 +5,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from etl.corpora import columnar, text
-from etl.corpora.columnar import Texts, WrongColumn
-from etl.corpora.documents import Document, LeftOut, Rejected
-from etl.corpora.files import Unit, Unreadable, units
-from etl.corpora.inputs import InputFile, list_inputs
+from adnominal.etl.corpora import columnar, text
+from adnominal.etl.corpora.columnar import Texts, WrongColumn
+from adnominal.etl.corpora.documents import Document, LeftOut, Rejected
+from adnominal.etl.corpora.files import Unit, Unreadable, units
+from adnominal.etl.corpora.inputs import InputFile, list_inputs
 
 ROWS = pa.table(
     {

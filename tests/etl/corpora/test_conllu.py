@@ -1,6 +1,6 @@
 """The constants of CoNLL-U describe the treebank."""
 
-from etl.corpora import dialects
+from adnominal.etl.corpora import dialects
 
 
 def test_columns_ids_and_tags_of_the_treebank(shared_data):

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from etl.corpora.dialects import (
+from adnominal.etl.corpora.dialects import (
     COLUMNS,
     DEPCC,
     DEPCC_FLAT,

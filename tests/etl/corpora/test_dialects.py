@@ -4,7 +4,14 @@ import gzip
 
 import pytest
 
-from etl.corpora.dialects import CONLLU, DEPCC, DEPCC_FLAT, UnknownDialect, detect, parsed_dialect
+from adnominal.etl.corpora.dialects import (
+    CONLLU,
+    DEPCC,
+    DEPCC_FLAT,
+    UnknownDialect,
+    detect,
+    parsed_dialect,
+)
 
 DEPCC_ROWS = b"0\tBig\tbig\tJJ\tJJ\t\t1\tamod\t_\tO\n1\tdogs\tdog\tNNS\tNNS\t\t1\tROOT\t_\tO\n"
 CONLLU_ROWS = (

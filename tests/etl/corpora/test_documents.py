@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.corpora import columnar, text, wikipedia
-from etl.corpora.documents import (
+from adnominal.etl.corpora import columnar, text, wikipedia
+from adnominal.etl.corpora.documents import (
     MAX_CHARACTERS,
     Document,
     DocumentFilter,
@@ -19,7 +19,7 @@ from etl.corpora.documents import (
     pieces,
     sample_of,
 )
-from etl.corpora.files import Unit
+from adnominal.etl.corpora.files import Unit
 
 
 def test_short_texts_stay_whole():

@@ -15,9 +15,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.corpora.decompression import compression_of
-from etl.corpora.files import Unit, UnitStream, Unreadable, open_input, units
-from etl.corpora.inputs import InputFile, list_inputs
+from adnominal.etl.corpora.decompression import compression_of
+from adnominal.etl.corpora.files import Unit, UnitStream, Unreadable, open_input, units
+from adnominal.etl.corpora.inputs import InputFile, list_inputs
 
 TEXT = b"".join(b"line %d of the text\n" % n for n in range(20_000))
 NOISE = random.Random(1).randbytes(300_000)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import fsspec
 import pytest
 
-from conf import UserError
-from etl.corpora.files import Unreadable, open_input
-from etl.corpora.inputs import InputFile, _remote_file, list_inputs
+from adnominal.conf import UserError
+from adnominal.etl.corpora.files import Unreadable, open_input
+from adnominal.etl.corpora.inputs import InputFile, _remote_file, list_inputs
 from tests.etl.corpora.test_files import put
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from conf import UserError
-from etl.corpora.languages import check_language, header_languages, identify
+from adnominal.conf import UserError
+from adnominal.etl.corpora.languages import check_language, header_languages, identify
 
 
 def test_the_language_of_a_text_is_identified():

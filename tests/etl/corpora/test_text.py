@@ -11,11 +11,11 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etl.corpora import text
-from etl.corpora.documents import Document, Event, LeftOut, Rejected
-from etl.corpora.files import Unit, Unreadable, units
-from etl.corpora.inputs import list_inputs
-from etl.corpora.text import is_json_lines, read_unit
+from adnominal.etl.corpora import text
+from adnominal.etl.corpora.documents import Document, Event, LeftOut, Rejected
+from adnominal.etl.corpora.files import Unit, Unreadable, units
+from adnominal.etl.corpora.inputs import list_inputs
+from adnominal.etl.corpora.text import is_json_lines, read_unit
 
 
 def events(path: Path, data: bytes, **settings_: Any) -> list[Event]:

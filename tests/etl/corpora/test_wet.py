@@ -2,11 +2,11 @@ import gzip
 
 import pytest
 
-from etl.corpora import wet
-from etl.corpora.documents import Document, DocumentFilter, LeftOut, Rejected
-from etl.corpora.files import Unreadable, units
-from etl.corpora.inputs import list_inputs
-from etl.corpora.text import is_wet, text_events
+from adnominal.etl.corpora import wet
+from adnominal.etl.corpora.documents import Document, DocumentFilter, LeftOut, Rejected
+from adnominal.etl.corpora.files import Unreadable, units
+from adnominal.etl.corpora.inputs import list_inputs
+from adnominal.etl.corpora.text import is_wet, text_events
 from tests.etl.corpora.warc import record
 
 INFO = record("", "software: x", kind="warcinfo")

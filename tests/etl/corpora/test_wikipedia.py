@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etl.corpora import wikipedia
-from etl.corpora.documents import Document, Event, LeftOut, Rejected
-from etl.corpora.files import Unit, Unreadable, units
-from etl.corpora.inputs import list_inputs
-from etl.corpora.wikipedia import read_unit
+from adnominal.etl.corpora import wikipedia
+from adnominal.etl.corpora.documents import Document, Event, LeftOut, Rejected
+from adnominal.etl.corpora.files import Unit, Unreadable, units
+from adnominal.etl.corpora.inputs import list_inputs
+from adnominal.etl.corpora.wikipedia import read_unit
 
 HEAD = b'<mediawiki xml:lang="en">\n<siteinfo><namespaces/></siteinfo>\n'
 TAIL = b"</mediawiki>\n"

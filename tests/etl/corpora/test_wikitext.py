@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adnominal.etl.corpora.wikitext import running_text
 from benchmarks.residual_markup import residual_markup
-from etl.corpora.wikitext import running_text
 
 
 @pytest.mark.parametrize(

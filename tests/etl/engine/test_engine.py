@@ -6,11 +6,11 @@ import socket
 import pyarrow as pa
 import pytest
 
-from conf import UserError, load, settings_hash
-from etl import engine
-from etl.amod.settings import Settings
-from etl.engine import EMBEDDED_ROWS, EngineSettings, choose, connect, map_arrow, sail
-from etl.engine import spark as spark_engine
+from adnominal.conf import UserError, load, settings_hash
+from adnominal.etl import engine
+from adnominal.etl.amod.settings import Settings
+from adnominal.etl.engine import EMBEDDED_ROWS, EngineSettings, choose, connect, map_arrow, sail
+from adnominal.etl.engine import spark as spark_engine
 
 
 @pytest.fixture(autouse=True)

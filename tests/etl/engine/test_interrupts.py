@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conf import ROOT
+from adnominal.conf import ROOT
 
 # A job whose stage takes a minute unless the file `quick` exists. In a worker process it yields
 # nothing before its end, like a parser; compiled, it yields batches on the way, like the kernel.
@@ -17,8 +17,8 @@ JOB = """
 import sys, time
 from dataclasses import dataclass
 from pathlib import Path
-import conf
-from etl import engine
+from adnominal import conf
+from adnominal.etl import engine
 
 @dataclass(frozen=True)
 class Settings:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.engine import group_arrow, running
-from etl.engine.sail import Sail, groups_of, sail_location
+from adnominal.etl.engine import group_arrow, running
+from adnominal.etl.engine.sail import Sail, groups_of, sail_location
 
 
 @given(st.lists(st.integers(0, 4), max_size=30).map(sorted), st.integers(1, 7))

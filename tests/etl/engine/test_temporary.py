@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from conf import ROOT
-from etl.engine.temporary import TemporaryFolder
+from adnominal.conf import ROOT
+from adnominal.etl.engine.temporary import TemporaryFolder
 
 PREFIX = "adnominal-test-"
 HOLDER = f"""
-from etl.engine.temporary import TemporaryFolder
+from adnominal.etl.engine.temporary import TemporaryFolder
 folder = TemporaryFolder({PREFIX!r})
 (folder.path / "rows").write_text("spilled")
 print(folder.path, flush=True)

@@ -10,8 +10,8 @@ import cloudpickle
 import pyarrow as pa
 import pytest
 
-from etl.engine import progress
-from etl.engine.workers import LocalFunction, Pool, WorkerFailed, from_message, to_message
+from adnominal.etl.engine import progress
+from adnominal.etl.engine.workers import LocalFunction, Pool, WorkerFailed, from_message, to_message
 
 
 def batch(*values: int) -> pa.RecordBatch:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.corpora.files import units
-from etl.corpora.inputs import list_inputs
-from etl.knowledge import conceptnet
+from adnominal.conf import UserError
+from adnominal.etl.corpora.files import units
+from adnominal.etl.corpora.inputs import list_inputs
+from adnominal.etl.knowledge import conceptnet
 
 
 def line(relation: str, start: str, end: str, ascii: bool = False, **metadata: object) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.knowledge.english import article, is_plural, plural, singular, third_person
+from adnominal.etl.knowledge.english import article, is_plural, plural, singular, third_person
 
 AN = """
 hour|hourly fee|honest man|honorary title|heir|herb|herbal tea|hors d'oeuvre|apple|egg|idea|onion

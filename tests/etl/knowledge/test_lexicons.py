@@ -3,9 +3,9 @@ from collections import Counter
 
 import pytest
 
-from conf import UserError
-from etl.knowledge import lexicons
-from etl.knowledge.lexicons import parse_templates, read_words
+from adnominal.conf import UserError
+from adnominal.etl.knowledge import lexicons
+from adnominal.etl.knowledge.lexicons import parse_templates, read_words
 
 HEADER = "# version: 3\nadjective\tclass\n"
 

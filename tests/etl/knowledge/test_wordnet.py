@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.knowledge import wordnet
-from etl.knowledge.wordnet import POS, base_forms
+from adnominal.conf import UserError
+from adnominal.etl.knowledge import wordnet
+from adnominal.etl.knowledge.wordnet import POS, base_forms
 from tests.etl.knowledge.wordnet_files import EXCEPTIONS, NOUNS, OTHER_LEMMAS, write
 
 

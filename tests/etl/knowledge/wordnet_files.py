@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from etl.knowledge.wordnet import POS
+from adnominal.etl.knowledge.wordnet import POS
 
 # The lemmas of each noun synset, and its pointers: the relation and number of another synset.
 NOUNS: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = (

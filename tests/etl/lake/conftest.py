@@ -2,11 +2,11 @@
 
 import pytest
 
-from etl.engine import running
-from etl.engine.spark import DELTA_EXTENSION
-from etl.lake.frames import spark_schema
-from etl.lake.spark import ENGINES, Lake
-from etl.lake.tables import TABLES
+from adnominal.etl.engine import running
+from adnominal.etl.engine.spark import DELTA_EXTENSION
+from adnominal.etl.lake.frames import spark_schema
+from adnominal.etl.lake.spark import ENGINES, Lake
+from adnominal.etl.lake.tables import TABLES
 
 
 def _lake(spark, root, engine):

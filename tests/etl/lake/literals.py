@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime
 
 import pyarrow as pa
 
-from etl.lake.columns import Table
-from etl.lake.tables import TABLES
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.tables import TABLES
 
 PAIRS = [("uk", "false", "key", 3), ("uk", "red", "moon", 1), ("de", "new", "key", 2)]
 MOMENT = datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=UTC)

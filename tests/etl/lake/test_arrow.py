@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from etl.lake import arrow
-from etl.lake.errors import LakeConflict, LakeError, LakeFailed
-from etl.lake.tables import TABLES
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from adnominal.etl.lake.tables import TABLES
 from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import DAY, KINDS, MOMENT, PAIRS, pairs, rows
 

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from etl.lake import arrow, blocks, staging
-from etl.lake.blocks import Blocks, frame_of
-from etl.lake.errors import LakeFailed
-from etl.lake.tables import TABLES
+from adnominal.etl.lake import arrow, blocks, staging
+from adnominal.etl.lake.blocks import Blocks, frame_of
+from adnominal.etl.lake.errors import LakeFailed
+from adnominal.etl.lake.tables import TABLES
 from tests.etl.lake.compare import assert_same_rows
 
 SCHEMA = TABLES["amod_pairs"].schema

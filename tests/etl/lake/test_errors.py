@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from etl.lake.errors import storage_failure
+from adnominal.etl.lake.errors import storage_failure
 
 FULL = "the storage failed (No space left on device): {}; mend it and run the same command again"
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from etl.lake.lookup import SortedFiles
-from etl.lake.tables import table
+from adnominal.etl.lake.lookup import SortedFiles
+from adnominal.etl.lake.tables import table
 
 NOUNS = ["ash", "ash", "bee", "bee", "bee", "cat", "été"]
 

@@ -8,17 +8,17 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from conf import JobFailed, UserError
-from etl.lake import arrow, log
-from etl.lake.blocks import blocks_of, stage
-from etl.lake.columns import Table
-from etl.lake.delta_spark import condition
-from etl.lake.errors import LakeConflict, LakeError, LakeFailed
-from etl.lake.spark import Lake
-from etl.lake.staging import begin
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES
-from etl.lake.writing import clean
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.lake import arrow, log
+from adnominal.etl.lake.blocks import blocks_of, stage
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.delta_spark import condition
+from adnominal.etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.lake.staging import begin
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.lake.writing import clean
 from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import DAY, KINDS, MOMENT, PAIRS, pairs
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.engine.sail import sail_location
-from etl.engine.spark import hadoop_location
-from etl.lake.errors import LakeError
-from etl.lake.schema import differences, named_types, type_name
-from etl.lake.staging import statistics
-from etl.lake.storage import check_name, escape, table_uri, unescape
+from adnominal.conf import UserError
+from adnominal.etl.engine.sail import sail_location
+from adnominal.etl.engine.spark import hadoop_location
+from adnominal.etl.lake.errors import LakeError
+from adnominal.etl.lake.schema import differences, named_types, type_name
+from adnominal.etl.lake.staging import statistics
+from adnominal.etl.lake.storage import check_name, escape, table_uri, unescape
 
 UTC = datetime.UTC
 

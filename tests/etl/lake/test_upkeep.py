@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from adnominal.conf import UserError
+from adnominal.etl.lake import actions, arrow, log, staging, upkeep, verify
+from adnominal.etl.lake.errors import LakeError, LakeFailed
+from adnominal.etl.lake.log import Change
+from adnominal.etl.lake.staging import Staged
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.lake.writing import publish
+from adnominal.etl.looking.commands import main
 from benchmarks.interleaving import interleaved
-from conf import UserError
-from etl.lake import actions, arrow, log, staging, upkeep, verify
-from etl.lake.__main__ import main
-from etl.lake.errors import LakeError, LakeFailed
-from etl.lake.log import Change
-from etl.lake.staging import Staged
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES
-from etl.lake.writing import publish
 from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import rows
 

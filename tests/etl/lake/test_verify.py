@@ -4,11 +4,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from etl.lake import actions, arrow, staging, upkeep
-from etl.lake.__main__ import main
-from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES
-from etl.lake.verify import undeclared, verify
+from adnominal.etl.lake import actions, arrow, staging, upkeep
+from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.lake.verify import undeclared, verify
+from adnominal.etl.looking.commands import main
 from tests.etl.lake.test_upkeep import NOW, append, stored
 
 DECLARED = TABLES["amod_pairs"]

@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.fs import PyFileSystem
 
-from conf import ROOT
-from etl.lake import arrow, log, staging, writing
-from etl.lake.errors import LakeConflict, LakeError, LakeFailed
-from etl.lake.log import Change
-from etl.lake.staging import Staged
-from etl.lake.storage import Store, filesystem, table_uri
-from etl.lake.tables import TABLES
+from adnominal.conf import ROOT
+from adnominal.etl.lake import arrow, log, staging, writing
+from adnominal.etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from adnominal.etl.lake.log import Change
+from adnominal.etl.lake.staging import Staged
+from adnominal.etl.lake.storage import Store, filesystem, table_uri
+from adnominal.etl.lake.tables import TABLES
 from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import pairs
 

@@ -1,12 +1,12 @@
 import pyarrow as pa
 import pytest
 
-import conf
-from conf import UserError
-from etl.datasheet import Settings, write
-from etl.lake import arrow
-from etl.lake.tables import table
-from etl.looking.datasheet import datasheet
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.datasheet import Settings, write
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+from adnominal.etl.looking.datasheet import datasheet
 from tests.rows import rows
 from tests.rows import write as write_rows
 

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from etl.lake import arrow, tables
-from etl.lake.__main__ import main
-from etl.lake.columns import Table
-from etl.lake.tables import TABLES
-from etl.looking.layout import aligned, cell, size, width
+from adnominal.etl.lake import arrow, tables
+from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.looking.commands import main
+from adnominal.etl.looking.layout import aligned, cell, size, width
 from tests.commands import run_python_unread
 from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import rows

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adnominal.conf import UserError
+from adnominal.etl.parsing import load_parser, spacy_parser
+from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, paragraphs
 from benchmarks import parse_quality
-from conf import UserError
-from etl.parsing import load_parser, spacy_parser
-from etl.parsing.tokens import SENTENCES, TOKENS, paragraphs
 
 pytest.importorskip("spacy")
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from conf import UserError
-from etl.amod.columns import occurrences, pairs
-from etl.amod.rules import CLEAN
-from etl.parsing import check_parser, stanza_parser
-from etl.parsing.tokens import SENTENCES, TOKENS
+from adnominal.conf import UserError
+from adnominal.etl.amod.columns import occurrences, pairs
+from adnominal.etl.amod.rules import CLEAN
+from adnominal.etl.parsing import check_parser, stanza_parser
+from adnominal.etl.parsing.tokens import SENTENCES, TOKENS
 
 pytest.importorskip("stanza")
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.parsing import check_parser, load_parser
-from etl.parsing.tokens import PARAGRAPH_CHARACTERS, WORD_CHARACTERS, paragraphs
+from adnominal.conf import UserError
+from adnominal.etl.parsing import check_parser, load_parser
+from adnominal.etl.parsing.tokens import PARAGRAPH_CHARACTERS, WORD_CHARACTERS, paragraphs
 
 
 def test_blank_lines_separate_paragraphs():

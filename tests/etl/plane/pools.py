@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from etl.plane.candidates import Pool
+from adnominal.etl.plane.candidates import Pool
 
 LEXICON = [
     (f"{kind.lower()}{number:03}", kind)

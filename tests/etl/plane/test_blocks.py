@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etl.lake.tables import table
-from etl.plane import CLASSES, TYPES, blocks
-from etl.plane.blocks import PHRASES, WORDS, Vocabulary, items, split_items
-from etl.plane.rules import conclusion, group_id, item_id, label, sentence, spelling
-from etl.plane.splits import GROUPS
+from adnominal.etl.lake.tables import table
+from adnominal.etl.plane import CLASSES, TYPES, blocks
+from adnominal.etl.plane.blocks import PHRASES, WORDS, Vocabulary, items, split_items
+from adnominal.etl.plane.rules import conclusion, group_id, item_id, label, sentence, spelling
+from adnominal.etl.plane.splits import GROUPS
 
 HYPERNYMS = {
     "dog": [("canine", 1), ("carnivore", 2), ("beast", 3)],

@@ -5,16 +5,16 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-import conf
-from conf import UserError
-from etl.building import begin_build
-from etl.lake import arrow
-from etl.lake.spark import Lake
-from etl.plane import blocks, items, job
-from etl.plane.job import build, classes_of
-from etl.plane.rules import conclusion, group_id, item_id, label, sentence
-from etl.plane.settings import Settings
-from etl.plane.splits import GROUPS
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.building import begin_build
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.plane import blocks, items, job
+from adnominal.etl.plane.job import build, classes_of
+from adnominal.etl.plane.rules import conclusion, group_id, item_id, label, sentence
+from adnominal.etl.plane.settings import Settings
+from adnominal.etl.plane.splits import GROUPS
 from tests.rows import rows, write
 
 SMALL = Settings(edition="small", schemes=["two_shot"], two_shot=1, every_class=True)

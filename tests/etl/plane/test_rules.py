@@ -2,8 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.plane import CLASSES, TYPES
-from etl.plane.rules import conclusion, group_id, inference_type, item_id, label, sentence, spelling
+from adnominal.etl.plane import CLASSES, TYPES
+from adnominal.etl.plane.rules import (
+    conclusion,
+    group_id,
+    inference_type,
+    item_id,
+    label,
+    sentence,
+    spelling,
+)
 
 WORD = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1, max_size=9)
 

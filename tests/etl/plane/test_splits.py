@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.plane import SCHEMES, TYPES
-from etl.plane.rules import label
-from etl.plane.splits import GROUPS, Sizes, plan
+from adnominal.conf import UserError
+from adnominal.etl.plane import SCHEMES, TYPES
+from adnominal.etl.plane.rules import label
+from adnominal.etl.plane.splits import GROUPS, Sizes, plan
 from tests.etl.plane.pools import LEXICON, pool, zipf_pool
 
 SMALL = Sizes(

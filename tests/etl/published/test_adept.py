@@ -3,15 +3,15 @@ from collections import Counter
 
 import pytest
 
-import conf
-from conf import UserError
-from etl.adept.baselines import accuracy, majority, normative_rule
-from etl.adept.variants import insert
-from etl.knowledge.lexicons import nonsubsective
-from etl.lake import arrow
-from etl.published.adept import read
-from etl.published.job import Settings, import_published
-from etl.published.reading import NO_TEXT
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.adept.baselines import accuracy, majority, normative_rule
+from adnominal.etl.adept.variants import insert
+from adnominal.etl.knowledge.lexicons import nonsubsective
+from adnominal.etl.lake import arrow
+from adnominal.etl.published.adept import read
+from adnominal.etl.published.job import Settings, import_published
+from adnominal.etl.published.reading import NO_TEXT
 
 ROW = {
     "sentence1": "A leg has one foot.",

@@ -2,12 +2,12 @@ from collections import Counter
 
 import pytest
 
-from conf import UserError
-from etl.asp import TESTS, labels
-from etl.asp.lexicon import load_lexicon
-from etl.asp.templates import parse
-from etl.checks.artefacts import audit
-from etl.published.asp import read
+from adnominal.conf import UserError
+from adnominal.etl.asp import TESTS, labels
+from adnominal.etl.asp.lexicon import load_lexicon
+from adnominal.etl.asp.templates import parse
+from adnominal.etl.checks.artefacts import audit
+from adnominal.etl.published.asp import read
 
 pytest.importorskip("scipy")
 

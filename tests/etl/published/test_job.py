@@ -1,11 +1,11 @@
 import pytest
 
-import conf
-from conf import UserError
-from etl.dropped import Dropped, write_dropped
-from etl.lake import arrow
-from etl.lake.spark import Lake
-from etl.published.job import ImportSettings, Settings, import_published
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.dropped import Dropped, write_dropped
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.published.job import ImportSettings, Settings, import_published
 from tests.etl.published.test_nli import ROW as PAIR
 from tests.etl.published.test_nli import jsonl
 from tests.etl.published.test_sygns import ROW, write

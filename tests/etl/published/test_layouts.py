@@ -14,13 +14,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-import conf
-from etl.asp import TESTS
-from etl.asp.gold import HUMAN
-from etl.asp.lexicon import DIMENSIONS
-from etl.lake import arrow
-from etl.published import adept, asp, plane
-from etl.published.job import Settings, import_published
+from adnominal import conf
+from adnominal.etl.asp import TESTS
+from adnominal.etl.asp.gold import HUMAN
+from adnominal.etl.asp.lexicon import DIMENSIONS
+from adnominal.etl.lake import arrow
+from adnominal.etl.published import adept, asp, plane
+from adnominal.etl.published.job import Settings, import_published
 from tests.etl.published.test_plane import ROWS
 from tests.etl.published.test_plane import write as write_plane
 from tests.etl.published.test_sygns import ROW as SYGNS

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import conf
-from conf import UserError
-from etl.lake import arrow
-from etl.published.pairs import Settings, import_pairs, read
-from etl.published.reading import NO_TEXT
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.etl.published.pairs import Settings, import_pairs, read
+from adnominal.etl.published.reading import NO_TEXT
 
 ROWS = [
     {"a": 'A "big" dog', "b": "A dog", "gold": "YES", "part": "train"},

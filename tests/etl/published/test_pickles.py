@@ -3,8 +3,8 @@ import pickle
 import numpy as np
 import pytest
 
-from conf import UserError
-from etl.published.pickles import array, plain
+from adnominal.conf import UserError
+from adnominal.etl.published.pickles import array, plain
 
 ROWS = [["A weekly load is a load", 1, "I", "weekly", "load", "weight"]]
 

@@ -2,10 +2,10 @@ import pickle
 
 import pytest
 
-from conf import UserError
-from etl.plane.rules import item_id, label
-from etl.published.plane import COLUMNS, read
-from etl.published.reading import NO_TEXT
+from adnominal.conf import UserError
+from adnominal.etl.plane.rules import item_id, label
+from adnominal.etl.published.plane import COLUMNS, read
+from adnominal.etl.published.reading import NO_TEXT
 
 ROWS = [
     ("A weekly load is a load", "1", "I", "weekly", "load", "weight"),

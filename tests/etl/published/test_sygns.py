@@ -1,8 +1,8 @@
 import pytest
 
-from conf import UserError
-from etl.published.reading import tsv_rows
-from etl.published.sygns import COLUMNS, read
+from adnominal.conf import UserError
+from adnominal.etl.published.reading import tsv_rows
+from adnominal.etl.published.sygns import COLUMNS, read
 
 TAGS = (
     "sbj_quant:yes;obj_quant:no;negation:yes;adjective:no;peripheral:no;center:no;adverb:no;"

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from etl.sygns import drs, fol, vf
+from adnominal.etl.sygns import drs, fol, vf
 
 NAMES = st.sampled_from(["dog", "run", "two", "chase", "small"])
 

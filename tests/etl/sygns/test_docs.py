@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from etl.sygns.generate import record
-from etl.sygns.grammar import grammar
+from adnominal.etl.sygns.generate import record
+from adnominal.etl.sygns.grammar import grammar
 
 PAGE = Path(__file__).parents[3] / "docs" / "sygns.md"
 

@@ -1,9 +1,9 @@
 import pytest
 from hypothesis import given
 
-from etl.sygns import drs
-from etl.sygns.drs import Box, Negation, Predication
-from etl.sygns.fol import ParseError
+from adnominal.etl.sygns import drs
+from adnominal.etl.sygns.drs import Box, Negation, Predication
+from adnominal.etl.sygns.fol import ParseError
 from tests.etl.sygns.formulas import boxes
 
 DOG = "b1 REF x1 [SEP] b1 dog x1 [SEP] b1 NOT b2 [SEP] b2 run x1"

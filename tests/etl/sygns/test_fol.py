@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.sygns import fol
-from etl.sygns.fol import All, And, Atom, Exists, Implies, Not, ParseError
+from adnominal.etl.sygns import fol
+from adnominal.etl.sygns.fol import All, And, Atom, Exists, Implies, Not, ParseError
 from tests.etl.sygns.formulas import formulas
 
 CAT = "all x1.((cat(x1) & small(x1)) -> -dance(x1))"

@@ -2,9 +2,16 @@ from collections import Counter
 
 import pytest
 
-from etl.sygns import drs, fol, vf
-from etl.sygns.generate import Sampler, arrangements, sample, sentence_id, sentences, surface
-from etl.sygns.grammar import grammar
+from adnominal.etl.sygns import drs, fol, vf
+from adnominal.etl.sygns.generate import (
+    Sampler,
+    arrangements,
+    sample,
+    sentence_id,
+    sentences,
+    surface,
+)
+from adnominal.etl.sygns.grammar import grammar
 
 
 def test_a_draw_depends_only_on_its_number_and_the_seed():

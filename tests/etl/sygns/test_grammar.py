@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from etl.sygns import drs, fol, polarity, vf
-from etl.sygns.fol import ParseError
-from etl.sygns.generate import Sampler, surface
-from etl.sygns.grammar import Grammar, grammar
-from etl.sygns.translate import fol_to_drs
+from adnominal.etl.sygns import drs, fol, polarity, vf
+from adnominal.etl.sygns.fol import ParseError
+from adnominal.etl.sygns.generate import Sampler, surface
+from adnominal.etl.sygns.grammar import Grammar, grammar
+from adnominal.etl.sygns.translate import fol_to_drs
 
 # The published clauses number boxes by nesting. In these rows two boxes share a number, because a
 # box has two operators, or both boxes of an implication have one.

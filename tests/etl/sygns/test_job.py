@@ -3,14 +3,14 @@ from dataclasses import replace
 
 import pytest
 
-import conf
-from conf import UserError
-from etl.lake.scratch import scratch
-from etl.lake.spark import Lake
-from etl.sygns.generate import sample
-from etl.sygns.job import build, sampler_of, selected_draws, streams_of
-from etl.sygns.settings import Settings
-from etl.sygns.splits import part, quantifiers
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.lake.scratch import scratch
+from adnominal.etl.lake.spark import Lake
+from adnominal.etl.sygns.generate import sample
+from adnominal.etl.sygns.job import build, sampler_of, selected_draws, streams_of
+from adnominal.etl.sygns.settings import Settings
+from adnominal.etl.sygns.splits import part, quantifiers
 
 SMALL = Settings(
     edition="small", sentences=60, per_depth=20, embedded=8, max_depth=1, task_size=100, seed=4

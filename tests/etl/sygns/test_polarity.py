@@ -1,6 +1,6 @@
 import pytest
 
-from etl.sygns import fol, polarity, vf
+from adnominal.etl.sygns import fol, polarity, vf
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,16 @@ from dataclasses import asdict
 
 import pytest
 
-from etl.sygns.generate import Sampler, sample
-from etl.sygns.grammar import grammar
-from etl.sygns.splits import SCHEMES, in_validation, modifier_class, part, quantifier_class, rows_of
+from adnominal.etl.sygns.generate import Sampler, sample
+from adnominal.etl.sygns.grammar import grammar
+from adnominal.etl.sygns.splits import (
+    SCHEMES,
+    in_validation,
+    modifier_class,
+    part,
+    quantifier_class,
+    rows_of,
+)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import pytest
 
-from etl.sygns import fol, vf
-from etl.sygns.fol import ParseError
-from etl.sygns.terms import FreshVariables, compile_fol, compile_vf
+from adnominal.etl.sygns import fol, vf
+from adnominal.etl.sygns.fol import ParseError
+from adnominal.etl.sygns.terms import FreshVariables, compile_fol, compile_vf
 
 
 def test_lambda_terms_are_applied():

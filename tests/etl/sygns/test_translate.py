@@ -2,11 +2,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from etl.sygns import drs, fol, vf
-from etl.sygns.fol import ParseError
-from etl.sygns.generate import Sampler
-from etl.sygns.grammar import grammar
-from etl.sygns.translate import drs_to_fol, fol_to_drs, vf_to_fol
+from adnominal.etl.sygns import drs, fol, vf
+from adnominal.etl.sygns.fol import ParseError
+from adnominal.etl.sygns.generate import Sampler
+from adnominal.etl.sygns.grammar import grammar
+from adnominal.etl.sygns.translate import drs_to_fol, fol_to_drs, vf_to_fol
 from tests.etl.sygns.formulas import NAMES, boxes, formulas
 
 SENTENCES = [

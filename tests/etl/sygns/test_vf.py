@@ -1,8 +1,8 @@
 import pytest
 from hypothesis import given
 
-from etl.sygns import vf
-from etl.sygns.fol import ParseError
+from adnominal.etl.sygns import vf
+from adnominal.etl.sygns.fol import ParseError
 from tests.etl.sygns.formulas import terms
 
 

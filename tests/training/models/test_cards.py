@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from training.models.cards import card
-from training.models.learner import Learner
-from training.tasks import Dataset, Examples
+from adnominal.training.models.cards import card
+from adnominal.training.models.learner import Learner
+from adnominal.training.tasks import Dataset, Examples
 
 
 def meanings(rows: int) -> Examples:

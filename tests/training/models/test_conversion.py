@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from conf import JobFailed, UserError
-from training.models import packaged
-from training.models.conversion import Settings, convert
-from training.models.pretrained import find
+from adnominal.conf import JobFailed, UserError
+from adnominal.training.models import packaged
+from adnominal.training.models.conversion import Settings, convert
+from adnominal.training.models.pretrained import find
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import conf
-from conf import UserError
-from training.models.encoders import PairLearner
-from training.models.pretrained import find
-from training.settings import Settings
-from training.tasks import task
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.training.models.encoders import PairLearner
+from adnominal.training.models.pretrained import find
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import task
 
 LABELS = 5
 

@@ -8,22 +8,22 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-import conf
-from conf import UserError
-from etl.adept import LABELS
-from tests.training.conftest import UNRECORDED, losses, result_of, run_folder, scores, served
-from tests.training.tasks import lake as tables
-from training.answering import classifier
-from training.evaluation import loss_sum
-from training.job import finetune, prepare
-from training.models.instructions import (
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.training.answering import classifier
+from adnominal.training.evaluation import loss_sum
+from adnominal.training.job import finetune, prepare
+from adnominal.training.models.instructions import (
     InstructionLearner,
     completed_texts,
     continuation_scores,
 )
-from training.models.loading import Trained, resolve
-from training.settings import Settings
-from training.tasks import task
+from adnominal.training.models.loading import Trained, resolve
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import task
+from tests.training.conftest import UNRECORDED, losses, result_of, run_folder, scores, served
+from tests.training.tasks import lake as tables
 
 
 def settings(lake: str, model: str, *more: str) -> Settings:

@@ -2,7 +2,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from training.models.lazy_weights import lazy_weights
+from adnominal.training.models.lazy_weights import lazy_weights
 
 
 def test_weights_are_read_when_they_are_used(tmp_path):

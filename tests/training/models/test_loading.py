@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import conf
-from conf import UserError
-from etl.adept import LABELS
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS
+from adnominal.training.answering import classifier
+from adnominal.training.answering import texts as examples
+from adnominal.training.files import replace_json
+from adnominal.training.models import loading
+from adnominal.training.models.loading import Trained, resolve
+from adnominal.training.settings import Settings
 from tests.training.conftest import adept_rows, result_of, run_folder, scores, served
-from training.answering import classifier
-from training.answering import texts as examples
-from training.files import replace_json
-from training.models import loading
-from training.models.loading import Trained, resolve
-from training.settings import Settings
 
 
 def store(tuned: Path) -> str:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.models.masked import Masking, draws, keys
+from adnominal.training.models.masked import Masking, draws, keys
 
 # The vocabulary: [PAD] [UNK] [CLS] [SEP] [MASK], eight words, four pieces that continue a word.
 SPECIAL = np.arange(17) < 5

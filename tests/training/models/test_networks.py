@@ -7,10 +7,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conf import UserError
-from training.models import seq2seq
-from training.models.networks import END, GRU, PAD, Config, Transformer, _beam, decode, scores
-from training.settings import Seq2Seq
+from adnominal.conf import UserError
+from adnominal.training.models import seq2seq
+from adnominal.training.models.networks import (
+    END,
+    GRU,
+    PAD,
+    Config,
+    Transformer,
+    _beam,
+    decode,
+    scores,
+)
+from adnominal.training.settings import Seq2Seq
 
 LONGEST = 3
 WORDS = 7  # four of them special

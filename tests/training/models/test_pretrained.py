@@ -10,8 +10,8 @@ import pytest
 import torch
 import transformers
 
-from conf import UserError
-from training.models.pretrained import Pretrained, check_whole, find, longest
+from adnominal.conf import UserError
+from adnominal.training.models.pretrained import Pretrained, check_whole, find, longest
 
 
 def without_tokenizer(tiny_encoder: str, folder: Path) -> Path:

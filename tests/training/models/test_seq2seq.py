@@ -7,22 +7,22 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.sygns.generate import Sampler
-from etl.sygns.grammar import grammar
-from training.evaluation import loss_sum
-from training.models import seq2seq
-from training.models.learner import IGNORED
-from training.models.networks import END, PAD, UNKNOWN, decode
-from training.models.seq2seq import (
+from adnominal.conf import UserError
+from adnominal.etl.sygns.generate import Sampler
+from adnominal.etl.sygns.grammar import grammar
+from adnominal.training.evaluation import loss_sum
+from adnominal.training.models import seq2seq
+from adnominal.training.models.learner import IGNORED
+from adnominal.training.models.networks import END, PAD, UNKNOWN, decode
+from adnominal.training.models.seq2seq import (
     Seq2SeqLearner,
     Vocabularies,
     Vocabulary,
     join_tokens,
     split_tokens,
 )
-from training.settings import Seq2Seq
-from training.tasks.dataset import Dataset, Examples, Source
+from adnominal.training.settings import Seq2Seq
+from adnominal.training.tasks.dataset import Dataset, Examples, Source
 
 SENTENCES = [
     ("a dog ran", "EXIST DOG RUN"),

@@ -5,8 +5,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from training.models import tokens
-from training.models.tokens import encode, fingerprint, key
+from adnominal.training.models import tokens
+from adnominal.training.models.tokens import encode, fingerprint, key
 
 
 @pytest.fixture(scope="module")

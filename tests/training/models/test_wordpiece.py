@@ -3,11 +3,11 @@ import os
 import pyarrow as pa
 import pytest
 
-from conf import UserError
+from adnominal.conf import UserError
+from adnominal.training.models import wordpiece
+from adnominal.training.models.wordpiece import SPECIAL, tokenizer, vocabulary
 from tests.commands import run_python
 from tests.training.conftest import sentence_rows
-from training.models import wordpiece
-from training.models.wordpiece import SPECIAL, tokenizer, vocabulary
 
 TEXTS = pa.array(
     [row["text"] for row in sentence_rows()] + ["Ein Café, 5° kalt."], pa.large_string()
@@ -42,7 +42,7 @@ def test_another_process_builds_the_same_vocabulary():
     # The order of hash tables differs between processes.
     code = (
         "from tests.training.models.test_wordpiece import SIZE, TEXTS\n"
-        "from training.models.wordpiece import vocabulary\n"
+        "from adnominal.training.models.wordpiece import vocabulary\n"
         "print(*vocabulary(TEXTS, SIZE, lowercase=True))"
     )
     assert run_python("-c", code).stdout.split() == vocabulary(TEXTS, SIZE, lowercase=True)

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from conf import UserError
-from training.models.loading import ModelSource, Trained
-from training.predicting.rows import Columns, columns
+from adnominal.conf import UserError
+from adnominal.training.models.loading import ModelSource, Trained
+from adnominal.training.predicting.rows import Columns, columns
 
 
 def source(pair: bool | None, **task: Any) -> ModelSource:

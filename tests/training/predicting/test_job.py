@@ -12,19 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import conf
-from conf import JobFailed, UserError
-from etl.annotation.job import export_batch
-from etl.annotation.settings import ExportSettings
-from etl.lake import arrow
-from etl.lake.tables import table
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.annotation.job import export_batch
+from adnominal.etl.annotation.settings import ExportSettings
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+from adnominal.training.answering import classifier
+from adnominal.training.models.loading import resolve
+from adnominal.training.predicting import job
+from adnominal.training.predicting.job import predict
+from adnominal.training.predicting.settings import Settings
 from tests.training import ranks
 from tests.training.conftest import adept_rows, run_folder, scores, with_nan
-from training.answering import classifier
-from training.models.loading import resolve
-from training.predicting import job
-from training.predicting.job import predict
-from training.predicting.settings import Settings
 
 
 def items(count: int = 240, copies: int = 1) -> pa.Table:
@@ -175,7 +175,7 @@ def test_an_interrupted_run_resumes_with_its_table_version(
         return append(*args, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr("training.predicting.job.arrow.append", append_until_full)
+        patched.setattr("adnominal.training.predicting.job.arrow.append", append_until_full)
         with pytest.raises(OSError, match="disk is full"):
             workspace.predict()
     (folder,) = workspace.folder.iterdir()

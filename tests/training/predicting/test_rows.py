@@ -3,11 +3,11 @@ import os
 import pyarrow as pa
 import pytest
 
-from conf import UserError
-from etl.lake import arrow
-from etl.lake.tables import table
-from training.predicting import rows
-from training.predicting.rows import Columns, Query, read, stage
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+from adnominal.training.predicting import rows
+from adnominal.training.predicting.rows import Columns, Query, read, stage
 
 COLUMNS = Columns("item_id", "edition", "sentence", "modified_sentence")
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.lake import arrow
-from training import predictions
-from training.predicting.selection import disputed, uncertain, uncertainty, votes, write
+from adnominal.conf import UserError
+from adnominal.etl.lake import arrow
+from adnominal.training import predictions
+from adnominal.training.predicting.selection import disputed, uncertain, uncertainty, votes, write
 
 LABELS = ("no", "maybe", "yes")
 # The scores of five items in each run.

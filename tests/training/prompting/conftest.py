@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from etl.plane import TYPES
+from adnominal.etl.plane import TYPES
 from tests.rows import plane_item, write
 
 TEXTS = [

@@ -1,7 +1,7 @@
 import math
 
-from training.prompting.cache import Answer, Cache, key
-from training.prompting.prompts import Cloze
+from adnominal.training.prompting.cache import Answer, Cache, key
+from adnominal.training.prompting.prompts import Cloze
 
 CLOZE = Cloze("A dog is a ", " animal.", ("good", "poor"))
 

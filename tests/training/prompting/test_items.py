@@ -3,11 +3,11 @@ import logging
 
 import pytest
 
-import conf
-from conf import UserError
-from training.prompting.items import load, questions
-from training.prompting.prompts import read
-from training.prompting.settings import Settings
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.training.prompting.items import load, questions
+from adnominal.training.prompting.prompts import read
+from adnominal.training.prompting.settings import Settings
 
 TWO_SHOT = ("shots=2", "templates=internal", "verbalisers=good/poor")
 

@@ -8,18 +8,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-import conf
-from analysis.predictions import read_prompted
-from conf import JobFailed, UserError
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.analysis.predictions import read_prompted
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.lake import arrow
+from adnominal.training import launch
+from adnominal.training.prompting import job
+from adnominal.training.prompting.job import prompt
+from adnominal.training.prompting.scores import cells, class_table
+from adnominal.training.prompting.scoring import Masked
+from adnominal.training.prompting.settings import Settings
 from tests.training import ranks
 from tests.training.conftest import run_folder, with_nan
-from training import launch
-from training.prompting import job
-from training.prompting.job import prompt
-from training.prompting.scores import cells, class_table
-from training.prompting.scoring import Masked
-from training.prompting.settings import Settings
 
 FILES = {
     "plane_prompt": ["out=runs"],

@@ -1,9 +1,9 @@
 import pytest
 
-import conf
-from conf import UserError
-from training.pretraining import Settings as Pretraining
-from training.prompting.prompts import read
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.training.pretraining import Settings as Pretraining
+from adnominal.training.prompting.prompts import read
 
 FILES = sorted((conf.ROOT / "conf" / "prompts").glob("*.yaml"))
 PROMPT_FILE = """

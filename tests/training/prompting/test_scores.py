@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from etl.lake.tables import table
-from training.metrics import weighted_f1
-from training.prompting import scores
+from adnominal.etl.lake.tables import table
+from adnominal.training.metrics import weighted_f1
+from adnominal.training.prompting import scores
 
 MODEL = "bert"
 

@@ -5,11 +5,11 @@ import pytest
 import torch
 from tokenizers.normalizers import Lowercase
 
-from conf import UserError
-from training.models.pretrained import find
-from training.prompting.items import Question
-from training.prompting.prompts import Cloze, Prompt, Verbaliser
-from training.prompting.scoring import Causal, EncoderDecoder, Masked, language_model
+from adnominal.conf import UserError
+from adnominal.training.models.pretrained import find
+from adnominal.training.prompting.items import Question
+from adnominal.training.prompting.prompts import Cloze, Prompt, Verbaliser
+from adnominal.training.prompting.scoring import Causal, EncoderDecoder, Masked, language_model
 
 CLOZES = [
     Cloze("A black dog is a ", " example of a black animal.", ("good", "poor")),

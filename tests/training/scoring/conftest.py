@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from training.models.loading import Trained
+from adnominal.training.models.loading import Trained
 
 Make = Callable[..., str]
 

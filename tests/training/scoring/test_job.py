@@ -7,18 +7,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import conf
-from conf import JobFailed, UserError
-from etl.adept import LABELS as ADEPT
-from etl.lake import arrow
+from adnominal import conf
+from adnominal.conf import JobFailed, UserError
+from adnominal.etl.adept import LABELS as ADEPT
+from adnominal.etl.lake import arrow
+from adnominal.training import tasks
+from adnominal.training.models import seq2seq
+from adnominal.training.scoring.job import prepare, score
+from adnominal.training.scoring.matrix import TASK_LABELS, matrix
+from adnominal.training.scoring.settings import Settings
+from adnominal.training.settings import Seq2Seq
 from tests.training.conftest import UNRECORDED, result_of, run_folder, with_nan
 from tests.training.scoring.conftest import record, results
-from training import tasks
-from training.models import seq2seq
-from training.scoring.job import prepare, score
-from training.scoring.matrix import TASK_LABELS, matrix
-from training.scoring.settings import Settings
-from training.settings import Seq2Seq
 
 NLI = ("entailment", "neutral", "contradiction")
 PLANE = ("not entailed", "entailed")

@@ -5,10 +5,17 @@ import itertools
 import pytest
 import yaml
 
-import conf
-from etl.adept import LABELS as ADEPT
-from training.scoring import label_map
-from training.scoring.label_map import Undefined, canonical, holds, in_order, reading, two_way
+from adnominal import conf
+from adnominal.etl.adept import LABELS as ADEPT
+from adnominal.training.scoring import label_map
+from adnominal.training.scoring.label_map import (
+    Undefined,
+    canonical,
+    holds,
+    in_order,
+    reading,
+    two_way,
+)
 
 NLI = ("entailment", "neutral", "contradiction")
 PLANE = ("not entailed", "entailed")

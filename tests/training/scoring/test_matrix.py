@@ -3,11 +3,11 @@
 import pyarrow as pa
 import pytest
 
-from analysis.inference.intervals import wilson
-from conf.markdown import markdown
-from training import predictions
-from training.scoring import matrix
-from training.scoring.matrix import TASK_LABELS, TWO_WAY
+from adnominal.analysis.inference.intervals import wilson
+from adnominal.conf.markdown import markdown
+from adnominal.training import predictions
+from adnominal.training.scoring import matrix
+from adnominal.training.scoring.matrix import TASK_LABELS, TWO_WAY
 
 ADEPT = [("equally likely", "equally likely")] * 3 + [("less likely", "impossible")]
 

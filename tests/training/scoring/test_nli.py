@@ -2,17 +2,17 @@
 
 import pytest
 
-import conf
+from adnominal import conf
+from adnominal.training.job import finetune
+from adnominal.training.models.loading import resolve
+from adnominal.training.scoring.job import score
+from adnominal.training.scoring.settings import Settings
+from adnominal.training.scoring.sources import scored_model
+from adnominal.training.settings import Settings as Training
 from tests.rows import write
 from tests.training.conftest import UNRECORDED, result_of
 from tests.training.scoring.conftest import results
 from tests.training.tasks import lake as tables
-from training.job import finetune
-from training.models.loading import resolve
-from training.scoring.job import score
-from training.scoring.settings import Settings
-from training.scoring.sources import scored_model
-from training.settings import Settings as Training
 
 THREE = ("entailment", "neutral", "contradiction")
 LABELS = {"mnli": THREE, "snli": THREE, "addone": ("entailment", "not_entailment")}

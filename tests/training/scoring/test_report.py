@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from adnominal.training import predictions
+from adnominal.training.models.loading import ModelSource
+from adnominal.training.scoring.report import details, names_of
+from adnominal.training.scoring.sources import scored_model
+from adnominal.training.scoring.targets import Target
 from tests.rows import write
 from tests.training.scoring.conftest import record
-from training import predictions
-from training.models.loading import ModelSource
-from training.scoring.report import details, names_of
-from training.scoring.sources import scored_model
-from training.scoring.targets import Target
 
 PLANE = ("not entailed", "entailed")
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from conf import UserError
-from etl.adept import LABELS as ADEPT
+from adnominal.conf import UserError
+from adnominal.etl.adept import LABELS as ADEPT
+from adnominal.training.models.loading import ModelSource
+from adnominal.training.scoring.sources import scored_model
 from tests.training.scoring.conftest import record
-from training.models.loading import ModelSource
-from training.scoring.sources import scored_model
 
 NLI = ("entailment", "neutral", "contradiction")
 PLANE = ("not entailed", "entailed")

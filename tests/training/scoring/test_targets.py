@@ -2,14 +2,14 @@
 
 import pytest
 
-import conf
-from conf import UserError
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.training.job import prepare
+from adnominal.training.scoring.label_map import Undefined
+from adnominal.training.scoring.targets import Target
+from adnominal.training.settings import Settings
 from tests.rows import write
 from tests.training.tasks import lake as tables
-from training.job import prepare
-from training.scoring.label_map import Undefined
-from training.scoring.targets import Target
-from training.settings import Settings
 
 
 def target(lake, key="plane", limit=None, **values):

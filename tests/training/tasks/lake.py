@@ -1,9 +1,9 @@
 """A small lake with the tables that the tasks read, written as literal rows."""
 
-from etl.plane import TYPES
-from etl.sygns.generate import Sampler
-from etl.sygns.grammar import grammar
-from etl.sygns.splits import rows_of
+from adnominal.etl.plane import TYPES
+from adnominal.etl.sygns.generate import Sampler
+from adnominal.etl.sygns.grammar import grammar
+from adnominal.etl.sygns.splits import rows_of
 from tests.rows import adept_row, plane_item, write
 
 # Item, part, label.

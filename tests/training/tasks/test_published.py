@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from etl.lake import arrow
-from etl.published import asp
+from adnominal.etl.lake import arrow
+from adnominal.etl.published import asp
+from adnominal.training.tasks import task
 from tests.training.tasks import lake as tables
-from training.tasks import task
 
 
 @pytest.fixture(scope="module")

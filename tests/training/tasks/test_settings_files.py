@@ -3,10 +3,10 @@
 import pytest
 import yaml
 
-import conf
-from training.grid import axes
-from training.settings import Settings
-from training.tasks import TASKS, task
+from adnominal import conf
+from adnominal.training.grid import axes
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import TASKS, task
 
 # Settings files of other jobs name no task to train on.
 FILES = [

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from training.tasks import nested_subset
+from adnominal.conf import UserError
+from adnominal.training.tasks import nested_subset
 
 
 @given(st.lists(st.text("abc", max_size=3), min_size=1, max_size=30), st.integers(0, 9), st.data())

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import conf
-from conf import UserError
-from etl.lake.errors import LakeError
+from adnominal import conf
+from adnominal.conf import UserError
+from adnominal.etl.lake.errors import LakeError
+from adnominal.training.settings import Settings
+from adnominal.training.tasks import TASKS, help_text, task
 from tests.rows import write
 from tests.training.tasks import lake as tables
-from training.settings import Settings
-from training.tasks import TASKS, help_text, task
 
 
 def load(lake, **settings):

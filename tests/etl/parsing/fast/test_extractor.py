@@ -9,19 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf import UserError
-from etl.amod.columns import occurrences, pairs
-from etl.amod.kernel import bucket_of
-from etl.amod.rules import CLEAN, PAPER
-from etl.knowledge.inflection import getAllLemmas
-from etl.parsing import check_parser, load_parser
-from etl.parsing.tokens import SENTENCES, TOKENS
+from adnominal.conf import UserError
+from adnominal.etl.amod.columns import occurrences, pairs
+from adnominal.etl.amod.kernel import bucket_of
+from adnominal.etl.amod.rules import CLEAN, PAPER
+from adnominal.etl.knowledge.inflection import getAllLemmas
+from adnominal.etl.parsing import check_parser, load_parser
+from adnominal.etl.parsing.tokens import SENTENCES, TOKENS
 
-pytest.importorskip("etl.parsing.fast._fast", reason="the compiled extractor was not built")
+pytest.importorskip(
+    "adnominal.etl.parsing.fast._fast", reason="the compiled extractor was not built"
+)
 
-from etl.parsing.fast.counting import TextCounter
-from etl.parsing.fast.extractor import new_extractor
-from etl.parsing.fast.model import CLASS_OF, inflected_forms
+from adnominal.etl.parsing.fast.counting import TextCounter
+from adnominal.etl.parsing.fast.extractor import new_extractor
+from adnominal.etl.parsing.fast.model import CLASS_OF, inflected_forms
 
 TEXT = (
     "The thief had a false key. It was an old key, and the wooden door of the small house stood "
@@ -189,7 +191,7 @@ def test_any_bytes_are_read_with_correct_offsets(content, newline_ends):
 def test_scores_are_the_sums_of_the_features_used_in_training():
     extractor = new_extractor()
     extractor.parse(TEXT.encode())
-    from etl.parsing.fast.extractor import tables
+    from adnominal.etl.parsing.fast.extractor import tables
 
     weights = np.frombuffer(tables()["tag"], np.int8).reshape(-1, 32).astype(np.int64)
     number = len(extractor.tokens()[0]) // 4
@@ -224,7 +226,7 @@ def test_unsupported_rules_are_rejected(tmp_path):
 
 
 def test_an_extension_of_another_version_is_rejected(monkeypatch):
-    from etl.parsing.fast import _fast
+    from adnominal.etl.parsing.fast import _fast
 
     monkeypatch.setattr(_fast, "FORMAT", "adnominal-fast-1")
     with pytest.raises(UserError, match=r"format adnominal-fast-1, .* build it again"):

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conf import UserError
+from adnominal.conf import UserError
 
-pytest.importorskip("etl.parsing.fast._fast", reason="the compiled extractor was not built")
+pytest.importorskip(
+    "adnominal.etl.parsing.fast._fast", reason="the compiled extractor was not built"
+)
 
-from etl.parsing.fast import clusters, model, silver, train
-from etl.parsing.fast.train import NAME_FLAG, NO_HEAD, UNKNOWN_HEAD
+from adnominal.etl.parsing.fast import clusters, model, silver, train
+from adnominal.etl.parsing.fast.train import NAME_FLAG, NO_HEAD, UNKNOWN_HEAD
 
 SENTENCES = [
     ["The/DT/2", "red/JJ/3/amod", "dog/NN/4", "barked/VBD/0", "././4"],
@@ -55,7 +57,7 @@ def test_labels_are_aligned_with_the_tokens_of_the_extractor(tmp_path):
 
 
 def train_extractor():
-    from etl.parsing.fast._fast import Extractor
+    from adnominal.etl.parsing.fast._fast import Extractor
 
     empty = {"words": b"", "word_hash": b"", "word_at": b""}
     return Extractor({**model.characters(), **model.lexicon(), **model.cluster_tables({}), **empty})

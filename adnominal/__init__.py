@@ -1,0 +1,1 @@
+"""Adnominal: adjective–noun semantics at web scale."""
