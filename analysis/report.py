@@ -4,7 +4,7 @@ import sys
 from functools import partial
 
 from adnominal import conf
-from adnominal.analysis.papers.report import Settings, report
+from adnominal.analysis.reporting import Settings, report
 
 main = partial(conf.run, Settings, report)
 

@@ -12,13 +12,15 @@ from adnominal.training.metrics import wilson_bounds
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate over `n` items with its confidence interval, as shares from 0 to 1."""
+    """An estimate over `n` items with its confidence interval, as shares from 0 to 1; `kind` says
+    how the interval was computed."""
 
     estimate: float
     low: float
     high: float
     n: int
     level: float = 0.95
+    kind: str = ""
 
     def columns(self, name: str) -> dict[str, float]:
         """Row cells: the estimate under this name, and the bounds as low and high."""
@@ -33,7 +35,7 @@ def wilson(right: int, n: int, level: float = 0.95) -> Interval:
     """
     if not 0 <= right <= n or n == 0:
         raise ValueError(f"{right} right of {n}")
-    return Interval(right / n, *wilson_bounds(right / n, n, level), n, level)
+    return Interval(right / n, *wilson_bounds(right / n, n, level), n, level, "Wilson")
 
 
 def clustered_interval(
@@ -67,7 +69,8 @@ def clustered_interval(
         sums = np.bincount(codes, weights=values - mean, minlength=number)
         variance = float((sums**2).sum()) / size**2 * number / (number - 1)
         effective = mean * (1 - mean) / variance if variance > 0 else float(size)
-    return Interval(mean, *wilson_bounds(mean, min(effective, size), level), size, level)
+    bounds = wilson_bounds(mean, min(effective, size), level)
+    return Interval(mean, *bounds, size, level, "Wilson" if groups is None else "Wilson, clustered")
 
 
 def difference(first: Interval, second: Interval) -> Interval:
@@ -84,7 +87,8 @@ def difference(first: Interval, second: Interval) -> Interval:
     estimate = first.estimate - second.estimate
     down = math.hypot(first.estimate - first.low, second.high - second.estimate)
     up = math.hypot(first.high - first.estimate, second.estimate - second.low)
-    return Interval(estimate, estimate - down, estimate + up, first.n + second.n, first.level)
+    bounds = (estimate - down, estimate + up)
+    return Interval(estimate, *bounds, first.n + second.n, first.level, "Newcombe")
 
 
 def student(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
@@ -111,7 +115,8 @@ def mean_over_runs(scores: Sequence[Interval]) -> Interval:
     level = scores[0].level
     mean, reach = student([score.estimate for score in scores], level)
     least = min(score.n for score in scores)
-    return Interval(mean, max(0.0, mean - reach), min(1.0, mean + reach), least, level)
+    bounds = (max(0.0, mean - reach), min(1.0, mean + reach))
+    return Interval(mean, *bounds, least, level, "Student's t over runs")
 
 
 def kappa(first: Sequence[int], second: Sequence[int]) -> Interval:
@@ -132,4 +137,4 @@ def kappa(first: Sequence[int], second: Sequence[int]) -> Interval:
     result = cohens_kappa([[pairs.count((a, b)) for b in codes] for a in codes])
     # Of few items the asymptotic interval reaches beyond what kappa can be.
     low, high = np.clip((result.kappa_low, result.kappa_upp), -1.0, 1.0).tolist()
-    return Interval(float(result.kappa), low, high, len(pairs))
+    return Interval(float(result.kappa), low, high, len(pairs), kind="asymptotic")

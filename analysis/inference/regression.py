@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from adnominal.analysis.inference.intervals import Interval
+
 
 @dataclass(frozen=True)
 class Slope:
@@ -22,6 +24,12 @@ class Slope:
     high: float
     p: float
     items: int
+
+    @property
+    def odds_ratio(self) -> Interval:
+        """The odds ratio per unit, with its interval."""
+        estimate, low, high = map(math.exp, (self.estimate, self.low, self.high))
+        return Interval(estimate, low, high, self.items)
 
     def text(self) -> str:
         """The odds ratio per unit with its interval: ``1.31 [1.10, 1.56]``."""

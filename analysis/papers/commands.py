@@ -9,7 +9,7 @@ import yaml
 
 from adnominal import conf
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.rendering.blocks import NotRun
+from adnominal.analysis.papers.exhibits import Missing, Section
 from adnominal.analysis.rows import distinct_values
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
@@ -29,23 +29,36 @@ class Commands:
     lake: Lake
     _parts: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
-    def completed(self, block: NotRun) -> NotRun:
-        """The block with its commands for this lake, and a remark if the requested edition cannot
-        have their results."""
-        requested, reason = self.lake.requested_edition, block.reason
+    def completed(self, section: Section) -> Section:
+        """The section with its commands for this lake."""
+        rows = [
+            {**row, "command": self.of_lake(row["command"] or "") or None} for row in section.rows
+        ]
+        findings = [
+            self._completed(finding) if isinstance(finding, Missing) else finding
+            for finding in section.findings
+        ]
+        return replace(section, rows=rows, findings=findings)
+
+    def _completed(self, missing: Missing) -> Missing:
+        """The command for this lake, and a remark if the requested edition cannot have results."""
+        if not missing.command:
+            return missing
+        requested, reason = self.lake.requested_edition, missing.reason
         editions = {
             edition or settings["edition"]
-            for command in block.command.split(" && ")
+            for command in missing.command.split(" && ")
             for _, settings, edition in self._tasks_of(command.split(" "))
             if f"edition={settings['edition']}" not in command  # of any edition requested
         }
         if requested is not None and editions - {requested}:
             remark = (
-                f"Edition {requested} lacks the rows for it; without edition= the report shows "
+                f"Edition {requested} lacks the rows for it; without edition= the report shows the "
+                "results."
             )
             sentence = f"{reason.removesuffix('.')}. " if reason else ""
-            reason = f"{sentence}{remark}the results."
-        return replace(block, command=self.of_lake(block.command), reason=reason)
+            reason = sentence + remark
+        return replace(missing, command=self.of_lake(missing.command), reason=reason)
 
     def of_lake(self, text: str) -> str:
         """Commands joined by ``&&``, with the lake in the place of ``LAKE``."""

@@ -30,7 +30,7 @@ PAPERS = ("adept", "plane", "asp", "sygns")
 _UNITS = ("percent", "share", "Cohen's kappa", "")
 _REQUIRED = {"table", "title", "columns", "rows"}
 _OPTIONAL = {"unit", "not_recomputable", "exact", "deviations", "note"}
-_NUMBER = re.compile(r"(?P<bound>[~>]?)(?P<value>\d*\.?\d+)(?: ± \d*\.?\d+)?")
+_NUMBER = re.compile(r"(?P<bound>[~>]?)(?P<value>\d*\.?\d+)(?: ± (?P<spread>\d*\.?\d+))?")
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,12 @@ class Published:
     def decimals(self) -> int:
         """Digits after the decimal point, as printed."""
         return len(_parts(self.printed)["value"].partition(".")[2])
+
+    @property
+    def spread(self) -> float | None:
+        """The number after ±, a standard deviation; None without one."""
+        spread = _parts(self.printed)["spread"]
+        return float(spread) if spread else None
 
 
 def _parts(printed: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """PLANE's page (Bertolini et al. 2022): tables 1, 4 to 6 and 8, figures 1 to 9, in paper order."""
 
-from adnominal.analysis.papers.page import Page
+from adnominal.analysis.papers.exhibits import Page
 from adnominal.analysis.papers.plane import (
     dataset,
     fine_tuned,
@@ -32,4 +32,5 @@ PAGE = Page(
         fine_tuned.by_length,
         inference.errors,
     ),
+    fine_tuned.headline,
 )

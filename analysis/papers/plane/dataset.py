@@ -1,6 +1,6 @@
 """The figures on PLANE's dataset: table 1, its size, and figure 4."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,10 @@ import pyarrow.compute as pc
 from scipy import stats
 
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
 from adnominal.analysis.papers.plane.sources import TYPES, Plane
 from adnominal.analysis.papers.published import table as published_table
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from adnominal.analysis.rendering.figures import Plot
 from adnominal.analysis.rows import distinct_values, row_counts, where_equal
 from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES
@@ -57,30 +54,30 @@ def rule_check(batches: Iterable[pa.RecordBatch]) -> pa.Table:
 @exhibit(
     "Table 1",
     "what holds by rule",
-    command=_BUILD,
-    tables=("plane_items",),
-    beside=("table 1",),
+    fills=_BUILD,
+    reads=("plane_items",),
+    printed=("table 1",),
 )
-def rules(page: Plane) -> list[Block]:
-    """The share of rows that are entailed, by class and inference type."""
+def rules(page: Plane) -> Iterator[Finding]:
+    """The share of rows that are entailed, by class and inference type: 1 where the rule holds for
+    every row, 0 where it holds for none."""
     edition = page.lake.edition("plane_items")
     columns = ["class", "inference_type", "label"]
     where = [("edition", "=", edition)]
-    checks = rule_check(arrow.batches(page.lake.root, "plane_items", where=where, columns=columns))
-    ours = {
-        (TYPES[row["inference_type"]], row["class"]): row["entailed"] / row["rows"]
-        for row in checks.to_pylist()
-    }
-    caption = "Share of rows that are entailed"
-    return [
-        *comparison("plane", "table 1", ours, caption, edition, Missing(_BUILD)),
-        Table(f"Underlying rows, edition {edition}", checks),
-    ]
+    batches = arrow.batches(page.lake.root, "plane_items", where=where, columns=columns)
+    shares: dict[Key, Value] = {}
+    sizes: dict[Key, Value] = {}
+    for row in rule_check(batches).to_pylist():
+        cell = TYPES[row["inference_type"]], row["class"]
+        shares[cell] = row["entailed"] / row["rows"]
+        sizes[cell] = float(row["rows"])
+    yield Cells("table 1", shares, edition=edition)
+    yield Cells("Rows behind each share", sizes, decimals=0, edition=edition)
 
 
-@exhibit("Section 3.2", "size", command=_BUILD, tables=("plane_items",), beside=("section 3.2",))
-def size(page: Plane) -> list[Block]:
-    """The numbers of adjectives, nouns and items."""
+@exhibit("Section 3.2", "size", fills=_BUILD, reads=("plane_items",), printed=("section 3.2",))
+def size(page: Plane) -> Iterator[Finding]:
+    """The numbers of adjectives, nouns and items, counted from the items."""
     edition = page.lake.edition("plane_items")
     words: dict[str, set[str]] = {"adjective": set(), "noun": set()}
     items = 0
@@ -90,11 +87,11 @@ def size(page: Plane) -> list[Block]:
             distinct_words.update(pc.unique(batch.column(name)).to_pylist())
         items += batch.num_rows
     counts = {"adjectives": len(words["adjective"]), "nouns": len(words["noun"]), "items": items}
-    ours = {(name, "count"): float(count) for name, count in counts.items()}
-    caption = "Size, counted from the items"
-    if edition == "published":  # has only the splits
-        caption = "Size; the release has only the items of its splits, not all"
-    return comparison("plane", "section 3.2", ours, caption, edition)
+    note = ""
+    if edition == "published":
+        note = "The release has only the items of its splits, not all."
+    ours: dict[Key, Value] = {(name, "count"): float(count) for name, count in counts.items()}
+    yield Cells("section 3.2", ours, edition=edition, note=note)
 
 
 def pmi_by_class(lake: str, edition: str, corpus: str) -> dict[str, np.ndarray[Any, Any]]:
@@ -130,28 +127,24 @@ def pmi_quantiles(values: dict[str, np.ndarray[Any, Any]]) -> pa.Table:
     )
 
 
-def pmi_figure(data: pa.Table) -> Plot:
-    """Plot `pmi_quantiles` as boxes (figure 4); whiskers at the 5th and 95th percentile."""
-    return figures.boxes(
-        data, row="class", xlabel="class of the adjective", ylabel="PMI of the phrase (bits)"
-    )
-
-
-@exhibit("Figure 4", "PMI by class", command=_BUILD, tables=("plane_association",))
-def association(page: Plane) -> list[Block]:
-    """PMI of the phrases by class, one figure per corpus."""
+@exhibit("Figure 4", "PMI by class", fills=_BUILD, reads=("plane_association",))
+def association(page: Plane) -> Iterator[Finding]:
+    """PMI of the phrases in bits, by class of their adjective: boxes from the 25th to the 75th
+    percentile, whiskers at the 5th and 95th."""
     lake = page.lake
     edition = lake.edition("plane_association")
     corpora = read_edition(lake.root, "plane_association", edition, ["corpus"])
-    blocks: list[Block] = [
-        Text(
-            "The paper finds medians far from 0, I and S alike, O slightly lower and more even, "
-            "and few phrases at or below 0 (about 0.1 %). It does not state the log base; ours "
-            "is 2, and marginals are computed before any minimum count is applied."
-        )
-    ]
+    yield Note(
+        "The paper finds medians far from 0, I and S alike, O slightly lower and more even, and "
+        "few phrases at or below 0 (about 0.1 %). It does not state the log base; ours is 2, and "
+        "marginals are computed before any minimum count is applied."
+    )
     for corpus in distinct_values(corpora, "corpus"):
         quantiles = pmi_quantiles(pmi_by_class(lake.root, edition, corpus))
-        caption = f"PMI of the phrases by class, corpus {corpus}, edition {edition}"
-        blocks.append(FigureBlock(caption, *pmi_figure(quantiles)))
-    return blocks
+        name = f"PMI of the phrases, corpus {corpus}"
+        cells: dict[Key, Value] = {}
+        for row in quantiles.to_pylist():
+            kind = row.pop("class")
+            cells |= {(kind, column): value for column, value in row.items() if value is not None}
+        yield Cells(name, cells, unit="bits", edition=edition)
+        yield Chart("boxes", name, (name,), "class of the adjective", "PMI of the phrase (bits)")

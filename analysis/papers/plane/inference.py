@@ -1,20 +1,16 @@
 """PLANE's results of models for natural-language inference: table 5, figures 1 and 9."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from adnominal.analysis.inference.intervals import Interval
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import exhibit, runs_text
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Chart, Finding, exhibit
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table
-from adnominal.analysis.rendering.figures import Channels, Plot
-from adnominal.analysis.rows import distinct_values, tuples, where_equal, with_column
+from adnominal.analysis.rows import distinct_values, tuples, where_equal
 from adnominal.etl.plane import CLASSES
 from adnominal.training.finished_runs import model_name, short_name
 from adnominal.training.scoring import matrix
@@ -37,33 +33,39 @@ def _column(model: str) -> str | None:
     return _PAPERS_MODELS.get(name) or ("AddOne" if "addone" in model.lower() else None)
 
 
-@exhibit("Table 5", "models for NLI", command=_SCORE, tables=_TABLES, beside=("table 5",))
-def accuracy(page: Plane) -> list[Block]:
-    """F1 by class of adjective, for the paper's models and all others."""
-    caption, lake = "F1 of models for NLI", page.lake
+@exhibit("Table 5", "models for NLI", fills=_SCORE, reads=_TABLES, printed=("table 5",))
+def accuracy(page: Plane) -> Iterator[Finding]:
+    """F1 by class of the adjective, of the paper's models for natural-language inference and of all
+    others asked here."""
+    lake = page.lake
     rows, runs = page.nli
     kinds = groups_of(lake.root, rows, "class")
     groups = groups_of(lake.root, rows, "group_id")
-    ours: dict[tuple[str, str], float | Interval] = {}
-    scores: list[dict[str, Any]] = []
-    for model in distinct_values(rows, "model"):
-        of_model = where_equal(rows, "model", model)
-        scores += [
-            {"model": model_name(model), "class": row.pop("group"), **row}
-            for row in matrix.f1_by_group(of_model, kinds).to_pylist()
-        ]
-        if column := _column(model):
-            by_class = intervals.nli(of_model, kinds, groups, lake.seed)
-            ours |= {(name, column): score for name, score in by_class.items()}
-    scores.sort(key=lambda row: (row["model"], CLASSES.index(row["class"])))
+    edition = edition_of(rows)
     splits = sorted(
         {f"{edition} {scheme}" for edition, scheme in tuples(rows, "edition", "scheme")}
     )
-    return [
-        *comparison("plane", "table 5", ours, caption, edition_of(rows), Missing(_SCORE)),
-        Table(f"Ours, on {', '.join(splits)}; shares", pa.Table.from_pylist(scores), digits=3),
-        *runs_text(runs),
-    ]
+    for model in distinct_values(rows, "model"):
+        of_model = where_equal(rows, "model", model)
+        ids = [run.id for run in runs if run.model == short_name(model)]
+        if column := _column(model):
+            by_class = intervals.nli(of_model, kinds, groups, lake.seed)
+            cells: dict[Key, Value] = {(name, column): score for name, score in by_class.items()}
+            yield Cells("table 5", cells, model=model_name(model), runs=ids, edition=edition)
+        scores: dict[Key, Value] = {}
+        by_class = matrix.f1_by_group(of_model, kinds).to_pylist()
+        for row in sorted(by_class, key=lambda row: CLASSES.index(row["group"])):
+            name = f"{model_name(model)}, {row.pop('group')}"
+            scores |= {(name, column): float(value) for column, value in row.items()}
+        yield Cells(
+            f"Models asked here, on {', '.join(splits)}",
+            scores,
+            unit="share",
+            decimals=3,
+            model=model_name(model),
+            runs=ids,
+            edition=edition,
+        )
 
 
 def transfer_variance(
@@ -95,55 +97,57 @@ def transfer_variance(
     return pa.Table.from_pylist(rows)
 
 
-def transfer_figure(data: pa.Table) -> Plot:
-    """Plot `transfer_variance` as points, one panel per model (figure 1)."""
-    kinds = [CLASS_NAMES[kind] for kind in data.column("class").to_pylist()]
-    channels = Channels("inference_type", "f1", "inference type", "F1", "kind", "model", "f1", "f1")
-    return figures.intervals(with_column(data, "kind", kinds), channels)
-
-
-@exhibit("Figure 1", "models for NLI, by inference type", command=_SCORE, tables=_TABLES)
-def by_type(page: Plane) -> list[Block]:
-    """F1 by class and inference type."""
-    rows, runs = page.nli
+@exhibit("Figure 1", "models for NLI, by inference type", fills=_SCORE, reads=_TABLES)
+def by_type(page: Plane) -> Iterator[Finding]:
+    """F1 by class of the adjective and inference type, one panel for each model."""
+    rows, _ = page.nli
+    edition = edition_of(rows)
     classes, types = (groups_of(page.lake.root, rows, name) for name in ("class", "inference_type"))
-    plot = transfer_figure(transfer_variance(rows, classes, types))
-    caption = f"F1 of models for NLI by class and inference type, edition {edition_of(rows)}"
-    return [FigureBlock(caption, *plot), *runs_text(runs)]
-
-
-def errors_figure(data: pa.Table) -> Plot:
-    """Plot one model's `matrix.answers_by_group` by class: one bar per class and gold label,
-    divided by answer (figure 9, whose confusion matrices have the same counts)."""
-    rows = [
-        {**row, "bar": f"{CLASS_NAMES[row['group']]}, {row['gold']}"}
-        for row in data.to_pylist()
-        if row["group"] in CLASSES
-    ]
-    answers = [*NLI, *sorted({row["answer"] for row in rows} - set(NLI))]
-
-    def place(row: Mapping[str, Any]) -> tuple[int, bool, int]:
-        kind, gold = CLASSES.index(row["group"]), row["gold"] != "entailed"
-        return kind, gold, answers.index(row["answer"])
-
-    return figures.shares(
-        pa.Table.from_pylist(sorted(rows, key=place)),
-        row="bar",
-        part="answer",
-        share="share",
-        xlabel="share of the items of a class and gold label",
-        ylabel="class of the adjective, gold label",
+    by_model: dict[str, dict[Key, Value]] = {}
+    for row in transfer_variance(rows, classes, types).to_pylist():
+        cells = by_model.setdefault(row["model"], {})
+        cells[str(row["inference_type"]), CLASS_NAMES[row["class"]]] = row["f1"]
+    for model, cells in by_model.items():
+        yield Cells(f"F1 of {model}", cells, unit="share", model=model, edition=edition)
+    tables = {f"F1 of {model}": model for model in by_model}
+    caption = f"F1 of models for NLI by class and inference type, edition {edition}"
+    yield Chart(
+        "intervals", caption, list(tables), "inference type", "F1", options={"panels": tables}
     )
 
 
-@exhibit("Figure 9", "errors of models for NLI", command=_SCORE, tables=_TABLES)
-def errors(page: Plane) -> list[Block]:
-    """The answers of each model, by class and gold label."""
-    rows, runs = page.nli
+@exhibit("Figure 9", "errors of models for NLI", fills=_SCORE, reads=_TABLES)
+def errors(page: Plane) -> Iterator[Finding]:
+    """The answers of each model by class of the adjective and gold label, as shares of their items
+    (the paper's confusion matrices have the same counts)."""
+    rows, _ = page.nli
+    edition = edition_of(rows)
     classes = groups_of(page.lake.root, rows, "class")
-    blocks: list[Block] = []
     for model in distinct_values(rows, "model"):
         answers = matrix.answers_by_group(where_equal(rows, "model", model), classes)
-        caption = f"Answers of {model_name(model)}, edition {edition_of(rows)}"
-        blocks.append(FigureBlock(caption, *errors_figure(answers)))
-    return [*blocks, *runs_text(runs)]
+        name = f"Answers of {model_name(model)}"
+        yield Cells(
+            name, _answer_shares(answers), unit="share", model=model_name(model), edition=edition
+        )
+        yield Chart(
+            "shares",
+            f"{name}, edition {edition}",
+            (name,),
+            "share of the items of a class and gold label",
+            "class of the adjective, gold label",
+        )
+
+
+def _answer_shares(answers: pa.Table) -> dict[Key, Value]:
+    """The share of each answer in the items of a class and gold label, the classes in order."""
+    rows = [row for row in answers.to_pylist() if row["group"] in CLASSES]
+    labels = [*NLI, *sorted({row["answer"] for row in rows} - set(NLI))]
+
+    def place(row: Mapping[str, Any]) -> tuple[int, bool, int]:
+        kind, is_no = CLASSES.index(row["group"]), row["gold"] != "entailed"
+        return kind, is_no, labels.index(row["answer"])
+
+    return {
+        (f"{CLASS_NAMES[row['group']]}, {row['gold']}", row["answer"]): row["share"]
+        for row in sorted(rows, key=place)
+    }

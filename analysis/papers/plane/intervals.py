@@ -140,4 +140,4 @@ def _bootstrap_interval(
 
 def _interval(estimate: float, draws: _Floats, groups: int) -> Interval:
     low, high = np.quantile(draws, [0.025, 0.975])
-    return Interval(estimate, float(low), float(high), groups)
+    return Interval(estimate, float(low), float(high), groups, kind="bootstrap over groups")

@@ -1,6 +1,7 @@
 """PLANE's results of prompted models: tables 4 and 8, figures 5 to 7."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -8,16 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.analysis.inference.intervals import Interval
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, exhibit
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table
-from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rows import places, schema, where_equal
-from adnominal.conf.numbers import percent_with_deviation
 from adnominal.etl.plane import CLASSES
 from adnominal.etl.plane.rules import HOLDS
 from adnominal.training.finished_runs import model_name
@@ -49,16 +46,22 @@ def _choices(rows: pa.Table) -> list[tuple[str, pa.Table]]:
     return [*([("first", firsts)] if firsts.num_rows else []), ("restricted", rows)]
 
 
-def _layout(data: pa.Table) -> pa.Table:
-    """`scores.class_table` with one row per class and one column per model: 69.9 ± 38.0."""
-    rows: dict[str, dict[str, str]] = {}
-    for cell in data.to_pylist():
-        text = percent_with_deviation(cell["mean"], cell["deviation"])
-        rows.setdefault(cell["row"], {"class": cell["row"]})[model_name(cell["model"])] = text
-    return pa.Table.from_pylist(list(rows.values()))
+def _by_model(data: pa.Table) -> dict[Key, Value]:
+    """`scores.class_table` by class and model, each mean with one standard deviation as bounds."""
+    cells: dict[Key, Value] = {}
+    for row in data.to_pylist():
+        cells[row["row"], model_name(row["model"])] = _spread(row)
+    return cells
 
 
-def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval]:
+def _spread(row: Mapping[str, Any]) -> Interval:
+    """The mean ± one standard deviation, clipped to 0 and 1."""
+    mean, reach = row["mean"], row["deviation"] or 0.0
+    bounds = (max(0.0, mean - reach), min(1.0, mean + reach))
+    return Interval(mean, *bounds, row["cells"], kind="± one standard deviation")
+
+
+def _ours(page: Plane, rows: pa.Table) -> dict[Key, Value]:
     """Our numbers for the paper's models by (row, column), with intervals by group of items."""
     of_paper = [model_name(name) in _PAPERS_MODELS for name in rows.column("model").to_pylist()]
     rows = rows.filter(pa.array(of_paper))
@@ -73,23 +76,28 @@ def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval
 def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[Plane]:
     """The paper's table of F1 by class and model, then all models with each way to read their
     answers."""
-    name, caption = f"table {number}", f"F1 of {kind} prompts"
+    name = f"table {number}"
 
-    @exhibit(name.capitalize(), f"{kind} prompts", command=command, tables=_TABLES, beside=(name,))
-    def build(page: Plane) -> list[Block]:
+    @exhibit(name.capitalize(), f"{kind} prompts", fills=command, reads=_TABLES, printed=(name,))
+    def build(page: Plane) -> Iterator[Finding]:
+        """F1 by class of the adjective and model, a mean over prompts and verbalisers; the paper
+        reads the first predicted token."""
         rows = page.two_shot if shots == "2" else page.zero_shot
-        firsts = rows.filter(pc.is_valid(rows.column("text")))
-        ours = _ours(page, firsts) if firsts.num_rows else {}
         edition = edition_of(rows)
-        blocks = comparison("plane", name, ours, caption, edition, Missing(command))
-        for choice, answers in _choices(rows):
-            data = scores.class_table(scores.cells(answers, choice))
-            title = f"Ours, F1 in percent, edition {edition}, {_READ[choice]}"
-            blocks.append(Table(title, _layout(data)))
-        always = scores.class_table(scores.always(rows, "entailed"))
-        title = f"Baseline that always answers entailed, edition {edition}"
-        blocks.append(Table(title, _layout(always)))
-        return [*blocks, *runs_text(page.prompted_runs(shots))]
+        runs = [run.id for run in page.prompted_runs(shots)]
+        firsts = rows.filter(pc.is_valid(rows.column("text")))
+        if firsts.num_rows:
+            yield Cells(name, _ours(page, firsts), runs=runs, edition=edition)
+        tables = {
+            f"Ours, {_READ[choice]}": scores.class_table(scores.cells(answers, choice))
+            for choice, answers in _choices(rows)
+        }
+        tables["Baseline that always answers entailed"] = scores.class_table(
+            scores.always(rows, "entailed")
+        )
+        for caption, data in tables.items():
+            cells = _by_model(data)
+            yield Cells(caption, cells, unit="percent", decimals=1, runs=runs, edition=edition)
 
     return build
 
@@ -98,24 +106,11 @@ two_shot = _prompt_table(4, "2", "two-shot", _TWO_SHOT)
 zero_shot = _prompt_table(8, "0", "zero-shot", _ZERO_SHOT)
 
 
-def _spread(row: Mapping[str, Any]) -> dict[str, float]:
-    """Bounds of a whisker: the mean ± one standard deviation, clipped to 0 and 1."""
-    reach = row["deviation"] or 0.0
-    return {"low": max(0.0, row["mean"] - reach), "high": min(1.0, row["mean"] + reach)}
-
-
 def _template_names(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Names of prompts, reduced to the template (``plane/internal@1``) if that is unique."""
     names = sorted({row["prompt"] for row in rows})
     short = [name.rsplit("/", 1)[-1].split("@")[0] for name in names]
     return dict(zip(names, short if len(set(short)) == len(names) else names, strict=True))
-
-
-def _points(rows: list[dict[str, Any]], x: str, series: str, xlabel: str) -> Plot:
-    """Points with whiskers of one standard deviation, in the panels named by the rows."""
-    rows.sort(key=lambda row: (row["prompt"], CLASSES.index(row["class"]), row[x]))
-    channels = Channels(x, "mean", xlabel, "mean F1", series, "panel", "low", "high")
-    return figures.intervals(pa.Table.from_pylist(rows), channels)
 
 
 def template_variance(data: pa.Table) -> pa.Table:
@@ -162,36 +157,51 @@ def _in_groups(data: pa.Table, names: Sequence[str]) -> pa.Table:
     return pa.Table.from_pylist(rows_in_groups, pa.schema(fields))
 
 
-def variance_figure(data: pa.Table) -> Plot:
-    """Plot `template_variance` as points with whiskers of one deviation (figures 5 and 6).
+@dataclass(frozen=True)
+class _Points:
+    """Points of a figure: the panel, place and series of each row of F1 scores."""
 
-    For prompts with several verbalisers, panels are classes and templates and series are
-    verbalisers (figure 6); otherwise, panels are templates and series are classes (figure 5).
-    """
-    rows = data.to_pylist()
-    several = len({row["verbaliser"] for row in rows}) > 1
-    names = _template_names(rows)
-    for row in rows:
-        kind, template = CLASS_NAMES[row["class"]], names[row["prompt"]]
-        row |= _spread(row)
-        row["panel"] = f"{template}, {kind}" if several else template
-        row["series"] = row["verbaliser"] if several else kind
-    return _points(rows, "inference_type", "series", "inference type of the test item")
+    panels: Sequence[str]
+    places: Sequence[str]
+    series: Sequence[str]
+    rows: Sequence[Mapping[str, Any]]
+
+    def findings(self, caption: str, choice: str, x: str) -> Iterator[Finding]:
+        """The numbers, a table for each panel, and the chart of them."""
+        tables: dict[str, dict[Key, Value]] = {}
+        points = zip(self.panels, self.places, self.series, self.rows, strict=True)
+        for panel, place, series, row in sorted(points, key=lambda point: point[:2]):
+            tables.setdefault(panel, {})[place, series] = _spread(row)
+        names = {f"{panel}, {_READ[choice]}": panel for panel in tables}
+        for name, panel in names.items():
+            yield Cells(name, tables[panel], unit="share")
+        options = {"panels": names}
+        yield Chart(
+            "intervals", caption, list(names), x, "mean F1", only_drawn=True, options=options
+        )
 
 
-def recency_figure(data: pa.Table) -> Plot:
-    """Plot `recency` as points with whiskers of one deviation (figure 7).
-
-    Panels are classes and templates, series are verbalisers; the last type of a sequence is that of
-    the test item.
-    """
-    rows = data.to_pylist()
-    names = _template_names(rows)
-    for row in rows:
-        row |= _spread(row)
-        row["panel"] = f"{names[row['prompt']]}, {CLASS_NAMES[row['class']]}"
-    xlabel = "inference types of the two examples and of the test item"
-    return _points(rows, "sequence", "verbaliser", xlabel)
+def _variance(rows: pa.Table) -> Iterator[Finding]:
+    """F1 by template and inference type; prompts with several verbalisers have a panel for each
+    class and template (figure 6), others one for each template (figure 5)."""
+    for choice, answers in _choices(rows):
+        data = template_variance(scores.cells(answers, choice)).to_pylist()
+        several = len({row["verbaliser"] for row in data}) > 1
+        names = _template_names(data)
+        kinds = [CLASS_NAMES[row["class"]] for row in data]
+        templates = [names[row["prompt"]] for row in data]
+        by_class = [f"{name}, {kind}" for name, kind in zip(templates, kinds, strict=True)]
+        points = _Points(
+            panels=by_class if several else templates,
+            places=[str(row["inference_type"]) for row in data],
+            series=[row["verbaliser"] for row in data] if several else kinds,
+            rows=data,
+        )
+        caption = (
+            f"F1 by inference type, {_READ[choice]}; whiskers are one standard deviation over "
+            f"models and orders ({_models(answers)})"
+        )
+        yield from points.findings(caption, choice, "inference type of the test item")
 
 
 def _models(rows: pa.Table) -> str:
@@ -199,58 +209,54 @@ def _models(rows: pa.Table) -> str:
     return f"{', '.join(models)}; edition {edition_of(rows)}"
 
 
-def _variance(rows: pa.Table) -> list[Block]:
-    blocks: list[Block] = []
-    for choice, answers in _choices(rows):
-        data = template_variance(scores.cells(answers, choice))
-        caption = (
-            f"F1 by inference type, {_READ[choice]}; whiskers are one standard deviation over "
-            f"models and orders ({_models(answers)})"
-        )
-        blocks.append(FigureBlock(caption, *variance_figure(data)))
-    return blocks
-
-
-@exhibit("Figure 5", "zero-shot prompts, by template", command=_ZERO_SHOT, tables=_TABLES)
-def templates(page: Plane) -> list[Block]:
+@exhibit("Figure 5", "zero-shot prompts, by template", fills=_ZERO_SHOT, reads=_TABLES)
+def templates(page: Plane) -> Iterator[Finding]:
     """How F1 without examples varies with the template."""
-    return [*_variance(page.zero_shot), *runs_text(page.prompted_runs("0"))]
+    yield from _variance(page.zero_shot)
 
 
-@exhibit(
-    "Figure 6", "two-shot prompts, by template and verbaliser", command=_TWO_SHOT, tables=_TABLES
-)
-def verbalisers(page: Plane) -> list[Block]:
+@exhibit("Figure 6", "two-shot prompts, by template and verbaliser", fills=_TWO_SHOT, reads=_TABLES)
+def verbalisers(page: Plane) -> Iterator[Finding]:
     """How F1 with two examples varies with template and verbaliser."""
-    return [*_variance(page.two_shot), *runs_text(page.prompted_runs("2"))]
+    yield from _variance(page.two_shot)
 
 
-@exhibit(
-    "Figure 7", "two-shot prompts, by order of the examples", command=_TWO_SHOT, tables=_TABLES
-)
-def order_of_examples(page: Plane) -> list[Block]:
-    """Whether models repeat the label of the last example."""
-    blocks: list[Block] = []
+@exhibit("Figure 7", "two-shot prompts, by order of the examples", fills=_TWO_SHOT, reads=_TABLES)
+def order_of_examples(page: Plane) -> Iterator[Finding]:
+    """Whether models repeat the label of the last example: F1 by the inference types of the two
+    examples and of the test item."""
     for choice, answers in _choices(page.two_shot):
         data = recency(scores.cells(answers, choice))
+        rows = data.to_pylist()
+        names = _template_names(rows)
+        points = _Points(
+            panels=[f"{names[row['prompt']]}, {CLASS_NAMES[row['class']]}" for row in rows],
+            places=[row["sequence"] for row in rows],
+            series=[row["verbaliser"] for row in rows],
+            rows=rows,
+        )
         caption = (
             f"F1 by order of the examples, {_READ[choice]}; whiskers are one standard deviation "
             f"over models ({_models(answers)})"
         )
-        blocks.append(FigureBlock(caption, *recency_figure(data)))
-        title = "Mean F1 in percent by whether the last example has the item's label"
-        title = f"{title}, {_READ[choice]}, edition {edition_of(answers)}"
-        blocks.append(Table(title, _by_agreement(data), digits=1))
-    return [*blocks, *runs_text(page.prompted_runs("2"))]
+        x = "inference types of the two examples and of the test item"
+        yield from points.findings(caption, choice, x)
+        yield Cells(
+            f"Mean F1 by whether the last example has the item's label, {_READ[choice]}",
+            _by_agreement(data),
+            unit="percent",
+            decimals=1,
+            edition=edition_of(answers),
+        )
 
 
-def _by_agreement(data: pa.Table) -> pa.Table:
+def _by_agreement(data: pa.Table) -> dict[Key, Value]:
     """Mean F1 by class and by whether the last example has the label of the item."""
-    rows = []
+    cells: dict[Key, Value] = {}
     for kind in CLASSES:
-        row: dict[str, Any] = {"class": kind}
+        of_class = where_equal(data, "class", kind)
         for name, agrees in (("agrees", True), ("differs", False)):
-            f1 = where_equal(where_equal(data, "class", kind), "last_agrees", agrees).column("mean")
-            row[name] = 100 * pc.mean(f1).as_py() if len(f1) else None
-        rows.append(row)
-    return pa.Table.from_pylist(rows, schema("class agrees:float differs:float"))
+            f1 = where_equal(of_class, "last_agrees", agrees).column("mean")
+            if len(f1):
+                cells[kind, name] = pc.mean(f1).as_py()
+    return cells

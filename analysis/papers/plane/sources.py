@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from adnominal.analysis import slices
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import (
     labelled_runs,
     read_prompted,
@@ -136,6 +136,11 @@ class FineTuned:
     def model(self) -> str:
         """The model's name."""
         return self.runs[0].model
+
+    @property
+    def edition(self) -> str:
+        """The editions of the answers."""
+        return " and ".join(distinct_values(self.rows, "edition"))
 
     def of_run(self, run: Run) -> pa.Table:
         """One run's answers."""

@@ -1,25 +1,31 @@
 """PLANE's subword analyses of fine-tuned models: figures 2 and 3, and overlaps from section 6."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from scipy import stats
 
-from adnominal.analysis.inference.intervals import wilson
+from adnominal.analysis.inference.intervals import Interval, wilson
 from adnominal.analysis.inference.regression import slope
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import exhibit, runs_text
-from adnominal.analysis.papers.plane.sources import SCHEMES, TRAIN, FineTuned, Plane, Tokenize
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table
-from adnominal.analysis.rendering.figures import Channels, Plot
-from adnominal.analysis.rendering.numbers import p_value
-from adnominal.analysis.rows import distinct_values, is_right, lists, places, schema, where_equal
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Chart, Finding, Missing, exhibit
+from adnominal.analysis.papers.plane.sources import (
+    PAPERS_MODEL,
+    SCHEMES,
+    TRAIN,
+    FineTuned,
+    Plane,
+    Tokenize,
+)
+from adnominal.analysis.rows import distinct_values, is_right, lists, places, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
 
 _WORDS = ("adjective", "noun", "hypernym")
 _TABLES = ("predictions", "plane_items")
+# The axes of figures 2 and 3.
+_SPLIT, _ACCURACY = "share of items with a word of several subwords", "accuracy"
 
 
 def _is_split(items: pa.Table, tokenize: Tokenize) -> dict[str, list[bool]]:
@@ -89,14 +95,7 @@ def subword_lines(data: pa.Table) -> dict[str, tuple[float, float]]:
     return lines
 
 
-def subword_figure(data: pa.Table) -> Plot:
-    """Plot `subword_accuracy` as points with a regression line per class (figures 2 and 3)."""
-    xlabel = "share of items with a word of several subwords"
-    channels = Channels("split", "accuracy", xlabel, "accuracy", series="class")
-    return figures.scatter(data, channels, lines=subword_lines(data))
-
-
-def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:
+def _effects(rows: pa.Table, tokenize: Tokenize) -> dict[Key, Value]:
     """The effect of splitting a word on the odds of a right answer, over items, in each class."""
     split = {
         name: [float(flag) for flag in flags] for name, flags in _is_split(rows, tokenize).items()
@@ -104,55 +103,63 @@ def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:
     nouns = list(map(max, split["noun"], split["hypernym"]))
     correct = is_right(rows)
     kinds, adjectives = lists(rows, "class", "adjective")
-    effects = []
+    cells: dict[Key, Value] = {}
     for kind in CLASSES:
         members = [place for place, item_class in enumerate(kinds) if item_class == kind]
         for name, values in (("adjective", split["adjective"]), ("noun or hypernym", nouns)):
+            row = f"{kind}, {name}"
+            of_members = [values[place] for place in members]
             effect = slope(
-                [values[place] for place in members],
+                of_members,
                 [correct[place] for place in members],
                 [adjectives[place] for place in members],
             )
-            effects.append(
-                {
-                    "class": kind,
-                    "split_word": name,
-                    "items": len(members),
-                    "share_split": sum(values[place] for place in members) / max(1, len(members)),
-                    "odds_ratio": None if effect is None else effect.text(),
-                    "p": None if effect is None else p_value(effect.p),
-                }
-            )
-    columns = schema("class split_word items:int share_split:float odds_ratio p")
-    table = pa.Table.from_pylist(effects, columns)
-    return table.rename_columns([name.replace("_", " ") for name in columns.names])
+            cells[row, "items"] = float(len(members))
+            cells[row, "share split"] = sum(of_members) / max(1, len(members))
+            if effect is not None:
+                cells[row, "odds ratio"] = effect.odds_ratio
+                cells[row, "p"] = effect.p
+    return cells
 
 
-def _figure(answers: FineTuned) -> list[Block]:
+def _findings(answers: FineTuned) -> Iterator[Finding]:
     rows, tokenize = answers.rows, answers.tokenize()
     data = subword_accuracy(rows, is_right(rows), rows.column("fold").to_pylist(), tokenize)
-    points = "Each point is a class and a test split; lines are least-squares fits."
-    return [
-        FigureBlock(f"{points} {answers.description()}", *subword_figure(data)),
-        Table(
-            "Odds ratio of a correct answer when a word of the item is split "
-            "(logistic regression, standard errors clustered by adjective)",
-            _effects(rows, tokenize),
-        ),
-        *runs_text(answers.runs),
-    ]
+    for kind in CLASSES:
+        cells: dict[Key, Value] = {}
+        for row in where_equal(data, "class", kind).to_pylist():
+            accuracy = Interval(row["accuracy"], row["low"], row["high"], row["rows"])
+            cells[f"fold {row['fold']}", _SPLIT] = row["split"]
+            cells[f"fold {row['fold']}", _ACCURACY] = accuracy
+        if cells:
+            yield Cells(f"Class {kind}, by test split", cells, unit="share", model=answers.model)
+    tables = [f"Class {kind}, by test split" for kind in CLASSES]
+    lines = {f"Class {kind}, by test split": line for kind, line in subword_lines(data).items()}
+    caption = (
+        "Each point is a class and a test split; lines are least-squares fits. "
+        f"{answers.description()}"
+    )
+    yield Chart("scatter", caption, tables, _SPLIT, _ACCURACY, options={"lines": lines})
+    yield Cells(
+        "Odds ratio of a correct answer when a word of the item is split",
+        _effects(rows, tokenize),
+        decimals=3,
+        interval="logistic regression, clustered by adjective",
+        model=answers.model,
+        runs=[run.id for run in answers.runs],
+    )
 
 
-@exhibit("Figure 2", "subwords, out of distribution", command=TRAIN["published"], tables=_TABLES)
-def out_of_distribution(page: Plane) -> list[Block]:
+@exhibit("Figure 2", "subwords, out of distribution", fills=TRAIN["published"], reads=_TABLES)
+def out_of_distribution(page: Plane) -> Iterator[Finding]:
     """Accuracy over the share of split items, with adjectives and nouns unseen in training."""
-    return _figure(page.fine_tuned["published"])
+    yield from _findings(page.fine_tuned["published"])
 
 
-@exhibit("Figure 3", "subwords, One-IT", command=TRAIN["one_it"], tables=_TABLES)
-def one_inference_type(page: Plane) -> list[Block]:
+@exhibit("Figure 3", "subwords, One-IT", fills=TRAIN["one_it"], reads=_TABLES)
+def one_inference_type(page: Plane) -> Iterator[Finding]:
     """Accuracy over the share of split items, for one inference type."""
-    return _figure(page.fine_tuned["one_it"])
+    yield from _findings(page.fine_tuned["one_it"])
 
 
 def subword_overlap(items: pa.Table, tokenize: Tokenize) -> pa.Table:
@@ -198,48 +205,50 @@ def subword_overlap(items: pa.Table, tokenize: Tokenize) -> pa.Table:
 @exhibit(
     "Section 6",
     "overlap of subwords",
-    command=TRAIN["published"],
-    tables=_TABLES,
-    beside=("section 6", "section 6.2"),
+    fills=" && ".join(TRAIN[scheme] for scheme in SCHEMES),
+    reads=_TABLES,
+    printed=("section 6", "section 6.2"),
 )
-def overlap(page: Plane) -> list[Block]:
-    """Shares of subwords that classes have in common in the test rows of each fold."""
-    ours: dict[tuple[str, str], float] = {}
-    subwords: dict[tuple[str, str], float] = {}
-    blocks: list[Block] = []
-    reason, model = "", ""
+def overlap(page: Plane) -> Iterator[Finding]:
+    """Shares of subwords that classes have in common in the test rows of each fold; the paper's are
+    for BERT's tokenizer."""
     for scheme, answers in page.fine_tuned.items():
         try:
             rows, tokenize = answers.rows, answers.tokenize()
         except UserError as error:
-            reason = str(error)
+            yield Missing(SCHEMES[scheme], TRAIN[scheme], str(error))
             continue
-        model = answers.model
-        tables = []
-        for fold in distinct_values(rows, "fold"):
-            table = subword_overlap(where_equal(rows, "fold", fold), tokenize)
-            tables.append({row["class"]: row for row in table.to_pylist()})
-            caption = f"Shares of common subwords, test rows of {SCHEMES[scheme]}, fold {fold}"
-            blocks.append(Table(caption, table))
-        ours |= _extremes(scheme, tables)
+        tables = {
+            fold: subword_overlap(where_equal(rows, "fold", fold), tokenize).to_pylist()
+            for fold in distinct_values(rows, "fold")
+        }
+        by_class = [{row["class"]: row for row in table} for table in tables.values()]
+        is_other = answers.model != PAPERS_MODEL
+        shares = _extremes(scheme, by_class)
+        yield Cells("section 6", shares, model=answers.model, is_other_model=is_other)
         if scheme == "one_it":
-            most = max(table["O"]["adjective_subwords"] for table in tables)
-            subwords["O", "subwords"] = float(most)
-    if not blocks:
-        raise UserError(reason)
-    caption = f"Overlap of subwords: the paper's for BERT, ours for {model}"
-    missing = Missing(TRAIN["published"], reason)
-    count_caption = "Subwords of the adjectives of One-IT, ours of the fold with most"
-    return [
-        *comparison("plane", "section 6", ours, caption, missing=missing),
-        *comparison("plane", "section 6.2", subwords, count_caption),
-        *blocks,
-    ]
+            most = max(table["O"]["adjective_subwords"] for table in by_class)
+            count: dict[Key, Value] = {("O", "subwords"): float(most)}
+            note = "Ours is of the fold with most."
+            yield Cells(
+                "section 6.2", count, model=answers.model, is_other_model=is_other, note=note
+            )
+        for fold, table in tables.items():
+            name = f"Shares of common subwords, test rows of {SCHEMES[scheme]}, fold {fold}"
+            yield Cells(name, _table_cells(table), unit="share", model=answers.model)
 
 
-def _extremes(
-    scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]
-) -> dict[tuple[str, str], float]:
+def _table_cells(table: Sequence[Mapping[str, Any]]) -> dict[Key, Value]:
+    """The cells of `subword_overlap`, without those of empty sets."""
+    cells: dict[Key, Value] = {}
+    for row in table:
+        for column, value in row.items():
+            if column != "class" and value is not None:
+                cells[row["class"], column.replace("_", " ")] = float(value)
+    return cells
+
+
+def _extremes(scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[Key, Value]:
     """The smallest and largest share over folds, for those that the paper gives."""
     printed = {
         "published": {
@@ -250,7 +259,7 @@ def _extremes(
         },
         "one_it": {"I, one_it": ("I", "with_nouns")},
     }[scheme]
-    cells = {}
+    cells: dict[Key, Value] = {}
     for row, (kind, column) in printed.items():
         shares = [table[kind][column] for table in tables if table[kind][column] is not None]
         if shares:

@@ -1,10 +1,16 @@
-"""``python -m analysis.report``: the published tables and figures, compared with ours."""
+"""``python -m analysis.report``: the four papers' tables and figures, compared with ours.
+
+The report is a folder: ``report.html``, one self-contained page, and ``report_numbers`` as Parquet
+and as TSV, a row for each number. The page is made from the same rows (`analysis.numbers`).
+"""
 
 import dataclasses
+import datetime
 import importlib
 import json
 import logging
 import os
+import platform
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -12,36 +18,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from adnominal import conf
 from adnominal.analysis.editions import Lake, open_lake
+from adnominal.analysis.numbers import table_of
+from adnominal.analysis.page.rendering import html, tsv
+from adnominal.analysis.page.view import PaperView, contents, paper_view
 from adnominal.analysis.papers.commands import Commands
-from adnominal.analysis.papers.overview import overview, summary
-from adnominal.analysis.papers.page import Page
+from adnominal.analysis.papers.exhibits import Page, Section
 from adnominal.analysis.papers.published import PAPERS, citation
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import (
-    Block,
-    FigureBlock,
-    NotRun,
-    Part,
-    Report,
-    Section,
-    Table,
-    Text,
-    blocks_by_anchor,
-)
-from adnominal.analysis.rendering.html import html
-from adnominal.analysis.rendering.markdown import files, markdown
 from adnominal.analysis.semantics.prover import provers
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct
+from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Runs, find_runs
 
 log = logging.getLogger("adnominal")
 
 # The module that declares each page; it is imported when the page is made.
-PAGES = {name: f"adnominal.analysis.papers.{name}" for name in PAPERS} | {
-    "cross_task": "adnominal.analysis.across"
+PAGES = {
+    **{name: f"adnominal.analysis.papers.{name}" for name in PAPERS},
+    "across": "adnominal.analysis.across",
 }
+NUMBERS = "report_numbers"
 # The file that marks a folder as a report.
 MANIFEST = "report.json"
 _KIND = "adnominal report"
@@ -70,6 +71,9 @@ class Settings:
     )
     pages: list[str] = setting(
         list(PAGES), help="pages to make", choices=tuple(PAGES), example="pages=[adept,asp]"
+    )
+    save: bool = setting(
+        False, help=f"whether the numbers also replace the table {NUMBERS} of the lake"
     )
     prover: str = setting(
         "none",
@@ -103,9 +107,9 @@ def _is_report(folder: Path) -> bool:
 
 
 def report(settings: Settings) -> None:
-    """Write report.html (a self-contained file), report.md, every figure as SVG and every table as
-    TSV. The report has what the four papers print, the corresponding numbers of the lake and the
-    runs of an MLflow store, and the commands for whatever has not been run.
+    """Write report.html, a self-contained page with what the four papers print beside the numbers
+    of the lake and of the runs of an MLflow store, and report_numbers.parquet and .tsv, a row for
+    each number. What has not been run stands there with the command for it.
 
     The folder appears when it is complete and replaces an earlier report.
     """
@@ -117,12 +121,20 @@ def report(settings: Settings) -> None:
     runs = find_runs(settings.tracking)
     if runs.runs:
         log.info("%d finished runs", len(runs.runs))
-    parts = list(_parts(settings, lake, runs))
-    document = Report(
-        "Adnominal: the papers' tables and figures, and ours", _opening(lake, runs, parts), parts
+    sections = dict(sections_of_pages(settings, lake, runs))
+    numbers = table_of([row for page in sections.values() for s in page for row in s.rows])
+    page = html(
+        "Adnominal: four papers and ours",
+        _facts(settings, lake, runs),
+        runs.note,
+        [_paper_view(name, page) for name, page in sections.items()],
+        contents(lake.contents()),
+        numbers,
     )
-    number = _write(Path(settings.out), document)
-    log.info("%s/report.html and %d other files written", settings.out, number)
+    _write(Path(settings.out), page, numbers)
+    log.info("%s/report.html written, with %d numbers beside it", settings.out, numbers.num_rows)
+    if settings.save:
+        _save(settings, numbers)
 
 
 def page_of(name: str) -> Page[Any]:
@@ -131,65 +143,54 @@ def page_of(name: str) -> Page[Any]:
     return page
 
 
-def _parts(settings: Settings, lake: Lake, runs: Runs) -> Iterator[Part]:
+def sections_of_pages(
+    settings: Settings, lake: Lake, runs: Runs
+) -> Iterator[tuple[str, Sequence[Section]]]:
+    """Each page's sections, with commands for this lake."""
     commands = Commands(lake)
     for number, name in enumerate(settings.pages, 1):
         started = time.monotonic()
-        page = page_of(name)
         options = {"prover": settings.prover, "cache": settings.cache} if name == "sygns" else {}
-        sections = page.sections(lake, runs, **options)
-        if name in PAPERS:
-            sections = [Section(f"{name}-paper", "The paper", [Text(citation(name))]), *sections]
+        sections = page_of(name).sections(lake, runs, **options)
         seconds = time.monotonic() - started
         progress = (number, len(settings.pages), name, len(sections), seconds)
-        log.info("page %d of %d, %s: %d sections in %.0f s", *progress)
-        yield Part(name, page.title, [_of_lake(section, commands) for section in sections])
+        log.info("page %d of %d, %s: %d exhibits in %.0f s", *progress)
+        yield name, [commands.completed(section) for section in sections]
 
 
-def _of_lake(section: Section, commands: Commands) -> Section:
-    """The section with commands for this lake."""
-    blocks = [
-        commands.completed(block) if isinstance(block, NotRun) else block
-        for block in section.blocks
-    ]
-    return dataclasses.replace(section, blocks=blocks)
+def _paper_view(name: str, sections: Sequence[Section]) -> PaperView:
+    page = page_of(name)
+    rows = [row for section in sections for row in section.rows]
+    headline = page.headline(rows) or ""
+    return paper_view(
+        name, page.title, citation(name) if name in PAPERS else "", headline, sections
+    )
 
 
-def _opening(lake: Lake, runs: Runs, parts: Sequence[Part]) -> list[Block]:
-    return [
-        Text(runs.note or f"{len(runs.runs)} finished runs were found in the tracking store."),
-        *summary(parts),
-        *overview(parts),
-        Text(
-            "Every table and figure of the four papers, as published and as recomputed from this "
-            "lake and these runs. In tables of numbers, the first line of a cell is the published "
-            "number, the second ours with its 95 % interval, the third ours minus published, with "
-            "the same interval (equal: to the printed digit); a star marks a published number "
-            "outside our interval. The interval is Wilson's (or a bootstrap over rows grouped by "
-            "premise) for one run, and Student's t over runs that differ only by seed or round."
-        ),
-        Table("Contents of the lake", lake.contents(), folded=True),
-    ]
-
-
-def _write(out: Path, document: Report) -> int:
-    """Write the files into a new folder, which replaces the old one at the end."""
-    pictures = {
-        anchor: figures.svg(block.figure)
-        for anchor, block in blocks_by_anchor(document)
-        if isinstance(block, FigureBlock)
+def _facts(settings: Settings, lake: Lake, runs: Runs) -> dict[str, str]:
+    """What the first screen says of the report."""
+    return {
+        "Lake": settings.lake,
+        "Edition": settings.edition or "the papers' own where the lake has it",
+        "Runs": f"{len(runs.runs):,} finished",
+        "Date": datetime.datetime.now(datetime.UTC).strftime("%d %B %Y, %H:%M UTC"),
+        "Code": conf.code_version(),
+        "Machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
-    texts = {"report.html": html(document, pictures), "report.md": markdown(document)}
-    texts |= files(document, pictures)
-    manifest = {"kind": _KIND, "files": sorted(texts)}
-    texts[MANIFEST] = json.dumps(manifest, indent=1) + "\n"
+
+
+def _write(out: Path, page: str, numbers: pa.Table) -> None:
+    """Write the files into a new folder, which replaces the old one at the end."""
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     previous = out.with_name(f".{out.name}.{os.getpid()}.previous")
+    files = ("report.html", f"{NUMBERS}.parquet", f"{NUMBERS}.tsv")
     try:
-        for path, text in texts.items():
-            target = partial / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+        partial.mkdir()
+        (partial / "report.html").write_text(page, encoding="utf-8")
+        (partial / f"{NUMBERS}.tsv").write_text(tsv(numbers), encoding="utf-8")
+        pq.write_table(numbers, partial / f"{NUMBERS}.parquet")
+        manifest = {"kind": _KIND, "files": sorted(files)}
+        (partial / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         if out.exists():
             out.rename(previous)
         partial.rename(out)
@@ -198,4 +199,9 @@ def _write(out: Path, document: Report) -> int:
             previous.rename(out)
         shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(previous, ignore_errors=True)
-    return len(texts) - 1
+
+
+def _save(settings: Settings, numbers: pa.Table) -> None:
+    """Replace the table of the lake; all papers and editions in one commit."""
+    arrow.replace(settings.lake, NUMBERS, numbers, {}, job="report")
+    log.info("table %s of %s replaced", NUMBERS, settings.lake)

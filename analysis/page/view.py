@@ -1,0 +1,336 @@
+"""What the page shows of sections and their numbers, for its templates.
+
+A template gets texts that are ready to print and decides only where they stand.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+import pyarrow as pa
+
+from adnominal.analysis.numbers import (
+    ADDED,
+    COMPARED,
+    DIFFERS,
+    EQUAL,
+    NOT_RECOMPUTABLE,
+    NOT_RUN,
+    OTHER_MODEL,
+    REPRODUCED,
+    SIMULATED,
+    WITHIN,
+    Row,
+)
+from adnominal.analysis.page import figures
+from adnominal.analysis.papers.exhibits import Chart, Examples, Missing, Note, Section
+
+# A table with more columns than this is turned if it has fewer rows.
+_MOST_COLUMNS = 8
+# A table with more columns than this is set smaller.
+_MOST_LARGE = 6
+
+# The words and colours of a cell's status; others show nothing beside the number.
+_STATUS_CLASSES = {
+    EQUAL: "equal",
+    WITHIN: "within",
+    DIFFERS: "differs",
+    COMPARED: "compared",
+    OTHER_MODEL: "other",
+    SIMULATED: "simulated",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table of numbers.
+
+    Attributes:
+        printed: the number as the paper prints it; empty where it prints none.
+        ours: our number; empty where there is none.
+        bounds: the interval of ours, ``[68.4, 72.8]``.
+        difference: ours minus printed, where they differ.
+        status: class of the cell in the style sheet.
+        hint: what the comparison shows, with the note, for hover and focus.
+    """
+
+    printed: str
+    ours: str
+    bounds: str
+    difference: str
+    status: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """A table of numbers: names of the columns, then each row's name and cells."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Cell]]]
+    is_small: bool
+    is_simulated: bool
+    notes: Sequence[str]
+    sources: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawn chart: its SVG for the page, the same as a file, and the caption."""
+
+    anchor: str
+    caption: str
+    picture: str
+    file: str
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Rows to be read."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    is_simulated: bool
+
+
+@dataclass(frozen=True)
+class SectionView:
+    """An exhibit on the page, its parts in the order in which they are read."""
+
+    anchor: str
+    title: str
+    about: str
+    state: str
+    tables: Sequence[NumberTable]
+    figures: Sequence[Figure]
+    texts: Sequence[TextTable]
+    notes: Sequence[str]
+    missing: Sequence[Missing]
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """A paper on the page: its summary, then what was run, then what was not."""
+
+    anchor: str
+    title: str
+    citation: str
+    summary: str
+    headline: str
+    shown: Sequence[SectionView]
+    not_run: Sequence[SectionView]
+
+
+def paper_view(
+    anchor: str, title: str, citation: str, headline: str, sections: Sequence[Section]
+) -> PaperView:
+    """The view of a paper's sections."""
+    views = [section_view(section) for section in sections]
+    return PaperView(
+        anchor,
+        title,
+        citation,
+        summary(views),
+        headline,
+        [view for view in views if view.state != NOT_RUN],
+        [view for view in views if view.state == NOT_RUN],
+    )
+
+
+def summary(sections: Sequence[SectionView]) -> str:
+    """``2 of 12 exhibits reproduced, 3 compared, 8 not run``."""
+    counts = Counter(section.state for section in sections)
+    parts = [f"{counts.pop('reproduced', 0)} of {len(sections)} exhibits reproduced"]
+    states = ("compared", "shown", NOT_RUN, NOT_RECOMPUTABLE)
+    parts += [f"{counts[state]} {state}" for state in states if counts[state]]
+    return ", ".join(parts)
+
+
+def state_of(section: Section) -> str:
+    """reproduced (every number that can be recomputed agrees), compared, shown (it prints no
+    numbers), not recomputable, or not run."""
+    printed = [row["status"] for row in section.rows if row.get("printed") is not None]
+    possible = [status for status in printed if status != NOT_RECOMPUTABLE]
+    if printed and not possible:
+        return NOT_RECOMPUTABLE
+    if possible and all(status in REPRODUCED for status in possible):
+        return "reproduced"
+    if any(status != NOT_RUN for status in possible):
+        return "compared"
+    has_content = any(isinstance(finding, Chart | Examples) for finding in section.findings)
+    has_numbers = any(row["status"] in (ADDED, SIMULATED) for row in section.rows)
+    return "shown" if has_content or has_numbers else NOT_RUN
+
+
+def section_view(section: Section) -> SectionView:
+    """The view of a section."""
+    charts = [finding for finding in section.findings if isinstance(finding, Chart)]
+    examples = [finding for finding in section.findings if isinstance(finding, Examples)]
+    return SectionView(
+        anchor=section.anchor,
+        title=section.title,
+        about=section.about,
+        state=state_of(section),
+        tables=list(number_tables(section)),
+        figures=[
+            _figure(f"{section.anchor}-{number}", chart, section.rows)
+            for number, chart in enumerate(charts, 1)
+        ],
+        texts=[_text_table(entry) for entry in examples],
+        notes=[finding.text for finding in section.findings if isinstance(finding, Note)],
+        missing=[finding for finding in section.findings if isinstance(finding, Missing)],
+    )
+
+
+def number_tables(section: Section) -> Iterator[NumberTable]:
+    """The tables of a section's numbers; those that only a figure shows are left to it."""
+    drawn = {
+        table
+        for finding in section.findings
+        if isinstance(finding, Chart) and finding.only_drawn
+        for table in finding.tables
+    }
+    by_table: dict[str, list[Row]] = {}
+    for row in section.rows:
+        by_table.setdefault(row["table"], []).append(row)
+    for name, rows in by_table.items():
+        if name not in drawn:
+            yield _number_table(section, name, rows)
+
+
+def _number_table(section: Section, name: str, rows: Sequence[Row]) -> NumberTable:
+    cells = {(row["row"], row["column"]): _cell(row) for row in rows}
+    names = list(dict.fromkeys(row for row, _ in cells))
+    columns = list(dict.fromkeys(column for _, column in cells))
+    if len(columns) > _MOST_COLUMNS and len(names) < len(columns):
+        cells = {(column, row): cell for (row, column), cell in cells.items()}
+        names, columns = columns, names
+    empty = Cell("", "", "", "", "", "")
+    return NumberTable(
+        caption=_caption(section, name, rows),
+        columns=columns,
+        rows=[(row, [cells.get((row, column), empty) for column in columns]) for row in names],
+        is_small=len(columns) > _MOST_LARGE,
+        is_simulated=any(row["status"] == SIMULATED for row in rows),
+        notes=_notes(rows),
+        sources=_sources(rows),
+    )
+
+
+def _caption(section: Section, name: str, rows: Sequence[Row]) -> str:
+    is_printed = name in section.printed
+    caption = name[0].upper() + name[1:]
+    unit = rows[0].get("unit")
+    words = {"percent": "in percent", "share": "as shares", None: ""}.get(unit, unit)
+    parts = [caption, words or ""]
+    if is_printed and all(row.get("ours") is None for row in rows):
+        parts.append("as published")
+    return ", ".join(part for part in parts if part)
+
+
+def _notes(rows: Iterable[Row]) -> list[str]:
+    """The remarks on cells, each once with the cells that it is about."""
+    about: dict[str, list[str]] = {}
+    for row in rows:
+        if row.get("note"):
+            about.setdefault(row["note"], []).append(f"{row['row']}, {row['column']}")
+    return [
+        note if len(cells) > 3 else f"{'; '.join(cells)}: {note}" for note, cells in about.items()
+    ]
+
+
+def _sources(rows: Iterable[Row]) -> str:
+    """The models and editions that our numbers are of."""
+    with_ours = [row for row in rows if row.get("ours") is not None]
+    models = dict.fromkeys(row["model"] for row in with_ours if row.get("model"))
+    editions = dict.fromkeys(row["edition"] for row in with_ours if row.get("edition"))
+    parts = []
+    if models:
+        parts.append(", ".join(models))
+    if editions:
+        parts.append(f"edition {', '.join(editions)}")
+    return "; ".join(parts)
+
+
+def _cell(row: Row) -> Cell:
+    printed, ours = row.get("printed") or "", row.get("ours")
+    if ours is None:
+        return Cell(printed, "", "", "", "", row["status"] if printed else "")
+    status = row["status"]
+    digits = row["decimals"]
+    # A number that differs only behind the printed digits must not look equal.
+    if printed and status == DIFFERS and number(ours, digits) == number(row["published"], digits):
+        digits += 3
+    bounds = ""
+    if row.get("low") is not None:
+        bounds = f"[{number(row['low'], digits)}, {number(row['high'], digits)}]"
+    difference = ""
+    if printed and status in (DIFFERS, COMPARED, OTHER_MODEL):
+        difference = signed_number(ours - row["published"], digits)
+    hint = [status if printed else "", row.get("interval") or "", row.get("note") or ""]
+    return Cell(
+        printed,
+        number(ours, digits),
+        bounds,
+        difference,
+        _STATUS_CLASSES.get(status, ""),
+        "; ".join(part for part in hint if part),
+    )
+
+
+def _figure(anchor: str, chart: Chart, rows: Sequence[Row]) -> Figure:
+    file = figures.svg(figures.draw(chart, rows))
+    caption = chart.caption
+    if chart.kind == "matrix":
+        caption += ". Shades show the share of the row, percentages the share of all items."
+    return Figure(anchor, caption, figures.for_page(file, anchor), file)
+
+
+def _text_table(entry: Examples) -> TextTable:
+    columns = [name.replace("_", " ") for name in entry.data.column_names]
+    texts = [[_text(value) for value in column.to_pylist()] for column in entry.data.columns]
+    rows = [list(row) for row in zip(*texts, strict=True)]
+    return TextTable(entry.caption, columns, rows, entry.is_simulated)
+
+
+def _text(value: object) -> str:
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return number(value, 2)
+        case _:
+            return str(value)
+
+
+def round_half_up(value: float, digits: int) -> Decimal:
+    """Round the value to `digits`; halves are rounded up, as in papers."""
+    # Rounding to twelve digits first hides binary representation errors.
+    return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
+def number(value: float, digits: int) -> str:
+    """Format a number as ``1,234.5``, with a typographic minus sign if it is negative."""
+    return f"{round_half_up(value, digits):,f}".replace("-", "−")
+
+
+def signed_number(value: float, digits: int) -> str:
+    """Format a difference as ``+1.4`` or ``−0.2``; one that rounds to zero has no sign."""
+    rounded = round_half_up(value, digits)
+    return f"{rounded:+,f}".replace("-", "−") if rounded else f"{abs(rounded):f}"
+
+
+def contents(rows: pa.Table) -> TextTable:
+    """The contents of the lake, folded at the end of the first screen."""
+    return _text_table(Examples("Tables of the lake", rows))
+
+
+Facts = Mapping[str, str]
+"""What the first screen says of the report: lake, edition, date, commit, machine."""
