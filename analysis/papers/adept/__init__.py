@@ -1,7 +1,7 @@
 """ADEPT's page (Emami et al. 2021): tables 1 to 6, figures 1 to 4, and adjectives of identity."""
 
 from adnominal.analysis.papers.adept import annotators, dataset, models, sources
-from adnominal.analysis.papers.page import Page
+from adnominal.analysis.papers.exhibits import Page
 
 PAGE = Page(
     "adept",
@@ -21,4 +21,5 @@ PAGE = Page(
         models.answers,
         models.identity,
     ),
+    models.headline,
 )

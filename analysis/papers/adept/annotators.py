@@ -8,22 +8,19 @@ their figures cannot be mistaken for those of people.
 
 import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-import pyarrow as pa
-
 from adnominal.analysis.editions import Lake
 from adnominal.analysis.inference.intervals import Interval, kappa, wilson
-from adnominal.analysis.papers.adept.sources import IMPORT, PARTS, Adept, read
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import exhibit
-from adnominal.analysis.rendering.blocks import Block, Table, Text
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.adept.sources import PARTS, Adept, read
+from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
 from adnominal.analysis.rows import tuples
 from adnominal.etl.adept import LABELS
-from adnominal.etl.annotation.answers import counted_annotators, stored_answers
+from adnominal.etl.annotation.answers import SIMULATED, counted_annotators, stored_answers
 from adnominal.etl.annotation.finishing import (
     answers_of_edition,
     audit_figures,
@@ -35,11 +32,12 @@ from adnominal.etl.annotation.quality import Answer, Filtered, Rules
 from adnominal.etl.annotation.settings import LABELLING
 from adnominal.etl.lake import arrow
 
-Cells = dict[tuple[str, str], float | Interval]
+CellValues = dict[Key, Value]
 TABLES = ("adept_batches", "adept_annotations")
 _HUMAN = {"context": "human", "no_context": "human, no context"}
-_FINISH = "python etl/annotate_adept.py finish edition={} lake=LAKE"
-_EXPORT = "python etl/annotate_adept.py export batch=expert.csv round=expert edition=EDITION"
+EXPORT = (
+    "python etl/annotate_adept.py export batch=expert.csv round=expert edition=EDITION lake=LAKE"
+)
 
 
 def editions(lake: str) -> list[str]:
@@ -99,14 +97,18 @@ class Annotations:
         """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
         return counted_annotators(self.answers_of(*rounds))
 
-    def agreement(self) -> tuple[Cells, Cells]:
+    def is_simulated(self, *rounds: str) -> bool:
+        """Whether simulated annotators gave some of the answers of these rounds."""
+        return any(answer.annotator.startswith(SIMULATED) for answer in self.answers_of(*rounds))
+
+    def agreement(self) -> tuple[CellValues, CellValues]:
         """Cells of table 4 and of its sizes; both empty if no item has enough answers."""
         result = self.by_rules
         if not result.items:
             return {}, {}
         figures = label_figures(result)
         total = len(result.labels)
-        cells: Cells = {}
+        cells: CellValues = {}
         for name, row in figures["by label"].items():
             if total:
                 cells["label distribution", name] = wilson(row["items"], total)
@@ -117,7 +119,7 @@ class Annotations:
         kinds = ("unanimous", "majority", "no agreement")
         return cells, {(kind, "rows"): float(figures[kind]) for kind in kinds}
 
-    def kappas(self) -> Cells:
+    def kappas(self) -> CellValues:
         """Cells of section 4.2.
 
         The experts are the two annotators of the round expert who share the most items; `one
@@ -147,7 +149,7 @@ class Annotations:
         rows = ("one expert, crowd", "other expert, crowd")
         for row, (_, name) in zip(rows, sorted(with_labels, reverse=True), strict=False):
             comparisons.append((row, raters[name], self.labels))
-        cells: Cells = {}
+        cells: CellValues = {}
         for row, one, two in comparisons:
             if one.keys() & two.keys():
                 interval = _kappa_of(one, two)
@@ -156,10 +158,10 @@ class Annotations:
                     cells[row, "kappa"] = interval.estimate if unknown else interval
         return cells
 
-    def human(self) -> Cells:
+    def human(self) -> CellValues:
         """The human rows of table 5: accuracy in the round human, with three and five classes."""
         figures = human_figures(self.answers_of("human"), self.labels)
-        cells: Cells = {}
+        cells: CellValues = {}
         for condition, row in _HUMAN.items():
             scores = figures.get(condition, {})
             for classes in (3, 5) if scores else ():
@@ -168,12 +170,11 @@ class Annotations:
                 cells[row, f"{classes}-class"] = Interval(accuracy, low, high, scores["answers"])
         return cells
 
-    def audit(self) -> tuple[Cells, pa.Table | None]:
+    def audit(self) -> tuple[CellValues, CellValues]:
         """The audit of the labels impossible and necessarily true (section 4.2): its printed cells,
-        and a table with the columns label, finding, count, share; None without answers from the
-        round audit."""
+        and the count and share of each finding; both empty without answers from the round audit."""
         figures = audit_figures(self.answers_of("audit"), self.labels)
-        cells: Cells = {
+        cells: CellValues = {
             ("clear case", label): findings["clear case"]["share"]
             for label, findings in figures.items()
         }
@@ -181,12 +182,12 @@ class Annotations:
             cells["not so or not well formed", "impossible"] = sum(
                 figures["impossible"][finding]["share"] for finding in ("not so", "not well formed")
             )
-        rows = [
-            {"label": label, "finding": finding, "count": row["count"], "share": row["share"]}
-            for label in LABELS
-            for finding, row in figures.get(label, {}).items()
-        ]
-        return cells, pa.Table.from_pylist(rows) if rows else None
+        counts: CellValues = {}
+        for label in LABELS:
+            for finding, row in figures.get(label, {}).items():
+                counts[f"{label}: {finding}", "count"] = float(row["count"])
+                counts[f"{label}: {finding}", "share"] = row["share"]
+        return cells, counts
 
 
 def _kappa_of(one: Mapping[str, int], two: Mapping[str, int]) -> Interval:
@@ -208,67 +209,75 @@ def annotated(lake: Lake, *rounds: str) -> Annotations | None:
     return None
 
 
-def labelling(lake: Lake) -> list[Block]:
-    """Table 4 from the answers of the rounds pilot and main; no blocks without answers.
-
-    Its cells are not counted as printed again: the table of the labels already counts them.
-    """
+def labelling(lake: Lake) -> Iterator[Finding]:
+    """Table 4 from the answers of the rounds pilot and main, as tables of our own: the printed cells
+    stand beside the finished labels. Nothing without answers."""
     annotations = annotated(lake, *LABELLING)
     cells, sizes = annotations.agreement() if annotations else ({}, {})
     if annotations is None or not cells:
-        return []
+        return
     who, edition = annotations.annotators(*LABELLING), annotations.edition
     if edition in lake.editions.get("adept", ()):
         parts = Counter(read(lake.root, edition).column("split_random").to_pylist())
         sizes |= {(part, "rows"): float(parts[part]) for part in PARTS if parts[part]}
-    caption, missing = f"Items that {who} labelled", Missing(_FINISH.format(edition))
-    blocks = [
-        *comparison("adept", "table 4", cells, f"Agreement and labels of {who}", edition),
-        *comparison("adept", "table 4, sizes", sizes, caption, edition, missing),
-    ]
-    return [
-        *(replace(block, printed={}) if isinstance(block, Table) else block for block in blocks),
-        Text("Computed from the answers in adept_annotations with the paper's quality rules."),
-    ]
+    is_simulated = annotations.is_simulated(*LABELLING)
+    note = "Computed from the answers in adept_annotations with the paper's quality rules."
+    yield Cells(
+        f"Agreement and labels of {who}",
+        cells,
+        unit="share",
+        edition=edition,
+        is_simulated=is_simulated,
+        note=note,
+    )
+    yield Cells(
+        f"Items that {who} labelled", sizes, decimals=0, edition=edition, is_simulated=is_simulated
+    )
 
 
 @exhibit(
     "Section 4.2",
     "agreement of experts and crowd",
-    command=IMPORT,
-    tables=("adept", *TABLES),
-    beside=("section 4.2", "section 4.2, audit"),
+    fills=EXPORT,
+    reads=("adept", *TABLES),
+    printed=("section 4.2", "section 4.2, audit"),
 )
-def experts(page: Adept) -> list[Block]:
-    """Agreement of experts with each other and the labels, and the audit of extreme labels."""
+def experts(page: Adept) -> Iterator[Finding]:
+    """Agreement of experts with each other and with the labels (Cohen's kappa), and the audit of the
+    two extreme labels."""
     annotations = annotated(page.lake, "expert", "audit")
     cells = annotations.kappas() if annotations else {}
-    caption = "Agreement of experts and crowd"
-    if annotations and cells:
-        caption += f", ours of {annotations.annotators('expert')}"
-    edition = annotations.edition if annotations else ""
-    blocks = comparison("adept", "section 4.2", cells, caption, edition)
-    if not cells:
-        blocks.append(Text(f"It needs the answers of two experts: {_EXPORT}"))
-    findings, audit = annotations.audit() if annotations else ({}, None)
-    caption = "Findings on the two extreme labels"
-    blocks += comparison("adept", "section 4.2, audit", findings, caption, edition)
-    if annotations is not None and audit is not None:
-        caption = f"Findings of {annotations.annotators('audit')} on the two extreme labels"
-        blocks.append(Table(f"{caption}, edition {edition}", audit))
-    return blocks
-
-
-def human(lake: Lake) -> tuple[Cells, str]:
-    """The human rows of table 5 and a sentence on their source; both empty without answers."""
-    annotations = annotated(lake, "human")
-    cells: Cells = annotations.human() if annotations else {}
     if annotations is None or not cells:
-        return {}, ""
+        yield Missing("Agreement of experts", EXPORT, "It needs the answers of two experts.")
+    if annotations is None:
+        return
+    edition = annotations.edition
+    is_simulated = annotations.is_simulated("expert", "audit")
+    note = f"Ours of {annotations.annotators('expert')}." if cells else ""
+    yield Cells("section 4.2", cells, edition=edition, is_simulated=is_simulated, note=note)
+    findings, audit = annotations.audit()
+    yield Cells("section 4.2, audit", findings, edition=edition, is_simulated=is_simulated)
+    if audit:
+        caption = f"Findings of {annotations.annotators('audit')} on the two extreme labels"
+        yield Cells(caption, audit, decimals=2, edition=edition, is_simulated=is_simulated)
+
+
+def human(lake: Lake) -> Cells | None:
+    """The human rows of table 5; None without answers."""
+    annotations = annotated(lake, "human")
+    cells = annotations.human() if annotations else {}
+    if annotations is None or not cells:
+        return None
     sizes = "; ".join(
         f"{row}: {cell.n} items"
         for (row, column), cell in cells.items()
         if column == "5-class" and isinstance(cell, Interval)
     )
     who, edition = annotations.annotators("human"), annotations.edition
-    return cells, f"Human rows: {who} on items of edition {edition} ({sizes})."
+    return Cells(
+        "table 5",
+        cells,
+        edition=edition,
+        is_simulated=annotations.is_simulated("human"),
+        note=f"Human rows: {who} on items of edition {edition} ({sizes}).",
+    )

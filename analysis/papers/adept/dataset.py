@@ -1,7 +1,7 @@
 """The tables and figures on ADEPT's dataset: tables 1 to 4 and figures 1 and 4, from the lake."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,14 +10,18 @@ import pyarrow.compute as pc
 from adnominal.analysis import slices
 from adnominal.analysis.editions import read_edition
 from adnominal.analysis.inference.intervals import Interval, wilson
+from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
-from adnominal.analysis.papers.adept.sources import IMPORT, PARTS, Adept, read, with_brackets
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import exhibit
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text, Unavailable
-from adnominal.analysis.rendering.figures import Channels, Plot
+from adnominal.analysis.papers.adept.sources import (
+    IMPORT,
+    PARTS,
+    Adept,
+    has_simulated_labels,
+    read,
+    with_brackets,
+)
+from adnominal.analysis.papers.exhibits import Chart, Examples, Finding, Missing, exhibit
 from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
@@ -27,15 +31,17 @@ from adnominal.etl.lake import arrow
 BUILD = "python etl/build_adept.py preset=clean lake=LAKE"
 # The number of adjectives in table 1, and of labels of each.
 _ADJECTIVES, _EACH = 4, 3
-_SIZES = "Sizes named in the text"
+_STAGES = "Entries by stage"
+# Editions of the paper's size; of others, counts say nothing beside the printed ones.
+_COMPARABLE = ("published", "paper")
 
 
 def _kind(modifier: str) -> str:
     return "NS" if lexicons.nonsubsective().get(modifier.lower()) else "S"
 
 
-@exhibit("Table 1", "examples", command=IMPORT, tables=("adept",))
-def examples(page: Adept) -> list[Block]:
+@exhibit("Table 1", "examples", fills=IMPORT, reads=("adept",))
+def examples(page: Adept) -> Iterator[Finding]:
     """Adjectives with several labels, half of them non-subsective, as in the paper's table."""
     rows, seed = page.rows, page.lake.seed
     labels = rows.column("label").to_pylist()
@@ -64,11 +70,11 @@ def examples(page: Adept) -> list[Block]:
             }
             for row in list(first.values())[:_EACH]
         ]
-    caption = f"Adjectives with labels of {_EACH} kinds, drawn from edition {page.edition}"
-    return [
-        Table(caption, pa.Table.from_pylist(instances)),
-        Text("S: subsective; NS: non-subsective (Nayak et al.'s sixty and dead)."),
-    ]
+    caption = (
+        f"Adjectives with labels of {_EACH} kinds, drawn from edition {page.edition}; S: subsective, "
+        "NS: non-subsective (Nayak et al.'s sixty and dead)"
+    )
+    yield Examples(caption, pa.Table.from_pylist(instances), page.is_simulated)
 
 
 def stages(lake: str, edition: str) -> pa.Table:
@@ -96,44 +102,38 @@ def stages(lake: str, edition: str) -> pa.Table:
     return pa.table([list(counts), list(counts.values())], schema=schema("stage entries:int"))
 
 
-def stages_figure(data: pa.Table) -> Plot:
-    """Plot `stages` as columns on a logarithmic scale (figure 1)."""
-    channels = Channels("stage", "entries", "stage of the construction", "entries")
-    return figures.bars(data, channels, log=True)
-
-
 @exhibit(
     "Figure 1",
     "counts by stage of the construction",
-    command=BUILD,
-    tables=("amod_pairs", "adept_entries", "adept_items", "adept"),
-    beside=("figure 1",),
+    fills=BUILD,
+    reads=("amod_pairs", "adept_entries", "adept_items", "adept"),
+    printed=("figure 1",),
 )
-def construction(page: Adept) -> list[Block]:
-    """Entries left after each stage."""
+def construction(page: Adept) -> Iterator[Finding]:
+    """Entries left after each stage of the construction; pairs are those of all corpora in this
+    lake."""
     edition = page.lake.edition("adept_items")
-    data = stages(page.lake.root, edition)
-    filled_stages = data.filter(data.column("entries").is_valid())
-    printed = published.table("adept", "figure 1")
-    ours = {
-        (stage, "entries"): float(entries)
-        for stage, entries in tuples(filled_stages)
-        if (stage, "entries") in printed
-    }
-    caption = f"Entries left after each stage, edition {edition}; pairs of all corpora in this lake"
-    return [
-        FigureBlock(caption, *stages_figure(filled_stages)),
-        *comparison("adept", "figure 1", ours, "Entries by stage", edition),
-    ]
+    counts = {stage: n for stage, n in tuples(stages(page.lake.root, edition)) if n is not None}
+    is_comparable = edition in _COMPARABLE
+    ours: dict[Key, Value] = {(stage, "entries"): float(n) for stage, n in counts.items()}
+    yield Cells(_STAGES, ours, decimals=0, edition=edition)
+    if is_comparable:
+        printed = published.table("adept", "figure 1")
+        beside = {key: value for key, value in ours.items() if key in printed}
+        yield Cells("figure 1", beside, edition=edition)
+    caption = f"Entries left after each stage, edition {edition}"
+    yield Chart(
+        "bars", caption, (_STAGES,), "stage of the construction", "entries", options={"log": True}
+    )
 
 
 @exhibit(
     "Table 2",
     "how an item is made",
-    command=BUILD,
-    tables=("adept_items", "adept_entries", "adept"),
+    fills=BUILD,
+    reads=("adept_items", "adept_entries", "adept"),
 )
-def pipeline(page: Adept) -> list[Block]:
+def pipeline(page: Adept) -> Iterator[Finding]:
     """The steps of the pipeline for one of the sentences with the most variants."""
     root, seed = page.lake.root, page.lake.seed
     edition = page.lake.edition("adept_items", "adept_entries")
@@ -169,7 +169,7 @@ def pipeline(page: Adept) -> list[Block]:
             label = _label(page, edition, row["item_id"])
             steps.append(("selected for labelling", f"{row['adjective']}: {label}"))
     data = pa.table(list(zip(*steps, strict=True)), names=["step", "result"])
-    return [Table(f"One entry in each step of the pipeline, edition {edition}", data)]
+    yield Examples(f"One entry in each step of the pipeline, edition {edition}", data)
 
 
 def _count(value: int | None) -> str:
@@ -185,9 +185,10 @@ def _label(page: Adept, edition: str, item_id: str) -> str:
     return LABELS[labels[-1]] if labels else "not labelled yet"
 
 
-@exhibit("Table 3", "what annotators label", command=IMPORT, tables=("adept",))
-def questions(page: Adept) -> list[Block]:
-    """One item of each label, as annotators see it."""
+@exhibit("Table 3", "what annotators label", fills=IMPORT, reads=("adept",))
+def questions(page: Adept) -> Iterator[Finding]:
+    """One item of each label, as annotators see it: the original and the modified sentence, of which
+    they choose how the adjective changes the plausibility."""
     by_label: dict[int, dict[str, Any]] = {}
     rows = page.rows.to_pylist()
     for row in seeded_order(rows, page.lake.seed, lambda row: ("table 3", row["item_id"])):
@@ -200,11 +201,8 @@ def questions(page: Adept) -> list[Block]:
         }
         for label in sorted(by_label)
     ]
-    text = (
-        "Annotators see the original and the modified sentence and choose how the adjective "
-        "changes the plausibility of the sentence; one item of each label."
-    )
-    return [Text(text), Table("Items as presented to annotators", pa.Table.from_pylist(items))]
+    data = pa.Table.from_pylist(items)
+    yield Examples("Items as presented to annotators", data, page.is_simulated)
 
 
 def label_table(rows: pa.Table) -> pa.Table:
@@ -229,61 +227,69 @@ def label_table(rows: pa.Table) -> pa.Table:
 @exhibit(
     "Table 4",
     "agreement, labels and sizes",
-    command=IMPORT,
-    tables=("adept", "adept_items", *annotators.TABLES),
-    beside=("table 4", "table 4, sizes", "section 4.1"),
+    fills=IMPORT,
+    reads=("adept", "adept_items", *annotators.TABLES),
+    printed=("table 4", "table 4, sizes", "section 4.1"),
 )
-def agreement(page: Adept) -> list[Block]:
-    """Labels and sizes of the rows, and the agreement of the annotators in the lake."""
+def agreement(page: Adept) -> Iterator[Finding]:
+    """Labels of the rows, how often annotators were unanimous, and the sizes of the parts."""
     lake = page.lake
     try:
         rows = page.rows
     except UserError as error:
-        missing = Missing(IMPORT, str(error))
-        return [
-            *comparison("adept", "table 4", {}, "Labels", missing=missing),
-            *comparison("adept", "table 4, sizes", {}, "Rows", missing=missing),
-            *comparison("adept", "section 4.1", {}, _SIZES),
-            *annotators.labelling(lake),
-        ]
+        yield Missing("Labels", IMPORT, str(error))
+        yield from annotators.labelling(lake)
+        return
     data = label_table(rows)
-    ours: dict[tuple[str, str], float | Interval] = {}
-    for row in data.to_pylist():
-        if row["part"] == "all":
-            ours["label distribution", row["label"]] = wilson(row["count"], rows.num_rows)
-            if row["unanimous"] is not None:
-                ours["unanimous", row["label"]] = row["unanimous"]
-                ours["majority", row["label"]] = 1 - row["unanimous"]
+    source = {"edition": page.edition, "is_simulated": page.is_simulated}
+    yield Cells("table 4", _label_cells(data, rows.num_rows), **source)
     parts, agreements = lists(rows, "split_random", "agreement")
     parts_present = [part for part in PARTS if part in parts]
-    sizes = {(part, "rows"): float(parts.count(part)) for part in parts_present}
+    sizes: dict[Key, Value] = {(part, "rows"): float(parts.count(part)) for part in parts_present}
     for name in ("unanimous", "majority"):
         if name in agreements:
             sizes[name, "rows"] = float(agreements.count(name))
-    instances: dict[tuple[str, str], float] = {}
+    note = "" if "test" in parts_present else "The lake has no test part."
+    yield Cells("table 4, sizes", sizes, note=note, **source)
     if parts_present == list(PARTS):
-        instances["instances", "entries"] = float(rows.num_rows)
-    no_test = "" if "test" in parts_present else "; the lake has no test part"
-    caption = f"Labels of {', '.join(parts_present)}{no_test}"
-    blocks = [
-        *comparison("adept", "table 4", ours, caption, page.edition),
-        *comparison("adept", "table 4, sizes", sizes, "Rows", page.edition),
-        *comparison("adept", "section 4.1", instances, _SIZES, page.edition),
-        Table("Labels by part of the split", data, digits=3),
-        *annotators.labelling(lake),
-    ]
-    other_labels = [
-        {"edition": edition, "label": row["label"], "rows": row["count"], "share": row["share"]}
-        for edition in lake.editions.get("adept", ())
-        if edition != page.edition and lake.requested_edition is None
-        for row in label_table(read(lake.root, edition)).to_pylist()
-        if row["part"] == "all"
-    ]
-    if other_labels:
-        blocks.append(
-            Table("Labels of the other editions", pa.Table.from_pylist(other_labels), digits=3)
-        )
-    return blocks
+        yield Cells("section 4.1", {("instances", "entries"): float(rows.num_rows)}, **source)
+    by_part: dict[Key, Value] = {}
+    for row in data.to_pylist():
+        by_part[row["label"], f"{row['part']}, items"] = float(row["count"])
+        by_part[row["label"], f"{row['part']}, share"] = row["share"]
+        if row["unanimous"] is not None:
+            by_part[row["label"], f"{row['part']}, unanimous"] = row["unanimous"]
+    yield Cells("Labels by part of the split", by_part, decimals=3, **source)
+    yield from annotators.labelling(lake)
+    if lake.requested_edition is None:
+        yield from _other_editions(page)
+
+
+def _label_cells(data: pa.Table, total: int) -> dict[Key, Value]:
+    """The cells of table 4 that `label_table` gives, over all `total` rows."""
+    cells: dict[Key, Value] = {}
+    for row in data.to_pylist():
+        if row["part"] == "all":
+            cells["label distribution", row["label"]] = wilson(row["count"], total)
+            if row["unanimous"] is not None:
+                cells["unanimous", row["label"]] = row["unanimous"]
+                cells["majority", row["label"]] = 1 - row["unanimous"]
+    return cells
+
+
+def _other_editions(page: Adept) -> Iterator[Finding]:
+    """The labels of the editions that are not displayed."""
+    for edition in page.lake.editions.get("adept", ()):
+        if edition == page.edition:
+            continue
+        cells: dict[Key, Value] = {}
+        for row in label_table(read(page.lake.root, edition)).to_pylist():
+            if row["part"] == "all":
+                cells[row["label"], "rows"] = float(row["count"])
+                cells[row["label"], "share"] = row["share"]
+        is_simulated = has_simulated_labels(page.lake, edition)
+        name = f"Labels of edition {edition}"
+        yield Cells(name, cells, decimals=3, edition=edition, is_simulated=is_simulated)
 
 
 def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> pa.Table:
@@ -306,37 +312,43 @@ def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> pa.Table:
     return pa.Table.from_pylist(cells)
 
 
-def label_shares_figure(data: pa.Table) -> Plot:
-    """Plot `label_shares` as stacked bars (figure 4), each with its number of items."""
+def label_findings(
+    name: str, rows: pa.Table, kinds: Sequence[str | None], is_simulated: bool, edition: str
+) -> Iterator[Finding]:
+    """`label_shares` as numbers and, with the number of items of each kind, as stacked bars
+    (figure 4)."""
+    data = label_shares(rows, kinds).to_pylist()
     totals: Counter[str] = Counter()
-    for kind, count in tuples(data, "kind", "count"):
-        totals[kind] += count
-    names = [f"{kind} ({totals[kind]:,})" for kind in data.column("kind").to_pylist()]
-    return figures.shares(
-        data.append_column("bar", pa.array(names, pa.string())),
-        row="bar",
-        part="label",
-        share="share",
-        xlabel="share of the kind's items",
-        ylabel="kind of adjective (items)",
-    )
+    for row in data:
+        totals[row["kind"]] += row["count"]
+    cells: dict[Key, Value] = {}
+    for row in data:
+        kind = f"{row['kind']} ({totals[row['kind']]:,})"
+        total = totals[row["kind"]]
+        cells[kind, row["label"]] = Interval(
+            row["share"], row["low"], row["high"], total, kind="Wilson"
+        )
+    yield Cells(name, cells, unit="share", decimals=3, edition=edition, is_simulated=is_simulated)
+    yield Chart("shares", name, (name,), "share of the kind's items", "kind of adjective (items)")
 
 
-@exhibit("Figure 4", "labels by class of modifier", command=IMPORT, tables=("adept",))
-def by_class(page: Adept) -> list[Block]:
+@exhibit("Figure 4", "labels by class of modifier", fills=IMPORT, reads=("adept",))
+def by_class(page: Adept) -> Iterator[Finding]:
     """Labels of subsective and non-subsective modifiers, then *dead* separately from the rest."""
     modifiers = page.rows.column("modifier").to_pylist()
     listed = lexicons.nonsubsective()
-    data = label_shares(page.rows, slices.subsective(modifiers, listed))
-    caption = f"Labels by class of modifier, edition {page.edition}"
-    blocks: list[Block] = [FigureBlock(caption, *label_shares_figure(data))]
+    kinds = slices.subsective(modifiers, listed)
+    source = (page.is_simulated, page.edition)
+    yield from label_findings("Labels by class of modifier", page.rows, kinds, *source)
     # The paper counts the sixty and dead as one class.
     kinds_apart = [
         "dead" if word.lower() == "dead" else "of the sixty" if word.lower() in listed else None
         for word in modifiers
     ]
     if any(kinds_apart):
-        detail = label_shares(page.rows, kinds_apart)
-        blocks.append(Table("Non-subsective modifiers, dead separately", detail, digits=3))
-    why = "The figure prints no numbers; ours are recomputed from the rows."
-    return [*blocks, Unavailable("The numbers of the paper's figure 4", why)]
+        name = "Non-subsective modifiers, dead separately"
+        yield from label_findings(name, page.rows, kinds_apart, *source)
+    yield Missing(
+        "The numbers of the paper's figure 4",
+        reason="The figure prints no numbers; ours are recomputed from the rows.",
+    )

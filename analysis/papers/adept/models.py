@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,18 +11,20 @@ import pyarrow as pa
 from adnominal.analysis import slices
 from adnominal.analysis.inference.comparisons import Paired, compare, holm, scores_by_slice
 from adnominal.analysis.inference.intervals import Interval, wilson
+from adnominal.analysis.numbers import SIMULATED, Cells, Key, Row, Value
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
-from adnominal.analysis.papers.adept.dataset import label_shares, label_shares_figure
+from adnominal.analysis.papers.adept.dataset import label_findings
 from adnominal.analysis.papers.adept.sources import IMPORT, Adept, Scored, with_brackets
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
-from adnominal.analysis.rendering.figures import Plot
-from adnominal.analysis.rendering.numbers import percent
+from adnominal.analysis.papers.exhibits import (
+    Chart,
+    Examples,
+    Exhibit,
+    Finding,
+    Missing,
+    exhibit,
+)
 from adnominal.analysis.rows import is_right, lists, seeded_order, tuples
-from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.baselines import CLASSES, label_of, majority, normative_rule
 from adnominal.etl.knowledge import lexicons
@@ -72,89 +74,101 @@ def baselines(
 @exhibit(
     "Table 5",
     "accuracy on the development set",
-    command=_TRAIN,
-    tables=("adept", "predictions", *annotators.TABLES),
-    beside=("table 5", "section 6"),
+    fills=" && ".join(
+        f"{_TRAIN} model=roberta-base task.classes={classes} task.context={context}"
+        for classes, context in ((5, "true"), (5, "false"), (3, "true"), (3, "false"), (4, "true"))
+    ),
+    reads=("adept", "predictions", *annotators.TABLES),
+    printed=("table 5", "section 6"),
 )
-def accuracy(page: Adept) -> list[Block]:
-    """Accuracy of people, baselines and models; then all models trained here, compared pairwise."""
-    people, who = annotators.human(page.lake)
-    try:
-        rows = page.rows
-    except UserError as error:
-        missing = Missing(IMPORT, str(error))
-        return comparison("adept", "table 5", people, "Accuracy on val", missing=missing)
+def accuracy(page: Adept) -> Iterator[Finding]:
+    """Accuracy of people, baselines and models on val, with five and with three classes."""
+    if (people := annotators.human(page.lake)) is not None:
+        yield people
+    rows = page.rows
+    source = {"edition": page.edition, "is_simulated": page.is_simulated}
     by_rule = baselines(rows, lexicons.nonsubsective())
-    best = [
-        scored
-        for model in _models(page)
-        for classes in (5, 4, 3)
-        for context in (True, False)
-        if (scored := page.best(classes, context, model))
-    ]
-    ours: dict[tuple[str, str], float | Interval] = dict(people)
-    ours |= {
+    rule_cells: dict[Key, Value] = {
         (name, f"{classes}-class"): share
         for (name, classes), share in by_rule.items()
         if classes in (3, 5)
     }
-    ours |= _of_families(best)
-    four: dict[tuple[str, str], float | Interval] = {}
+    yield Cells("table 5", rule_cells, **source)
+    best = _best_of_models(page)
+    if not best:
+        yield Missing("Models trained here", _TRAIN)
+    for key, scored in _of_families(best).items():
+        table = "section 6" if scored.classes == 4 else "table 5"
+        yield Cells(table, {key: scored.accuracy}, **_source(page, scored))
     for scored in best:
-        if family(scored.model) == "RoBERTa" and scored.classes == 4 and scored.context:
-            four["RoBERTa", "4-class"] = scored.accuracy
-    missing = Missing(f"{_TRAIN} model=roberta-base task.classes=5 task.context=true")
-    blocks = comparison("adept", "table 5", ours, "Accuracy on val", page.edition, missing)
-    if who:
-        blocks.append(Text(who))
-    missing = Missing(f"{_TRAIN} model=roberta-base task.classes=4")
-    caption = "Without the label impossible"
-    blocks += comparison("adept", "section 6", four, caption, missing=missing)
-    if best:
+        name = scored.model if scored.context else f"{scored.model}, no context"
+        columns: dict[Key, Value] = {
+            (name, f"{scored.classes}-class"): scored.accuracy,
+            (name, f"majority of {scored.classes}"): by_rule["majority", scored.classes],
+        }
         caption = "Models trained here, each with its best settings on val"
-        blocks.append(Table(caption, _trained_rows(best, by_rule)))
-    else:
-        blocks.append(NotRun("Models trained here", _TRAIN))
-    blocks += runs_text(run for scored in page.scored_models for run in scored.runs)
-    return [*blocks, *_pairwise(page)]
+        yield Cells(caption, columns, unit="percent", decimals=1, **_source(page, scored))
+    yield from _pairwise(page)
+
+
+def headline(rows: Sequence[Row]) -> str | None:
+    """Accuracy with five classes of the best model trained here."""
+    trained = [
+        row
+        for row in rows
+        if row["table"].startswith("Models trained here") and row["column"] == "5-class"
+    ]
+    if not trained or trained[0]["status"] == SIMULATED:
+        return None
+    best = max(trained, key=lambda row: row["ours"])
+    paper = published.value("adept", "table 5", "RoBERTa", "5-class").printed
+    majority = published.value("adept", "table 5", "majority", "5-class").printed
+    return (
+        f"{best['model']}: accuracy {best['ours']:.1f} % [{best['low']:.1f}, {best['high']:.1f}] "
+        f"on val, five classes (the paper's RoBERTa {paper} %, majority {majority} %)"
+    )
+
+
+def _source(page: Adept, scored: Scored) -> dict[str, Any]:
+    """What cells of a model share."""
+    return {
+        "model": scored.model,
+        "runs": [run.id for run in scored.runs],
+        "edition": page.edition,
+        "is_simulated": page.is_simulated,
+    }
+
+
+def _best_of_models(page: Adept) -> list[Scored]:
+    """Every model's best group of runs with each number of classes, with and without sentences."""
+    groups = [
+        page.best(classes, context, model)
+        for model in _models(page)
+        for classes in (5, 4, 3)
+        for context in (True, False)
+    ]
+    return [scored for scored in groups if scored is not None]
 
 
 def _models(page: Adept) -> list[str]:
     return sorted({scored.model for scored in page.scored_models})
 
 
-def _of_families(best: Sequence[Scored]) -> dict[tuple[str, str], Interval]:
-    """Cells of table 5: our best model of each of the paper's families."""
-    cells: dict[tuple[str, str], Interval] = {}
+def _of_families(best: Sequence[Scored]) -> dict[Key, Scored]:
+    """The best model of each of the paper's families, by cell of table 5 and of section 6."""
+    cells: dict[Key, Scored] = {}
     for scored in best:
         kind = family(scored.model)
-        if kind is None or scored.classes == 4:
+        # With four classes the paper names RoBERTa alone.
+        if kind is None or (scored.classes == 4 and not (kind == "RoBERTa" and scored.context)):
             continue
         key = (f"{kind}{'' if scored.context else ', no context'}", f"{scored.classes}-class")
-        if key not in cells or cells[key].estimate < scored.accuracy.estimate:
-            cells[key] = scored.accuracy
+        if key not in cells or cells[key].accuracy.estimate < scored.accuracy.estimate:
+            cells[key] = scored
     return cells
 
 
-def _trained_rows(best: Sequence[Scored], by_rule: Mapping[tuple[str, int], Interval]) -> pa.Table:
-    """Every model with its accuracy and those of the baselines."""
-    rows = [
-        {
-            "model": scored.model,
-            "classes": scored.classes,
-            "input": "sentences" if scored.context else "noun and adjective",
-            "runs": len(scored.runs),
-            "accuracy (%)": percent(scored.accuracy),
-            "majority (%)": percent(by_rule["majority", scored.classes]),
-            "rule (%)": percent(by_rule["normative rule", scored.classes]),
-            "newest run": scored.runs[0].id,
-        }
-        for scored in best
-    ]
-    return pa.Table.from_pylist(rows)
-
-
-def _pairwise(page: Adept) -> list[Block]:
+def _pairwise(page: Adept) -> Iterator[Finding]:
     """Compare each pair of five-class models on the same items of val; the paper finds no
     difference between its models (section 6)."""
     candidates = [
@@ -168,22 +182,23 @@ def _pairwise(page: Adept) -> list[Block]:
         if first.column("item_id") == second.column("item_id"):
             pair = Paired(*lists(first, "gold", "predicted"), *lists(second, "predicted"))
             comparisons.append((one, two, compare("accuracy", pair)))
-    if not comparisons:
-        return []
     corrected_p = holm([comparison.p for _, _, comparison in comparisons])
-    rows = [
-        {
-            "first": one,
-            "second": two,
-            "first less second (%)": percent(result.difference),
-            "p (permutation)": result.p,
-            "p (Holm)": p,
-            "p (McNemar, exact)": result.mcnemar.exact,
-        }
-        for (one, two, result), p in zip(comparisons, corrected_p, strict=True)
-    ]
-    caption = "Five-class models compared item by item, each with its best run on val"
-    return [Table(caption, pa.Table.from_pylist(rows), digits=3)]
+    cells: dict[Key, Value] = {}
+    for (one, two, result), p in zip(comparisons, corrected_p, strict=True):
+        name = f"{one} less {two}"
+        cells[name, "difference"] = result.difference
+        cells[name, "p (permutation)"] = result.p
+        cells[name, "p (Holm)"] = p
+        cells[name, "p (McNemar, exact)"] = result.mcnemar.exact
+    if cells:
+        yield Cells(
+            "Five-class models compared item by item, each with its best run on val",
+            cells,
+            unit="share",
+            decimals=3,
+            edition=page.edition,
+            is_simulated=page.is_simulated,
+        )
 
 
 def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> pa.Table:
@@ -204,18 +219,6 @@ def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[st
     )
 
 
-def confusion_figure(data: pa.Table) -> Plot:
-    """Plot `confusion` as a matrix (figures 2 and 3)."""
-    return figures.matrix(
-        data,
-        row="gold",
-        column="predicted",
-        count="count",
-        xlabel="predicted label",
-        ylabel="true label",
-    )
-
-
 def _confusion(number: int, published_model: str, classes: int, name: str) -> Exhibit[Adept]:
     """The published matrix, and that of our best model."""
     figure = f"figure {number}"
@@ -223,36 +226,32 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
     @exhibit(
         f"Figure {number}",
         f"confusion matrix of {name} classes",
-        command=_TRAIN if classes == 5 else f"{_TRAIN} task.classes={classes}",
-        tables=("adept", "predictions"),
-        beside=(figure,),
+        fills=f"{_TRAIN} model={published_model.lower()}-base task.classes={classes}",
+        reads=("adept", "predictions"),
+        printed=(figure,),
     )
-    def build(page: Adept) -> list[Block]:
-        printed = published.table("adept", figure)
-        counts = pa.Table.from_pylist(
-            [
-                {"gold": row, "predicted": column, "count": int(cell.value)}
-                for (row, column), cell in printed.items()
-            ]
-        )
+    def build(page: Adept) -> Iterator[Finding]:
+        """Items of val by gold label (rows) and answer (columns)."""
+        axes = ("predicted label", "true label")
         caption = f"As published: {published_model}"
-        blocks: list[Block] = [FigureBlock(caption, *confusion_figure(counts))]
+        yield Chart("matrix", caption, (figure,), *axes, published=True)
         best = page.best(classes)
-        table_caption = f"Items by gold label (rows) and answer: {published_model}"
         if best is None:
-            missing = Missing(build.command)
-            return [*blocks, *comparison("adept", figure, {}, table_caption, missing=missing)]
+            return
         gold, predicted = lists(best.answers, "gold", "predicted")
-        ours = confusion(gold, [guess or "" for guess in predicted], _OUTCOMES[classes])
+        counts = confusion(gold, [guess or "" for guess in predicted], _OUTCOMES[classes])
+        cells: dict[Key, Value] = {(row, column): float(n) for row, column, n in tuples(counts)}
         share = wilson(sum(is_right(best.answers)), len(gold))
-        caption = f"{best.model}, our best model on val, its best run: {percent(share)} % correct"
-        blocks.append(FigureBlock(caption, *confusion_figure(ours)))
-        cells: dict[tuple[str, str], float] = {}
-        if sum(counts.column("count").to_pylist()) == len(gold):
-            cells = {(row, column): float(count) for row, column, count in tuples(ours)}
-            table_caption += f" as published, {best.model}"
-        blocks += comparison("adept", figure, cells, table_caption)
-        return [*blocks, *runs_text(best.runs)]
+        source = _source(page, best)
+        # Counts of another number of items say nothing beside the printed ones.
+        printed = published.table("adept", figure)
+        if sum(cell.value for cell in printed.values()) == len(gold):
+            is_other = family(best.model) != published_model
+            yield Cells(figure, cells, is_other_model=is_other, **source)
+        own = f"Answers of {best.model}, our best model on val, its best run"
+        yield Cells(own, cells, decimals=0, **source)
+        correct = f"{100 * share.estimate:.1f} % [{100 * share.low:.1f}, {100 * share.high:.1f}]"
+        yield Chart("matrix", f"{own}: {correct} correct", (own,), *axes, only_drawn=True)
 
     return build
 
@@ -261,15 +260,14 @@ five_classes = _confusion(2, "RoBERTa", 5, "five")
 three_classes = _confusion(3, "DeBERTa", 3, "three")
 
 
-@exhibit(
-    "Table 6", "answers on the development set", command=_TRAIN, tables=("adept", "predictions")
-)
-def answers(page: Adept) -> list[Block]:
+@exhibit("Table 6", "answers on the development set", fills=_TRAIN, reads=("adept", "predictions"))
+def answers(page: Adept) -> Iterator[Finding]:
     """A random sample of right and wrong answers of the best model."""
     rows = {row["item_id"]: row for row in page.rows.to_pylist()}
     best = page.best(5)
     if best is None:
-        return [NotRun("Answers of the best model", _TRAIN)]
+        yield Missing("Answers of the best model", _TRAIN)
+        return
     seed = page.lake.seed
     order = seeded_order(best.answers.to_pylist(), seed, lambda row: ("table 6", row["item_id"]))
     examples: list[dict[str, Any]] = []
@@ -291,38 +289,32 @@ def answers(page: Adept) -> list[Block]:
             for row in diverse[:_ANSWERS]
         ]
     caption = f"Sample of the answers of {best.model} on val"
-    return [Table(caption, pa.Table.from_pylist(examples)), *runs_text(best.runs)]
+    yield Examples(caption, pa.Table.from_pylist(examples), page.is_simulated)
 
 
-@exhibit("", "adjectives of identity", command=IMPORT, tables=("adept", "predictions"))
-def identity(page: Adept) -> list[Block]:
-    """Labels, and errors of the best model, by kind of identity adjective."""
+@exhibit("", "adjectives of identity", fills=IMPORT, reads=("adept", "predictions"))
+def identity(page: Adept) -> Iterator[Finding]:
+    """Do adjectives that describe a person's identity (black, old, female) lower the plausibility of
+    what the person does, in the labels or in a model's answers? The paper's ethics section asks."""
     kinds = slices.identity(page.rows.column("modifier").to_pylist(), lexicons.identity())
-    data = label_shares(page.rows, kinds)
-    by_kind = "by kind of identity adjective"
-    blocks: list[Block] = [
-        Text(
-            "The paper's ethics section raises the question of adjectives that describe a person's "
-            "identity (black, old, female): do they lower the plausibility of what the person "
-            "does, in the labels or in a model's answers?"
-        ),
-        FigureBlock(f"Labels {by_kind}", *label_shares_figure(data)),
-        Table(f"Labels {by_kind}, with 95 % intervals", data, digits=3),
-    ]
+    name = "Labels by kind of identity adjective"
+    yield from label_findings(name, page.rows, kinds, page.is_simulated, page.edition)
     best = page.best(5)
     if best is None:
-        return [*blocks, NotRun(f"Errors of a model {by_kind}", _TRAIN)]
+        yield Missing("Errors of a model by kind of identity adjective", _TRAIN)
+        return
     kind_of = dict(zip(page.rows.column("item_id").to_pylist(), kinds, strict=True))
-    errors = _errors(best.answers, kind_of)
-    return [*blocks, Table(f"Errors of {best.model} on val, {by_kind}", errors)]
+    caption = f"Errors of {best.model} on val, by kind of identity adjective"
+    cells = _errors(best.answers, kind_of)
+    yield Cells(caption, cells, unit="percent", decimals=1, **_source(page, best))
 
 
-def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> pa.Table:
+def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> dict[Key, Value]:
     """Scores of all answers and by kind, and how often answers are below or above the label."""
     ids, gold, guesses = lists(answers, "item_id", "gold", "predicted")
     predicted = [guess or "" for guess in guesses]
     kinds = [kind_of[item] for item in ids]
-    rows = []
+    cells: dict[Key, Value] = {}
     for score in scores_by_slice(gold, predicted, {"identity": kinds}):
         distances = [
             LABELS.index(two) - LABELS.index(one)
@@ -333,14 +325,9 @@ def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> pa.Table:
             wilson(sum(sign * distance > 0 for distance in distances), len(distances))
             for sign in (-1, 1)
         )
-        rows.append(
-            {
-                "adjectives": score.value,
-                "items": len(distances),
-                "accuracy (%)": percent(score.accuracy),
-                "macro-F1 (%)": percent(score.macro_f1),
-                "less plausible than labelled (%)": percent(lower),
-                "more plausible than labelled (%)": percent(higher),
-            }
-        )
-    return pa.Table.from_pylist(rows)
+        row = f"{score.value} ({len(distances):,} items)"
+        cells[row, "accuracy"] = score.accuracy
+        cells[row, "macro-F1"] = score.macro_f1
+        cells[row, "less plausible than labelled"] = lower
+        cells[row, "more plausible than labelled"] = higher
+    return cells

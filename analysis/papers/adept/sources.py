@@ -1,7 +1,7 @@
 """Data shared by ADEPT's exhibits: the labelled rows and the answers of fine-tuned models."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from adnominal.analysis.editions import Lake, read_edition
 from adnominal.analysis.inference.intervals import Interval, mean_over_runs, wilson
-from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import labelled
 from adnominal.analysis.rows import is_right, tuples
 from adnominal.conf import UserError
@@ -74,13 +74,11 @@ class Scored:
 class Adept(Sources):
     """Data shared by the exhibits of ADEPT."""
 
-    @property
-    def remarks(self) -> Mapping[str, str]:
-        """A remark on labels from simulated annotators, if there are any."""
+    @cached_property
+    def is_simulated(self) -> bool:
+        """Whether the displayed labels are of simulated annotators."""
         edition = self.lake.requested_edition or next(iter(self.lake.editions.get("adept", ())), "")
-        if not has_simulated_labels(self.lake, edition):
-            return {}
-        return {"adept": "labels of simulated annotators"}
+        return has_simulated_labels(self.lake, edition)
 
     @cached_property
     def rows(self) -> pa.Table:
