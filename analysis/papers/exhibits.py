@@ -26,6 +26,9 @@ from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Run, Runs
 
+COMPARABLE = ("published", "paper")
+"""Editions of the papers' size; counts of others say nothing beside the printed ones."""
+
 ChartKind = Literal["curves", "bars", "shares", "matrix", "boxes", "scatter", "intervals", "forest"]
 
 

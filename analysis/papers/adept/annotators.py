@@ -210,8 +210,8 @@ def annotated(lake: Lake, *rounds: str) -> Annotations | None:
 
 
 def labelling(lake: Lake) -> Iterator[Finding]:
-    """Table 4 from the answers of the rounds pilot and main, as tables of our own: the printed cells
-    stand beside the finished labels. Nothing without answers."""
+    """Table 4 from the answers of the rounds pilot and main, as tables of our own: the printed
+    cells stand beside the finished labels. Nothing without answers."""
     annotations = annotated(lake, *LABELLING)
     cells, sizes = annotations.agreement() if annotations else ({}, {})
     if annotations is None or not cells:
@@ -243,8 +243,8 @@ def labelling(lake: Lake) -> Iterator[Finding]:
     printed=("section 4.2", "section 4.2, audit"),
 )
 def experts(page: Adept) -> Iterator[Finding]:
-    """Agreement of experts with each other and with the labels (Cohen's kappa), and the audit of the
-    two extreme labels."""
+    """Agreement of experts with each other and with the labels (Cohen's kappa), and the audit of
+    the two extreme labels."""
     annotations = annotated(page.lake, "expert", "audit")
     cells = annotations.kappas() if annotations else {}
     if annotations is None or not cells:

@@ -21,7 +21,14 @@ from adnominal.analysis.papers.adept.sources import (
     read,
     with_brackets,
 )
-from adnominal.analysis.papers.exhibits import Chart, Examples, Finding, Missing, exhibit
+from adnominal.analysis.papers.exhibits import (
+    COMPARABLE,
+    Chart,
+    Examples,
+    Finding,
+    Missing,
+    exhibit,
+)
 from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
@@ -32,8 +39,6 @@ BUILD = "python etl/build_adept.py preset=clean lake=LAKE"
 # The number of adjectives in table 1, and of labels of each.
 _ADJECTIVES, _EACH = 4, 3
 _STAGES = "Entries by stage"
-# Editions of the paper's size; of others, counts say nothing beside the printed ones.
-_COMPARABLE = ("published", "paper")
 
 
 def _kind(modifier: str) -> str:
@@ -71,8 +76,8 @@ def examples(page: Adept) -> Iterator[Finding]:
             for row in list(first.values())[:_EACH]
         ]
     caption = (
-        f"Adjectives with labels of {_EACH} kinds, drawn from edition {page.edition}; S: subsective, "
-        "NS: non-subsective (Nayak et al.'s sixty and dead)"
+        f"Adjectives with labels of {_EACH} kinds, drawn from edition {page.edition}; "
+        "S: subsective, NS: non-subsective (Nayak et al.'s sixty and dead)"
     )
     yield Examples(caption, pa.Table.from_pylist(instances), page.is_simulated)
 
@@ -114,7 +119,7 @@ def construction(page: Adept) -> Iterator[Finding]:
     lake."""
     edition = page.lake.edition("adept_items")
     counts = {stage: n for stage, n in tuples(stages(page.lake.root, edition)) if n is not None}
-    is_comparable = edition in _COMPARABLE
+    is_comparable = edition in COMPARABLE
     ours: dict[Key, Value] = {(stage, "entries"): float(n) for stage, n in counts.items()}
     yield Cells(_STAGES, ours, decimals=0, edition=edition)
     if is_comparable:
@@ -187,8 +192,8 @@ def _label(page: Adept, edition: str, item_id: str) -> str:
 
 @exhibit("Table 3", "what annotators label", fills=IMPORT, reads=("adept",))
 def questions(page: Adept) -> Iterator[Finding]:
-    """One item of each label, as annotators see it: the original and the modified sentence, of which
-    they choose how the adjective changes the plausibility."""
+    """One item of each label, as annotators see it: the original and the modified sentence, of
+    which they choose how the adjective changes the plausibility."""
     by_label: dict[int, dict[str, Any]] = {}
     rows = page.rows.to_pylist()
     for row in seeded_order(rows, page.lake.seed, lambda row: ("table 3", row["item_id"])):

@@ -294,8 +294,8 @@ def answers(page: Adept) -> Iterator[Finding]:
 
 @exhibit("", "adjectives of identity", fills=IMPORT, reads=("adept", "predictions"))
 def identity(page: Adept) -> Iterator[Finding]:
-    """Do adjectives that describe a person's identity (black, old, female) lower the plausibility of
-    what the person does, in the labels or in a model's answers? The paper's ethics section asks."""
+    """Do adjectives that describe a person's identity (black, old, female) lower the plausibility
+    of what the person does, in the labels or in a model's answers? The ethics section asks."""
     kinds = slices.identity(page.rows.column("modifier").to_pylist(), lexicons.identity())
     name = "Labels by kind of identity adjective"
     yield from label_findings(name, page.rows, kinds, page.is_simulated, page.edition)

@@ -10,7 +10,7 @@ from scipy import stats
 
 from adnominal.analysis.editions import read_edition
 from adnominal.analysis.numbers import Cells, Key, Value
-from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
+from adnominal.analysis.papers.exhibits import COMPARABLE, Chart, Finding, Note, exhibit
 from adnominal.analysis.papers.plane.sources import TYPES, Plane
 from adnominal.analysis.papers.published import table as published_table
 from adnominal.analysis.rows import distinct_values, row_counts, where_equal
@@ -91,7 +91,10 @@ def size(page: Plane) -> Iterator[Finding]:
     if edition == "published":
         note = "The release has only the items of its splits, not all."
     ours: dict[Key, Value] = {(name, "count"): float(count) for name, count in counts.items()}
-    yield Cells("section 3.2", ours, edition=edition, note=note)
+    if edition in COMPARABLE:
+        yield Cells("section 3.2", ours, edition=edition, note=note)
+    else:
+        yield Cells("Size of the edition", ours, decimals=0, edition=edition)
 
 
 def pmi_by_class(lake: str, edition: str, corpus: str) -> dict[str, np.ndarray[Any, Any]]:
