@@ -144,6 +144,7 @@ def _printed_row(source: Source, printed: Published, ours: tuple[Cells, Value] |
     }
     if ours is None:
         row["status"] = NOT_RUN if printed.recomputable else NOT_RECOMPUTABLE
+        row["command"] = source.command or None
     else:
         entry, value = ours
         row |= _our_columns(entry, value, printed.unit)
@@ -176,7 +177,6 @@ def _row(source: Source, table: str, row: str, column: str) -> Row:
         "column": column,
         "runs": [],
         "versions": versions or None,
-        "command": source.command or None,
     }
 
 

@@ -118,7 +118,10 @@ def _style_context() -> AbstractContextManager[None]:
 
 
 def _numbers(chart: Chart, rows: Sequence[Row]) -> pd.DataFrame:
-    """The numbers of a chart: columns panel, place, series, value, low and high."""
+    """The numbers of a chart: columns panel, place, series, value, low and high.
+
+    The option `series` names the columns that are drawn; without it all are.
+    """
     value = "published" if chart.published else "ours"
     numbers = [
         {
@@ -131,6 +134,7 @@ def _numbers(chart: Chart, rows: Sequence[Row]) -> pd.DataFrame:
         }
         for row in rows
         if row["table"] in chart.tables and row.get(value) is not None
+        if row["column"] in chart.options.get("series", [row["column"]])
     ]
     if not numbers:
         raise ValueError(f"{chart.caption}: no number to draw in {', '.join(chart.tables)}")

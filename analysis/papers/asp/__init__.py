@@ -1,7 +1,7 @@
 """ASP's page (Liu, Xiang and Ding 2023): tables 1 to 4, figures 2 to 4, and numbers in the text."""
 
 from adnominal.analysis.papers.asp import curves, dataset, models, sources
-from adnominal.analysis.papers.page import Page
+from adnominal.analysis.papers.exhibits import Page
 
 PAGE = Page(
     "asp",
@@ -20,4 +20,5 @@ PAGE = Page(
         models.leaks,
         dataset.appendix,
     ),
+    models.headline,
 )

@@ -1,13 +1,14 @@
 """ASP's psychometric curves and thresholds, of people and models: figures 2 to 4."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.asp.sources import (
     ANSWER_TABLES,
     IMPORT,
@@ -17,11 +18,8 @@ from adnominal.analysis.papers.asp.sources import (
     Answered,
     Asp,
 )
-from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
-from adnominal.analysis.rendering.figures import Channels, Plot
-from adnominal.analysis.rows import lists, places, schema, where_equal
+from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Missing, Note, exhibit
+from adnominal.analysis.rows import lists, places, schema
 from adnominal.conf import UserError
 from adnominal.etl.asp import ENTAILMENT
 from adnominal.etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, extremes, fit
@@ -159,28 +157,6 @@ def model_thresholds(answers: Answers) -> pa.Table:
     return pa.Table.from_pylist(rows, _THRESHOLD)
 
 
-def curves_figure(data: pa.Table, number: int = 2) -> Plot:
-    """Plot shares over z, with a panel for each test and polarity (figures 2, 3 and 4).
-
-    Raises:
-        ValueError: `data` has none of the figure's tests, or `FIGURES` does not have the figure.
-    """
-    if number not in FIGURES:
-        raise ValueError(f"figure {number}; expected one of {', '.join(map(str, FIGURES))}")
-    panels = [(test, polarity) for polarity in POLARITIES for test in FIGURES[number]]
-    rows = [
-        {**row, "panel": ", ".join(panel)}
-        for panel in panels
-        for row in data.to_pylist()
-        if (row["test"], row["polarity"]) == panel
-    ]
-    xlabel = "number, scaled so that the premises' numbers are 120 and 80"
-    channels = Channels("z", "share", xlabel, "share of entailment", "answer", "panel")
-    fits = [name for name in {row["answer"] for row in rows} if name.endswith(", fitted")]
-    plotted = pa.Table.from_pylist(rows, _CURVE.append(pa.field("panel", pa.string())))
-    return figures.curves(plotted, channels, smooth=fits)
-
-
 def _answers(models: Sequence[Answered]) -> list[tuple[Answered, Answers]]:
     """The models that answered tests with human gold, with these answers."""
     answers = []
@@ -192,22 +168,53 @@ def _answers(models: Sequence[Answered]) -> list[tuple[Answered, Answers]]:
     return answers
 
 
-def _model_curves(
-    people: pa.Table, number: int, models: Sequence[Answered], command: str
-) -> list[Block]:
+def _panel_names(number: int) -> dict[tuple[str, str], str]:
+    """The panels of a figure: a table of shares for each test and polarity."""
+    return {
+        (test, polarity): f"{test}, {polarity}"
+        for polarity in POLARITIES
+        for test in FIGURES[number]
+    }
+
+
+def _curve_cells(curves: pa.Table, number: int) -> Iterator[Cells]:
+    """The shares of entailment over z of `human_curves` or `model_curves`, a table for each panel."""
+    panels = _panel_names(number)
+    cells: dict[str, dict[Key, Value]] = {}
+    for row in curves.to_pylist():
+        panel = panels.get((row["test"], row["polarity"]))
+        if panel is not None:
+            cells.setdefault(panel, {})[f"{row['z']:g}", row["answer"]] = row["share"]
+    for panel in panels.values():
+        if panel in cells:
+            yield Cells(panel, cells[panel], unit="share", decimals=3)
+
+
+def _chart(number: int, caption: str, series: Sequence[str]) -> Chart:
+    """The curves of these answers."""
+    return Chart(
+        "curves",
+        caption,
+        list(_panel_names(number).values()),
+        "number, scaled so that the premises' numbers are 120 and 80",
+        "share of entailment",
+        only_drawn=True,
+        options={"series": series, "smooth": [f for f in series if f.endswith(", fitted")]},
+    )
+
+
+def _model_findings(number: int, models: Sequence[Answered], command: str) -> Iterator[Finding]:
     answers = _answers(models)
     if not answers:
-        return [NotRun(f"Curves of models: {', '.join(FIGURES[number])}", command)]
-    blocks: list[Block] = []
-    fitted = where_equal(people, "answer", "people, fitted")
-    for _, numbers in answers[:_DRAWN_MODELS]:
-        plot = curves_figure(pa.concat_tables([fitted, model_curves(numbers)]), number)
+        yield Missing(f"Curves of models: {', '.join(FIGURES[number])}", command)
+    for model, numbers in answers[:_DRAWN_MODELS]:
+        for cells in _curve_cells(model_curves(numbers), number):
+            yield replace(cells, model=model.model, runs=[run.id for run in model.runs])
         text = "its answers, the psychometric curve where one fits, and people's"
-        blocks.append(FigureBlock(f"{numbers.model}: {text}", *plot))
+        series = ("people, fitted", numbers.model, f"{numbers.model}, fitted")
+        yield _chart(number, f"{numbers.model}: {text}", series)
     if len(answers) > _DRAWN_MODELS:
-        undrawn = len(answers) - _DRAWN_MODELS
-        blocks.append(Text(f"{undrawn} more models are only in the tables."))
-    return [*blocks, *runs_text(run for model, _ in answers for run in model.runs)]
+        yield Note(f"{len(answers) - _DRAWN_MODELS} more models are only in the tables.")
 
 
 def _of_untrained(number: int) -> Exhibit[Asp]:
@@ -215,17 +222,16 @@ def _of_untrained(number: int) -> Exhibit[Asp]:
     first, second, third = FIGURES[number]
     title = f"{first}, {second} and {third}: people and models"
 
-    @exhibit(f"Figure {number}", title, command=SCORE, tables=_TABLES)
-    def build(page: Asp) -> list[Block]:
-        if not page.lake.has("asp_human"):
-            return [NotRun("Answers of people", IMPORT)]
+    @exhibit(f"Figure {number}", title, fills=f"{IMPORT} && {SCORE} && {PROMPT}", reads=_TABLES)
+    def build(page: Asp) -> Iterator[Finding]:
+        """The share of answers that the number is enough, over the number, of people and of models
+        without training on ASP."""
         source = page.sources()[0]
         people = human_curves(page.lake.root, source)
+        yield from _curve_cells(people, number)
         caption = f"Answers of people (source {source}) and the curve fitted to them"
-        return [
-            FigureBlock(caption, *curves_figure(people, number)),
-            *_model_curves(people, number, page.untrained_runs, f"{SCORE} && {PROMPT}"),
-        ]
+        yield _chart(number, caption, ("people", "people, fitted"))
+        yield from _model_findings(number, page.untrained_runs, f"{SCORE} && {PROMPT}")
 
     return build
 
@@ -233,45 +239,39 @@ def _of_untrained(number: int) -> Exhibit[Asp]:
 figure_2, figure_3 = map(_of_untrained, (2, 3))
 
 
-@exhibit("Figure 4", "people and trained models", command=TRAIN, tables=_TRAINED)
-def figure_4(page: Asp) -> list[Block]:
-    """Curves of trained models; the paper draws only booster, diminisher and negation."""
-    if not page.lake.has("asp_human"):
-        return [NotRun("Answers of people", IMPORT)]
+@exhibit("Figure 4", "people and trained models", fills=f"{IMPORT} && {TRAIN}", reads=_TRAINED)
+def figure_4(page: Asp) -> Iterator[Finding]:
+    """Curves of trained models beside people's; the paper draws only booster, diminisher and
+    negation."""
     people = human_curves(page.lake.root, page.sources()[0])
-    return [
-        block
-        for number in (3, 2)
-        for block in _model_curves(people, number, page.trained_runs, TRAIN)
-    ]
+    for number in (3, 2):
+        yield from _curve_cells(people, number)
+        yield from _model_findings(number, page.trained_runs, TRAIN)
 
 
-@exhibit("", "thresholds of people and models", command=IMPORT, tables=_TRAINED)
-def thresholds(page: Asp) -> list[Block]:
-    """The thresholds of people's and models' answers."""
-    tables = [human_thresholds(page.lake.root, source) for source in page.sources()[:1]]
+@exhibit("", "thresholds of people and models", fills=IMPORT, reads=_TRAINED)
+def thresholds(page: Asp) -> Iterator[Finding]:
+    """The number at which half of the answers are yes, with the standard error of the fit; the
+    premises' numbers are 120 and 80."""
+    yield Note(
+        "Shares are scaled by their minimum and maximum, so the threshold depends only on the "
+        "curve's shape (the paper's appendix B). A step has no error, because every value between "
+        "two tested numbers fits equally well; where no curve fits there is no threshold."
+    )
     answers = _answers(page.models)
+    tables = [human_thresholds(page.lake.root, page.sources()[0])]
     tables += [model_thresholds(numbers) for _, numbers in answers]
-    cells: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    cells: dict[Key, Value] = {}
     for row in pa.concat_tables(tables).to_pylist():
         threshold, error = row["threshold"], row["standard_error"]
-        if threshold is None:
-            text = "no curve fits"
-        elif error < JUDGED[1] - JUDGED[0]:
-            text = f"{threshold:.1f} ± {error:.1f}"
-        else:  # any value between two numbers fits equally well
-            text = f"{threshold:.1f}, a step"
-        cells[row["test"], row["polarity"]].setdefault(row["answer"], text)
-    names = list(dict.fromkeys(name for texts in cells.values() for name in texts))
-    rows = [
-        {"test": test, "polarity": polarity, **{name: texts.get(name, "–") for name in names}}
-        for (test, polarity), texts in cells.items()
-    ]
-    text = (
-        "The number at which half of the answers are yes, with the standard error of the fit; the "
-        "premises' numbers are 120 and 80. Shares are scaled by their minimum and maximum, so the "
-        "threshold depends only on the curve's shape (the paper's appendix B). A step has no "
-        "error, because every value between two tested numbers fits equally well."
-    )
-    blocks: list[Block] = [Table("Thresholds", pa.Table.from_pylist(rows)), Text(text)]
-    return blocks if answers else [*blocks, NotRun("Thresholds of models", f"{SCORE} && {TRAIN}")]
+        cell = f"{row['test']}, {row['polarity']}", row["answer"]
+        if threshold is None or cell in cells:
+            continue
+        is_step = error >= JUDGED[1] - JUDGED[0]
+        bounds = (threshold - error, threshold + error)
+        cells[cell] = (
+            threshold if is_step else Interval(threshold, *bounds, 0, kind="± one standard error")
+        )
+    yield Cells("Thresholds", cells, decimals=1)
+    if not answers:
+        yield Missing("Thresholds of models", f"{SCORE} && {TRAIN}")

@@ -1,7 +1,7 @@
 """The tables on ASP's dataset: tables 1 and 2, the baselines, and the appendix."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from adnominal.analysis.editions import Lake, read_edition
 from adnominal.analysis.papers.asp.sources import TASKS, Asp
-from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.papers.exhibits import Examples, Finding, Missing, exhibit
 from adnominal.analysis.papers.published import agrees, value
-from adnominal.analysis.rendering.blocks import Block, Table, Text, Unavailable
 from adnominal.analysis.rows import seeded_order, where_equal
 from adnominal.etl.asp import ENTAILMENT, TESTS
 from adnominal.etl.asp.baselines import baselines
@@ -29,9 +28,10 @@ def _letter(label: str | None) -> str:
     return "–" if label is None else "E" if label == ENTAILMENT else "N"
 
 
-@exhibit("Table 1", "entailment inference, examples", command=_BUILD, tables=("asp_entailment",))
-def entailment(page: Asp) -> list[Block]:
-    """One row per test; for comparative and negation, one per type of adjective."""
+@exhibit("Table 1", "entailment inference, examples", fills=_BUILD, reads=("asp_entailment",))
+def entailment(page: Asp) -> Iterator[Finding]:
+    """One row per test; for comparative and negation, one per type of adjective. E: entailment; N:
+    not entailment; –: the table does not have the reversed pair."""
     names = ("item_id", "test", "premise", "hypothesis", "label", "adjective_type")
     edition, table = _read(page.lake, "asp_entailment", *names)
     rows = table.to_pylist()
@@ -55,12 +55,11 @@ def entailment(page: Asp) -> list[Block]:
             }
             for kind in sorted(first, key=str)
         ]
-    text = "E: entailment; N: not entailment; –: the table does not have the reversed pair."
-    return [Table(f"Drawn from edition {edition}", pa.Table.from_pylist(examples)), Text(text)]
+    yield Examples(f"Drawn from edition {edition}", pa.Table.from_pylist(examples))
 
 
-@exhibit("Table 2", "degree estimation, examples", command=_BUILD, tables=("asp_degree",))
-def degree(page: Asp) -> list[Block]:
+@exhibit("Table 2", "degree estimation, examples", fills=_BUILD, reads=("asp_degree",))
+def degree(page: Asp) -> Iterator[Finding]:
     """The numbers of one group for each test and polarity, and the range that is entailed."""
     names = ("item_id", "test", "variant", "group", "polarity", "alpha", "unit")
     edition, table = _read(page.lake, "asp_degree", *names, "premise", "hypothesis", "label")
@@ -88,7 +87,7 @@ def degree(page: Asp) -> list[Block]:
             }
         )
     caption = f"One group of numbers per test and polarity, drawn from edition {edition}"
-    return [Table(caption, pa.Table.from_pylist(examples))]
+    yield Examples(caption, pa.Table.from_pylist(examples))
 
 
 def _entailed_range(labels: Mapping[float, str], rises: bool) -> str:
@@ -145,15 +144,11 @@ def baseline_table(lake: str, table: str, edition: str, paper_table: str = "tabl
     return pa.Table.from_pylist(cells)
 
 
-@exhibit("", "appendix", command="")
-def appendix(page: Asp) -> list[Block]:
-    """The tables and figures of the appendix that no release contains."""
-    why = "The appendix is not part of the published paper, and no release has its numbers."
-    return [
-        Unavailable("Appendix figures 2 to 4, 6 and 7: further curves of the paper's models", why),
-        Unavailable("Appendix figure 5: numerical reasoning of the paper's models", why),
-        Unavailable(
-            "Appendix tables 3 and 4: templates",
-            f"{why} Our templates are in etl/asp/templates.py and docs/asp.md.",
-        ),
-    ]
+@exhibit("", "appendix", fills="")
+def appendix(page: Asp) -> Iterator[Finding]:
+    """The tables and figures of the appendix, which is not part of the published paper; no release
+    has its numbers."""
+    templates = "Our templates are in etl/asp/templates.py and docs/asp.md."
+    yield Missing("Figures 2 to 4, 6 and 7: further curves of the paper's models")
+    yield Missing("Figure 5: numerical reasoning of the paper's models")
+    yield Missing("Tables 3 and 4: templates", reason=templates)

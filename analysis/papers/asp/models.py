@@ -1,16 +1,18 @@
 """ASP's results of models: tables 3 and 4, numerical reasoning, and leaking training rows."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-import pyarrow as pa
 from scipy import stats
 
 from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.numbers import Cells, Key, Row, Value
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.asp.dataset import baseline_table
 from adnominal.analysis.papers.asp.sources import (
     ANSWER_TABLES,
+    IMPORT,
     ITEM_TABLES,
     PROMPT,
     SCORE,
@@ -19,10 +21,7 @@ from adnominal.analysis.papers.asp.sources import (
     Answered,
     Asp,
 )
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import exhibit, runs_text
-from adnominal.analysis.rendering.blocks import Block, NotRun, Table, Text
-from adnominal.analysis.rendering.numbers import percent
+from adnominal.analysis.papers.exhibits import Finding, Missing, Note, exhibit
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN
@@ -31,80 +30,91 @@ from adnominal.etl.asp.gold import HUMAN
 _TRAINED = (*ANSWER_TABLES, "asp_splits")
 
 
-def _accuracies(page: Asp, number: int, models: Sequence[Answered], command: str) -> list[Block]:
+def _accuracies(page: Asp, number: int, models: Sequence[Answered]) -> Iterator[Finding]:
     """A printed table of accuracies by task and test, then all our models."""
-    blocks: list[Block] = []
     for kind, task in TASKS.items():
-        name, table = f"table {number}, {task}", ITEM_TABLES[kind]
-        ours: dict[tuple[str, str], float | Interval] = {}
-        edition, reason = "", ""
-        try:
-            edition = page.lake.edition(table)
-            for row in baseline_table(
-                page.lake.root, table, edition, f"table {number}"
-            ).to_pylist():
-                ours[row["baseline"], row["test"]] = row["percent"] / 100
-        except UserError as error:
-            edition, reason = "", str(error)
+        name = f"table {number}, {task}"
+        yield from _baselines(page, name, number, kind)
         printed = {row for row, _ in published.table("asp", name)}
+        where = "trained here" if number == 4 else "scored here"
         for model in reversed(models):  # the newest comes last and is shown
+            scores = {test: model.accuracy(kind, test) for test in TESTS}
+            tests = {test: score for test, score in scores.items() if score is not None}
+            if not tests:
+                continue
+            source: dict[str, Any] = {
+                "model": model.model,
+                "runs": [run.id for run in model.runs],
+                "edition": page.editions.get(kind, ""),
+            }
             if model.row in printed:
-                scores = {test: model.accuracy(kind, test) for test in TESTS}
-                ours |= {(model.row, test): score for test, score in scores.items() if score}
-        caption = f"{task.capitalize()}, accuracy"
-        blocks += comparison("asp", name, ours, caption, edition, Missing(command, reason))
-        every_model = _every_model(models, kind)
-        if every_model is not None:
-            where = "trained here" if number == 4 else "scored here"
-            caption = f"{task.capitalize()}: models {where}, accuracy in percent"
-            blocks.append(Table(caption, every_model))
-    return [*blocks, *runs_text(run for model in models for run in model.runs)]
+                beside: dict[Key, Value] = {(model.row, test): s for test, s in tests.items()}
+                yield Cells(name, beside, **source)
+            row = f"{model.model} ({model.job}, {len(model.runs)} runs)"
+            own: dict[Key, Value] = {(row, test): score for test, score in tests.items()}
+            caption = f"{task.capitalize()}: models {where}"
+            yield Cells(caption, own, unit="percent", decimals=1, **source)
 
 
-def _every_model(models: Sequence[Answered], kind: str) -> pa.Table | None:
-    rows = []
-    for model in models:
-        scores = {test: model.accuracy(kind, test) for test in TESTS}
-        if any(scores.values()):
-            rows.append(
-                {
-                    "model": f"{model.model} ({model.job})",
-                    "runs": len(model.runs),
-                    **{test: percent(s).replace(" ", "\n", 1) for test, s in scores.items()},
-                    "newest run": model.runs[0].id,
-                }
-            )
-    return pa.Table.from_pylist(rows) if rows else None
+def _baselines(page: Asp, name: str, number: int, kind: str) -> Iterator[Finding]:
+    """Chance and majority of each test."""
+    table = ITEM_TABLES[kind]
+    try:
+        edition = page.lake.edition(table)
+        rows = baseline_table(page.lake.root, table, edition, f"table {number}").to_pylist()
+    except UserError as error:
+        yield Missing(f"Baselines of {TASKS[kind]}", IMPORT, str(error))
+        return
+    cells: dict[Key, Value] = {(row["baseline"], row["test"]): row["percent"] / 100 for row in rows}
+    yield Cells(name, cells, edition=edition)
 
 
-def _beside(number: int) -> tuple[str, ...]:
+def headline(rows: Sequence[Row]) -> str | None:
+    """Accuracy on ordering of the newest model trained on ASP."""
+    trained = [
+        row
+        for row in rows
+        if row["table"].endswith("models trained here") and row["column"] == "ordering"
+    ]
+    if not trained:
+        return None
+    row = trained[-1]
+    paper = published.value("asp", "table 4, entailment inference", "BERT-base", "ordering")
+    majority = published.value("asp", "table 4, entailment inference", "majority", "ordering")
+    return (
+        f"{row['model']}: accuracy {row['ours']:.1f} % on ordering after training "
+        f"(the paper's BERT-base {paper.printed} %, majority {majority.printed} %)"
+    )
+
+
+def _printed(number: int) -> tuple[str, ...]:
     return tuple(f"table {number}, {task}" for task in TASKS.values())
 
 
 @exhibit(
     "Table 3",
     "models without training on ASP",
-    command=SCORE,
-    tables=ANSWER_TABLES,
-    beside=_beside(3),
+    fills=f"{SCORE} && {PROMPT}",
+    reads=ANSWER_TABLES,
+    printed=_printed(3),
 )
-def untrained_models(page: Asp) -> list[Block]:
+def untrained_models(page: Asp) -> Iterator[Finding]:
     """Accuracy of models that were scored or prompted without training on ASP."""
     try:
         models = page.untrained_runs
     except UserError:
         models = []
-    return _accuracies(page, 3, models, f"{SCORE} && {PROMPT}")
+    yield from _accuracies(page, 3, models)
 
 
-@exhibit("Table 4", "models trained on ASP", command=TRAIN, tables=_TRAINED, beside=_beside(4))
-def trained_models(page: Asp) -> list[Block]:
+@exhibit("Table 4", "models trained on ASP", fills=TRAIN, reads=_TRAINED, printed=_printed(4))
+def trained_models(page: Asp) -> Iterator[Finding]:
     """Accuracy of models that were trained on ASP."""
     try:
         models = page.trained_runs
     except UserError:
         models = []
-    return _accuracies(page, 4, models, TRAIN)
+    yield from _accuracies(page, 4, models)
 
 
 def correlation(points: Sequence[tuple[float, float]], level: float = 0.95) -> dict[str, float]:
@@ -125,12 +135,16 @@ def correlation(points: Sequence[tuple[float, float]], level: float = 0.95) -> d
 @exhibit(
     "",
     "degree estimation against numerical reasoning",
-    command=SCORE,
-    tables=_TRAINED,
-    beside=("section Result", "table 3, degree estimation"),
+    fills=f"{SCORE} && {TRAIN}",
+    reads=_TRAINED,
+    printed=("section Result",),
 )
-def numerical_reasoning(page: Asp) -> list[Block]:
-    """Accuracy of comparing numbers, correlated with that of the other tests."""
+def numerical_reasoning(page: Asp) -> Iterator[Finding]:
+    """Accuracy of comparing numbers, correlated (Pearson) with that of the other tests with human
+    gold, over models and tests.
+
+    The comparative rows state the threshold itself, so they only require comparing two numbers.
+    """
     try:
         models = page.models
     except UserError:
@@ -146,7 +160,7 @@ def numerical_reasoning(page: Asp) -> list[Block]:
             share = model.accuracy("degree", test)
             if share is not None:
                 ours[f"{model.model} {model.runs[0].id}"][test] = share.estimate
-    rows = []
+    cells: dict[Key, Value] = {}
     for name, accuracies in (("the paper's models, of table 3", papers), ("our models", ours)):
         points = [
             (of_model["comparative"], of_model[test])
@@ -155,51 +169,55 @@ def numerical_reasoning(page: Asp) -> list[Block]:
             if "comparative" in of_model and test in of_model
         ]
         if len({x for x, _ in points}) > 2:
-            rows.append({"accuracies": name, "points": len(points), **correlation(points)})
-    blocks = [
-        *comparison("asp", "section Result", {}, "Correlation over models and tests"),
-        Text(
-            "The comparative rows state the threshold itself, so they only require comparing two "
-            "numbers. Below, a model's accuracy on them measures its numerical reasoning and is "
-            "correlated (Pearson) with its accuracy on each other test with human gold, over "
-            "models and tests; the interval is Fisher's. Points of one model are not independent, "
-            "so the interval and p are optimistic."
-        ),
-        Table("Comparing numbers against the other tests", pa.Table.from_pylist(rows)),
-    ]
-    if len(rows) < 2:
-        missing = "The same for our models: needs at least three with answers to degree estimation"
-        blocks.append(NotRun(missing, f"{SCORE} && {TRAIN}"))
-    return blocks
+            result = correlation(points)
+            n = len(points)
+            cells[name, "R"] = Interval(
+                result["R"], result["low"], result["high"], n, kind="Fisher"
+            )
+            cells[name, "p"] = result["p"]
+        elif name == "our models":
+            reason = "It needs at least three models with answers to degree estimation."
+            yield Missing("The same for our models", f"{SCORE} && {TRAIN}", reason)
+    yield Note(
+        "A model's accuracy on the comparative rows, which state the threshold itself, measures its "
+        "numerical reasoning. Points of one model are not independent, so interval and p are "
+        "optimistic."
+    )
+    yield Cells("Comparing numbers against the other tests", cells)
 
 
-@exhibit("", "what training rows give away", command=TRAIN, tables=_TRAINED)
-def leaks(page: Asp) -> list[Block]:
-    """Accuracy on rows with and without an adjective that occurs in training."""
-    rows = []
-    for model in page.trained_runs:
-        for test in TESTS:
-            leaking = model.accuracy("entailment", test, "leaking")
-            if leaking is not None:
-                leak_free = model.accuracy("entailment", test)
-                rows.append(
-                    {
-                        "model": model.model,
-                        "full stops": model.settings.get("task.full_stops", "kept"),
-                        "test": test,
-                        "no adjective in training (%)": percent(leak_free),
-                        "adjective in training (%)": percent(leaking),
-                    }
-                )
-    text = Text(
+@exhibit(
+    "",
+    "what training rows give away",
+    fills="python training/finetune.py conf/training/asp_published.yaml lake=LAKE "
+    "grid.task.full_stops=[kept,normalised]",
+    reads=_TRAINED,
+)
+def leaks(page: Asp) -> Iterator[Finding]:
+    """Accuracy on rows with and without an adjective that occurs in training.
+
+    The tables above only count rows without such an adjective.
+    """
+    yield Note(
         "More than half of the published rows of entailment inference contain an adjective from "
         "training, and in ordering a missing full stop gives the label away. The tables above only "
         "count rows without such an adjective; runs with full stops normalised add missing ones."
     )
-    if not rows:
-        command = (
-            "python training/finetune.py conf/training/asp_published.yaml lake=LAKE "
-            "grid.task.full_stops=[kept,normalised]"
-        )
-        return [text, NotRun("Accuracy with and without adjectives from training", command)]
-    return [text, Table("Accuracy by whether an adjective leaks", pa.Table.from_pylist(rows))]
+    for model in page.trained_runs:
+        for test in TESTS:
+            leaking = model.accuracy("entailment", test, "leaking")
+            if leaking is None:
+                continue
+            full_stops = model.settings.get("task.full_stops", "kept")
+            row = f"{model.model}, full stops {full_stops}, {test}"
+            cells: dict[Key, Value] = {(row, "adjective in training"): leaking}
+            if (leak_free := model.accuracy("entailment", test)) is not None:
+                cells[row, "no adjective in training"] = leak_free
+            yield Cells(
+                "Accuracy by whether an adjective leaks",
+                cells,
+                unit="percent",
+                decimals=1,
+                model=model.model,
+                runs=[run.id for run in model.runs],
+            )

@@ -15,7 +15,7 @@ from adnominal.analysis.inference.intervals import (
     mean_over_runs,
     wilson,
 )
-from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import ANSWERS, labelled, read
 from adnominal.analysis.rows import (
     distinct_values,
