@@ -178,7 +178,7 @@ def _panel_names(number: int) -> dict[tuple[str, str], str]:
 
 
 def _curve_cells(curves: pa.Table, number: int) -> Iterator[Cells]:
-    """The shares of entailment over z of `human_curves` or `model_curves`, a table for each panel."""
+    """The shares over z of `human_curves` or `model_curves`, a table for each panel."""
     panels = _panel_names(number)
     cells: dict[str, dict[Key, Value]] = {}
     for row in curves.to_pylist():

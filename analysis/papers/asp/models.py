@@ -179,8 +179,8 @@ def numerical_reasoning(page: Asp) -> Iterator[Finding]:
             reason = "It needs at least three models with answers to degree estimation."
             yield Missing("The same for our models", f"{SCORE} && {TRAIN}", reason)
     yield Note(
-        "A model's accuracy on the comparative rows, which state the threshold itself, measures its "
-        "numerical reasoning. Points of one model are not independent, so interval and p are "
+        "A model's accuracy on the comparative rows, which state the threshold itself, measures "
+        "its numerical reasoning. Points of one model are not independent, so interval and p are "
         "optimistic."
     )
     yield Cells("Comparing numbers against the other tests", cells)

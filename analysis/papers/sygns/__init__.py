@@ -1,6 +1,6 @@
 """SyGNS's page (Yanaka et al. 2021): tables 1 to 18 and figure 2."""
 
-from adnominal.analysis.papers.page import Page
+from adnominal.analysis.papers.exhibits import Page
 from adnominal.analysis.papers.sygns import dataset, errors, models, sources
 
 PAGE = Page(
@@ -30,4 +30,5 @@ PAGE = Page(
         errors.clauses,
         models.every_group,
     ),
+    models.headline,
 )

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -11,10 +11,9 @@ import pyarrow.compute as pc
 import yaml
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Examples, Finding, exhibit
 from adnominal.analysis.papers.sygns.sources import Sygns, classes
-from adnominal.analysis.rendering.blocks import Block, Table, Text
 from adnominal.analysis.rows import row_counts, schema, seeded_order, tuples
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
@@ -148,32 +147,41 @@ def embedding_table(lake: str, edition: str) -> pa.Table:
     )
 
 
-@exhibit("Table 1", "what systematicity trains and tests on", command=_BUILD, tables=("sygns",))
-def systematicity(page: Sygns) -> list[Block]:
+@exhibit("Table 1", "what systematicity trains and tests on", fills=_BUILD, reads=("sygns",))
+def systematicity(page: Sygns) -> Iterator[Finding]:
     """Patterns of quantifiers and modifiers with the primitive *one*."""
     edition = page.lake.edition("sygns")
-    data = pattern_table(page.lake.root, edition)
-    return [Table(f"Patterns with the primitive one, edition {edition}", data)]
+    patterns = pattern_table(page.lake.root, edition)
+    yield from _pattern_findings("Patterns with the primitive one", patterns, edition)
 
 
-@exhibit("Table 2", "what productivity trains and tests on", command=_BUILD, tables=("sygns",))
-def productivity(page: Sygns) -> list[Block]:
-    """Patterns of embedding by depth."""
+@exhibit("Table 2", "what productivity trains and tests on", fills=_BUILD, reads=("sygns",))
+def productivity(page: Sygns) -> Iterator[Finding]:
+    """Patterns of embedding by depth: NON without embedded clause, PER peripheral, CEN
+    centre-embedded."""
     edition = page.lake.edition("sygns")
-    data = embedding_table(page.lake.root, edition)
-    text = "NON: without embedded clause; PER: peripheral; CEN: centre-embedded."
-    return [Table(f"Patterns of embedding, edition {edition}", data), Text(text)]
+    patterns = embedding_table(page.lake.root, edition)
+    yield from _pattern_findings("Patterns of embedding", patterns, edition)
+
+
+def _pattern_findings(caption: str, patterns: pa.Table, edition: str) -> Iterator[Finding]:
+    """The number of sentences of each pattern, and an example of each."""
+    cells: dict[Key, Value] = {}
+    for row in patterns.to_pylist():
+        cells[f"{row['set']}: {row['pattern']}", "sentences"] = float(row["sentences"])
+    yield Cells(caption, cells, decimals=0, edition=edition)
+    yield Examples(f"{caption}, an example of each", patterns.drop_columns("sentences"))
 
 
 @exhibit(
     "Section 3.4",
     "sizes",
-    command=_BUILD,
-    tables=("sygns", "sygns_splits"),
-    beside=("section 3.4",),
+    fills=_BUILD,
+    reads=("sygns", "sygns_splits"),
+    printed=("section 3.4",),
 )
-def sizes(page: Sygns) -> list[Block]:
-    """Sentences by scheme and part."""
+def sizes(page: Sygns) -> Iterator[Finding]:
+    """Sentences by scheme and part; training includes its validation part."""
     editions = page.lake.shown_editions("sygns", "sygns_splits")
     # The release is a sample of fifty sentences, and the demo is intentionally small.
     comparable = [name for name in editions if name not in ("published", "demo")]
@@ -183,21 +191,23 @@ def sizes(page: Sygns) -> list[Block]:
     train, val, test = (
         counts.get(("systematicity", "one", part), 0) for part in ("train", "val", "test")
     )
-    ours: dict[tuple[str, str], float] = {}
+    ours: dict[Key, Value] = {}
     if comparable and train + val + test:
         ours["systematicity", "sentences"] = float(train + val + test)
         ours["systematicity, train", "sentences"] = float(train + val)
         ours["systematicity, test", "sentences"] = float(test)
-    by_depth = _by_depth(page.lake, edition)
-    deeper = [count for depth, count in tuples(by_depth) if depth > 0]
+    by_depth = dict(tuples(_by_depth(page.lake, edition)))
+    deeper = [count for depth, count in by_depth.items() if depth > 0]
     if comparable and deeper:
         ours["productivity, each depth", "sentences"] = float(min(deeper))
-    caption = "Sizes; training includes its validation part"
-    return [
-        *comparison("sygns", "section 3.4", ours, caption, edition, Missing(_BUILD)),
-        Table("Sentences of productivity by depth", by_depth),
-        Table("Sentences by scheme, primitive and part", data),
-    ]
+    yield Cells("section 3.4", ours, edition=edition)
+    depths: dict[Key, Value] = {(f"depth {d}", "sentences"): float(n) for d, n in by_depth.items()}
+    yield Cells("Sentences of productivity by depth", depths, decimals=0, edition=edition)
+    by_part: dict[Key, Value] = {}
+    for (scheme, primitive, part), count in counts.items():
+        by_part[f"{scheme} {primitive}".strip(), str(part)] = float(count)
+    caption = "Sentences by scheme, primitive and part"
+    yield Cells(caption, by_part, decimals=0, edition=edition)
 
 
 def _by_depth(lake: Lake, edition: str) -> pa.Table:
@@ -223,7 +233,7 @@ def polarity_marked(formula: str, directions: Sequence[Mapping[str, str]]) -> st
     return re.sub(r"[A-Za-z]+", arrow_after, formula)
 
 
-def _polarities(page: Sygns, *forms: str) -> list[Block]:
+def _polarities(page: Sygns, *forms: str) -> Iterator[Finding]:
     """Sentences of depth 0 with one quantifier each: one per class, one of them negated."""
     lake = page.lake
     edition = lake.edition("sygns")
@@ -246,24 +256,25 @@ def _polarities(page: Sygns, *forms: str) -> list[Block]:
     if not examples:
         raise UserError(f"edition={edition}: no sentences of depth 0 with a quantifier")
     caption = f"Content words in upward (↑) or downward (↓) positions, edition {edition}"
-    return [Table(caption, pa.Table.from_pylist(examples))]
+    yield Examples(caption, pa.Table.from_pylist(examples))
 
 
-@exhibit("Table 3", "polarity, examples", command=_BUILD, tables=("sygns",))
-def polarity(page: Sygns) -> list[Block]:
+@exhibit("Table 3", "polarity, examples", fills=_BUILD, reads=("sygns",))
+def polarity(page: Sygns) -> Iterator[Finding]:
     """Formulas with the direction of each content word."""
-    return _polarities(page, "fol")
+    yield from _polarities(page, "fol")
 
 
-@exhibit("Table 13", "FOL and VF with polarity", command=_BUILD, tables=("sygns",))
-def polarity_of_forms(page: Sygns) -> list[Block]:
+@exhibit("Table 13", "FOL and VF with polarity", fills=_BUILD, reads=("sygns",))
+def polarity_of_forms(page: Sygns) -> Iterator[Finding]:
     """Formulas in two forms with the direction of each content word."""
-    return _polarities(page, "fol", "vf")
+    yield from _polarities(page, "fol", "vf")
 
 
-@exhibit("Table 12", "grammar and composition", command=_BUILD)
-def grammar(page: Sygns) -> list[Block]:
-    """The rules of the grammar with their semantics."""
+@exhibit("Table 12", "grammar and composition", fills=_BUILD)
+def grammar(page: Sygns) -> Iterator[Finding]:
+    """The rules of the grammar with their semantics; a rule without composition passes on its only
+    child, and the words are in conf/sygns."""
     try:
         edition = page.lake.edition("sygns")
     except UserError:
@@ -280,5 +291,4 @@ def grammar(page: Sygns) -> list[Block]:
         for rule in yaml.safe_load(text)["rules"]
         if rule.get("only") in (None, kind)
     ]
-    text = "A rule without composition passes on its only child; the words are in conf/sygns."
-    return [Table(f"Rules of the {kind} grammar", pa.Table.from_pylist(rows)), Text(text)]
+    yield Examples(f"Rules of the {kind} grammar", pa.Table.from_pylist(rows))

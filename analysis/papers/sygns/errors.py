@@ -1,17 +1,16 @@
 """Sample errors of SyGNS's models: tables 7 and 18."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.papers.comparison import comparison
-from adnominal.analysis.papers.page import exhibit, runs_text
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Examples, Finding, Missing, exhibit
 from adnominal.analysis.papers.sygns.dataset import polarity_marked
 from adnominal.analysis.papers.sygns.models import ARCHITECTURES, BOTH, TABLES, TRAIN, command
 from adnominal.analysis.papers.sygns.sources import Meanings, Sygns
-from adnominal.analysis.rendering.blocks import Block, NotRun, Table, Text
 from adnominal.analysis.rows import seeded_order, tuples, where_equal
 from adnominal.analysis.semantics import drs_matching, polarity
 from adnominal.etl.lake import arrow
@@ -65,38 +64,41 @@ def _polarity_marked(formula: str) -> str:
     )
 
 
-@exhibit("Table 7", "typical errors", command=TRAIN, tables=TABLES)
-def universal(page: Sygns) -> list[Block]:
-    """A universal sentence that models got wrong."""
+@exhibit("Table 7", "typical errors", fills=command(), reads=TABLES)
+def universal(page: Sygns) -> Iterator[Finding]:
+    """A universal sentence, drawn at random, that models got wrong in FOL."""
     runs = _newest(page.meanings, scheme="systematicity", form="fol", primitive="one")
     error = _wrong(page, runs, "quantifier", "UNI")
     if error is None:
-        return [NotRun("A universal sentence that models got wrong, FOL", command())]
+        yield Missing("A universal sentence that models got wrong", command())
+        return
     sentence, gold, answers = error
     rows = [("Input", sentence), ("Gold", _polarity_marked(gold))]
-    rows += [
-        (f"{model} ({runs[model].id})", _polarity_marked(text)) for model, text in answers.items()
-    ]
+    rows += [(model, _polarity_marked(text)) for model, text in answers.items()]
     data = pa.table({"": [name for name, _ in rows], "formula": [text for _, text in rows]})
-    caption = "A randomly drawn universal sentence that models got wrong"
-    return [Table(caption, data), *runs_text(runs.values())]
+    yield Examples("A randomly drawn universal sentence that models got wrong", data)
 
 
-@exhibit("Table 18", "clauses of a wrong DRS", command=TRAIN, tables=TABLES, beside=("table 18",))
-def clauses(page: Sygns) -> list[Block]:
-    """The DRS of a sentence of depth 2, and the wrong predictions of models."""
-    caption = "F over matching clauses of the paper's sentence"
-    blocks = comparison("sygns", "table 18", {}, caption)
-    blocks.append(Text("The F above is that of the paper's models; the following is from ours."))
+@exhibit(
+    "Table 18",
+    "clauses of a wrong DRS",
+    fills=f"{TRAIN} task.scheme=productivity task.primitive= task.form=drs {BOTH}",
+    reads=TABLES,
+    printed=("table 18",),
+)
+def clauses(page: Sygns) -> Iterator[Finding]:
+    """F over matching clauses: the paper's models on its sentence, then ours on a sentence of depth
+    2 that they got wrong."""
     runs = _newest(page.meanings, scheme="productivity", form="drs")
     error = _wrong(page, runs, "depth", "2")
     if error is None:
-        missing = f"{TRAIN} task.scheme=productivity task.primitive= task.form=drs {BOTH}"
-        return [*blocks, NotRun("The DRS of a sentence of depth 2 that models got wrong", missing)]
+        yield Missing("The DRS of a sentence of depth 2 that models got wrong", clauses.fills)
+        return
     sentence, gold, answers = error
-    columns = {"gold": gold.replace(" [SEP] ", "\n")}
-    for model, text in answers.items():
-        f = drs_matching.match(gold, text).f
-        columns[f"{model}, F {f:.2f}"] = text.replace(" [SEP] ", "\n")
-    data = pa.table({name: [text] for name, text in columns.items()})
-    return [*blocks, Table(f"Ours: {sentence}", data), *runs_text(runs.values())]
+    matches: dict[Key, Value] = {
+        (model, "F"): drs_matching.match(gold, text).f for model, text in answers.items()
+    }
+    yield Cells(f"Ours: {sentence}", matches)
+    columns = {"gold": gold} | dict(answers)
+    data = pa.table({name: [text.replace(" [SEP] ", "\n")] for name, text in columns.items()})
+    yield Examples("Its gold clauses and those predicted", data)

@@ -2,21 +2,13 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-
-from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.numbers import Cells, Key, Row, Value
 from adnominal.analysis.papers import published
-from adnominal.analysis.papers.comparison import Missing, comparison
-from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
+from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Missing, exhibit
 from adnominal.analysis.papers.sygns.sources import EPOCHS, QUANTIFIERS, Meanings, Sygns
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
-from adnominal.analysis.rendering.figures import Channels, Plot
-from adnominal.analysis.rendering.numbers import percent
 from adnominal.etl.sygns.polarity import Direction
 from adnominal.training.finished_runs import Run, groups
 
@@ -29,26 +21,10 @@ _MODIFIERS = ("ADJ", "ADV", "CON")
 _DIRECTIONS: tuple[Direction, ...] = ("up", "down")
 TABLES = ("sygns", "sygns_splits", "predictions")
 
-Ours = dict[tuple[str, str], float | Interval]
-Build = Callable[[Sygns], list[Block]]
-
 
 def command(settings: str = BOTH, scheme: str = "systematicity", primitive: str = "one") -> str:
     """The command that trains models of a scheme."""
     return f"{TRAIN} task.scheme={scheme} task.primitive={primitive} {settings}"
-
-
-def _of_runs(build: Build) -> Build:
-    """Add a block with the runs used to the blocks of `build`."""
-
-    @wraps(build)
-    def blocks(page: Sygns) -> list[Block]:
-        meanings = page.meanings
-        if meanings:
-            meanings.used_runs.clear()
-        return [*build(page), *runs_text(meanings.used_runs if meanings else ())]
-
-    return blocks
 
 
 def _runs(
@@ -68,47 +44,46 @@ def _models(page: Sygns, form: str) -> Iterator[tuple[str, Meanings, list[Run]]]
             yield model, *scored
 
 
-def _comparison(page: Sygns, name: str, ours: Ours, caption: str, missing: Missing) -> list[Block]:
-    edition = page.meanings.edition if page.meanings else ""
-    return comparison("sygns", name, ours, caption, edition, missing)
+def _source(meanings: Meanings, model: str, runs: Sequence[Run]) -> dict[str, Any]:
+    """What cells of a model's runs share."""
+    return {"model": model, "runs": [run.id for run in runs], "edition": meanings.edition}
 
 
-def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) -> list[Block]:
+def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) -> Iterator[Finding]:
     """A printed table of exact matches (and clause matching) by form and architecture."""
+    if page.meanings is None:
+        return
     printed = published.table("sygns", name)
     values = {row.removeprefix("depth "): row for row, _ in printed}
-    ours: Ours = {}
-    for column in dict.fromkeys(column for _, column in printed) if page.meanings else ():
-        assert page.meanings is not None
+    for column in dict.fromkeys(column for _, column in printed):
         model, _, form = column.partition(" ")
         runs = page.meanings.group(ARCHITECTURES[model], _FORMS[form], (scheme, primitive))
         if not runs:
             continue
+        cells: dict[Key, Value]
         if form.endswith("(cnt)"):
             clauses = page.meanings.clauses(runs, by, values)
-            ours |= {(values[value], column): score for value, score in clauses.items()}
+            cells = {(values[value], column): score for value, score in clauses.items()}
         else:
-            ours |= _exact(page.meanings, runs, by, values, column)
-    primitive_text = f", primitive {primitive.replace(',', ', ')}" if primitive else ""
-    missing = Missing(command(_ALL, scheme, primitive))
-    return _comparison(page, name, ours, f"Accuracy by {by}{primitive_text}", missing)
+            cells = _exact(page.meanings, runs, by, values, column)
+        yield Cells(name, cells, **_source(page.meanings, model, runs))
 
 
 def _exact(
-    meanings: Meanings, runs: Sequence[Run], by: str, values: dict[str, str], column: str
-) -> Ours:
+    meanings: Meanings, runs: Sequence[Run], by: str, values: Mapping[str, str], column: str
+) -> dict[Key, Value]:
     """Cells of exact-match accuracy by class; ``valid`` is the validation part."""
-    cells: Ours = {}
+    cells: dict[Key, Value] = {}
     for value, row in values.items():
-        valid = value == "valid"
-        share = meanings.accuracy(runs, *(("", "", "val") if valid else (by, value, "test")))
+        part = ("", "", "val") if value == "valid" else (by, value, "test")
+        share = meanings.accuracy(runs, *part)
         if share is not None:
             cells[row, column] = share
     return cells
 
 
 def _accuracy_exhibit(
-    number: str, title: str, scheme: str, by: str, primitives: Sequence[str] = ()
+    number: str, title: str, scheme: str, by: str, primitives: Sequence[str] = ("",)
 ) -> Exhibit[Sygns]:
     """A printed table of accuracies; with several primitives, one part for each."""
     name = number.lower()
@@ -116,17 +91,19 @@ def _accuracy_exhibit(
     if len(parts) < 2:
         parts = {name: "".join(primitives)}
 
-    def build(page: Sygns) -> list[Block]:
-        return [
-            block
-            for part, primitive in parts.items()
-            for block in _accuracies(page, part, scheme, primitive, by)
-        ]
-
-    declare: Callable[[Build], Exhibit[Sygns]] = exhibit(
-        number, title, command=TRAIN, tables=TABLES, beside=tuple(parts)
+    @exhibit(
+        number,
+        title,
+        fills=" && ".join(command(_ALL, scheme, primitive) for primitive in primitives),
+        reads=TABLES,
+        printed=tuple(parts),
     )
-    return declare(_of_runs(build))
+    def build(page: Sygns) -> Iterator[Finding]:
+        """Exact matches of test sentences by class, and clauses matched (cnt) for DRS."""
+        for part, primitive in parts.items():
+            yield from _accuracies(page, part, scheme, primitive, by)
+
+    return build
 
 
 _FOUR, _THREE = ("one", "two", "every", "one,two,every"), ("one", "two", "every")
@@ -153,111 +130,104 @@ table_17 = _accuracy_exhibit(
 )
 
 
-@exhibit("Table 6", "entailment by provers", command=TRAIN, tables=TABLES, beside=("table 6",))
-@_of_runs
-def entailment(page: Sygns) -> list[Block]:
-    """Entailments between gold and predicted formulas; provers are only called on request."""
-    ours: Ours = {}
-    missing = Missing(command())
+def headline(rows: Sequence[Row]) -> str | None:
+    """Exact matches of quantifiers that training has with the same modifiers (EXI), in FOL."""
+    for row in rows:
+        is_first = row["table"] == "table 4, one" and row["row"] == "EXI"
+        if is_first and row["column"].endswith(" FOL") and row.get("ours") is not None:
+            return (
+                f"{row['model']}: {row['ours']:.1f} % of existential test sentences exact in FOL "
+                f"(the paper's {row['printed']} %)"
+            )
+    return None
+
+
+@exhibit(
+    "Table 6",
+    "entailment by provers",
+    fills=f"{command()} && python -m analysis.report lake=LAKE prover=eprover cache=proofs.db",
+    reads=TABLES,
+    printed=("table 6",),
+)
+def entailment(page: Sygns) -> Iterator[Finding]:
+    """Entailments between gold (G) and predicted (P) formulas, with the primitive *one*."""
     for model, meanings, runs in _models(page, "fol"):
         if meanings.prover == "none":
-            missing = Missing(
+            yield Missing(
+                f"Entailments of {model}",
                 "python -m analysis.report lake=LAKE prover=eprover cache=proofs.db",
                 "There are runs; provers only run on request, because they take minutes.",
             )
             continue
+        cells: dict[Key, Value] = {}
         for row, shares in meanings.entailment(runs).items():
             for kind, share in zip(("G⇒P", "P⇒G", "G⇔P"), shares, strict=True):
-                ours[row, f"{model} {kind}"] = share
-    caption = "Entailment between gold (G) and predicted (P) formulas, primitive one"
-    return _comparison(page, "table 6", ours, caption, missing)
+                cells[row, f"{model} {kind}"] = share
+        yield Cells("table 6", cells, **_source(meanings, model, runs))
 
 
-@exhibit("Table 8", "polarity of FOL", command=TRAIN, tables=TABLES, beside=("table 8",))
-@_of_runs
-def polarity_of_fol(page: Sygns) -> list[Block]:
-    """F of upward and downward polarity by quantifier."""
-    ours: Ours = {
-        (row, f"{model} {direction}"): f
-        for model, meanings, runs in _models(page, "fol")
-        for direction in _DIRECTIONS
-        for row, (_, _, f) in meanings.polarity(runs, "fol", direction).items()
-    }
-    caption = "F of polarity, FOL, primitive one"
-    return _comparison(page, "table 8", ours, caption, Missing(command()))
+@exhibit("Table 8", "polarity of FOL", fills=command(), reads=TABLES, printed=("table 8",))
+def polarity_of_fol(page: Sygns) -> Iterator[Finding]:
+    """F of upward and downward polarity by quantifier, with the primitive *one*."""
+    for model, meanings, runs in _models(page, "fol"):
+        cells: dict[Key, Value] = {}
+        for direction in _DIRECTIONS:
+            for row, (_, _, f) in meanings.polarity(runs, "fol", direction).items():
+                cells[row, f"{model} {direction}"] = f
+        yield Cells("table 8", cells, **_source(meanings, model, runs))
 
 
 @exhibit(
     "Table 15",
     "polarity of FOL and VF",
-    command=TRAIN,
-    tables=TABLES,
-    beside=("table 15, FOL", "table 15, VF"),
+    fills=command(f"grid.task.form=[fol,vf] {BOTH}"),
+    reads=TABLES,
+    printed=("table 15, FOL", "table 15, VF"),
 )
-@_of_runs
-def polarity_of_forms(page: Sygns) -> list[Block]:
+def polarity_of_forms(page: Sygns) -> Iterator[Finding]:
     """Exact match, and precision, recall and F of polarity, in two forms."""
-    blocks: list[Block] = []
     for form in ("fol", "vf"):
-        ours: Ours = {}
         for model, meanings, runs in _models(page, form):
+            cells: dict[Key, Value] = {}
             for row in QUANTIFIERS:
                 share = meanings.accuracy(runs, "quantifier", row)
                 if share is not None:
-                    ours[row, f"{model} exact"] = share
+                    cells[row, f"{model} exact"] = share
             for direction in _DIRECTIONS:
                 for row, scores in meanings.polarity(runs, form, direction).items():
                     for kind, score in zip("PRF", scores, strict=True):
-                        ours[row, f"{model} {direction} {kind}"] = score
-        missing = Missing(command(f"task.form={form} {BOTH}"))
-        caption = f"Polarity of {form.upper()}, primitive one"
-        blocks += _comparison(page, f"table 15, {form.upper()}", ours, caption, missing)
-    return blocks
+                        cells[row, f"{model} {direction} {kind}"] = score
+            yield Cells(f"table 15, {form.upper()}", cells, **_source(meanings, model, runs))
 
 
 @exhibit(
     "Table 11",
     "accuracy by number of parameters",
-    command=TRAIN,
-    tables=TABLES,
-    beside=("table 11",),
+    fills="python training/finetune.py conf/training/sygns_sizes.yaml lake=LAKE",
+    reads=TABLES,
+    printed=("table 11",),
 )
-@_of_runs
-def by_size(page: Sygns) -> list[Block]:
-    """Accuracy by quantifier for each model size."""
+def by_size(page: Sygns) -> Iterator[Finding]:
+    """Accuracy by quantifier for each model size, in FOL, with the primitive *one*."""
     printed = published.table("sygns", "table 11")
-    ours: Ours = {}
     for column in dict.fromkeys(column for _, column in printed):
         model, _, size = column.partition(" ")
         rows = {row: row for row, other in printed if other == column}
         if scored := _runs(page, model, "fol", size):
-            ours |= _exact(*scored, "quantifier", rows, column)
-    missing = Missing("python training/finetune.py conf/training/sygns_sizes.yaml lake=LAKE")
-    caption = "Accuracy by number of parameters, FOL, primitive one"
-    return _comparison(page, "table 11", ours, caption, missing)
+            cells = _exact(*scored, "quantifier", rows, column)
+            yield Cells("table 11", cells, **_source(scored[0], model, scored[1]))
 
 
-def learning_figure(points: pa.Table) -> Plot:
-    """Plot accuracy over the number of training sentences, one panel per model (figure 2).
-
-    `points` has the columns model, test (EXI, NUM, UNI or ADJ, ADV, CON), sentences, accuracy, and
-    low and high for the band over several runs.
-
-    Raises:
-        ValueError: a column is missing, or there are no rows.
-    """
-    low, high = (name if name in points.column_names else None for name in ("low", "high"))
-    channels = Channels(
-        "sentences", "accuracy", "training sentences", "accuracy", "test", "model", low, high
-    )
-    return figures.curves(points, channels, columns=2)
-
-
-@exhibit("Figure 2", "learning curves", command=TRAIN, tables=TABLES)
-@_of_runs
-def learning_curves(page: Sygns) -> list[Block]:
-    """Accuracy by quantifier and by modifier over the number of training sentences."""
-    points: dict[str, list[dict[str, Any]]] = defaultdict(list)
+@exhibit(
+    "Figure 2",
+    "learning curves",
+    fills="python training/finetune.py conf/training/sygns_curve.yaml lake=LAKE",
+    reads=TABLES,
+)
+def learning_curves(page: Sygns) -> Iterator[Finding]:
+    """Accuracy by quantifier and by modifier over the number of training sentences, in FOL."""
+    curves: dict[tuple[str, str], dict[Key, Value]] = defaultdict(dict)
+    sizes_of: dict[str, set[int]] = defaultdict(set)
     trained = page.meanings.runs if page.meanings else []
     sizes = sorted({run.params.get("train_size", "[]") for run in trained})
     for model, size in itertools.product(ARCHITECTURES, sizes):
@@ -270,52 +240,57 @@ def learning_curves(page: Sygns) -> list[Block]:
             for test in tests:
                 share = meanings.accuracy(runs, by, test)
                 if share is not None:
-                    point = {"model": model, "test": test, "sentences": sentences}
-                    points[by].append({**point, **share.columns("accuracy")})
-    if len({point["sentences"] for point in points["quantifier"]}) < 2:
-        missing = "python training/finetune.py conf/training/sygns_curve.yaml lake=LAKE"
-        return [NotRun("Learning curves on FOL, primitive one", missing)]
-    return [
-        FigureBlock(
+                    curves[by, model][str(sentences), test] = share
+                    sizes_of[by].add(sentences)
+    if len(sizes_of["quantifier"]) < 2:
+        yield Missing("Learning curves", learning_curves.fills)
+        return
+    for (by, model), cells in curves.items():
+        yield Cells(f"{model}, by {by}", cells, unit="share", model=model)
+    for by in sizes_of:
+        tables = {f"{model}, by {by}": model for other, model in curves if other == by}
+        yield Chart(
+            "curves",
             f"Accuracy over training sentences, by {by}",
-            *learning_figure(pa.Table.from_pylist(points[by])),
+            list(tables),
+            "training sentences",
+            "accuracy",
+            options={"columns": 2, "panels": tables},
         )
-        for by in ("quantifier", "modifier")
-        if points[by]
-    ]
 
 
-@exhibit("", "models trained here", command=TRAIN, tables=TABLES)
-def every_group(page: Sygns) -> list[Block]:
-    """All groups of runs, of any size and length."""
+@exhibit("", "models trained here", fills=TRAIN, reads=TABLES)
+def every_group(page: Sygns) -> Iterator[Finding]:
+    """All groups of runs, of any size and length, in exact matches."""
     meanings = page.meanings
     if meanings is None or not meanings.runs:
-        return [NotRun("Models trained here", TRAIN)]
-    rows = []
+        yield Missing("Models trained here", TRAIN)
+        return
     for members in groups(meanings.runs):
         params = members[0].params
         scheme = params.get("task.scheme", "")
-        deep = scheme in ("productivity", "embedded_quantifiers")
-        by, values = ("depth", ("1", "2", "3", "4")) if deep else ("quantifier", QUANTIFIERS)
-        scores = [(value, meanings.accuracy(members, by, value)) for value in values]
-        prefix = "depth " if deep else ""
-        rows.append(
-            {
-                "test": f"{scheme}\n{params.get('task.primitive', '')}".strip(),
-                "form": params.get("task.form", "").upper(),
-                "model": f"{params.get('seq2seq.architecture')} {params.get('seq2seq.size')}",
-                "epochs": params.get("epochs"),
-                "training sentences": params.get("train_examples"),
-                "runs": len(members),
-                "valid (%)": percent(meanings.accuracy(members, "", "", "val")),
-                "test, exact match (%)": "\n".join(
-                    f"{prefix}{value}: {percent(share)}" for value, share in scores if share
-                ),
-                "newest run": members[0].id,
-            }
+        is_deep = scheme in ("productivity", "embedded_quantifiers")
+        by, values = ("depth", ("1", "2", "3", "4")) if is_deep else ("quantifier", QUANTIFIERS)
+        model = f"{params.get('seq2seq.architecture')} {params.get('seq2seq.size')}"
+        words = (
+            *(scheme, params.get("task.primitive", "")),
+            *(params.get("task.form", "").upper(), model, f"{params.get('epochs')} epochs"),
+            f"{params.get('train_examples')} sentences",
+            f"{len(members)} runs",
         )
-    text = (
-        f"Runs of at most {EPOCHS} epochs and 10M parameters are in the paper's tables above; "
-        "runs of another length or size are only listed here."
-    )
-    return [Table("Every group of runs, newest first", pa.Table.from_pylist(rows)), Text(text)]
+        name = ", ".join(word for word in words if word)
+        scores = {value: meanings.accuracy(members, by, value) for value in values}
+        scores["valid"] = meanings.accuracy(members, "", "", "val")
+        prefix = "depth " if is_deep else ""
+        cells: dict[Key, Value] = {
+            (name, value if value == "valid" else f"{prefix}{value}"): share
+            for value, share in scores.items()
+            if share is not None
+        }
+        source = _source(meanings, model, members)
+        caption = f"Every group of runs, newest first, by {by}"
+        note = (
+            f"Runs of at most {EPOCHS} epochs and 10M parameters are in the paper's tables above; "
+            "runs of another length or size are only listed here."
+        )
+        yield Cells(caption, cells, unit="percent", decimals=1, note=note, **source)

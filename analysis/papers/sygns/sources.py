@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from adnominal.analysis.editions import Lake
 from adnominal.analysis.inference.intervals import Interval, mean_over_runs, wilson
-from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import labelled, runs_with_answers
 from adnominal.analysis.rows import lists, schema, with_columns
 from adnominal.analysis.semantics import drs_matching, polarity
@@ -56,8 +56,7 @@ def classes(lake: str, edition: str) -> pa.Table:
 class Meanings:
     """The runs on one edition of SyGNS with answers in the lake.
 
-    `prover` and `cache` are those of ``python -m analysis.semantics``. `used_runs` records the runs
-    that were requested.
+    `prover` and `cache` are those of ``python -m analysis.semantics``.
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class Meanings:
         self.lake, self.edition, self.prover, self.cache = lake, edition, prover, cache
         settings = {"task.name": "sygns", "task.edition": edition}
         self.runs = runs_with_answers(lake.root, runs.of("finetune", settings))
-        self.used_runs: list[Run] = []
         self._parts: dict[tuple[str, str], pa.Table] = {}
         self._exact: dict[str, pa.Table] = {}
 
@@ -98,9 +96,7 @@ class Meanings:
         }
         if not primitive:
             del parameters["task.primitive"]
-        members = next(iter(groups(Runs(self.runs).of("finetune", parameters))), [])
-        self.used_runs += members
-        return members
+        return next(iter(groups(Runs(self.runs).of("finetune", parameters))), [])
 
     def rows(self, run: Run) -> pa.Table:
         """A run's rows: item_id, gold, text, part, exact, and the classes of `dataset.classes`."""
