@@ -83,8 +83,10 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
     "Looking at it": (
         ("explore", "analysis.explore", "analysis.exploring.job:Settings",
          "word sketches in a browser, in a folder, or as rows"),
-        ("report", "analysis.report", "analysis.papers.report:Settings",
+        ("report", "analysis.report", "analysis.reporting:Settings",
          "the papers' tables and figures, ours beside them"),
+        ("report query", "analysis.report_query", "analysis.querying:Settings",
+         "a question in SQL about the report's numbers"),
         ("graded", "analysis.graded", "analysis.graded:Settings",
          "people's ratings of pairs beside counts, association and scores"),
         ("semantics", "analysis.semantics.__main__", "analysis.semantics.job:Settings",

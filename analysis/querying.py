@@ -1,0 +1,58 @@
+"""Questions in SQL about the numbers of a written report."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from adnominal.conf import UserError, setting
+
+USAGE = 'adnominal report query "SELECT … FROM report_numbers …" [out=DIR]'
+NUMBERS = "report_numbers"
+_MOST_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Settings:
+    out: str = setting("report", help="folder of the report", example="out=report")
+
+
+def query(sql: str, settings: Settings) -> str:
+    """The answer to a query over the table ``report_numbers``, as text in columns.
+
+    Raises:
+        UserError: there is no report in the folder, or the query is not valid.
+    """
+    path = Path(settings.out) / f"{NUMBERS}.parquet"
+    if not path.is_file():
+        raise UserError(
+            f"out={settings.out}: no {path.name} there; expected the folder of a report "
+            "(python -m analysis.report out=DIR writes one)"
+        )
+    rows = _run(sql, pq.read_table(path))
+    if not rows.num_rows:
+        return "no rows"
+    shown = rows.slice(0, _MOST_ROWS)
+    text = shown.to_pandas().to_string(index=False, na_rep="–", max_colwidth=60)
+    hidden = rows.num_rows - shown.num_rows
+    return text + (f"\n… and {hidden:,} more rows; add a LIMIT or a WHERE" if hidden else "")
+
+
+def _run(sql: str, numbers: pa.Table) -> pa.Table:
+    """The rows that DataFusion returns; its query builder reads Delta tables, so the numbers become
+    one for the time of the query."""
+    from deltalake import DeltaTable, QueryBuilder, write_deltalake
+
+    with tempfile.TemporaryDirectory(prefix="adnominal-") as folder:
+        write_deltalake(folder, numbers)
+        try:
+            reader = QueryBuilder().register(NUMBERS, DeltaTable(folder)).execute(sql)
+            return pa.table(reader.read_all())
+        except Exception as error:  # DataFusion's errors come as several unrelated types
+            reason = " ".join(str(error).split())
+            columns = ", ".join(numbers.column_names)
+            raise UserError(
+                f"the query failed: {reason} (columns of {NUMBERS}: {columns})"
+            ) from error
