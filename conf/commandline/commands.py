@@ -63,8 +63,6 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
          "an audit of ASP's pairs"),
         ("check", "etl.check_splits", "etl.checks.splits:Settings",
          "a check of PLANE's splits"),
-        ("datasheet", "etl.datasheet", "etl.datasheet:Settings",
-         "the datasheet of a dataset"),
     ),
     "Models": (
         ("train", "training.finetune", "training.settings:Settings",
