@@ -1,6 +1,6 @@
 """The artefact audits of the datasets (`analysis.across.artefacts`): their rows and exhibits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -257,8 +257,9 @@ def _percent(data: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-EXHIBITS = (
-    _exhibit("adept", adept),
-    _exhibit("plane", plane),
-    _exhibit("asp", asp),
-)
+EXHIBITS: Mapping[str, Exhibit[Across]] = {
+    "adept": _exhibit("adept", adept),
+    "plane": _exhibit("plane", plane),
+    "asp": _exhibit("asp", asp),
+}
+"""The audit of each dataset."""
