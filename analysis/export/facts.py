@@ -118,8 +118,9 @@ class EditionFacts:
         name, edition = self.exported.dataset, self.exported.edition
         if str(row["table"]).split("_")[0] != name:
             return False
-        is_imported = edition in RELEASED and row["job"].startswith("import_published/")
-        return is_imported or row["job"].endswith(f"/{edition}")
+        job = str(row["job"])
+        is_imported = edition in RELEASED and job.startswith("import_published/")
+        return is_imported or job.endswith(f"/{edition}")
 
     def commits(self) -> list[str]:
         """Return the commits that made the exported tables, oldest first."""

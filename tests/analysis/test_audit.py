@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from adnominal.analysis import audit
-from adnominal.analysis.rendering.blocks import NotRun, Table, Text
+from adnominal.analysis.rendering.blocks import Block, NotRun, Table, Text
 from adnominal.analysis.rendering.terminal import terminal_text
 from tests.analysis.report.small_lake import SmallLake
 from tests.rows import rows, write
@@ -49,7 +49,11 @@ def test_a_dataset_that_the_lake_lacks_is_a_mistake(lake, capsys):
 
 def test_texts_and_tables_are_printed_without_figures_and_commands():
     data = pa.table({"an_input": ["x", "longer"], "share": [1 / 3, None]})
-    blocks = [Text("word " * 30), Table("A caption", data), NotRun("missing", "python x.py")]
+    blocks: list[Block] = [
+        Text("word " * 30),
+        Table("A caption", data),
+        NotRun("missing", "python x.py"),
+    ]
     paragraphs = terminal_text(blocks).split("\n\n")
     assert [len(line) <= 100 for line in paragraphs[0].splitlines()] == [True, True]
     assert paragraphs[1:] == ["A caption\nan input  share\nx         0.33\nlonger    –"]
