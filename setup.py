@@ -55,6 +55,7 @@ TRAIN = [
 ]
 # The report reads runs from MLflow's store.
 ANALYSIS = [
+    "jinja2>=3.1",
     "matplotlib>=3.11",
     "scipy>=1.17",
     "statsmodels>=0.15",
@@ -108,7 +109,7 @@ setup(
         "adnominal": ["py.typed"],
         "adnominal.conf": ["*.txt", "**/*"],
         "adnominal.etl.parsing.fast": ["*.model", "*.md"],
-        "adnominal.analysis": ["exploring/page/*", "rendering/page/*"],
+        "adnominal.analysis": ["exploring/page/*", "page/templates/*"],
     },
     entry_points={"console_scripts": ["adnominal = adnominal.conf.commandline.__main__:main"]},
     ext_modules=[*KERNELS, FAST],

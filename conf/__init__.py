@@ -72,7 +72,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "sentencepiece",
         "huggingface_hub",
     ),
-    "analysis": ("mlflow", "matplotlib", "scipy", "statsmodels", "sklearn"),
+    "analysis": ("mlflow", "matplotlib", "scipy", "statsmodels", "sklearn", "jinja2"),
     "spacy": ("spacy",),
     "stanza": ("stanza",),
     "sparknlp": ("sparknlp",),

@@ -9,10 +9,10 @@ from adnominal.analysis.across import (
     splits,
     transfer,
 )
-from adnominal.analysis.papers.page import Page
+from adnominal.analysis.papers.exhibits import Page
 
 PAGE = Page(
-    "cross",
+    "across",
     "What none of the papers has",
     fine_tuned.Across,
     (
@@ -21,7 +21,7 @@ PAGE = Page(
         frequency.against_corpora,
         splits.between,
         splits.within,
-        *audits.EXHIBITS,
+        *audits.EXHIBITS.values(),
         overlap.of_forms,
         parsers.parser_comparison,
     ),

@@ -9,6 +9,7 @@ word carried no information about the label, its rows would have the same label 
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +25,7 @@ from scipy import stats
 from adnominal.analysis.inference.comparisons import holm
 from adnominal.analysis.inference.intervals import clustered_interval
 from adnominal.analysis.inference.resampling import Resampling, permutation
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.figures import Channels, Plot
-from adnominal.analysis.rows import schema, with_column
-from adnominal.etl.checks.artefacts import tokens
+from adnominal.analysis.rows import schema
 from adnominal.etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
@@ -41,6 +39,7 @@ _AUDIT = schema(
     "dataset edition split input trained:int part rows:int majority:float accuracy:float low:float "
     "high:float gain:float p:float p_holm:float"
 )
+_TOKEN = re.compile(r"\d+(?:\.\d+)?|\w+(?:-\w+)*|[^\w\s]")
 _TOKENS = schema("token label rows:int share:float expected:float z:float p:float")
 
 
@@ -69,6 +68,11 @@ def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int
         numbers, key=lambda place: (draw(seed, rows.item_ids[place]), rows.labels[place])
     )
     return ranked[:cap]
+
+
+def tokens(text: str) -> list[str]:
+    """Lower-cased words, numbers and punctuation marks."""
+    return _TOKEN.findall(text.lower())
 
 
 def _words(text: str) -> list[str]:
@@ -252,18 +256,3 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
                 telling_words.append({**row, "expected": expected_share, "z": z, "p": p})
     telling_words.sort(key=lambda row: (-row["z"], row["token"], row["label"]))
     return pa.Table.from_pylist(telling_words[:10], _TOKENS)
-
-
-def audit_figure(data: pa.Table) -> Plot:
-    """Plot `audit` as points with intervals, and the majority as a stroke on each line."""
-    names = [f"{row['split']}: {row['input']}" for row in data.to_pylist()]
-    channels = Channels(
-        "accuracy",
-        "audited",
-        "accuracy (share of rows)",
-        "split and part of the input",
-        low="low",
-        high="high",
-    )
-    legend = ("part of the input alone", "majority label")
-    return figures.forest(with_column(data, "audited", names), channels, "majority", legend)

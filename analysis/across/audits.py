@@ -1,40 +1,41 @@
 """The artefact audits of the datasets (`analysis.across.artefacts`): their rows and exhibits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from adnominal.analysis.across.artefacts import (
     TESTED,
     TRAINED,
     Rows,
     audit,
-    audit_figure,
     token_table,
 )
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.editions import read_edition, rows_by_edition
-from adnominal.analysis.papers.page import Exhibit, exhibit
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from adnominal.analysis.rendering.numbers import p_value, percent, signed_number
-from adnominal.analysis.rows import distinct_values, lists, with_column
+from adnominal.analysis.editions import rows_by_edition
+from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Note, exhibit
+from adnominal.analysis.rows import distinct_values, lists
 from adnominal.conf import UserError
+from adnominal.etl.checks.split_rows import declared_tables, read_parts, with_items
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
 from adnominal.etl.registry import DATASETS
 
+# The columns of the audit that its figure compares.
+_ALONE, _MAJORITY = "part of the input alone", "majority label"
 _COMMAND = "python etl/import_published.py adept=DIR plane=DIR asp=DIR lake=LAKE"
 _METHOD = (
     "A logistic regression on n-grams of words and letters is trained on one part of the input of "
     f"the training rows (at most {TRAINED:,}, drawn by id) and scored on the held-out part (at "
     f"most {TESTED:,}); the majority is that of the training rows. Intervals are clustered by "
     "text; p tests for no gain over the majority (permutation test, one-sided, Holm-corrected for "
-    "all rows of a table). Where it finds nothing, a larger model may still find something."
+    "all rows of the table). Where it finds nothing, a larger model may still find something."
 )
 _TOKENS = (
     "Words whose training rows have a label more often than all rows do (z-statistic of Gardner et "
-    "al. 2021, with the labels' overall shares as expectation; Bonferroni-corrected p below .01)"
+    "al. 2021, with the labels' overall shares as expectation; Bonferroni-corrected p below .01)."
 )
 
 
@@ -57,20 +58,27 @@ def _texts(dataset: Dataset, table: pa.Table) -> dict[str, list[str]]:
     return dict(zip(inputs, lists(table, *inputs.values()), strict=True))
 
 
-def _rows(
-    dataset: Dataset,
-    names: tuple[str, str, str],
-    table: pa.Table,
-    parts: Sequence[tuple[int, str | None]],
-) -> Rows:
-    """The rows of a split: `names` are the edition, the split and the part to score on, `parts`
-    the row numbers with the part of each."""
-    train, test = (
-        [place for place, part in parts if part == name] for name in ("train", names[-1])
-    )
-    (item_ids,) = lists(table, "item_id")
-    labels, texts = _labels(dataset, table), _texts(dataset, table)
-    return Rows(dataset.name, *names, item_ids, labels, texts, train, test)
+def _split(
+    lake: str, dataset: Dataset, edition: str, scheme: str, fold: str | None = None
+) -> Rows | None:
+    """The rows of a split; None if it has no training part or no part to score on.
+
+    A row that the split lists twice is scored twice, as in training.
+    """
+    assert dataset.labels is not None and dataset.report is not None
+    tables = declared_tables(dataset, scheme)
+    parts = read_parts(lake, tables, edition, scheme, fold)
+    columns = [dataset.labels.column, *dataset.report.audited.values()]
+    rows = with_items(lake, tables, edition, parts, columns)
+    item_ids, part_of = lists(rows, tables.key, "part")
+    held_out = _held_out_part(part_of)
+    if held_out is None or "train" not in part_of:
+        return None
+    train = [place for place, part in enumerate(part_of) if part == "train"]
+    test = [place for place, part in enumerate(part_of) if part == held_out]
+    labels = _labels(dataset, rows)
+    texts = _texts(dataset, rows)
+    return Rows(dataset.name, edition, scheme, held_out, item_ids, labels, texts, train, test)
 
 
 def adept(lake: str, edition: str) -> Iterator[Rows]:
@@ -80,46 +88,21 @@ def adept(lake: str, edition: str) -> Iterator[Rows]:
         UserError: the edition has no rows.
     """
     dataset = DATASETS["adept"]
-    table = read_edition(lake, "adept", edition)
-    for name, column in zip(dataset.splits.names, dataset.splits.columns, strict=True):
-        parts = table.column(column).to_pylist()
-        part = _held_out_part(parts)
-        if part is not None and "train" in parts:
-            yield _rows(dataset, (edition, name, part), table, list(enumerate(parts)))
-
-
-def _listed_values(lake: str, table: str, **where: str) -> tuple[list[str], list[str]]:
-    """The item ids of a split, and the part of each."""
-    conditions = [(column, "=", value) for column, value in where.items()]
-    rows = arrow.read(lake, table, where=conditions, columns=["item_id", "part"])
-    ids, parts = lists(rows, "item_id", "part")
-    return ids, parts
-
-
-def _looked_up(
-    lake: str, table: str, edition: str, ids: Sequence[str], columns: Sequence[str]
-) -> pa.Table:
-    """The rows of `ids`, in the order of the ids; ids that the table lacks are dropped."""
-    keys = pa.array(ids, pa.string())
-    rows = arrow.read_items(lake, table, pc.unique(keys), ["item_id", *columns], edition)
-    places = pc.index_in(keys, value_set=rows.column("item_id").combine_chunks())
-    return rows.take(places.drop_null())
+    if edition not in rows_by_edition(lake, "adept"):
+        raise UserError(f"edition={edition}: no rows in the table adept of {lake}")
+    for scheme in dataset.splits.names:
+        rows = _split(lake, dataset, edition, scheme)
+        if rows is not None:
+            yield rows
 
 
 def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
     """PLANE's rows in each training scheme: the adjective, phrase or conclusion alone."""
     dataset = DATASETS["plane"]
-    assert dataset.report is not None
-    inputs = dataset.report.audited
     for scheme in dataset.splits.names:
-        ids, parts = _listed_values(lake, "plane_splits", edition=edition, scheme=scheme, fold=fold)
-        if not {"train", "test"} <= set(parts):
-            continue
-        table = _looked_up(lake, "plane_items", edition, ids, ("label", *inputs.values()))
-        known = dict(zip(table.column("item_id").to_pylist(), range(table.num_rows), strict=True))
-        # A row that the split lists twice is scored twice, as in training.
-        rows = [(known[item], part) for item, part in zip(ids, parts, strict=True) if item in known]
-        yield _rows(dataset, (edition, scheme, "test"), table, rows)
+        rows = _split(lake, dataset, edition, scheme, fold)
+        if rows is not None:
+            yield rows
 
 
 def asp(lake: str, edition: str) -> Iterator[Rows]:
@@ -135,7 +118,7 @@ def asp(lake: str, edition: str) -> Iterator[Rows]:
         where = [("edition", "=", trained), ("scheme", "=", scheme.name), ("part", "=", "train")]
         rounds = arrow.read(lake, "asp_splits", where=where, columns=["round"])
         for number in distinct_values(rounds, "round"):
-            yield from _round(lake, edition, scheme.name, str(scheme.table), number)
+            yield from _round(lake, edition, scheme.name, number)
 
 
 def _tuning(lake: str, edition: str) -> str:
@@ -145,28 +128,24 @@ def _tuning(lake: str, edition: str) -> str:
     return f"{edition}_tuning" if f"{edition}_tuning" in known else edition
 
 
-def _round(lake: str, edition: str, scheme: str, table: str, number: str) -> Iterator[Rows]:
+def _round(lake: str, edition: str, scheme: str, number: str) -> Iterator[Rows]:
     dataset = DATASETS["asp"]
     assert dataset.report is not None
-    pieces: list[tuple[str, pa.Table]] = []
+    tables = declared_tables(dataset, scheme)
+    columns = ["label", "test", *dataset.report.audited.values()]
+    pieces = []
     for name in dict.fromkeys((_tuning(lake, edition), edition)):
-        ids, parts = _listed_values(lake, "asp_splits", edition=name, scheme=scheme, round=number)
-        for part in sorted(set(parts)):
-            members = [item for item, place in zip(ids, parts, strict=True) if place == part]
-            columns = ("label", "test", *dataset.report.audited.values())
-            pieces.append((part, _looked_up(lake, table, name, members, columns)))
-    held_out = _held_out_part([part for part, _ in pieces])
+        parts = read_parts(lake, tables, name, scheme, number)
+        pieces.append(with_items(lake, tables, name, parts, columns))
+    rows = pa.concat_tables(pieces)
+    item_ids, part_of, tests = lists(rows, "item_id", "part", "test")
+    held_out = _held_out_part(part_of)
     if held_out is None:
         return
-    rows = pa.concat_tables([piece for _, piece in pieces])
-    part_of = [part for part, piece in pieces for _ in range(piece.num_rows)]
     labels = _labels(dataset, rows)
     texts = _texts(dataset, rows)
-    (item_ids,) = lists(rows, "item_id")
-    kind = table.removeprefix("asp_")
-    for suffix, train, test in _scored_rows(
-        dataset, lists(rows, "test")[0], part_of, labels, held_out
-    ):
+    kind = tables.items.removeprefix("asp_")
+    for suffix, train, test in _scored_rows(dataset, tests, part_of, labels, held_out):
         split = f"{kind}, {scheme} {number}{suffix}"
         yield Rows("asp", edition, split, held_out, item_ids, labels, texts, train, test)
 
@@ -205,60 +184,61 @@ def _exhibit(name: str, read: Callable[[str, str], Iterator[Rows]]) -> Exhibit[A
     tables = tuple(table.name for table in dataset.tables)
     tables += (dataset.splits.table,) if dataset.splits.table else ()
 
-    @exhibit("", f"artefacts of {dataset.title}", command=_COMMAND, tables=tables)
-    def build(page: Across) -> list[Block]:
+    @exhibit("", f"artefacts of {dataset.title}", fills=_COMMAND, reads=tables)
+    def build(page: Across) -> Iterator[Finding]:
+        """How well does a part of the input alone predict the label?"""
         rows = list(read(page.lake.root, page.lake.edition(*tables)))
         if not rows:
             raise UserError(
                 f"{dataset.title}: no split with rows to train on and to test on in this lake"
             )
+        yield Note(_METHOD)
         data = audit(rows, seed=page.lake.seed)
+        caption = f"{dataset.title}: accuracy of a part of the input alone"
+        yield Cells(caption, _audit_cells(data), unit="share", decimals=3, edition=rows[0].edition)
+        axes = ("accuracy (share of rows)", "split and part of the input")
+        series = {"series": (_ALONE, _MAJORITY)}
+        yield Chart("forest", f"{caption}, and the majority's", (caption,), *axes, options=series)
         assert dataset.report is not None
-        listed_input = list(dataset.report.audited)[-1]
-        title = dataset.title
-        caption = f"{title}: accuracy of a part of the input alone, compared with the majority"
-        return [
-            Text(_METHOD),
-            Table(f"{title}, edition {rows[0].edition}", _percent(data)),
-            FigureBlock(caption, *audit_figure(data)),
-            *_words(title, rows, listed_input),
-        ]
+        yield from _word_findings(rows, list(dataset.report.audited)[-1])
 
     return build
 
 
-def _words(title: str, splits: list[Rows], name: str) -> Iterator[Block]:
+def _audit_cells(data: pa.Table) -> dict[Key, Value]:
+    """The rows of `audit` as numbers."""
+    cells: dict[Key, Value] = {}
+    for row in data.to_pylist():
+        name = f"{row['split']}: {row['input']}"
+        bounds = (row["low"], row["high"])
+        cells[name, _ALONE] = Interval(
+            row["accuracy"], *bounds, row["rows"], kind="Wilson, clustered by text"
+        )
+        cells[name, _MAJORITY] = row["majority"]
+        cells[name, "gain"] = row["gain"]
+        cells[name, "p (Holm)"] = row["p_holm"]
+        cells[name, f"rows of {row['part']}"] = float(row["rows"])
+    return cells
+
+
+def _word_findings(splits: list[Rows], name: str) -> Iterator[Finding]:
     """The words of the first split, and of ASP's first round of degree estimation."""
     # Rounds and folds differ only in what they hold out, so the words of one are enough.
     degree = [rows for rows in splits[1:] if rows.split.startswith("degree")]
     for rows in (splits[0], *degree[:1]):
-        words = token_table(rows, name)
-        if words.num_rows:
-            (p,) = lists(words, "p")
-            table = with_column(words.drop_columns(["p"]), "p", list(map(p_value, p)))
-            yield Table(f"{_TOKENS}: {title}, {rows.split}, {name}", table)
+        cells: dict[Key, Value] = {}
+        for row in token_table(rows, name).to_pylist():
+            place = f"{row['token']} → {row['label']}"
+            for column in ("rows", "share", "expected", "z", "p"):
+                cells[place, column] = float(row[column])
+        if cells:
+            caption = f"Words that give the label away: {rows.split}, {name}"
+            yield Cells(caption, cells, decimals=3, edition=rows.edition, note=_TOKENS)
 
 
-def _percent(data: pa.Table) -> pa.Table:
-    """The audit formatted for the report, in percent."""
-    rows = [
-        {
-            "split": row["split"],
-            "input": row["input"],
-            "scored": f"{row['rows']:,} of {row['part']}",
-            "majority": percent(row["majority"]),
-            "accuracy": f"{percent(row['accuracy'])} [{percent(row['low'])}, "
-            f"{percent(row['high'])}]",
-            "gain": signed_number(100 * row["gain"]),
-            "p (Holm)": p_value(row["p_holm"]),
-        }
-        for row in data.to_pylist()
-    ]
-    return pa.Table.from_pylist(rows)
-
-
-EXHIBITS = (
-    _exhibit("adept", adept),
-    _exhibit("plane", plane),
-    _exhibit("asp", asp),
-)
+EXHIBITS: Mapping[str, Exhibit[Across]] = {
+    "adept": _exhibit("adept", adept),
+    "plane": _exhibit("plane", plane),
+    "asp": _exhibit("asp", asp),
+}
+"""The audit of each dataset."""

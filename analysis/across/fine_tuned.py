@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.analysis import slices
-from adnominal.analysis.papers.page import Sources
+from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import labelled_runs
 from adnominal.analysis.rows import distinct_values, is_right, tuples, where_equal, with_columns
 from adnominal.conf import UserError

@@ -6,7 +6,7 @@ its pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A
 proxy for the model's pretraining data, which is not known.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import log2
@@ -16,13 +16,10 @@ import pyarrow as pa
 
 from adnominal.analysis import slices
 from adnominal.analysis.across.fine_tuned import Across, Experiment
-from adnominal.analysis.inference.intervals import clustered_interval
+from adnominal.analysis.inference.intervals import Interval, clustered_interval
 from adnominal.analysis.inference.regression import slope
-from adnominal.analysis.papers.page import exhibit
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from adnominal.analysis.rendering.figures import Channels, Plot
-from adnominal.analysis.rendering.numbers import p_value
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
 from adnominal.analysis.rows import distinct_values, lists, schema, where_equal, with_column
 from adnominal.analysis.slices import ABSENT, tenths
 from adnominal.conf import UserError
@@ -79,19 +76,6 @@ def by_tenth(
     return pa.Table.from_pylist(rows, _TENTHS)
 
 
-def tenths_figure(data: pa.Table, xlabel: str) -> Plot:
-    """Plot `by_tenth` as points with whiskers, one line for each value of the column `run`.
-
-    `xlabel` names the quantity that is divided into tenths, with its unit.
-    """
-    rows = sorted(data.to_pylist(), key=lambda row: row["tenth"])
-    places = ["none" if row["tenth"] == ABSENT else str(row["tenth"]) for row in rows]
-    plotted = with_column(pa.Table.from_pylist(rows, data.schema), "place", places)
-    ylabel = "accuracy (share of items)"
-    channels = Channels("place", "accuracy", xlabel, ylabel, "run", low="low", high="high")
-    return figures.intervals(plotted, channels)
-
-
 @dataclass(frozen=True)
 class _Items:
     """An experiment's answers with the corpus statistics of their pairs, one value per row."""
@@ -113,25 +97,24 @@ class _Items:
 @exhibit(
     "",
     "accuracy against the corpus",
-    command=_EXTRACT,
-    tables=("amod_pairs", "amod_association", "predictions", *_ITEM_TABLES),
+    fills=_EXTRACT,
+    reads=("amod_pairs", "amod_association", "predictions", *_ITEM_TABLES),
 )
-def against_corpora(page: Across) -> list[Block]:
-    """Tenths and slopes by count and by PMI, for each corpus in the lake."""
+def against_corpora(page: Across) -> Iterator[Finding]:
+    """Do models answer items correctly because they have seen the phrase?
+
+    The corpus is a proxy for their pretraining data.
+    """
     lake = page.lake
     if not lake.has("amod_pairs") or not lake.has("amod_association"):
         raise UserError(f"no tables amod_pairs and amod_association in {lake.root}")
     experiments = page.experiments
-    blocks: list[Block] = [
-        Text(
-            "Do models answer items correctly because they have seen the phrase? The corpus is a "
-            "proxy for their pretraining data. Tenths cover the items whose pair is in the corpus; "
-            "nouns are looked up as they are, then in the singular. "
-            "A slope is the change in the odds of a correct answer when the count doubles, or per "
-            "bit of PMI (logistic regression, standard errors clustered by pair), over all items "
-            "and within strata; at an odds ratio of 1 frequency makes no difference."
-        )
-    ]
+    yield Note(
+        "Tenths cover the items whose pair is in the corpus; nouns are looked up as they are, then "
+        "in the singular. A slope is the change in the odds of a correct answer when the count "
+        "doubles, or per bit of PMI (logistic regression, standard errors clustered by pair), over "
+        "all items and within strata; at an odds ratio of 1 frequency makes no difference."
+    )
     for corpus in distinct_values(
         arrow.read(lake.root, "amod_pairs", columns=["corpus"]), "corpus"
     ):
@@ -142,10 +125,9 @@ def against_corpora(page: Across) -> list[Block]:
         ]
         if poorly_covered:
             text = f"Too few items whose pair {corpus} has (fewer than {_LEAST})"
-            blocks.append(Text(f"{text}: {', '.join(poorly_covered)}."))
+            yield Note(f"{text}: {', '.join(poorly_covered)}.")
         if well_covered:
-            blocks += _of_corpus(corpus, well_covered)
-    return blocks
+            yield from _of_corpus(corpus, well_covered)
 
 
 def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
@@ -171,41 +153,40 @@ def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
     )
 
 
-def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> list[Block]:
-    blocks: list[Block] = []
-    names = [items.name for items in experiments]
+def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> Iterator[Finding]:
     for name, unit in (("count", "count"), ("PMI", "PMI (bits)")):
-        tables = []
+        table = f"Accuracy by {name} of the pair in {corpus}"
         for items in experiments:
             values = items.counts if name == "count" else items.pmi
-            table = by_tenth(values, items.correct, items.pairs)
-            runs = pa.array([items.name] * table.num_rows, pa.string())
-            tables.append(table.add_column(0, "run", runs))
-        xlabel = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
-        plot = tenths_figure(pa.concat_tables(tables), xlabel)
-        caption = f"Accuracy by {name} of the pair in {corpus}, 95 % whiskers ({'; '.join(names)})"
-        blocks.append(FigureBlock(caption, *plot))
-    blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(experiments)))
-    return blocks
-
-
-def _slopes(experiments: Sequence[_Items]) -> pa.Table:
-    rows = []
+            yield Cells(table, _tenth_cells(items, values), unit="share", decimals=3)
+        x = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
+        yield Chart("intervals", table, (table,), x, "accuracy (share of items)")
     for items in experiments:
-        logs = [None if count is None else log2(count) for count in items.counts]
-        for name, values in (("a doubling of the count", logs), ("a bit of PMI", items.pmi)):
-            for strata in (None, items.strata):
-                effect = slope(values, items.correct, items.pairs, strata)
+        caption = f"Odds ratios, corpus {corpus}"
+        yield Cells(caption, _slopes(items), interval="logistic regression, clustered by pair")
+
+
+def _tenth_cells(items: _Items, values: Sequence[float | None]) -> dict[Key, Value]:
+    """The accuracies of `by_tenth`; tenth 0 is named none."""
+    cells: dict[Key, Value] = {}
+    for row in by_tenth(values, items.correct, items.pairs).to_pylist():
+        place = "none" if row["tenth"] == ABSENT else str(row["tenth"])
+        bounds = (row["low"], row["high"])
+        accuracy = Interval(row["accuracy"], *bounds, row["items"], kind="Wilson, clustered")
+        cells[place, items.name] = accuracy
+    return cells
+
+
+def _slopes(items: _Items) -> dict[Key, Value]:
+    """The odds ratio of a right answer for a doubling of the count and for a bit of PMI."""
+    logs = [None if count is None else log2(count) for count in items.counts]
+    cells: dict[Key, Value] = {}
+    for name, values in (("a doubling of the count", logs), ("a bit of PMI", items.pmi)):
+        for strata in (None, items.strata):
+            effect = slope(values, items.correct, items.pairs, strata)
+            if effect is not None:
                 scope = "all items" if strata is None else f"within {items.stratified_by}"
-                rows.append(
-                    {
-                        "run": items.name,
-                        "for": name,
-                        "over": scope,
-                        "items": None if effect is None else effect.items,
-                        "odds_ratio": None if effect is None else effect.text(),
-                        "p": None if effect is None else p_value(effect.p),
-                    }
-                )
-    table = pa.Table.from_pylist(rows, schema("run for over items:int odds_ratio p"))
-    return table.rename_columns({"odds_ratio": "odds ratio"})
+                row = f"{items.name}, {name}, {scope}"
+                cells[row, "odds ratio"] = effect.odds_ratio
+                cells[row, "p"] = effect.p
+    return cells

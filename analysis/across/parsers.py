@@ -6,16 +6,15 @@ twice.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.papers.page import exhibit
-from adnominal.analysis.rendering.blocks import Block, Table, Text
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.rows import distinct_values, tuples
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
@@ -110,15 +109,13 @@ def association_of(root: str, corpus: str) -> dict[Pair, float]:
     return {(adjective, noun): log_dice for adjective, noun, log_dice in tuples(rows)}
 
 
-def pair_table(root: str, other_root: str, corpus: str) -> pa.Table:
+def pair_cells(root: str, other_root: str, corpus: str) -> dict[Key, Value]:
     """The figures that compare the pairs and associations of a corpus, one per row."""
     figures = agreement(pairs_of(root, corpus), pairs_of(other_root, corpus))
     dice = association_of(root, corpus), association_of(other_root, corpus)
-    texts = {
-        "pairs of the first lake": f"{figures.pairs:,}",
-        "pairs of the second lake": f"{figures.other_pairs:,}",
-    }
-    shares = {
+    values = {
+        "pairs of the first lake": float(figures.pairs),
+        "pairs of the second lake": float(figures.other_pairs),
         "F1 of the pairs": figures.f,
         f"share of the {TOP} most frequent pairs in both": figures.top,
         "correlation of log counts of adjectives": figures.adjectives,
@@ -126,23 +123,20 @@ def pair_table(root: str, other_root: str, corpus: str) -> pa.Table:
         f"correlation of logDice, pairs of at least {MIN_COUNT}": _correlation(*dice, np.asarray),
         f"share of the {TOP} pairs of highest logDice in both": _share_of_best(*dice),
     }
-    texts |= {name: f"{share:.3f}" for name, share in shares.items()}
-    return pa.table({"figure": list(texts), corpus: list(texts.values())})
+    return {(name, corpus): value for name, value in values.items()}
 
 
-def difference_table(root: str, other_root: str, corpus: str) -> pa.Table:
+def difference_cells(root: str, other_root: str, corpus: str) -> dict[Key, Value]:
     """The twenty pairs whose counts differ most, with both counts."""
     pairs, other = pairs_of(root, corpus), pairs_of(other_root, corpus)
     ranked_pairs = sorted(
         pairs.keys() | other.keys(), key=lambda pair: (-abs(pairs[pair] - other[pair]), pair)
     )[:20]
-    return pa.table(
-        {
-            "pair": [" ".join(pair) for pair in ranked_pairs],
-            "first": [pairs[pair] for pair in ranked_pairs],
-            "second": [other[pair] for pair in ranked_pairs],
-        }
-    )
+    cells: dict[Key, Value] = {}
+    for pair in ranked_pairs:
+        cells[" ".join(pair), "first"] = float(pairs[pair])
+        cells[" ".join(pair), "second"] = float(other[pair])
+    return cells
 
 
 # The rows of the built datasets that are compared, as table and identifying columns.
@@ -161,18 +155,20 @@ DATASETS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def dataset_table(root: str, other_root: str) -> pa.Table:
+def dataset_cells(root: str, other_root: str) -> dict[Key, Value]:
     """The numbers of rows of the built datasets in either lake and in both, for common tables."""
-    rows = []
+    cells: dict[Key, Value] = {}
     common = set(arrow.tables(root)) & set(arrow.tables(other_root))
     for name, (table, columns) in DATASETS.items():
-        if table in common:
-            first, second = (_keys(side, table, columns) for side in (root, other_root))
-            row = {"dataset": name, "first": len(first), "second": len(second)}
-            common_rows = len(first & second)
-            f1 = 2 * common_rows / max(1, len(first) + len(second))
-            rows.append({**row, "both": common_rows, "F1": f1})
-    return pa.Table.from_pylist(rows)
+        if table not in common:
+            continue
+        first, second = (_keys(side, table, columns) for side in (root, other_root))
+        common_rows = len(first & second)
+        cells[name, "first"] = float(len(first))
+        cells[name, "second"] = float(len(second))
+        cells[name, "both"] = float(common_rows)
+        cells[name, "F1"] = 2 * common_rows / max(1, len(first) + len(second))
+    return cells
 
 
 def _keys(root: str, table: str, columns: tuple[str, ...]) -> set[tuple[Any, ...]]:
@@ -186,33 +182,24 @@ def _keys(root: str, table: str, columns: tuple[str, ...]) -> set[tuple[Any, ...
 @exhibit(
     "",
     "two parsers of the same text",
-    command="python etl/extract_amod.py source=wikipedia input=FILE corpus=NAME parser=fast "
+    fills="python etl/extract_amod.py source=wikipedia input=FILE corpus=NAME parser=fast "
     "lake=OTHER && python -m analysis.report lake=LAKE other_lake=OTHER",
 )
-def parser_comparison(page: Across) -> list[Block]:
-    """The comparison of the report's lake with `Lake.other_root`."""
+def parser_comparison(page: Across) -> Iterator[Finding]:
+    """How far do pairs, associations and datasets change with the parser of the same text?"""
     root, other = page.lake.root, page.lake.other_root
     if other is None:
         raise UserError("no other_lake=, a lake whose corpora were read by another parser")
     common = set(corpora(root)) & set(corpora(other))
     if not common:
         raise UserError(f"no corpus has pairs in both {root} and {other}")
-    blocks: list[Block] = [
-        Text(
-            f"The first lake is that of this report; the second is {other}. Pairs are compared as "
-            "multisets; rows of a dataset are the same if they have the same words."
-        )
-    ]
+    yield Note(
+        f"The first lake is that of this report; the second is {other}. Pairs are compared as "
+        "multisets; rows of a dataset are the same if they have the same words."
+    )
     for corpus in sorted(common):
-        blocks += [
-            Table(f"Pairs and associations of {corpus}", pair_table(root, other, corpus)),
-            Table(
-                f"Pairs of {corpus} whose counts differ most",
-                difference_table(root, other, corpus),
-                folded=True,
-            ),
-        ]
-    datasets = dataset_table(root, other)
-    if datasets.num_rows:
-        blocks.append(Table("Rows of the built datasets", datasets, digits=3))
-    return blocks
+        compared = pair_cells(root, other, corpus)
+        yield Cells(f"Pairs and associations of {corpus}", compared, decimals=3)
+        name = f"Pairs of {corpus} whose counts differ most"
+        yield Cells(name, difference_cells(root, other, corpus), decimals=0)
+    yield Cells("Rows of the built datasets", dataset_cells(root, other), decimals=3)

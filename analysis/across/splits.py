@@ -12,15 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.editions import read_edition
-from adnominal.analysis.inference.intervals import clustered_interval, difference
-from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.inference.intervals import Interval, clustered_interval, difference
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.predictions import labelled
-from adnominal.analysis.rendering.blocks import Block, Table, Text
-from adnominal.analysis.rendering.numbers import percent, percent_difference
 from adnominal.analysis.rows import (
     distinct_values,
     is_right,
@@ -29,11 +26,18 @@ from adnominal.analysis.rows import (
     where_equal,
     with_column,
 )
-from adnominal.analysis.slices import by_training_word, words
+from adnominal.analysis.slices import by_training_word
 from adnominal.conf import UserError
+from adnominal.etl.checks.split_rows import (
+    check_complete,
+    declared_tables,
+    read_parts,
+    with_items,
+)
+from adnominal.etl.checks.splits import Fold, check
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
-from adnominal.etl.registry import DATASET_OF, DATASETS
+from adnominal.etl.registry import DATASET_OF, DATASETS, ITEM_TABLES
 from adnominal.training.finished_runs import Run, groups
 
 _ADEPT = (
@@ -46,6 +50,7 @@ _PLANE = (
 )
 _SIDES = ("leaking", "leak_free")
 _TABLES = ("predictions", "adept", "plane_items")
+_WORDS = ("adjective", "noun", "hypernym")
 
 
 Row = Mapping[str, Any]
@@ -103,51 +108,71 @@ def seen_rows(
     return rows
 
 
-def trained_words(
-    lake: str, name: str, edition: str, scheme: str, fold: str = ""
-) -> dict[str, set[str]]:
-    """The words of a split's training rows: adjective, noun, pair (both), and hypernym for PLANE.
+def split_words(lake: str, name: str, edition: str, scheme: str, fold: str = "") -> Fold:
+    """What the parts of a split have of its words: the findings of `etl.checks.splits.check`.
 
+    The compared columns are adjective, noun, pair (both) and, for PLANE, hypernym, lower-cased.
     `name` is ``adept`` (scheme: random, noun_disjoint, adjective_disjoint) or ``plane_items``
     (scheme and fold of plane_splits).
 
     Raises:
-        UserError: no training rows.
+        UserError: no training rows, or the lake lacks items of the split.
     """
-    splits = DATASET_OF[name].splits
-    values = {f"split_{scheme}": "train"}
-    if splits.table is not None:
-        values = {"scheme": scheme, "fold": fold, "part": "train"}
-    ids = read_edition(lake, splits.table or name, edition, ["item_id"], **values)
-    items = words(lake, name, edition, pc.unique(ids.column("item_id")).to_pylist())
-    return {role: set(column) for role, column in word_columns(items).items()}
+    dataset = DATASET_OF[name]
+    assert dataset.labels is not None
+    tables = declared_tables(dataset, scheme)
+    only_fold = None if tables.splits is None else fold
+    parts = read_parts(lake, tables, edition, scheme, only_fold)
+    if "train" not in distinct_values(parts, "part"):
+        where = f"split_{scheme}=train"
+        if tables.splits is not None:
+            where = f"scheme={scheme} {tables.fold}={fold} part=train"
+        raise UserError(
+            f"edition={edition} {where}: no rows in the table {tables.splits or name} of {lake}"
+        )
+    roles = {role: name for role, name in ITEM_TABLES[name].words.items() if role in _WORDS}
+    label = dataset.labels.column
+    rows = with_items(lake, tables, edition, parts, [label, *roles.values()])
+    check_complete(tables, parts, rows)
+    items = rows.select(list(roles.values())).rename_columns(list(roles))
+    columns = word_columns(items)
+    compared_rows = pa.table({**columns, "part": rows["part"], "label": rows[label]})
+    (findings,) = check(compared_rows, list(columns), label="label", identity=list(columns))
+    return findings
+
+
+def trained_words(
+    lake: str, name: str, edition: str, scheme: str, fold: str = ""
+) -> dict[str, set[str]]:
+    """The words of a split's training rows, by the columns of `split_words`."""
+    findings = split_words(lake, name, edition, scheme, fold)
+    values = findings.part("train").values
+    return {column: set(words.to_pylist()) for column, words in values.items()}
 
 
 def word_columns(items: pa.Table) -> dict[str, list[str]]:
     """The words of items, lower-cased as in `trained_words`."""
     columns = {
         column: [str(word).lower() for word in items.column(column).to_pylist()]
-        for column in ("adjective", "noun", "hypernym")
+        for column in _WORDS
         if column in items.column_names
     }
     pairs = zip(columns["adjective"], columns["noun"], strict=True)
     return {**columns, "pair": [f"{adjective} {noun}" for adjective, noun in pairs]}
 
 
-def _table(rows: Sequence[Row], names: tuple[str, str]) -> pa.Table:
-    """The rows formatted for the report, with their two sides under these names."""
-    cells = []
-    for row in rows:
-        cell = {"dataset": row["dataset"], "model": row["model"]}
-        for side, name in zip(_SIDES, names, strict=True):
-            accuracy, majority = (
-                percent(row[f"{side}_{kind}"]) for kind in ("accuracy", "majority")
-            )
-            rows_text = f"majority {majority}; {row[f'{side}_rows']:,} rows"
-            cell[name] = f"{row[side]}\n{accuracy} ({rows_text})"
-        cell["difference"] = percent_difference(row["difference"], row["low"], row["high"])
-        cells.append(cell)
-    return pa.Table.from_pylist(cells)
+def _cells(row: Row) -> dict[Key, Value]:
+    """A row of `split_rows` as numbers."""
+    name = f"{row['dataset']}, {row['model']}: {row['leaking']} less {row['leak_free']}"
+    cells: dict[Key, Value] = {}
+    for side in _SIDES:
+        place = side.replace("_", "-")
+        cells[name, place] = row[f"{side}_accuracy"]
+        cells[name, f"majority, {place}"] = row[f"{side}_majority"]
+    rows = row["leaking_rows"] + row["leak_free_rows"]
+    bounds = (row["low"], row["high"])
+    cells[name, "difference"] = Interval(row["difference"], *bounds, rows, kind="Newcombe")
+    return cells
 
 
 def _answers(rows: pa.Table, group: str) -> pa.Table:
@@ -167,13 +192,13 @@ def _leaking() -> Iterator[tuple[Dataset, dict[str, str]]]:
 
 
 @exhibit(
-    "",
-    "leak-free splits against published ones",
-    command=f"{_ADEPT} && {_PLANE}",
-    tables=_TABLES,
+    "", "leak-free splits against published ones", fills=f"{_ADEPT} && {_PLANE}", reads=_TABLES
 )
-def between(page: Across) -> list[Block]:
-    """Compare one model's accuracy on two splits."""
+def between(page: Across) -> Iterator[Finding]:
+    """How much of a model's accuracy is lost on a split whose test words are not in training?
+
+    The same model and settings, trained and tested on each split.
+    """
     rows: list[Row] = []
     for dataset, disjoint in _leaking():
         setting, published = f"task.{dataset.splits.setting}", dataset.splits.published
@@ -201,35 +226,35 @@ def between(page: Across) -> list[Block]:
             "no finished fine-tuning runs with the same settings on both a published and a "
             "leak-free split"
         )
-    text = (
-        "The same model and settings, trained and tested on each split. Test rows differ, so the "
-        "difference is unpaired (Newcombe's interval, clustered by noun or adjective); splits "
-        "differ in their labels too, so the majority is shown for each."
+    yield Note(
+        "Test rows differ, so the difference is unpaired (Newcombe's interval, clustered by noun "
+        "or adjective); splits differ in their labels too, so the majority is shown for each."
     )
-    caption = "Accuracy in percent, published minus leak-free"
-    return [Text(text), Table(caption, _table(rows, ("published", "leak-free")))]
+    for row in rows:
+        caption = "Accuracy, published less leak-free"
+        yield Cells(caption, _cells(row), unit="percent", decimals=1, model=row["model"])
 
 
 @exhibit(
     "",
     "what training had seen of the test rows",
-    command="python training/finetune.py conf/training/adept.yaml lake=LAKE",
-    tables=(*_TABLES, "plane_splits", "asp_entailment", "asp_degree", "asp_splits"),
+    fills="python training/finetune.py conf/training/adept.yaml lake=LAKE",
+    reads=(*_TABLES, "plane_splits", "asp_entailment", "asp_degree", "asp_splits"),
 )
-def within(page: Across) -> list[Block]:
-    """Compare the seen and the unseen part of one test set."""
+def within(page: Across) -> Iterator[Finding]:
+    """Are answers better where training contains the item's word, or both words together?"""
     rows = [*_by_word(page), *_by_adjective(page), *_by_dimension(page)]
     if not rows:
         raise UserError("no finished fine-tuning run on a published split with answers here")
-    text = (
-        "Answers to one test set, divided by whether training contains the item's word, or both "
-        "words together. The parts differ in other ways too: words in training tend to be "
-        "frequent. ASP's adjectives: the release's test rows whose adjective is in training; its "
-        "dimensions: validation rows of the training dimensions against the held-out one, on the "
-        "three training tests."
+    yield Note(
+        "The parts differ in other ways too: words in training tend to be frequent. ASP's "
+        "adjectives: the release's test rows whose adjective is in training; its dimensions: "
+        "validation rows of the training dimensions against the held-out one, on the three "
+        "training tests."
     )
-    caption = "Accuracy in percent, seen minus unseen"
-    return [Text(text), Table(caption, _table(rows, ("seen", "unseen")))]
+    for row in rows:
+        caption = "Accuracy, seen less unseen"
+        yield Cells(caption, _cells(row), unit="percent", decimals=1, model=row["model"])
 
 
 def _newest_group_by_model(page: Across, **settings: str | tuple[str, ...]) -> list[list[Run]]:
@@ -315,7 +340,6 @@ def _parts(page: Across, edition: str, scheme: str, number: str) -> dict[str, st
     """The part of each item of a round of ASP."""
     if not page.lake.has("asp_splits"):
         return {}
-    where = [("edition", "=", edition), ("scheme", "=", scheme), ("round", "=", number)]
-    columns = ["item_id", "part"]
-    parts = arrow.read(page.lake.root, "asp_splits", where=where, columns=columns)
-    return dict(tuples(parts, *columns))
+    tables = declared_tables(DATASETS["asp"], scheme)
+    parts = read_parts(page.lake.root, tables, edition, scheme, number)
+    return dict(tuples(parts, tables.key, "part"))

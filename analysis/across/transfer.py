@@ -2,22 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import eq
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.inference.comparisons import compare
+from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.inference.resampling import Resampling
-from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
 from adnominal.analysis.predictions import pair, read_run, read_scored
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from adnominal.analysis.rendering.figures import Channels
-from adnominal.analysis.rendering.numbers import p_value, percent, percent_difference
 from adnominal.conf import UserError
 from adnominal.training.finished_runs import BOOKKEEPING, Run, model_name
 from adnominal.training.scoring import matrix as scored
@@ -29,14 +24,13 @@ _SCORE = (
 _AGAIN = "python training/finetune.py conf/training/adept.yaml model=runs/plane/RUN/model lake=LAKE"
 
 
-@exhibit(
-    "",
-    "asking a model another task's items",
-    command=_SCORE,
-    tables=("predictions",),
-)
-def matrix(page: Across) -> list[Block]:
-    """The scores of each model on each task, without further training."""
+@exhibit("", "asking a model another task's items", fills=_SCORE, reads=("predictions",))
+def matrix(page: Across) -> Iterator[Finding]:
+    """How right is a model that was trained on one task about the items of another, without further
+    training?
+
+    Rows are models, named by their training task; columns are the tasks they were scored on.
+    """
     newest: dict[tuple[str, str], Run] = {}
     for run in page.runs_of("score"):
         # Each run is a cell: one model on one task.
@@ -44,34 +38,35 @@ def matrix(page: Across) -> list[Block]:
         newest.setdefault(key, run)
     tasks = Counter(model for model, _ in newest)
     several = {model: run for (model, _), run in newest.items() if tasks[model] > 1}
-    runs = [run for (model, _), run in newest.items() if tasks[model] > 1]
+    runs = [run.id for (model, _), run in newest.items() if tasks[model] > 1]
     if not several:
         raise UserError("no finished run of training/score.py that scores a model on several tasks")
-    rows = read_scored(page.lake.root, [run.id for run in runs])
     names = _names({model: run.params.get("trained_on", "") for model, run in several.items()})
-    cells = scored.matrix(rows)
-    blocks: list[Block] = [
-        Text(
-            "Rows are models, named by their training task; columns are the tasks they were scored "
-            "on. conf/transfer.yaml maps the labels of one task to those of another and gives the "
-            "reason for each mapping. Where a task has more than two labels, the same answers are "
-            "also scored as holds against does not hold (two-way)."
-        ),
-        Table("Accuracy in percent with Wilson's interval", scored.grid(cells, names=names)),
-        Table("Macro-F1 in percent", scored.grid(cells, "macro_f1", names)),
-    ]
-    line_table = _lines(cells, names)
-    channels = Channels(
-        "accuracy",
-        "line",
-        "accuracy (share of rows)",
-        "trained on → task asked",
-        low="low",
-        high="high",
+    yield Note(
+        "conf/transfer.yaml maps the labels of one task to those of another and gives the reason "
+        "for each mapping. Where a task has more than two labels, the same answers are also scored "
+        "as holds against does not hold (two-way)."
     )
-    plot = figures.forest(line_table, channels, "majority", ("model", "majority label"))
-    blocks.append(FigureBlock("Accuracy compared with the majority's", *plot))
-    return blocks
+    accuracies: dict[Key, Value] = {}
+    macro_f1: dict[Key, Value] = {}
+    lines: dict[Key, Value] = {}
+    for cell in scored.matrix(read_scored(page.lake.root, runs)).to_pylist():
+        model = names.get(cell["model"], cell["model"])
+        task = cell["task"]
+        if cell["answers"] == scored.TWO_WAY:
+            task += f", {scored.TWO_WAY}"
+        bounds = (cell["low"], cell["high"])
+        accuracy = Interval(cell["accuracy"], *bounds, cell["rows"], kind="Wilson")
+        accuracies[model, task] = accuracy
+        macro_f1[model, task] = cell["macro_f1"]
+        lines[f"{model} → {task}", "model"] = accuracy
+        lines[f"{model} → {task}", "majority label"] = cell["majority"]
+    yield Cells("Accuracy", accuracies, unit="percent", decimals=1, runs=runs)
+    yield Cells("Macro-F1", macro_f1, unit="percent", decimals=1, runs=runs)
+    name = "Accuracy compared with the majority's"
+    yield Cells(name, dict(sorted(lines.items())), unit="share", decimals=3, runs=runs)
+    axes = ("accuracy (share of rows)", "trained on → task asked")
+    yield Chart("forest", name, (name,), *axes, only_drawn=True)
 
 
 def _names(training_settings: Mapping[str, str]) -> dict[str, str]:
@@ -84,43 +79,37 @@ def _names(training_settings: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _lines(cells: pa.Table, names: Mapping[str, str]) -> pa.Table:
-    """The cells as named lines of the figure, grouped by model."""
-    lines = []
-    for cell in cells.to_pylist():
-        task = cell["task"]
-        if cell["answers"] == scored.TWO_WAY:
-            task += f", {scored.TWO_WAY}"
-        line = f"{names.get(cell['model'], cell['model'])} → {task}"
-        values = {key: cell[key] for key in ("accuracy", "low", "high", "majority", "rows")}
-        lines.append({"line": line, **values})
-    return pa.Table.from_pylist(sorted(lines, key=lambda row: row["line"]))
+@exhibit("", "training on from another task", fills=_AGAIN, reads=("predictions",))
+def continued_training(page: Across) -> Iterator[Finding]:
+    """Does it help to have been trained on another task first?
 
-
-@exhibit("", "training on from another task", command=_AGAIN, tables=("predictions",))
-def continued_training(page: Across) -> list[Block]:
-    """Compare runs that differ only in their initial weights: those of another task's run against
-    those that this other run itself started from."""
+    Both runs have the same settings, seed and items and differ only in their initial weights.
+    """
     runs = page.runs_of("finetune")
     by_id = {run.id: run for run in page.runs.runs}
-    rows = []
+    pairs = []
     for run in runs:
         source = _source(run, by_id)
         base = _twin(run, source.params.get("model", ""), runs) if source else None
         if source is not None and base is not None:
-            rows.append(_comparison(page, run, source, base))
-    if not rows:
+            pairs.append((run, source, base))
+    if not pairs:
         raise UserError(
             "no finished fine-tuning run that starts from another task's run (model= its folder) "
             "together with a run of the same settings that starts from the same base model"
         )
-    rows.sort(key=lambda row: (row["task"], row["first trained on"], row["seed"]))
-    text = (
-        "Both runs have the same settings, seed and items and differ only in their initial "
-        "weights; differences are paired, p is from a permutation test."
-    )
-    caption = "Accuracy in percent, started from another task and from the base"
-    return [Text(text), Table(caption, pa.Table.from_pylist(rows))]
+    cells: dict[str, dict[Key, Value]] = {}
+    for run, source, base in pairs:
+        name = (
+            f"{run.params.get('task.name', '')}, first trained on "
+            f"{source.params.get('task.name', '')}, base {base.model}, "
+            f"seed {run.params.get('seeds', '')}"
+        )
+        cells[name] = _comparison(page, name, run, base)
+    yield Note("Differences are paired; p is from a permutation test.")
+    for name in sorted(cells):
+        caption = "Started from another task and from the base"
+        yield Cells(caption, cells[name], unit="share", decimals=3)
 
 
 def _source(run: Run, by_id: Mapping[str, Run]) -> Run | None:
@@ -151,22 +140,16 @@ def _twin(run: Run, model: str, runs: Sequence[Run]) -> Run | None:
     return next((other for other in same if identity(other) == identity(run)), None)
 
 
-def _comparison(page: Across, run: Run, source: Run, base: Run) -> dict[str, Any]:
+def _comparison(page: Across, name: str, run: Run, base: Run) -> dict[Key, Value]:
     root = page.lake.root
     both = pair(read_run(root, run.id), read_run(root, base.id))
     result = compare("accuracy", both, resampling=Resampling(seed=page.lake.seed))
-    difference = result.difference
     share, base_share = (
         sum(map(eq, both.gold, guesses)) / len(both.gold) for guesses in (both.first, both.second)
     )
     return {
-        "task": run.params.get("task.name", ""),
-        "first trained on": source.params.get("task.name", ""),
-        "base": base.model,
-        "seed": run.params.get("seeds", ""),
-        "items": len(both.gold),
-        "from the task": percent(share),
-        "from the base": percent(base_share),
-        "difference": percent_difference(difference.estimate, difference.low, difference.high),
-        "p": p_value(result.p),
+        (name, "from the task"): share,
+        (name, "from the base"): base_share,
+        (name, "difference"): result.difference,
+        (name, "p"): result.p,
     }

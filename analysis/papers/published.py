@@ -23,7 +23,6 @@ from typing import Any
 
 import yaml
 
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.conf import UserError
 
 PAPERS = ("adept", "plane", "asp", "sygns")
@@ -217,56 +216,3 @@ def agrees(published: Published, ours: float) -> bool:
         exact.quantize(digit, ROUND_HALF_UP),
         exact.quantize(digit, ROUND_HALF_EVEN),
     )
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A printed number, and ours with the bounds of its interval in the paper's unit, if known."""
-
-    printed: Published
-    ours: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def status(self) -> str:
-        """``recomputed``, ``not run`` or ``not recomputable``."""
-        missing = "not run" if self.printed.recomputable else "not recomputable"
-        return missing if self.ours is None else "recomputed"
-
-    @property
-    def agrees(self) -> bool:
-        """Whether ours has the printed digits; always false for approximate printed numbers."""
-        if self.ours is None or self.printed.approximate:
-            return False
-        return agrees(self.printed, self.ours)
-
-
-def beside(
-    paper: str, name: str, ours: Mapping[tuple[str, str], float | Interval]
-) -> dict[tuple[str, str], Beside]:
-    """A table's numbers and ours by (row, column), in the order and unit of the paper.
-
-    `ours` maps (row, column) to a number, with or without interval. Units are those of the paper,
-    except that percentages are given as shares from 0 to 1.
-
-    Raises:
-        UserError: no such table.
-        ValueError: a cell that the table does not have.
-    """
-    cells = table(paper, name)
-    unknown = [key for key in ours if key not in cells]
-    if unknown:
-        raise ValueError(f"{paper}, {name} has no {'/'.join(unknown[0])}")
-    numbers = {}
-    for key, printed in cells.items():
-        match ours.get(key):
-            case None:
-                values = []
-            case Interval(estimate, low, high):
-                values = [estimate, low, high]
-            case number:
-                values = [number]
-        scale = 100.0 if printed.unit == "percent" else 1.0
-        numbers[key] = Beside(printed, *(scale * value for value in values))
-    return numbers

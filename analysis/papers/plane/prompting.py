@@ -42,8 +42,16 @@ _READ = {
 
 def _choices(rows: pa.Table) -> list[tuple[str, pa.Table]]:
     """The ways to read answers that apply to some rows, with these rows."""
-    firsts = rows.filter(pc.is_valid(rows.column("text")))
-    return [*([("first", firsts)] if firsts.num_rows else []), ("restricted", rows)]
+    choices = [("restricted", rows)]
+    firsts = _with_first_tokens(rows)
+    if firsts.num_rows:
+        choices.insert(0, ("first", firsts))
+    return choices
+
+
+def _with_first_tokens(rows: pa.Table) -> pa.Table:
+    """The answers whose first predicted token is known."""
+    return rows.filter(pc.is_valid(rows.column("text")))
 
 
 def _by_model(data: pa.Table) -> dict[Key, Value]:
@@ -85,7 +93,7 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
         rows = page.two_shot if shots == "2" else page.zero_shot
         edition = edition_of(rows)
         runs = [run.id for run in page.prompted_runs(shots)]
-        firsts = rows.filter(pc.is_valid(rows.column("text")))
+        firsts = _with_first_tokens(rows)
         if firsts.num_rows:
             yield Cells(name, _ours(page, firsts), runs=runs, edition=edition)
         tables = {

@@ -1,1 +1,0 @@
-"""Blocks of a report and their output as HTML, Markdown, SVG and TSV, independent of any paper."""
