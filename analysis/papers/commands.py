@@ -32,7 +32,8 @@ class Commands:
     def completed(self, section: Section) -> Section:
         """The section with its commands for this lake."""
         rows = [
-            {**row, "command": self.of_lake(row["command"] or "") or None} for row in section.rows
+            {**row, "command": self.of_lake(row["command"])} if row.get("command") else row
+            for row in section.rows
         ]
         findings = [
             self._completed(finding) if isinstance(finding, Missing) else finding
