@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from adnominal.conf import JobFailed
@@ -193,6 +195,20 @@ def test_a_restart_with_other_settings_deletes_the_staged_rows_of_a_killed_run(
     run("restart=true", "lowercase=false")
     staged = {path.parents[1] for path in (tmp_path / "lake/_staging").rglob("*.parquet")}
     assert staged == {of_another_job}
+
+
+def test_a_table_that_is_no_longer_declared_stays_as_it_is(run, parts, tmp_path):
+    run()
+    folder = tmp_path / "lake" / "listed_counts"
+    rows = pa.table({"corpus": ["depcc"], "adjective": ["old"], "noun": ["coin"], "amod": [0]})
+    write_deltalake(str(folder), rows, partition_by=["corpus"])
+    add(parts, "n.gz")
+    run()
+    run("restart=true")
+    run(lake="once")
+    assert tables(tmp_path / "lake") == tables(tmp_path / "once")
+    table = DeltaTable(str(folder))
+    assert (table.version(), table.to_pyarrow_table().to_pylist()) == (0, rows.to_pylist())
 
 
 def test_a_restart_that_finds_no_pairs_empties_the_tables(run, parts, tmp_path):
