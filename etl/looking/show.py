@@ -11,7 +11,6 @@ from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.log import File
 from adnominal.etl.lake.schema import type_name
 from adnominal.etl.lake.tables import TABLES
-from adnominal.etl.lake.verify import undeclared
 from adnominal.etl.looking.layout import aligned, number, size
 
 _PARTITIONS = 20
@@ -24,8 +23,6 @@ def _rows(files: Iterable[File]) -> int | None:
 
 def list_tables(root: str) -> str:
     """One line for each table of the lake: rows, size, version, partitions, last job, meaning.
-
-    Other folders of the lake, such as tables that are no longer declared, follow by name.
 
     Raises:
         JobFailed: the lake has no table.
@@ -58,9 +55,7 @@ def list_tables(root: str) -> str:
                 TABLES[name].meaning,
             ]
         )
-    tables_text = aligned(header, lines, widest=500)
-    notes = [f"note: {name} is no declared table" for name in undeclared(root)]
-    return "\n".join([tables_text, *notes])
+    return aligned(header, lines, widest=500)
 
 
 def sql_columns(table_spec: Table) -> str:

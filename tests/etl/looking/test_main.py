@@ -56,13 +56,6 @@ def test_list_names_tables_with_rows_size_and_meaning(call):
     assert lines[1].endswith("pairs of a corpus with their counts.")
 
 
-def test_list_names_folders_that_are_no_declared_table(call, lake):
-    Path(lake, "my_notes").mkdir()
-    code, out, _ = call("list")
-    assert code == 0
-    assert out.splitlines()[-1] == "note: my_notes is no declared table"
-
-
 def test_list_shows_a_table_that_cannot_be_read(call, lake):
     log_file = Path(lake, "amod_pairs", "_delta_log", f"{0:020}.json")
     log_file.write_text(log_file.read_text().replace('\\"long\\"', '\\"integer\\"'))
