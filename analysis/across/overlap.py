@@ -7,8 +7,7 @@ iv(x1))``) and keeps quantifiers, negation and connectives, which the splits hol
 """
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,10 +17,13 @@ from adnominal.analysis.editions import read_edition
 from adnominal.analysis.inference.intervals import wilson
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.rendering.blocks import Block, Table, Text
-from adnominal.analysis.rows import schema, tuples
+from adnominal.analysis.rows import distinct_values, schema, tuples, where_equal
 from adnominal.conf import UserError
+from adnominal.etl.checks.split_rows import declared_tables, read_parts
+from adnominal.etl.checks.splits import Fold, check
 from adnominal.etl.draws import content_hash
 from adnominal.etl.lake import arrow
+from adnominal.etl.registry import DATASETS
 from adnominal.etl.sygns.grammar import grammar
 from adnominal.etl.sygns.splits import SCHEMES
 
@@ -37,6 +39,8 @@ _SHARES = {
     "by_length": "by length",
     "most_frequent": "most frequent",
 }
+_COMPARED = ("form", "sentence_pattern", "form_pattern", "length", "any")
+_PATTERNS = schema("sentence_id form sentence_pattern form_pattern length:int any:int")
 _OVERLAP = schema(
     "scheme primitive trained:int tested:int same_form:float known_sentence_pattern:float "
     "known_form_pattern:float by_length:float most_frequent:float by_length_low:float "
@@ -69,65 +73,82 @@ def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
     known_sentence_pattern and known_form_pattern, the shares whose pattern occurs in training;
     by_length (with its interval), the accuracy of guessing the most frequent form pattern among
     training sentences of the same length; most_frequent, that of the most frequent pattern of all.
+    They are findings of `etl.checks.splits.check` on the forms and patterns.
 
     Raises:
         UserError: the edition has no splits.
     """
-    splits = read_edition(lake, "sygns_splits", edition)
-    parts: dict[tuple[str, str], dict[str, list[str]]] = {}
-    columns = ("scheme", "primitive", "part", "sentence_id")
-    for scheme, primitive, part, item in tuples(splits, *columns):
-        parts.setdefault((scheme, primitive), {}).setdefault(part, []).append(item)
-    categories = _categories()
-    rows_by_id: dict[str, tuple[str, str, str, int]] = {}
-    names = ["sentence_id", "sentence", "fol"]
-    for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=names):
-        for item, sentence, meaning in tuples(batch, *names):
-            texts = pattern(sentence, categories), pattern(meaning, categories)
-            rows_by_id[item] = (meaning, *texts, len(sentence.split()))
+    read_edition(lake, "sygns_splits", edition, ["scheme"])
+    patterns = _patterns(lake, edition)
     rows = []
-    for (scheme, primitive), ids in sorted(
-        parts.items(), key=lambda item: (SCHEMES.index(item[0][0]), item[0][1])
-    ):
-        trained = [rows_by_id[item] for item in ids.get("train", ()) if item in rows_by_id]
-        tested = sorted(ids.get("test", ()), key=lambda item: content_hash(seed, item, size=64))
-        scored = [rows_by_id[item] for item in tested[:SAMPLED] if item in rows_by_id]
-        if trained and scored:
-            rows.append({"scheme": scheme, "primitive": primitive, **_shares(trained, scored)})
+    for scheme in SCHEMES:
+        tables = declared_tables(DATASETS["sygns"], scheme)
+        parts = read_parts(lake, tables, edition, scheme)
+        compared_rows = _sample(parts, seed).join(patterns, "sentence_id", join_type="inner")
+        if not compared_rows.num_rows:
+            continue
+        folds = check(compared_rows, _COMPARED, label="form_pattern", identity=["sentence_id"])
+        for fold in folds:
+            parts_present = {part.name for part in fold.parts}
+            if {"train", "test"} <= parts_present:
+                row = {"scheme": scheme, "primitive": fold.name}
+                rows.append(row | _shares(fold))
     return pa.Table.from_pylist(rows, _OVERLAP)
 
 
-def _shares(
-    training_rows: Sequence[tuple[str, str, str, int]],
-    scored_rows: Sequence[tuple[str, str, str, int]],
-) -> dict[str, float]:
-    forms, sentences, patterns = ({row[place] for row in training_rows} for place in range(3))
-    counts: dict[int, Counter[str]] = {}
-    for _, _, form_pattern, length in training_rows:
-        counts.setdefault(length, Counter())[form_pattern] += 1
-    best_pattern = {length: _most_frequent(of_length) for length, of_length in counts.items()}
-    most_frequent = _most_frequent(sum(counts.values(), Counter()))
-    size = len(scored_rows)
-    tested_forms, tested_sentences, tested_patterns, lengths = zip(*scored_rows, strict=True)
-    guesses = [best_pattern.get(length) for length in lengths]
-    hits = sum(a == b for a, b in zip(guesses, tested_patterns, strict=True))
-    by_length = wilson(hits, size)
+def _patterns(lake: str, edition: str) -> pa.Table:
+    """What is compared of each sentence: its form, its patterns and its length.
+
+    `any` is the same for all sentences: the guess from it is the most frequent form pattern.
+    """
+    categories = _categories()
+    columns = ["sentence_id", "sentence", "fol"]
+    rows = []
+    for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=columns):
+        for sentence_id, sentence, form in tuples(batch, *columns):
+            row = {
+                "sentence_id": sentence_id,
+                "form": form,
+                "sentence_pattern": pattern(sentence, categories),
+                "form_pattern": pattern(form, categories),
+                "length": len(sentence.split()),
+                "any": 0,
+            }
+            rows.append(row)
+    return pa.Table.from_pylist(rows, _PATTERNS)
+
+
+def _sample(parts: pa.Table, seed: int) -> pa.Table:
+    """The training rows and, of each fold, at most 20,000 test rows, drawn by id."""
+    sampled = [where_equal(parts, "part", "train")]
+    tested = where_equal(parts, "part", "test")
+    for fold in distinct_values(tested, "fold"):
+        fold_rows = where_equal(tested, "fold", fold)
+        ids = fold_rows.column("sentence_id").to_pylist()
+        drawn = sorted(range(len(ids)), key=lambda row: content_hash(seed, ids[row], size=64))
+        sampled.append(fold_rows.take(drawn[:SAMPLED]))
+    return pa.concat_tables(sampled)
+
+
+def _shares(fold: Fold) -> dict[str, float]:
+    """The columns of `overlap` for one fold."""
+    size = fold.part("test").rows
+
+    def known_share(column: str) -> float:
+        return fold.known_rows["train", "test", column] / size
+
+    by_length = wilson(fold.right_guesses["train", "test", "length"], size)
     return {
-        "trained": len(training_rows),
+        "trained": fold.part("train").rows,
         "tested": size,
-        "same_form": sum(form in forms for form in tested_forms) / size,
-        "known_sentence_pattern": sum(text in sentences for text in tested_sentences) / size,
-        "known_form_pattern": sum(text in patterns for text in tested_patterns) / size,
+        "same_form": known_share("form"),
+        "known_sentence_pattern": known_share("sentence_pattern"),
+        "known_form_pattern": known_share("form_pattern"),
         "by_length": by_length.estimate,
         "by_length_low": by_length.low,
         "by_length_high": by_length.high,
-        "most_frequent": tested_patterns.count(most_frequent) / size,
+        "most_frequent": fold.right_guesses["train", "test", "any"] / size,
     }
-
-
-def _most_frequent(counts: Counter[str]) -> str:
-    """The most frequent key; ties go to the first in alphabetical order."""
-    return min(counts, key=lambda name: (-counts[name], name))
 
 
 @exhibit(

@@ -12,10 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.editions import read_edition
 from adnominal.analysis.inference.intervals import clustered_interval, difference
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.predictions import labelled
@@ -29,11 +27,18 @@ from adnominal.analysis.rows import (
     where_equal,
     with_column,
 )
-from adnominal.analysis.slices import by_training_word, words
+from adnominal.analysis.slices import by_training_word
 from adnominal.conf import UserError
+from adnominal.etl.checks.split_rows import (
+    check_complete,
+    declared_tables,
+    read_parts,
+    with_items,
+)
+from adnominal.etl.checks.splits import Fold, check
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
-from adnominal.etl.registry import DATASET_OF, DATASETS
+from adnominal.etl.registry import DATASET_OF, DATASETS, ITEM_TABLES
 from adnominal.training.finished_runs import Run, groups
 
 _ADEPT = (
@@ -46,6 +51,7 @@ _PLANE = (
 )
 _SIDES = ("leaking", "leak_free")
 _TABLES = ("predictions", "adept", "plane_items")
+_WORDS = ("adjective", "noun", "hypernym")
 
 
 Row = Mapping[str, Any]
@@ -103,31 +109,53 @@ def seen_rows(
     return rows
 
 
-def trained_words(
-    lake: str, name: str, edition: str, scheme: str, fold: str = ""
-) -> dict[str, set[str]]:
-    """The words of a split's training rows: adjective, noun, pair (both), and hypernym for PLANE.
+def split_words(lake: str, name: str, edition: str, scheme: str, fold: str = "") -> Fold:
+    """What the parts of a split have of its words: the findings of `etl.checks.splits.check`.
 
+    The compared columns are adjective, noun, pair (both) and, for PLANE, hypernym, lower-cased.
     `name` is ``adept`` (scheme: random, noun_disjoint, adjective_disjoint) or ``plane_items``
     (scheme and fold of plane_splits).
 
     Raises:
-        UserError: no training rows.
+        UserError: no training rows, or the lake lacks items of the split.
     """
-    splits = DATASET_OF[name].splits
-    values = {f"split_{scheme}": "train"}
-    if splits.table is not None:
-        values = {"scheme": scheme, "fold": fold, "part": "train"}
-    ids = read_edition(lake, splits.table or name, edition, ["item_id"], **values)
-    items = words(lake, name, edition, pc.unique(ids.column("item_id")).to_pylist())
-    return {role: set(column) for role, column in word_columns(items).items()}
+    dataset = DATASET_OF[name]
+    assert dataset.labels is not None
+    tables = declared_tables(dataset, scheme)
+    only_fold = None if tables.splits is None else fold
+    parts = read_parts(lake, tables, edition, scheme, only_fold)
+    if "train" not in distinct_values(parts, "part"):
+        where = f"split_{scheme}=train"
+        if tables.splits is not None:
+            where = f"scheme={scheme} {tables.fold}={fold} part=train"
+        raise UserError(
+            f"edition={edition} {where}: no rows in the table {tables.splits or name} of {lake}"
+        )
+    roles = {role: name for role, name in ITEM_TABLES[name].words.items() if role in _WORDS}
+    label = dataset.labels.column
+    rows = with_items(lake, tables, edition, parts, [label, *roles.values()])
+    check_complete(tables, parts, rows)
+    items = rows.select(list(roles.values())).rename_columns(list(roles))
+    columns = word_columns(items)
+    compared_rows = pa.table({**columns, "part": rows["part"], "label": rows[label]})
+    (findings,) = check(compared_rows, list(columns), label="label", identity=list(columns))
+    return findings
+
+
+def trained_words(
+    lake: str, name: str, edition: str, scheme: str, fold: str = ""
+) -> dict[str, set[str]]:
+    """The words of a split's training rows, by the columns of `split_words`."""
+    findings = split_words(lake, name, edition, scheme, fold)
+    values = findings.part("train").values
+    return {column: set(words.to_pylist()) for column, words in values.items()}
 
 
 def word_columns(items: pa.Table) -> dict[str, list[str]]:
     """The words of items, lower-cased as in `trained_words`."""
     columns = {
         column: [str(word).lower() for word in items.column(column).to_pylist()]
-        for column in ("adjective", "noun", "hypernym")
+        for column in _WORDS
         if column in items.column_names
     }
     pairs = zip(columns["adjective"], columns["noun"], strict=True)
@@ -315,7 +343,6 @@ def _parts(page: Across, edition: str, scheme: str, number: str) -> dict[str, st
     """The part of each item of a round of ASP."""
     if not page.lake.has("asp_splits"):
         return {}
-    where = [("edition", "=", edition), ("scheme", "=", scheme), ("round", "=", number)]
-    columns = ["item_id", "part"]
-    parts = arrow.read(page.lake.root, "asp_splits", where=where, columns=columns)
-    return dict(tuples(parts, *columns))
+    tables = declared_tables(DATASETS["asp"], scheme)
+    parts = read_parts(page.lake.root, tables, edition, scheme, number)
+    return dict(tuples(parts, tables.key, "part"))

@@ -1,8 +1,8 @@
 """Declarations of every table of the lake: name, columns, partitioning and meaning.
 
 A column's meaning is in the field's ``comment`` metadata, so ``python -m etl.lake show`` and the
-datasheets agree with this module. Reading or writing anything that is not declared here is an error
-that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
+dataset cards agree with this module. Reading or writing anything that is not declared here is an
+error that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
 """
 
 import pyarrow as pa
