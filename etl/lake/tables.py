@@ -105,20 +105,6 @@ _ALL = (
         sort_by=("head", "dependent"),
     ),
     Table(
-        "listed_counts",
-        "Counts of the pairs in a list, including those that never occur.",
-        schema(
-            column("list", TEXT, "name of the list: of its file, or novel"),
-            CORPUS,
-            ADJECTIVE,
-            NOUN,
-            column("amod", COUNT, "occurrences under amod; null where not counted"),
-            column("adjacent", COUNT, "occurrences as neighbours in text; null where not counted"),
-        ),
-        ("corpus",),
-        built_by="etl/extract_amod.py pairs=…",
-    ),
-    Table(
         "amod_association",
         "Association of the members of each pair; marginals before any count floor.",
         _ASSOCIATION,

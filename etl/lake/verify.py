@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 
 from adnominal.etl.lake import actions, log
 from adnominal.etl.lake.actions import LOG, LOG_FILE
@@ -81,6 +82,14 @@ def undeclared(root: str) -> list[str]:
     entries = files.get_file_info(pa_fs.FileSelector("", allow_not_found=True))
     names = {info.path.strip("/").split("/")[0] for info in entries}
     return sorted(name for name in names if name not in TABLES and not name.startswith("_"))
+
+
+def unknown_tables(root: str) -> list[str]:
+    """Return the Delta tables in the lake's folder that this version does not declare.
+
+    Another version wrote them, or another program. Every command leaves them alone.
+    """
+    return [name for name in undeclared(root) if DeltaTable.is_deltatable(table_uri(root, name))]
 
 
 def _log_faults(files: pa_fs.FileSystem) -> tuple[list[str], int]:
