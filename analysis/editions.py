@@ -117,9 +117,9 @@ def open_lake(root: str, edition: str | None = None, seed: int = 0) -> Lake:
     Raises:
         UserError: the folder is not a lake, or none of its tables has the edition.
     """
-    editions = {
-        name: tuple(filter(None, rows_by_edition(root, name))) for name in arrow.tables(root)
-    }
+    # The report reads the tables, not its own numbers of earlier.
+    names = [name for name in arrow.tables(root) if name != "report_numbers"]
+    editions = {name: tuple(filter(None, rows_by_edition(root, name))) for name in names}
     if not editions:
         raise UserError(
             f"lake={root}: no table of a lake there; expected the folder that the jobs wrote to "

@@ -1,9 +1,6 @@
-import pyarrow as pa
 import pytest
 
 from adnominal.analysis import audit
-from adnominal.analysis.rendering.blocks import Block, NotRun, Table, Text
-from adnominal.analysis.rendering.terminal import terminal_text
 from tests.analysis.report.small_lake import SmallLake
 from tests.rows import rows, write
 
@@ -16,14 +13,13 @@ def lake(tmp_path_factory):
 def test_the_section_of_one_dataset_is_printed(lake, capsys):
     assert audit.main(["dataset=adept", "edition=published", f"lake={lake}"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("A logistic regression on n-grams")
-    assert "ADEPT, edition published" in lines
+    assert lines[0] == "How well does a part of the input alone predict the label?"
+    assert lines[2].startswith("A logistic regression on n-grams")
+    assert any(line.startswith("ADEPT: accuracy of a part of the input alone") for line in lines)
     assert not [line for line in lines if line.startswith("PLANE")]
-    (row,) = [
-        line.split() for line in lines if line.startswith("random") and "modifier alone" in line
-    ]
+    (row,) = [line for line in lines if line.startswith("random: modifier alone")]
     # The modifier determines the label, and training has all modifiers.
-    assert row[1:7] == ["modifier", "alone", "8", "of", "val", "50.0"] and row[7] == "100.0"
+    assert row.split()[3] == "1.000" and "0.500" in row
 
 
 def test_patterns_of_sygns_are_printed(tmp_path, capsys):
@@ -36,8 +32,9 @@ def test_patterns_of_sygns_are_printed(tmp_path, capsys):
     parts = rows("sentence_id part", ("t", "train"), ("a", "test"), scheme="productivity")
     write(lake, "sygns_splits", [{**row, "primitive": "", "edition": edition} for row in parts])
     assert audit.main(["dataset=sygns", f"lake={lake}"]) == 0
-    last_line = capsys.readouterr().out.splitlines()[-1].split()
-    assert last_line == ["productivity", "1", "1", "100.0", "100.0", "100.0", "100.0", "100.0"]
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    shares = [line[1:] for line in lines if line[:1] == ["productivity"]]
+    assert shares == [["100.0"] * 5, ["1", "1"]]
 
 
 def test_a_dataset_that_the_lake_lacks_is_a_mistake(lake, capsys):
@@ -45,15 +42,3 @@ def test_a_dataset_that_the_lake_lacks_is_a_mistake(lake, capsys):
     assert "no table sygns in" in capsys.readouterr().err
     assert audit.main(["dataset=adept", "edition=gone", f"lake={lake}"]) == 2
     assert "edition=gone: no table of" in capsys.readouterr().err
-
-
-def test_texts_and_tables_are_printed_without_figures_and_commands():
-    data = pa.table({"an_input": ["x", "longer"], "share": [1 / 3, None]})
-    blocks: list[Block] = [
-        Text("word " * 30),
-        Table("A caption", data),
-        NotRun("missing", "python x.py"),
-    ]
-    paragraphs = terminal_text(blocks).split("\n\n")
-    assert [len(line) <= 100 for line in paragraphs[0].splitlines()] == [True, True]
-    assert paragraphs[1:] == ["A caption\nan input  share\nx         0.33\nlonger    –"]

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from adnominal.analysis.across import audits
-from adnominal.analysis.across.artefacts import Rows, audit, audit_figure, token_table
+from adnominal.analysis.across.artefacts import Rows, audit, token_table
 from adnominal.conf import UserError
 from tests.rows import rows as records
 from tests.rows import write
@@ -70,12 +70,6 @@ def test_words_that_predict_labels_are_listed():
     assert words["share"].to_pylist() == [1, 1] and words["expected"].to_pylist() == [0.5] * 2
     assert token_table(rows(telling=PREDICTIVE), "telling", least=76).num_rows == 0
     assert token_table(rows(silent=UNPREDICTIVE), "silent", least=2).num_rows == 0
-
-
-def test_the_audit_is_drawn_by_split_and_input():
-    figure, plotted = audit_figure(audit([rows(telling=PREDICTIVE, silent=UNPREDICTIVE)]))
-    assert plotted["audited"].to_pylist() == ["random: telling", "random: silent"]
-    assert figure.axes[0].get_xlabel() == "accuracy (share of rows)"
 
 
 @pytest.fixture(scope="module")

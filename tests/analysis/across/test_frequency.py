@@ -1,6 +1,5 @@
 import math
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,14 +98,6 @@ def test_undefined_slopes_are_none():
     assert regression.slope(list(map(float, range(6))), [False] * 3 + [True] * 3, groups) is None
     with pytest.raises(ValueError, match="6 values, 6 answers, 1 groups"):
         regression.slope([1.0] * 6, [True] * 6, [1])
-
-
-def test_tenths_are_drawn_in_order():
-    data = frequency.by_tenth(list(map(float, range(20))), [1] * 20)
-    named = data.append_column("run", pa.array(["ours"] * data.num_rows))
-    figure, plotted = frequency.tenths_figure(named, xlabel="tenth of the items")
-    assert plotted["place"].to_pylist() == list(map(str, range(1, 11)))
-    assert figure.get_supxlabel() == "tenth of the items"
 
 
 def test_pmi_of_pairs_is_read_in_any_case(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from adnominal.analysis.across import parsers
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.rendering.blocks import Table
+from adnominal.analysis.numbers import Cells
 from adnominal.conf import UserError
 from adnominal.training.finished_runs import Runs
 from tests.rows import rows, write
@@ -44,20 +44,20 @@ def test_tables_compare_pairs_and_datasets_of_two_lakes(tmp_path):
     first = write_lake(tmp_path / "first", PAIRS)
     other = {("red", "dog"): 6, ("old", "cat"): 3, ("big", "car"): 1}
     second = write_lake(tmp_path / "second", other)
-    figures = dict(zip(*parsers.pair_table(first, second, "c").to_pydict().values(), strict=True))
-    assert figures["pairs of the first lake"] == "10"
-    assert figures["F1 of the pairs"] == "0.700"
-    assert figures["correlation of logDice, pairs of at least 3"] == "1.000"
-    differences = parsers.difference_table(first, second, "c").to_pylist()
-    assert differences[0] == {"pair": "new car", "first": 3, "second": 0}
-    datasets = {row["dataset"]: row for row in parsers.dataset_table(first, second).to_pylist()}
-    assert datasets["ADEPT entries: nouns"]["both"] == 3
-    assert datasets["ADEPT entries: noun, adjective listed for it"]["both"] == 2
+    figures = parsers.pair_cells(first, second, "c")
+    assert figures["pairs of the first lake", "c"] == 10
+    assert figures["F1 of the pairs", "c"] == pytest.approx(0.7)
+    assert figures["correlation of logDice, pairs of at least 3", "c"] == pytest.approx(1.0)
+    differences = parsers.difference_cells(first, second, "c")
+    assert list(differences.items())[:2] == [(("new car", "first"), 3), (("new car", "second"), 0)]
+    datasets = parsers.dataset_cells(first, second)
+    assert datasets["ADEPT entries: nouns", "both"] == 3
+    assert datasets["ADEPT entries: noun, adjective listed for it", "both"] == 2
 
 
 def test_the_report_compares_with_another_lake(tmp_path):
     first, second = (write_lake(tmp_path / name, PAIRS) for name in ("first", "second"))
-    blocks = parsers.parser_comparison.build(Across(Lake(first, {}, other_root=second), Runs()))
-    assert len([block for block in blocks if isinstance(block, Table)]) == 3
+    findings = parsers.parser_comparison.build(Across(Lake(first, {}, other_root=second), Runs()))
+    assert len([finding for finding in findings if isinstance(finding, Cells)]) == 3
     with pytest.raises(UserError, match="no other_lake="):
-        parsers.parser_comparison.build(Across(Lake(first, {}), Runs()))
+        list(parsers.parser_comparison.build(Across(Lake(first, {}), Runs())))

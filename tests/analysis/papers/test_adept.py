@@ -6,10 +6,10 @@ import pytest
 from adnominal.analysis import slices
 from adnominal.analysis.editions import Lake, open_lake
 from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.numbers import Cells
 from adnominal.analysis.papers.adept import dataset, models, sources
+from adnominal.analysis.papers.exhibits import Chart
 from adnominal.analysis.papers.published import agrees, table, value
-from adnominal.analysis.rendering import figures
-from adnominal.analysis.rendering.blocks import FigureBlock, Table
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.knowledge import lexicons
@@ -63,13 +63,12 @@ def test_instances_are_counted_if_all_parts_are_there(tmp_path):
         item = records("item_id label modifier split_random", cells, edition="published")
         write(tmp_path, "adept", item)
         page = sources.Adept(open_lake(str(tmp_path)), Runs(()))
-        (section,) = [
-            block
-            for block in dataset.agreement.build(page)
-            if isinstance(block, Table) and block.caption.startswith("Sizes named")
+        sizes = [
+            finding.values
+            for finding in dataset.agreement.build(page)
+            if isinstance(finding, Cells) and finding.table == "section 4.1"
         ]
-        second_line = section.data.column("entries")[2].as_py().split("\n")[1]
-        assert second_line == ("ours 3" if part == "test" else "not recomputable")
+        assert sizes == ([{("instances", "entries"): 3.0}] if part == "test" else [])
 
 
 def test_labels_are_counted_by_part_and_kind():
@@ -84,8 +83,10 @@ def test_labels_are_counted_by_part_and_kind():
     shares = dataset.label_shares(SMALL, kinds)
     first = shares.to_pylist()[0]
     assert (first["kind"], first["label"], first["count"]) == ("non-subsective", "impossible", 2)
-    figure, plotted = dataset.label_shares_figure(shares)
-    assert figure.axes[0].get_xlabel() and plotted.num_rows == 10
+    cells, chart = dataset.label_findings("Labels", SMALL, kinds, False, "mine")
+    assert isinstance(cells, Cells) and isinstance(chart, Chart)
+    assert len(cells.values) == 10 and ("subsective (4)", "impossible") in cells.values
+    assert (chart.kind, chart.tables) == ("shares", ("Labels",))
 
 
 def test_the_caption_of_a_confusion_matrix_has_the_accuracy_of_its_run(tmp_path, monkeypatch):
@@ -95,9 +96,10 @@ def test_the_caption_of_a_confusion_matrix_has_the_accuracy_of_its_run(tmp_path,
     mean_of_seeds = Interval(0.5, 0.4, 0.6, 10)
     best = sources.Scored(runs, 5, True, mean_of_seeds, answers)
     monkeypatch.setattr(sources.Adept, "best", lambda page, classes: best)
-    blocks = models.five_classes.build(sources.Adept(Lake(str(tmp_path), {}), Runs()))
-    captions = [block.caption for block in blocks if isinstance(block, FigureBlock)]
-    assert captions[1].startswith("small, our best model on val, its best run: 80.0 ")
+    monkeypatch.setattr(sources.Adept, "edition", "mine")
+    findings = models.five_classes.build(sources.Adept(Lake(str(tmp_path), {}), Runs()))
+    captions = [finding.caption for finding in findings if isinstance(finding, Chart)]
+    assert captions[1].startswith("Answers of small, our best model on val, its best run: 80.0 %")
 
 
 def test_a_confusion_matrix_has_every_cell():
@@ -107,8 +109,6 @@ def test_a_confusion_matrix_has_every_cell():
         "predicted": ["a", "b", "a", "b"],
         "count": [1, 1, 0, 1],
     }
-    figure, _ = models.confusion_figure(counts)
-    assert "33.33 %" in [t.get_text().split("\n")[-1] for t in figure.axes[0].texts]
     with pytest.raises(ValueError, match="label 'c'; expected one of a, b"):
         models.confusion(["a"], ["c"], ["a", "b"])
 
@@ -127,8 +127,6 @@ def test_existing_stages_are_counted(tmp_path):
         "sentences": 1,
         "labelled": None,
     }
-    figure, _ = dataset.stages_figure(stages)
-    assert figures.svg(figure)
 
 
 def test_a_missing_edition_is_reported(tmp_path):

@@ -8,9 +8,9 @@ from sklearn.metrics import cohen_kappa_score
 
 from adnominal.analysis.editions import open_lake
 from adnominal.analysis.inference.intervals import kappa
+from adnominal.analysis.numbers import Cells
 from adnominal.analysis.papers.adept.annotators import Annotations, editions, experts, labelling
 from adnominal.analysis.papers.adept.sources import Adept, has_simulated_labels
-from adnominal.analysis.rendering.blocks import NotRun, Table
 from adnominal.training.finished_runs import Runs
 from tests.analysis.report.conftest import adept
 from tests.rows import rows, write
@@ -45,15 +45,14 @@ def test_simulated_annotators_are_reported_as_such(lake):
     assert has_simulated_labels(open_lake(lake), "own")
     assert not has_simulated_labels(open_lake(lake), "published")
     shown = Adept(replace(open_lake(lake), requested_edition="own"), Runs())
-    assert shown.remarks == {"adept": "labels of simulated annotators"}
-    assert Adept(open_lake(lake), Runs()).remarks == {}
+    assert shown.is_simulated and not Adept(open_lake(lake), Runs()).is_simulated
     assert Annotations(lake, "published").annotators("expert", "human") == "3 annotators"
 
 
 def test_rounds_without_answers_have_no_figures(lake):
     assert Annotations(lake, "published").agreement() == ({}, {})
     simulated = Annotations(lake, "own")
-    assert simulated.kappas() == {} and simulated.human() == {} and simulated.audit() == ({}, None)
+    assert simulated.kappas() == {} and simulated.human() == {} and simulated.audit() == ({}, {})
 
 
 def test_an_expert_with_a_single_label_has_a_kappa_without_interval(tmp_path):
@@ -80,14 +79,16 @@ def test_findings_of_an_audit(tmp_path):
     place = {"question_id": "a", "batch": "a", "round": "audit", "page": "a-1"}
     write(tmp_path, "adept_batches", [{**place, "edition": "published"}])
     page = Adept(open_lake(str(tmp_path)), Runs())
-    tables = [block for block in experts.build(page) if isinstance(block, Table)]
-    (audit,) = [table for table in tables if table.caption.startswith("Findings on")]
-    clear, other = audit.data.to_pylist()
-    assert clear["impossible"] == "~0.25\nours 0.25\n0.00"
-    assert clear["necessarily true"] == "~0.33\nours 0.50\n+0.17"
-    assert other["impossible"] == "~0.5\nours 0.5\n0.0" and other["necessarily true"] is None
+    cells = [finding for finding in experts.build(page) if isinstance(finding, Cells)]
+    (printed,) = [entry.values for entry in cells if entry.table == "section 4.2, audit"]
+    assert printed == {
+        ("clear case", "impossible"): 0.25,
+        ("clear case", "necessarily true"): 0.5,
+        ("not so or not well formed", "impossible"): 0.5,
+    }
 
 
-def test_missing_parts_name_the_command_that_builds_them(lake):
-    commands = [block.command for block in labelling(open_lake(lake)) if isinstance(block, NotRun)]
-    assert commands == ["python etl/annotate_adept.py finish edition=own lake=LAKE"]
+def test_labels_of_simulated_annotators_are_marked(lake):
+    findings = list(labelling(open_lake(lake)))
+    assert findings
+    assert all(isinstance(finding, Cells) and finding.is_simulated for finding in findings)

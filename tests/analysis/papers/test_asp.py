@@ -9,8 +9,8 @@ from adnominal.analysis.papers.asp import curves as asp
 from adnominal.analysis.papers.asp.dataset import baseline_table, degree
 from adnominal.analysis.papers.asp.models import correlation
 from adnominal.analysis.papers.asp.sources import Asp
+from adnominal.analysis.papers.exhibits import Examples
 from adnominal.analysis.papers.published import load
-from adnominal.analysis.rendering.blocks import Table
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN, PUBLISHED
@@ -79,11 +79,11 @@ def test_published_human_curves_and_thresholds_are_reproduced(release):
     both = pa.concat_tables([curves, asp.model_curves(answers(101))])
     drawn_tests = set()
     for number in asp.FIGURES:
-        figure, plotted = asp.curves_figure(both, number)
-        panels = [axes.get_title() for axes in figure.axes]
-        assert len(panels) == 6 and figure.get_supxlabel() and figure.get_supylabel()
-        drawn_tests |= {title.split(",")[0] for title in panels}
-        assert set(plotted.column_names) == {*curves.column_names, "panel"}
+        cells = list(asp._curve_cells(both, number))
+        assert len(cells) == 6
+        drawn_tests |= {entry.table.split(",")[0] for entry in cells}
+        names = {column for entry in cells for _, column in entry.values}
+        assert {"people", "people, fitted"} <= names
     assert drawn_tests == set(HUMAN)
     # The share of people who agree rises with the number, from almost none to almost all.
     long = [
@@ -94,8 +94,6 @@ def test_published_human_curves_and_thresholds_are_reproduced(release):
     assert long[0] < 0.1 and long[-1] > 0.5 and max(long) > 0.9
     with pytest.raises(UserError, match="source=mine: no judgements"):
         asp.human_curves(release, "mine")
-    with pytest.raises(ValueError, match="figure 9; expected one of 2, 3"):
-        asp.curves_figure(both, 9)
 
 
 def test_human_curves_have_the_even_numbers_of_the_figures(tmp_path):
@@ -144,9 +142,9 @@ def test_degree_examples_state_the_entailed_numbers(tmp_path, polarity, entailed
         for alpha in range(5)
     ]
     write(tmp_path, "asp_degree", records)
-    (block,) = degree.build(Asp(Lake(str(tmp_path), {"asp_degree": ("mine",)}), Runs()))
-    assert isinstance(block, Table)
-    assert block.data.to_pylist()[0]["entailed for"] == text
+    (drawn,) = degree.build(Asp(Lake(str(tmp_path), {"asp_degree": ("mine",)}), Runs()))
+    assert isinstance(drawn, Examples)
+    assert drawn.data.to_pylist()[0]["entailed for"] == text
 
 
 def test_correlation_has_fishers_interval():

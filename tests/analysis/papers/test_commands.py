@@ -4,7 +4,7 @@ import pytest
 
 from adnominal.analysis.editions import open_lake
 from adnominal.analysis.papers.commands import Commands
-from adnominal.analysis.rendering.blocks import NotRun
+from adnominal.analysis.papers.exhibits import Missing, Section
 from tests.rows import write
 
 FINETUNE = "python training/finetune.py conf/training"
@@ -114,8 +114,12 @@ def test_commands_name_the_edition_of_the_report(lake, edition, command, complet
 )
 def test_results_that_the_edition_shown_cannot_have(lake, edition, command, is_elsewhere):
     commands = Commands(open_lake(lake, edition))
-    completed = commands.completed(NotRun("a table", command, "no run"))
-    assert completed.command == commands.of_lake(command)
+    rows = [{"command": command}, {"command": None}]
+    missing = Missing("a table", command, "no run")
+    section = commands.completed(Section("a", "t", "", rows, (), [missing]))
+    (completed,) = section.findings
+    assert isinstance(completed, Missing) and completed.command == commands.of_lake(command)
+    assert [row["command"] for row in section.rows] == [completed.command, None]
     remark = (
         f" Edition {edition} lacks the rows for it; without edition= the report shows the results."
     )

@@ -1,10 +1,8 @@
 import pytest
 
-from adnominal.analysis.inference.intervals import wilson
 from adnominal.analysis.papers.published import (
     PAPERS,
     agrees,
-    beside,
     citation,
     load,
     parse,
@@ -47,6 +45,7 @@ def test_numbers_are_parsed_as_printed():
     assert (human.printed, human.recomputable, human.note) == ("69.9 ± 38", False, "said twice")
     assert (first.recomputable, first.unit) == (True, "percent")
     assert about.approximate and not first.approximate
+    assert (human.spread, first.spread) == (38.0, None)
 
 
 @pytest.mark.parametrize(
@@ -120,19 +119,3 @@ def test_missing_papers_tables_and_cells_are_reported():
         table("adept", "table 9")
     with pytest.raises(UserError, match="table 5 has no XLNet/3-class; it has majority/3-class"):
         value("adept", "table 5", "XLNet", "3-class")
-
-
-def test_our_figures_are_compared_with_printed_ones():
-    cells = beside("adept", "table 5", {("majority", "5-class"): wilson(1070, 1611)})
-    majority = cells["majority", "5-class"]
-    assert majority.ours == pytest.approx(66.4183, abs=1e-4)
-    assert majority.low is not None and majority.high is not None
-    assert majority.low < 66.4 < majority.high and majority.agrees
-    assert cells["BERT", "3-class"].status == "not run"
-    human = cells["human", "3-class"]
-    assert human.status == "not recomputable" and "answers are not" in human.printed.note
-    sizes = beside("sygns", "section 3.4", {("systematicity, train", "sentences"): 11983.0})
-    size = sizes["systematicity, train", "sentences"]
-    assert (size.ours, size.printed.value, size.agrees) == (11983, 12000, False)
-    with pytest.raises(ValueError, match="table 5 has no BERT/2-class"):
-        beside("adept", "table 5", {("BERT", "2-class"): 0.5})

@@ -1,9 +1,8 @@
-import pyarrow as pa
 import pytest
 
 from adnominal.analysis.editions import open_lake
-from adnominal.analysis.papers.sygns import dataset, models, sources
-from adnominal.analysis.rendering.blocks import Table
+from adnominal.analysis.numbers import Cells
+from adnominal.analysis.papers.sygns import dataset, sources
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.etl.published.sygns import read
@@ -80,14 +79,14 @@ def test_sizes_are_those_of_the_first_whole_edition(tmp_path):
         split = {"primitive": "one", "part": "train"}
         write(tmp_path, "sygns_splits", [{**row, **split} for row in splits])
 
-    def of_systematicity(requested: str | None) -> str:
+    def of_systematicity(requested: str | None) -> object:
         page = sources.Sygns(open_lake(str(tmp_path), requested), Runs(()))
-        table = dataset.sizes.build(page)[0]
-        assert isinstance(table, Table)
-        return str(table.data.column("sentences")[0])
+        cells = next(iter(dataset.sizes.build(page)))
+        assert isinstance(cells, Cells) and cells.table == "section 3.4"
+        return cells.values.get(("systematicity", "sentences"))
 
-    assert of_systematicity(None) == "50000\nours 3\n−49,997"
-    assert of_systematicity("published") == "50000"
+    assert of_systematicity(None) == 3.0
+    assert of_systematicity("published") is None
 
 
 def test_the_edition_is_requested_or_that_of_the_runs(tmp_path):
@@ -117,22 +116,6 @@ def test_the_published_rows_have_patterns_and_splits(shared_data, tmp_path):
     assert sum(row["sentences"] for row in patterns) > 0
     sizes = dataset.split_sizes(lake, "published").to_pylist()
     assert {row["scheme"] for row in sizes} >= {"systematicity", "productivity"}
-
-
-def test_learning_curves_have_a_panel_per_model():
-    points = pa.table(
-        {
-            "model": ["GRU"] * 4 + ["Transformer"] * 2,
-            "test": ["EXI", "EXI", "NUM", "NUM", "EXI", "NUM"],
-            "sentences": [1000, 2000, 1000, 2000, 1000, 1000],
-            "accuracy": [0.5, 0.9, 0.1, 0.2, 0.3, 0.1],
-        }
-    )
-    figure, plotted = models.learning_figure(points)
-    assert [axes.get_title() for axes in figure.axes] == ["GRU", "Transformer"]
-    assert plotted is points and figure.get_supylabel() == "accuracy"
-    with pytest.raises(ValueError, match="no column 'model'"):
-        models.learning_figure(points.drop_columns("model"))
 
 
 def test_patterns_of_table_2_and_classes_of_sentences(tmp_path):

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from adnominal import conf
+from adnominal.analysis import reporting
 from adnominal.analysis.editions import open_lake
-from adnominal.analysis.papers import report as job
-from adnominal.analysis.rendering.blocks import Report
+from adnominal.analysis.papers.exhibits import Section
 from adnominal.etl.adept import LABELS as ADEPT
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN, POLARITIES, PUBLISHED, rises
@@ -319,11 +319,10 @@ def report_inputs(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -
 
 
 @pytest.fixture(scope="session")
-def built(report_inputs: tuple[str, str]) -> Report:
-    """The report with the pages of three papers."""
+def built(report_inputs: tuple[str, str]) -> dict[str, Section]:
+    """The sections of three papers, by their anchors."""
     lake, uri = report_inputs
     arguments = [f"lake={lake}", f"tracking={uri}", "pages=[adept,asp,sygns]"]
-    settings = conf.load(job.Settings, arguments)
-    opened, runs = open_lake(lake), find_runs(uri)
-    parts = list(job._parts(settings, opened, runs))
-    return Report("Test", job._opening(opened, runs, parts), parts)
+    settings = conf.load(reporting.Settings, arguments)
+    pages = reporting.sections_of_pages(settings, open_lake(lake), find_runs(uri))
+    return {section.anchor: section for _, sections in pages for section in sections}

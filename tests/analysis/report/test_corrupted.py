@@ -13,8 +13,7 @@ from adnominal.analysis import across
 from adnominal.analysis.across import audits, frequency, overlap, splits
 from adnominal.analysis.editions import open_lake
 from adnominal.analysis.papers import adept, asp, plane, sygns
-from adnominal.analysis.papers.page import Page
-from adnominal.analysis.rendering.blocks import FigureBlock, Section, Table, cells
+from adnominal.analysis.papers.exhibits import Examples, Page, Section
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 from adnominal.training.finished_runs import Runs, find_runs
@@ -154,25 +153,27 @@ def other_sentences(rows: list[Row]) -> list[Row]:
 
 
 def numbers(sections: Iterable[Section]) -> dict[Cell, str]:
-    """Every cell of every table, and the data of each figure, by (section, block, row, column)."""
+    """Every number of ours with its interval, and the rows of examples, by section, table, row and
+    column."""
     texts: dict[Cell, str] = {}
     for section in sections:
-        for at, block in enumerate(section.blocks):
-            if isinstance(block, FigureBlock):
-                texts[section.anchor, f"figure {at}", "", ""] = str(block.data.to_pylist())
-            elif isinstance(block, Table):
-                names, _, rows = cells(block)
-                title = f"table {at}"
-                for number, row in enumerate(rows):
-                    for name, text in zip(names[1:], row[1:], strict=True):
-                        texts[section.anchor, title, f"{number} {row[0]}", name] = text
+        for row in section.rows:
+            key = section.anchor, row["table"], row["row"], row["column"]
+            texts[key] = str([row.get(name) for name in ("ours", "low", "high")])
+        for finding in section.findings:
+            if isinstance(finding, Examples):
+                texts[section.anchor, finding.caption, "", ""] = str(finding.data.to_pylist())
     return texts
 
 
-def ours(text: str) -> str:
-    """Our figure in a cell beside a published one; empty if there is none."""
-    lines = text.split("\n")
-    return lines[1] if len(lines) > 1 and lines[1].startswith("ours ") else ""
+def compared(sections: Iterable[Section]) -> set[Cell]:
+    """The cells that have a printed number and one of ours."""
+    return {
+        (section.anchor, row["table"], row["row"], row["column"])
+        for section in sections
+        for row in section.rows
+        if row.get("printed") is not None and row.get("ours") is not None
+    }
 
 
 class Lake:
@@ -180,22 +181,22 @@ class Lake:
 
     def __init__(self, root: str, runs: Runs, folder: Path) -> None:
         self.root, self.runs, self.folder = Path(root), runs, folder
-        self._intact: dict[str, list[Section]] = {}
+        self.sections: dict[str, list[Section]] = {}
 
     def intact(self, name: str, table: str | None = None) -> dict[Cell, str]:
         """The cells of a page without corruption, in the exhibits that read `table` if given."""
         page = _PAGES[name]
-        if name not in self._intact:
-            self._intact[name] = page.sections(open_lake(str(self.root)), self.runs)
-        sections = zip(page.exhibits, self._intact[name], strict=True)
-        return numbers(section for entry, section in sections if table in (None, *entry.tables))
+        if name not in self.sections:
+            self.sections[name] = page.sections(open_lake(str(self.root)), self.runs)
+        sections = zip(page.exhibits, self.sections[name], strict=True)
+        return numbers(section for entry, section in sections if table in (None, *entry.reads))
 
     def differing(self, name: str, table: str, root: Path) -> set[Cell]:
         """The cells of a page that change in the lake at `root`, where `table` is corrupted.
 
         Only exhibits that declare the table are built; others do not read it (`test_declarations`).
         """
-        exhibits = tuple(entry for entry in _PAGES[name].exhibits if table in entry.tables)
+        exhibits = tuple(entry for entry in _PAGES[name].exhibits if table in entry.reads)
         page = replace(_PAGES[name], exhibits=exhibits)
         changed = numbers(page.sections(open_lake(str(root)), self.runs))
         return {key for key, text in self.intact(name, table).items() if changed.get(key) != text}
@@ -256,14 +257,14 @@ SMALL: list[tuple[str, Callable[[list[Row]], list[Row]], tuple[str, ...], tuple[
         "plane_splits",
         moved(),
         ("splits", "artefacts"),
-        ("cross-artefacts-of-plane", "cross-what-training-had-seen-of-the-test-rows"),
+        ("across-artefacts-of-plane", "across-what-training-had-seen-of-the-test-rows"),
     ),
-    ("amod_pairs", shifted("count", 3), ("frequency",), ("cross-accuracy-against-the-corpus",)),
+    ("amod_pairs", shifted("count", 3), ("frequency",), ("across-accuracy-against-the-corpus",)),
     (
         "amod_association",
         shifted("pmi", 0.7),
         ("frequency",),
-        ("cross-accuracy-against-the-corpus",),
+        ("across-accuracy-against-the-corpus",),
     ),
 ]
 
@@ -277,8 +278,8 @@ def test_every_cell_of_a_paper_depends_on_the_lake(page, papers):
         differing = papers.differing(page, name, corrupted_copy(papers, name, change))
         assert set(sections) <= {section for section, *_ in differing}, name
         touched |= differing
-    cells = papers.intact(page).items()
-    constant = {key: text for key, text in cells if ours(text) and key not in touched}
+    papers.intact(page)
+    constant = compared(papers.sections[page]) - touched
     assert not constant, f"no table of the lake decides these cells: {constant}"
 
 
@@ -300,6 +301,7 @@ def test_every_section_changes_with_its_table(
     assert set(sections) <= {section for section, *_ in differing}
     if name == "plane_items":
         # So many labels are changed that rounding cannot hide it.
-        own_cells = crossed.intact("plane").items()
-        printed = {key for key, text in own_cells if key[0] == "plane-table-1" and ours(text)}
+        crossed.intact("plane")
+        own_cells = compared(crossed.sections["plane"])
+        printed = {key for key in own_cells if key[0] == "plane-table-1"}
         assert len(printed) == 9 and printed <= differing

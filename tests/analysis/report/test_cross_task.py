@@ -2,9 +2,11 @@ import pytest
 
 from adnominal.analysis.across import PAGE
 from adnominal.analysis.editions import open_lake
-from adnominal.analysis.rendering.blocks import FigureBlock, NotRun, Section, Table, Text
+from adnominal.analysis.page import figures
+from adnominal.analysis.papers.exhibits import Chart, Missing, Note, Section
 from adnominal.training.finished_runs import Runs
-from tests.analysis.rendering.test_figures import assert_labelled
+from tests.analysis.page.test_figures import assert_labelled
+from tests.analysis.report.cells import findings, ours, row_of
 from tests.rows import rows, write
 
 
@@ -12,88 +14,99 @@ from tests.rows import rows, write
 def page(small_lake) -> dict[str, Section]:
     lake = open_lake(small_lake.root)
     page_sections = PAGE.sections(lake, small_lake.all)
-    return {section.anchor.removeprefix("cross-"): section for section in page_sections}
-
-
-def tables(section: Section) -> list[Table]:
-    return [block for block in section.blocks if isinstance(block, Table)]
+    return {section.anchor.removeprefix("across-"): section for section in page_sections}
 
 
 def test_the_page_has_all_sections_and_labelled_figures(page):
     assert len(page) == 10
-    figure_blocks = [
-        b for section in page.values() for b in section.blocks if isinstance(b, FigureBlock)
-    ]
-    assert len(figure_blocks) == 6
-    for block in figure_blocks:
-        assert_labelled(block.figure)
+    charts = [(s, chart) for s in page.values() for chart in findings(s, Chart)]
+    assert len(charts) == 6
+    for section, chart in charts:
+        assert_labelled(figures.draw(chart, section.rows))
+
+
+def test_every_section_begins_with_a_sentence(page):
+    assert all(section.about.endswith(("?", ".")) for section in page.values())
 
 
 def test_models_are_scored_on_the_items_of_other_tasks(page):
     section = page["asking-a-model-another-task-s-items"]
-    accuracy = tables(section)[0].data
     # Only the model of ADEPT answered the items of both ADEPT and PLANE.
-    assert accuracy["trained_on"].to_pylist() == ["adept_5", "majority"]
-    assert accuracy["plane published 1"][0].as_py().startswith("66.7")
-    (lines,) = [b.data for b in section.blocks if isinstance(b, FigureBlock)]
-    row = next(line for line in lines.to_pylist() if line["line"] == "adept_5 → plane")
-    assert row["accuracy"] == row["majority"] == pytest.approx(2 / 3)
+    assert {row["row"] for row in section.rows if row["table"] == "Accuracy"} == {"adept_5"}
+    line = "adept_5 → plane"
+    table = "Accuracy compared"
+    assert ours(section, table, line, "model") == pytest.approx(2 / 3)
+    assert ours(section, table, line, "majority label") == pytest.approx(2 / 3)
 
 
 def test_models_trained_on_from_another_task_are_compared_with_the_base(page):
-    (row,) = tables(page["training-on-from-another-task"])[0].data.to_pylist()
-    assert (row["task"], row["first trained on"], row["base"]) == ("adept", "plane", "tiny")
+    section = page["training-on-from-another-task"]
+    (name,) = {row["row"] for row in section.rows}
+    assert name.startswith("adept, first trained on plane, base tiny")
     # The model that started from the base has one of eight items wrong.
-    assert (row["from the task"], row["from the base"], row["items"]) == ("100.0", "87.5", 8)
+    assert ours(section, "Started", name, "from the task") == 1.0
+    assert ours(section, "Started", name, "from the base") == 0.875
 
 
 def test_accuracy_is_shown_by_frequency_of_pairs(page):
     section = page["accuracy-against-the-corpus"]
-    counts, pmi = (b.data for b in section.blocks if isinstance(b, FigureBlock))
+    run = "PLANE published, tiny"
     # Only "dead gun" is not in the corpus; it has three items in each of two runs.
-    absent = [row for row in counts.to_pylist() if row["tenth"] == 0]
-    assert [(row["run"], row["items"]) for row in absent] == [("PLANE published, tiny", 6)]
-    assert set(pmi["run"].to_pylist()) == {"PLANE published, tiny"}
-    few = [block.text for block in section.blocks if isinstance(block, Text)][-1]
+    assert row_of(section, "Accuracy by count", "none", run)["n"] == 6
+    pmi = {row["column"] for row in section.rows if row["table"].startswith("Accuracy by PMI")}
+    assert pmi == {run}
+    few = [note.text for note in findings(section, Note)][-1]
     assert few.endswith("7 of ADEPT random, model, 0 of ASP adjectives, tiny.")
-    slopes = tables(section)[0].data
-    assert slopes.num_rows == 4
-    assert "within class and inference type" in slopes["over"].to_pylist()
+    slopes = {row["row"] for row in section.rows if row["table"].startswith("Odds ratios")}
+    assert all("all items" in name or "within class and" in name for name in slopes)
 
 
 def test_leak_free_splits_are_compared_with_published_ones(page):
-    (row,) = tables(page["leak-free-splits-against-published-ones"])[0].data.to_pylist()
-    assert row["published"].startswith("random\n87.5 (majority 50.0; 8 rows)")
-    assert row["leak-free"].startswith("noun_disjoint\n50.0")
-    assert row["difference"].startswith("+37.5 [")
+    section = page["leak-free-splits-against-published-ones"]
+    (name,) = {row["row"] for row in section.rows}
+    assert name.endswith("random less noun_disjoint")
+    table = "Accuracy, published less leak-free"
+    assert ours(section, table, name, "leaking") == pytest.approx(87.5)
+    assert ours(section, table, name, "leak-free") == pytest.approx(50.0)
+    assert ours(section, table, name, "majority, leaking") == pytest.approx(50.0)
+    assert ours(section, table, name, "difference") == pytest.approx(37.5)
 
 
 def test_accuracy_is_compared_by_words_seen_in_training(page):
-    rows = tables(page["what-training-had-seen-of-the-test-rows"])[0].data.to_pylist()
-    shares = {(row["dataset"], row["seen"].split("\n")[0]): row for row in rows}
-    # Two of three nouns of PLANE's test items have the hypernym that "car" has in training.
-    assert shares["PLANE", "seen hypernym"]["seen"].endswith("36 rows)")
-    assert shares["ASP", "seen adjective"]["difference"].startswith("+50.0")
-    assert shares["ASP, length held out", "seen dimension"]["difference"].startswith("+100.0")
-    assert ("ADEPT", "seen adjective") not in shares  # because all adjectives are seen
+    section = page["what-training-had-seen-of-the-test-rows"]
+    differences = {row["row"]: row["ours"] for row in section.rows if row["column"] == "difference"}
+
+    def difference(start: str, word: str) -> float:
+        (value,) = [
+            value
+            for name, value in differences.items()
+            if name.startswith(start) and f"seen {word}" in name
+        ]
+        return float(value)
+
+    assert difference("ASP, tiny", "adjective") == pytest.approx(50.0)
+    assert difference("ASP, length held out", "dimension") == pytest.approx(100.0)
+    assert any(name.startswith("PLANE") and "seen hypernym" in name for name in differences)
+    # All adjectives of ADEPT are seen.
+    assert not any(name.startswith("ADEPT") and "adjective" in name for name in differences)
 
 
 def test_artefacts_are_found_by_single_inputs(page):
-    (adept, *_) = tables(page["artefacts-of-adept"])
-    rows = {(row["split"], row["input"]): row for row in adept.data.to_pylist()}
+    adept = page["artefacts-of-adept"]
+    table, row = "ADEPT: accuracy of a part", "random: modifier alone"
     # The modifier determines the label, and training has all modifiers.
-    assert rows["random", "modifier alone"]["accuracy"].startswith("100.0")
-    assert rows["random", "modifier alone"]["gain"] == "+50.0"
-    plane = tables(page["artefacts-of-plane"])[0].data
-    assert set(plane["split"].to_pylist()) == {"published", "one_it"}
-    asp = tables(page["artefacts-of-asp"])[0].data
-    assert "entailment, adjectives published" in asp["split"].to_pylist()
-    (missing,) = page["artefacts-of-sygns"].blocks
-    assert isinstance(missing, NotRun) and "sygns" in missing.reason
+    assert ours(adept, table, row, "part of the input alone") == 1.0
+    assert ours(adept, table, row, "gain") == pytest.approx(0.5)
+    splits = {row["row"].split(":")[0] for row in page["artefacts-of-plane"].rows}
+    assert {"published", "one_it"} <= splits
+    asp = {row["row"] for row in page["artefacts-of-asp"].rows}
+    assert any(name.startswith("entailment, adjectives published") for name in asp)
+    (missing,) = findings(page["artefacts-of-sygns"], Missing)
+    assert "sygns" in missing.reason
 
 
 def test_sections_without_data_name_the_commands(tmp_path):
     write(tmp_path, "amod_pairs", rows("corpus adjective noun count", ("web", "red", "car", 1)))
     for section in PAGE.sections(open_lake(str(tmp_path)), Runs()):
-        (block,) = section.blocks
-        assert isinstance(block, NotRun) and block.command and block.reason
+        (missing,) = findings(section, Missing)
+        assert missing.command and missing.reason

@@ -9,9 +9,9 @@ import pytest
 
 from adnominal.analysis.editions import open_lake
 from adnominal.analysis.papers import published
-from adnominal.analysis.papers.page import Exhibit, Sources, exhibit
+from adnominal.analysis.papers.exhibits import Exhibit, Sources, exhibit
 from adnominal.analysis.papers.published import PAPERS, load
-from adnominal.analysis.papers.report import PAGES, page_of
+from adnominal.analysis.reporting import PAGES, page_of
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Runs, find_runs
@@ -23,7 +23,7 @@ MEANINGS = {"sygns", "sygns_splits"}
 NOT_READ: dict[tuple[str, str], Names] = {
     ("adept", "Figure 1"): {"amod_pairs"},
     ("adept", "Table 2"): {"adept"},
-    ("cross_task", "leak-free splits against published ones"): {"plane_items"},
+    ("across", "leak-free splits against published ones"): {"plane_items"},
     **{("sygns", f"Table {number}"): MEANINGS for number in (6, 10, 14, 16, 17)},
 }
 
@@ -60,7 +60,7 @@ def observed(report_inputs, tmp_path_factory) -> dict[tuple[str, str], tuple[Nam
             for entry in page.exhibits:
                 # With a new context, tables that another exhibit has read are read again.
                 with recorded() as (tables, printed), suppress(UserError):
-                    entry.build(page.context(lake, runs))
+                    list(entry.section(name, page.context(lake, runs)).rows)
                 names_read[name, entry.title][0].update(tables)
                 names_read[name, entry.title][1].update(printed)
     return names_read
@@ -77,22 +77,22 @@ def exhibits() -> Iterator[tuple[str, Exhibit[Any]]]:
 )
 def test_exhibits_read_exactly_what_they_declare(observed, name, entry):
     tables, printed = observed[name, entry.title]
-    assert printed == set(entry.beside)
-    assert tables <= set(entry.tables)
-    assert set(entry.tables) - tables == NOT_READ.get((name, entry.number or entry.title), set())
+    assert printed == set(entry.printed)
+    assert tables <= set(entry.reads)
+    assert set(entry.reads) - tables == NOT_READ.get((name, entry.number or entry.title), set())
 
 
 def test_every_published_table_is_compared():
-    tables = Counter((name, table) for name, entry in exhibits() for table in entry.beside)
+    tables = Counter((name, table) for name, entry in exhibits() for table in entry.printed)
     assert {(paper, number.table) for paper in PAPERS for number in load(paper)} == set(tables)
 
 
 def test_the_record_includes_undeclared_tables(report_inputs):
-    @exhibit("", "undeclared", command="none")
+    @exhibit("", "undeclared", fills="none")
     def undeclared(page: Sources) -> list[Any]:
         assert arrow.read(page.lake.root, "adept").num_rows
         return []
 
     with recorded() as (tables, _):
         undeclared.section("page", Sources(open_lake(report_inputs[0]), Runs()))
-    assert tables == {"adept"} != set(undeclared.tables)
+    assert tables == {"adept"} != set(undeclared.reads)
