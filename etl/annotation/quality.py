@@ -4,8 +4,8 @@ In section 4.1, instances are excluded that were "annotated by annotators who fa
 checks or whose labels differed by at least two degrees from the gold labels […] on more than 10% of
 their annotations"; nobody labels more than 100; at least two annotators agree on the label. The
 annotations that can differ from gold labels are those of gold items, so the 10 % are of these. An
-excluded annotator's answers are dropped, which leaves an item of three annotators without the
-answers that it needs: the whole instance is dropped, as in the paper.
+excluded annotator's answers are dropped, and with them each item that is left with fewer answers
+than it needs: the whole instance, as in the paper, where an item had three annotators.
 """
 
 from collections import Counter, defaultdict

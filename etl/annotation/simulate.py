@@ -9,6 +9,7 @@ measurements. Their ids begin with `etl.annotation.keys.SIMULATED`, in the files
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from adnominal.conf import UserError
 from adnominal.etl.annotation.batches import Question
@@ -88,7 +89,7 @@ def simulated_rows(
     people: Sequence[Annotator],
     answers: int,
     seed: int,
-) -> list[dict[str, object]]:
+) -> list[dict[str, Any]]:
     """The lines of a filled-in CSV, in which `answers` people, drawn by the seed, answer each page.
 
     Raises:
@@ -104,7 +105,7 @@ def simulated_rows(
         name = page[0].page
         order = sorted(people, key=lambda p: (rank(seed, "takes", name, p.name), p.name))
         for person in order[:answers]:
-            row: dict[str, object] = {**page_fields(task, page)}
+            row: dict[str, Any] = {**page_fields(task, page)}
             for number, question in enumerate(page, 1):
                 row[f"label_{number}"] = answer(task, seed, person, question)
             row["annotator"] = f"{SIMULATED}{person.name}"

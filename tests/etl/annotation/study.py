@@ -2,6 +2,7 @@
 
 import csv
 import json
+from typing import Any
 
 from adnominal import conf
 from adnominal.etl.annotation.job import export_batch, finish, import_answers, simulate_answers
@@ -64,7 +65,7 @@ def as_mturk(path, status="Approved"):
 
 def as_label_studio(path):
     """The answers in a batch's CSV as Label Studio's JSON."""
-    tasks: dict[str, dict] = {}
+    tasks: dict[str, dict[str, Any]] = {}
     for row in read_csv(path):
         data = {name: value for name, value in row.items() if name.startswith(("page", "quest"))}
         task = tasks.setdefault(row["page"], {"data": data, "annotations": []})

@@ -45,6 +45,11 @@ def answers_to(items):
     ]
 
 
+def rated(labels):
+    """A rater's labels of the items."""
+    return {f"i{at:02d}": label for at, label in enumerate(labels)}
+
+
 def krippendorff_units():
     rows = [line.split() for line in KRIPPENDORFF.strip().splitlines()]
     units = [[int(v) - 1 for v in unit if v != "."] for unit in zip(*rows, strict=True)]
@@ -73,8 +78,8 @@ def test_kappa_of_fleiss_example():
 
 def test_kappa_of_two_raters():
     # Two people read fifty proposals; both accept 20, neither accepts 15, and one alone 5 and 10.
-    first = dict(enumerate([1] * 25 + [0] * 25))
-    second = dict(enumerate([1] * 20 + [0] * 5 + [1] * 10 + [0] * 15))
+    first = rated([1] * 25 + [0] * 25)
+    second = rated([1] * 20 + [0] * 5 + [1] * 10 + [0] * 15)
     assert cohen_kappa(first, second) == pytest.approx(0.4)
     # Only items that both labelled count.
     assert cohen_kappa(first | {"a": 1}, second | {"b": 0}) == cohen_kappa(first, second)
@@ -99,9 +104,9 @@ def test_alpha_does_not_depend_on_the_order_of_items_or_raters(items):
 def test_full_agreement_gives_one(labels):
     expected = None if len(set(labels)) == 1 else 1
     items = [[label] * 3 for label in labels]
-    rated = dict(enumerate(labels))
+    by_item = rated(labels)
     assert krippendorff_alpha(answers_to(items), "ordinal") == expected
-    assert cohen_kappa(rated, rated) == expected
+    assert cohen_kappa(by_item, by_item) == expected
     assert fleiss_kappa(items) == (expected and pytest.approx(1))
 
 
@@ -111,7 +116,7 @@ def campaign(items=40, seed=0):
     truth = [chance.randrange(5) for _ in range(items)]
     labels = [[true, true, *(chance.randrange(5) for _ in range(3))] for true in truth]
     answers = answers_to(labels)
-    return answers, {f"i{at:02d}": label for at, label in enumerate(truth)}
+    return answers, rated(truth)
 
 
 @pytest.mark.parametrize("model", agreement.MODELS)

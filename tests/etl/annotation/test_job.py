@@ -101,6 +101,15 @@ def test_all_rounds_use_the_same_export_and_import(study):
         study.export("audit2", "round=audit")
 
 
+def test_an_audit_takes_both_extreme_labels_in_turn(study):
+    labels = {f"i{at}": 0 for at in range(40)} | dict.fromkeys("abc", 4) | {"x": 2}
+    texts = {"sentence1": "s", "sentence2": "t", "modifier": "old", "noun": "dog"}
+    rows = [{**texts, "item_id": item, "label": label} for item, label in labels.items()]
+    write(study.lake, "adept", [{**row, "edition": "clean"} for row in rows])
+    study.export("audit", "round=audit", "items=4")
+    assert Counter(row["expected"] for row in study.rows("adept_batches")) == {0: 2, 4: 2}
+
+
 def test_the_rules_improve_agreement_and_models_agree_with_the_majority(study):
     study.annotate("pilot", "round=pilot", "items=20", people=["answers=4"])
     study.annotate("main", "gold=1", "attention=1", people=["careful=5", "spammers=4"])

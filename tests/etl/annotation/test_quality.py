@@ -23,8 +23,11 @@ def gold(who, label, expected, times=1):
     return [answer(who, f"g{at}", label, "gold", expected) for at in range(times)]
 
 
-def filtered(answers, rules, items=("one", "two", "three", "four", *(f"i{n}" for n in range(12)))):
-    return quality.filtered(answers, rules, items)
+ITEM_IDS = {"one", "two", "three", "four", *(f"i{number}" for number in range(12))}
+
+
+def filtered(answers, rules):
+    return quality.filtered(answers, rules, ITEM_IDS)
 
 
 # Three people agree on one item, two on another, none on a third.
