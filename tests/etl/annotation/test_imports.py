@@ -6,6 +6,7 @@ import pytest
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.annotation import job
+from adnominal.etl.lake import arrow
 from tests.etl.annotation.study import as_mturk, read_csv, write_csv
 
 
@@ -63,3 +64,24 @@ def test_one_of_two_concurrent_imports_fails(study, monkeypatch):
     monkeypatch.setattr(job, "_transaction_number", lambda base: 0)
     with pytest.raises(JobFailed, match="another import ran at the same time"):
         study.import_answers(answers)
+
+
+def test_an_import_that_is_stopped_between_rounds_is_completed_by_the_next(study, monkeypatch):
+    batches = [study.export("pilot", "round=pilot", "items=8"), study.export("main", "gold=0")]
+    rows = [row for batch in batches for row in read_csv(study.simulate(batch))]
+    answers = write_csv(study.folder / "both.csv", rows)
+    replace, commits = arrow.replace, []
+
+    def replace_once(*arguments, **options):
+        if commits:
+            raise KeyboardInterrupt
+        commits.append(replace(*arguments, **options))
+        return commits[-1]
+
+    monkeypatch.setattr(arrow, "replace", replace_once)
+    with pytest.raises(KeyboardInterrupt):
+        study.import_answers(answers)
+    assert 0 < len(study.rows("adept_annotations")) < 4 * len(rows)
+    monkeypatch.undo()
+    study.import_answers(answers)
+    assert len(study.rows("adept_annotations")) == 4 * len(rows)
