@@ -70,7 +70,8 @@ def test_an_import_that_is_stopped_between_rounds_is_completed_by_the_next(study
     batches = [study.export("pilot", "round=pilot", "items=8"), study.export("main", "gold=0")]
     rows = [row for batch in batches for row in read_csv(study.simulate(batch))]
     answers = write_csv(study.folder / "both.csv", rows)
-    replace, commits = arrow.replace, []
+    replace = arrow.replace
+    commits: list[object] = []
 
     def replace_once(*arguments, **options):
         if commits:
