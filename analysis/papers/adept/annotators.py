@@ -8,7 +8,7 @@ their figures cannot be mistaken for those of people.
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -22,17 +22,11 @@ from adnominal.analysis.papers.comparison import Missing, comparison
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.rendering.blocks import Block, Table, Text
 from adnominal.analysis.rows import tuples
-from adnominal.etl.adept import LABELS
+from adnominal.etl.adept.annotation_task import ADEPT
+from adnominal.etl.adept.baselines import label_of
 from adnominal.etl.annotation.answers import counted_annotators, stored_answers
-from adnominal.etl.annotation.finishing import (
-    answers_of_edition,
-    audit_figures,
-    human_figures,
-    label_figures,
-    ratings,
-)
-from adnominal.etl.annotation.quality import Answer, Filtered, Rules
-from adnominal.etl.annotation.settings import LABELLING
+from adnominal.etl.annotation.finishing import label_figures
+from adnominal.etl.annotation.quality import LABELLING, Answer, Filtered, Rules, filtered
 from adnominal.etl.lake import arrow
 
 Cells = dict[tuple[str, str], float | Interval]
@@ -93,7 +87,7 @@ class Annotations:
         """The answers for the dataset, filtered by the quality rules."""
         rows = self._read("adept_items", "item_id", "chosen")
         items = {str(item) for item, chosen in rows if chosen}
-        return answers_of_edition(stored_answers(self.lake), items, ()).filtered(Rules())
+        return filtered(stored_answers(self.lake), Rules(), items)
 
     def annotators(self, *rounds: str) -> str:
         """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
@@ -123,7 +117,7 @@ class Annotations:
         The experts are the two annotators of the round expert who share the most items; `one
         expert` is the one who agrees better with the labels, as in the paper.
         """
-        raters = ratings(self.answers_of("expert"))
+        raters = _ratings(self.answers_of("expert"))
         if len(raters) < 2:
             return {}
         first, second = max(
@@ -158,35 +152,57 @@ class Annotations:
 
     def human(self) -> Cells:
         """The human rows of table 5: accuracy in the round human, with three and five classes."""
-        figures = human_figures(self.answers_of("human"), self.labels)
+        answers = [
+            answer
+            for answer in self.answers_of("human")
+            if answer.kind == "item" and answer.item_id in self.labels
+        ]
         cells: Cells = {}
         for condition, row in _HUMAN.items():
-            scores = figures.get(condition, {})
-            for classes in (3, 5) if scores else ():
-                low, high = scores[f"interval {classes}"]
-                accuracy = scores[f"accuracy {classes}"]
-                cells[row, f"{classes}-class"] = Interval(accuracy, low, high, scores["answers"])
+            rated = [answer for answer in answers if answer.condition == condition]
+            if not rated:
+                continue
+            for classes in (3, 5):
+                right = 0
+                for answer in rated:
+                    label = self.labels[answer.item_id]
+                    right += label_of(answer.label, classes) == label_of(label, classes)
+                cells[row, f"{classes}-class"] = wilson(right, len(rated))
         return cells
 
     def audit(self) -> tuple[Cells, pa.Table | None]:
         """The audit of the labels impossible and necessarily true (section 4.2): its printed cells,
         and a table with the columns label, finding, count, share; None without answers from the
         round audit."""
-        figures = audit_figures(self.answers_of("audit"), self.labels)
-        cells: Cells = {
-            ("clear case", label): findings["clear case"]["share"]
-            for label, findings in figures.items()
-        }
-        if "impossible" in figures:
-            cells["not so or not well formed", "impossible"] = sum(
-                figures["impossible"][finding]["share"] for finding in ("not so", "not well formed")
-            )
-        rows = [
-            {"label": label, "finding": finding, "count": row["count"], "share": row["share"]}
-            for label in LABELS
-            for finding, row in figures.get(label, {}).items()
-        ]
+        answers = [answer for answer in self.answers_of("audit") if answer.kind == "item"]
+        # Items whose label has changed since they were audited do not count.
+        valid = [answer for answer in answers if answer.expected == self.labels.get(answer.item_id)]
+        cells: Cells = {}
+        rows = []
+        for code, label in enumerate(ADEPT.labels):
+            counts = Counter(answer.label for answer in valid if answer.expected == code)
+            if not counts:
+                continue
+            shares = {}
+            for finding_code, finding in enumerate(ADEPT.findings):
+                count = counts[finding_code]
+                shares[finding] = count / counts.total()
+                row = {"label": label, "finding": finding, "count": count}
+                rows.append(row | {"share": shares[finding]})
+            cells["clear case", label] = shares["clear case"]
+            if label == "impossible":
+                not_so = shares["not so"] + shares["not well formed"]
+                cells["not so or not well formed", label] = not_so
         return cells, pa.Table.from_pylist(rows) if rows else None
+
+
+def _ratings(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
+    """The labels that each annotator gave to items, by annotator and item."""
+    labels: dict[str, dict[str, int]] = {}
+    for answer in answers:
+        if answer.kind == "item":
+            labels.setdefault(answer.annotator, {})[answer.item_id] = answer.label
+    return dict(sorted(labels.items()))
 
 
 def _kappa_of(one: Mapping[str, int], two: Mapping[str, int]) -> Interval:

@@ -14,8 +14,8 @@ from adnominal.analysis.papers.page import Sources
 from adnominal.analysis.predictions import labelled
 from adnominal.analysis.rows import is_right, tuples
 from adnominal.conf import UserError
-from adnominal.etl.annotation.answers import SIMULATED
-from adnominal.etl.annotation.settings import LABELLING
+from adnominal.etl.annotation.keys import SIMULATED
+from adnominal.etl.annotation.quality import LABELLING
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Run, groups
 
