@@ -11,8 +11,8 @@ from adnominal.analysis import explore, report
 from adnominal.conf import ROOT
 from adnominal.etl import extract_amod
 from adnominal.etl.lake import arrow
-from adnominal.etl.lake.__main__ import main as lake_command
 from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.looking.commands import main as lake_command
 
 ARCHIVE = ROOT / "tests" / "lakes" / "earlier.tar.gz"
 RUN = "176688d470a84916a94b779115134ea7"
