@@ -78,6 +78,7 @@ def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
     Raises:
         UserError: the edition has no splits.
     """
+    # Raises the error if there is no split.
     read_edition(lake, "sygns_splits", edition, ["scheme"])
     patterns = _patterns(lake, edition)
     rows = []

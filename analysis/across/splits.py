@@ -131,7 +131,8 @@ def split_words(lake: str, name: str, edition: str, scheme: str, fold: str = "")
         raise UserError(
             f"edition={edition} {where}: no rows in the table {tables.splits or name} of {lake}"
         )
-    roles = {role: name for role, name in ITEM_TABLES[name].words.items() if role in _WORDS}
+    columns_by_role = ITEM_TABLES[name].words
+    roles = {role: columns_by_role[role] for role in _WORDS if role in columns_by_role}
     label = dataset.labels.column
     rows = with_items(lake, tables, edition, parts, [label, *roles.values()])
     check_complete(tables, parts, rows)
