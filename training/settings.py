@@ -1,4 +1,4 @@
-"""The settings of training: those of every run, and those of ``training/finetune.py``."""
+"""The settings of ``training/finetune.py``, and those that other jobs share."""
 
 import math
 from dataclasses import dataclass
@@ -140,7 +140,7 @@ class Answering(Recorded):
 
 @dataclass(frozen=True)
 class Training(Recorded):
-    """Training settings shared by all kinds of runs."""
+    """The settings of training, whatever the model."""
 
     seeds: list[int] = setting([0], help="one run for each", example="seeds=[0,1,2]")
     train_size: list[int] = setting(

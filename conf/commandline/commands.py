@@ -69,8 +69,6 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
     "Models": (
         ("train", "training.finetune", "training.settings:Settings",
          "fine-tune a model on a task"),
-        ("pretrain", "training.pretrain_mlm", "training.pretraining:Settings",
-         "a masked language model of the lake's sentences"),
         ("prompt", "training.prompt", "training.prompting.settings:Settings",
          "prompt a language model"),
         ("score", "training.score", "training.scoring.settings:Settings",

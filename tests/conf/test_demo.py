@@ -179,7 +179,7 @@ def test_the_pipeline_reads_existing_files():
     }
     read = [path for step in steps for path in getattr(step.settings, "input", [])]
     assert len(read) == 2 and all((ROOT / path).is_file() for path in read)
-    # Masked language models are trained on the text.
+    # The demo has the table sentences too.
     assert all(step.settings.keep_text for step in steps if hasattr(step.settings, "keep_text"))
 
 
