@@ -8,6 +8,10 @@ from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct, check_minimum
 
 _NO_NAME = set("/:@'\"")
+TRAINED_MODEL = (
+    "a trained model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/model, a folder (of "
+    "finetune.py or transformers), or a name on the hub"
+)
 
 
 @dataclass(frozen=True)
@@ -108,12 +112,7 @@ class Recorded:
 class Answering(Recorded):
     """Settings for predictions of a trained model on rows with or without labels."""
 
-    model: str | None = setting(
-        None,
-        help="a trained model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/model, a "
-        "folder (of finetune.py or transformers), or a name on the hub",
-        example="model=models:/plane/1",
-    )
+    model: str | None = setting(None, help=TRAINED_MODEL, example="model=models:/plane/1")
     limit: int | None = setting(
         None,
         help="number of rows to draw (from each task), by the seed; by default all",
