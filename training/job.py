@@ -99,6 +99,7 @@ def execute(settings: Settings, work: Sequence[Work]) -> None:
                 result = runs.once(
                     _plan(run_work), functools.partial(_training_outcome, run_work), parent
                 )
+                _check_result(result, run_work)
                 # The same run may be in another grid with other axes.
                 results.append({**result, "changes": dict(run_work.point.changes)})
                 if launch.rank() == 0 and not settings.keep_checkpoints:
@@ -112,6 +113,15 @@ def execute(settings: Settings, work: Sequence[Work]) -> None:
             _summarise(settings, grid_folder, results, parent, _recorded_results(work))
         if failures:
             raise JobFailed(f"{len(failures)} of {len(work)} runs failed: {'; '.join(failures)}")
+
+
+def _check_result(result: Mapping[str, Any], work: Work) -> None:
+    """Raise `JobFailed` for the result of another version of this program."""
+    if result.get("group") != work.group:
+        raise JobFailed(
+            f"{work.folder}: its result.json is not of this version of training/finetune.py; "
+            "delete the folder and run the same command again"
+        )
 
 
 def _reason(error: Exception, *, alone: bool) -> str:
@@ -427,8 +437,6 @@ def _summarise(
     print(text)
     if parent is None:
         return
-    # Runs of older versions have no group.
-    recorded = [*{result["run_id"]: result for result in (*recorded, *results)}.values()]
     summary, text = _summary(settings, recorded)
     parent.text(text + "\n", "summary.md")
     parent.text(json.dumps(summary, indent=1) + "\n", "summary.json")

@@ -48,12 +48,11 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             else:
                 self._model = getattr(transformers, name).from_pretrained(folder)
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        record = folder / "adnominal.json"
-        trained = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+        trained = json.loads((folder / "adnominal.json").read_text(encoding="utf-8"))
         # Texts are read as in training: with its token limit and its added full stops.
-        self._limit = trained.get("max_length")
-        self._longest_answer = trained.get("longest_answer")
-        self._ends = trained.get("task", {}).get("full_stops") == "normalised"
+        self._limit = trained["max_length"]
+        self._longest_answer = trained["longest_answer"]
+        self._ends = trained["task"].get("full_stops") == "normalised"
         self._model.eval()
 
     # Untyped: MLflow would take type hints for a schema, but the model has a signature.
