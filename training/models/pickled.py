@@ -19,6 +19,8 @@ from adnominal.training.sharding import stage_of
 
 # The hub's bot would be asked, in a thread, to convert a model that has only pickles.
 os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
+# What torch raises, besides RuntimeError and OSError, at a damaged file or one with other content.
+_PICKLE_ERRORS = (pickle.UnpicklingError, EOFError, LookupError, TypeError, AttributeError)
 log = logging.getLogger("adnominal")
 
 
@@ -70,7 +72,7 @@ def explain_pickle_errors(path: str) -> Iterator[None]:
     """
     try:
         yield
-    except (pickle.UnpicklingError, EOFError, KeyError, TypeError) as error:
+    except _PICKLE_ERRORS as error:
         # Errors of other types may have other causes.
         if not isinstance(error, pickle.UnpicklingError) and not is_pickled(path):
             raise

@@ -170,8 +170,8 @@ def load_pretrained(
 
     adapters = Path(path) / ADAPTERS
     base = base_path(path)
-    report_pickled(base)
     try:
+        report_pickled(base)
         with quiet(), explain_pickle_errors(base):
             bits = _quantisation(config, auto_class)
             cls, source = loading(
