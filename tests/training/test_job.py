@@ -322,6 +322,17 @@ def test_an_error_in_the_only_run_is_raised_unchanged(adept_lake, tiny_encoder, 
         execute(run_settings, [work, dataclasses.replace(work, folder=tmp_path / "other")])
 
 
+def test_a_result_of_another_version_is_refused(adept_lake, tiny_encoder, tmp_path):
+    more = [*UNRECORDED, "epochs=1", "train_size=[32]", f"out={tmp_path}"]
+    finetune(settings(adept_lake, tiny_encoder, *more))
+    path = run_folder(tmp_path) / "result.json"
+    result = json.loads(path.read_text())
+    for group in ({}, {"group": "other"}):
+        path.write_text(json.dumps({**{k: v for k, v in result.items() if k != "group"}, **group}))
+        with pytest.raises(JobFailed, match=r"delete the folder and run the same command again"):
+            finetune(settings(adept_lake, tiny_encoder, *more))
+
+
 def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_encoder, tmp_path):
     common = [*UNRECORDED, "epochs=2", "checkpoint_every=3", f"out={tmp_path}"]
     run_settings = settings(adept_lake, tiny_encoder, *common)

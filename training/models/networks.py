@@ -359,9 +359,9 @@ def _beam(decoder: Decoder, input_ids: Tensor, config: Config, all_ranks: bool) 
         candidates = totals[..., None] + _next_log_probabilities(logits, is_ended)
         # The end counts as a token, the padding after it does not.
         lengths = lengths + (~is_ended).long()
-        ranks = candidates / lengths[..., None] ** config.length_penalty
+        candidate_scores = candidates / lengths[..., None] ** config.length_penalty
         # The best candidates, [texts, beam], as numbers among all candidates of their text.
-        best = ranks.flatten(1).topk(width, dim=1).indices
+        best = candidate_scores.flatten(1).topk(width, dim=1).indices
         vocabulary_size = logits.shape[-1]
         parents = best // vocabulary_size
         next_tokens = best % vocabulary_size
