@@ -181,9 +181,8 @@ class Sketches:
         unsorted = self.corpora.keys() - self.words["adjective"].corpora.keys()
         if unsorted:
             raise UserError(
-                f"table {TABLES['adjective']} lacks the corpus {min(unsorted)}, extracted by an "
-                "older version or a job that was stopped; run the command that extracted it again "
-                "(no input file is read again)"
+                f"table {TABLES['adjective']} lacks the corpus {min(unsorted)}, whose extraction "
+                "was stopped; run the command that extracted it again (no input file is read again)"
             )
         self._recent = _Recent(_RECENT_BYTES)
 

@@ -38,9 +38,9 @@ class ExportSettings:
     )
     ids: str | None = setting(
         None,
-        help="only items of this file, items=N its first N: .tsv or .csv with a column item_id, as "
-        "training/predict.py select=… writes it; items of other editions are ignored",
-        example="ids=uncertain.tsv",
+        help="only items of this file, items=N its first N: .tsv or .csv with a column item_id; "
+        "items of other editions are ignored",
+        example="ids=second_look.tsv",
     )
     per_page: int = setting(4, help="questions per page, checks included")
     gold: float | None = setting(

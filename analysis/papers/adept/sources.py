@@ -122,8 +122,8 @@ class Adept(Sources):
             scored_models.append(
                 Scored(
                     [run for run, _, _ in scores],
-                    int(params.get("task.classes", "5")),
-                    params.get("task.context", "true") == "true",
+                    int(params["task.classes"]),
+                    params["task.context"] == "true",
                     mean_over_runs([accuracy for _, accuracy, _ in scores]),
                     best,
                 )

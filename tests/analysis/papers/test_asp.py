@@ -193,7 +193,7 @@ def answered_prompts(lake: str, rights: list[bool], job: str = "prompt") -> Asp:
         ("predictions", predictions),
     ):
         write(lake, name, records)
-    run = Run("r", job, 1, {"task.name": "asp"})
+    run = Run("r", job, 1, {"task.name": "asp"}, group="g")
     return Asp(open_lake(lake), Runs([run]))
 
 

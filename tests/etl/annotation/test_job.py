@@ -249,7 +249,7 @@ def test_only_chosen_variants_are_exported(study):
 def test_items_listed_in_a_file_are_exported_in_its_order(study):
     write(study.lake, "adept_items", items("other"))
     rows = items()
-    path = study.folder / "uncertain.tsv"
+    path = study.folder / "second_look.tsv"
     lines = [f"{row['item_id']}\tclean\t0.9" for row in rows[40:10:-1]]
     lines.insert(0, f"{rows[55]['item_id']}\tother\t0.99")
     lines.insert(1, "gone\tclean\t0.98")
