@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from adnominal.conf import JobFailed, UserError, load
+from adnominal.conf import ROOT, JobFailed, UserError, load
 from adnominal.etl.amod import staging, wave_tasks
+from adnominal.etl.amod.kernel import NO_KERNEL
 from adnominal.etl.amod.plan import plan
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.corpora.inputs import list_inputs
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.spark import Lake
+from tests.commands import run_python, without_module
 from tests.etl.amod.corpus import contents, depcc_part, run_job, write_part
 
 PARTS: dict[str, list[Any]] = {
@@ -150,6 +152,18 @@ def test_files_added_later_give_the_tables_of_one_run_over_all(run, tmp_path, ex
     version = arrow.version(str(lake), "amod_pairs")
     run(lake, "examples=1", input=parts)
     assert arrow.version(str(lake), "amod_pairs") == version
+
+
+@pytest.mark.slow
+def test_without_the_compiled_kernel_the_job_says_so_once_and_counts_the_same(parts, tmp_path):
+    variables = without_module("adnominal.etl.amod._kernel", tmp_path / "hidden")
+    words = ("source=depcc", f"input={parts}", "wave_bytes=1", f"lake={tmp_path / 'lake'}")
+    script = ROOT / "etl" / "extract_amod.py"
+    log = run_python(script, *words, "engine=sail", variables=variables).stderr
+    assert log.count(NO_KERNEL) == 1
+    assert "wave 3 of 3" in log and "(reference kernel)" in log
+    assert "(compiled kernel)" not in log
+    assert pairs_of(tmp_path / "lake") == PAIRS
 
 
 def test_repeated_sentences_are_counted_once_on_request(run, tmp_path, caplog):

@@ -15,7 +15,7 @@ from adnominal.conf import JobFailed, UserError, load
 from adnominal.etl.amod import listed, tasks
 from adnominal.etl.amod.adjacent import count_words
 from adnominal.etl.amod.job import checked_engine, extract
-from adnominal.etl.amod.kernel import NO_COMPILER
+from adnominal.etl.amod.kernel import NO_KERNEL
 from adnominal.etl.amod.listed import Listing, read_list
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.corpora.files import units
@@ -94,7 +94,7 @@ def test_counting_neighbours_without_the_compiled_module_names_the_compiler(
     for kernel, is_warned in (("reference", False), ("auto", True)):
         settings = load(Settings, [*words, f"kernel={kernel}"])
         checked_engine(settings, list_inputs(settings.input))
-        assert (NO_COMPILER in caplog.text) == is_warned
+        assert (NO_KERNEL in caplog.text) == is_warned
 
 
 @pytest.mark.parametrize("name", FORMS)
