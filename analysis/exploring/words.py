@@ -28,6 +28,9 @@ from adnominal.etl.lake.storage import table_uri
 log = logging.getLogger("adnominal")
 
 ROLES = ("noun", "adjective")
+CACHE = "~/.cache/adnominal/explore"
+"""The folder for the lists of words, unless another one is given."""
+
 TABLES: Mapping[str, str] = {"noun": "amod_association", "adjective": "amod_by_adjective"}
 """The table that is sorted by the word of a role."""
 
