@@ -11,6 +11,7 @@ undefined for it exclude it, and each correlation is printed with its number of 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -73,42 +74,41 @@ def correlation(
     """
     if len(ratings) != len(values):
         raise ValueError(f"{len(ratings)} ratings and {len(values)} values")
-    valued_pairs = [place for place, value in enumerate(values) if value is not None]
-    ratings_of_pairs = np.array([ratings[place] for place in valued_pairs], np.float64)
-    measures_of_pairs = np.array([values[place] for place in valued_pairs], np.float64)
-    if (
-        len(ratings_of_pairs) < LEAST_PAIRS
-        or not np.ptp(ratings_of_pairs)
-        or not np.ptp(measures_of_pairs)
-    ):
+    pairs = [
+        (rating, value) for rating, value in zip(ratings, values, strict=True) if value is not None
+    ]
+    rated, measured = np.array(pairs, np.float64).reshape(-1, 2).T
+    if len(pairs) < LEAST_PAIRS or not np.ptp(rated) or not np.ptp(measured):
         nothing = float("nan")
-        return Correlation(measure, len(ratings_of_pairs), nothing, nothing, nothing, nothing)
-    random = np.random.default_rng(seed)
-    size = len(ratings_of_pairs)
-    rows = max(1, BLOCK // size)
-    estimates = []
-    for start in range(0, RESAMPLES, rows):
-        resampled = random.integers(0, size, (min(rows, RESAMPLES - start), size))
-        estimates.append(_spearman(ratings_of_pairs[resampled], measures_of_pairs[resampled]))
-    low, high = np.nanquantile(np.concatenate(estimates), [0.025, 0.975])
+        return Correlation(measure, len(pairs), nothing, nothing, nothing, nothing)
+    with warnings.catch_warnings():
+        # Resamples with a single distinct value have no correlation.
+        warnings.simplefilter("ignore", stats.ConstantInputWarning)
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        resampled = stats.bootstrap(
+            (rated, measured),
+            _spearman,
+            paired=True,
+            vectorized=True,
+            n_resamples=RESAMPLES,
+            batch=max(1, BLOCK // len(pairs)),
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        )
+    low, high = np.nanquantile(resampled.bootstrap_distribution, [0.025, 0.975])
     return Correlation(
         measure,
-        len(ratings_of_pairs),
-        float(_spearman(ratings_of_pairs[None], measures_of_pairs[None])[0]),
+        len(pairs),
+        float(_spearman(rated, measured)),
         float(low),
         float(high),
-        float(stats.kendalltau(ratings_of_pairs, measures_of_pairs).statistic),
+        float(stats.kendalltau(rated, measured).statistic),
     )
 
 
-def _spearman(one: Floats, two: Floats) -> Floats:
-    """Spearman's rho of each row; NaN for a row with a single distinct value."""
-    first, second = (stats.rankdata(rows, axis=1) for rows in (one, two))
-    first -= first.mean(axis=1, keepdims=True)
-    second -= second.mean(axis=1, keepdims=True)
-    spread = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    products = (first * second).sum(axis=1)
-    rho: Floats = np.divide(products, spread, out=np.full(len(spread), np.nan), where=spread > 0)
+def _spearman(one: Floats, two: Floats, axis: int = -1) -> Floats:
+    """Spearman's rho along the axis; NaN for a single distinct value."""
+    rho: Floats = stats.spearmanrho(one, two, axis=axis).statistic
     return rho
 
 

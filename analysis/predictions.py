@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.inference.comparisons import Paired
+from adnominal.analysis.comparisons import Paired
 from adnominal.analysis.rows import distinct_values, tuples, where_equal, with_column, with_columns
 from adnominal.analysis.slices import words
 from adnominal.conf import UserError

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
-from adnominal.analysis.inference.comparisons import holm
-from adnominal.analysis.inference.intervals import clustered_interval
-from adnominal.analysis.inference.resampling import Resampling, permutation
+from adnominal.analysis.comparisons import Resampling, permutation
 from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rows import schema, with_column
+from adnominal.analysis.statistics import clustered_interval
 from adnominal.etl.checks.artefacts import tokens
 from adnominal.etl.draws import draw
 
@@ -187,8 +187,9 @@ def audit(
             )
     if not audited:
         raise ValueError("no split to audit")
-    for row, corrected_p in zip(audited, holm([row["p"] for row in audited]), strict=True):
-        row["p_holm"] = corrected_p
+    corrected = multipletests([row["p"] for row in audited], method="holm")[1]
+    for row, corrected_p in zip(audited, corrected, strict=True):
+        row["p_holm"] = float(corrected_p)
     return pa.Table.from_pylist(audited, _AUDIT)
 
 

@@ -16,15 +16,15 @@ import pyarrow as pa
 
 from adnominal.analysis import slices
 from adnominal.analysis.across.fine_tuned import Across, Experiment
-from adnominal.analysis.inference.intervals import clustered_interval
-from adnominal.analysis.inference.regression import slope
 from adnominal.analysis.papers.page import exhibit
+from adnominal.analysis.regression import slope
 from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rendering.numbers import p_value
 from adnominal.analysis.rows import distinct_values, lists, schema, where_equal, with_column
 from adnominal.analysis.slices import ABSENT, tenths
+from adnominal.analysis.statistics import clustered_interval
 from adnominal.conf import UserError
 from adnominal.etl.knowledge.english import singular
 from adnominal.etl.lake import arrow

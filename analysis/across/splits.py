@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.inference.intervals import clustered_interval, difference
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.predictions import labelled
 from adnominal.analysis.rendering.blocks import Block, Table, Text
@@ -30,6 +29,7 @@ from adnominal.analysis.rows import (
     with_column,
 )
 from adnominal.analysis.slices import by_training_word, words
+from adnominal.analysis.statistics import clustered_interval, difference
 from adnominal.conf import UserError
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow

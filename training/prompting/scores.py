@@ -11,7 +11,7 @@ have one gold label, so it is 2r / (1 + r), with r the share of correct answers:
 not a word of the verbaliser costs as much as the wrong word.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, TypeAlias
@@ -84,25 +84,28 @@ def always(rows: pa.Table, label: str) -> pa.Table:
 
 
 def _cells(rows: pa.Table, predicted: Sequence[str | None]) -> pa.Table:
-    members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for place, key in enumerate(_tuples(rows, *_CELL)):
-        members[key].append(place)
     gold = rows.column("gold").to_pylist()
-    rows_of_cells = [
-        {
-            **dict(zip(_CELL, key, strict=True)),
-            "rows": len(places),
-            "f1": metrics.weighted_f1(
-                [gold[at] for at in places], [predicted[at] for at in places]
-            ),
-        }
-        for key, places in sorted(members.items(), key=_in_order)
-    ]
-    return pa.Table.from_pylist(rows_of_cells, _CELLS)
+    label_ids = {label: number for number, label in enumerate(dict.fromkeys(gold))}
+    keys = list(_tuples(rows, *_CELL))
+    cell_ids = {key: number for number, key in enumerate(sorted(set(keys), key=_in_order))}
+    # Answers that are no gold label are always wrong: they are counted in one column more.
+    wrong = len(label_ids)
+    counts = np.zeros((len(cell_ids), len(label_ids), len(label_ids) + 1))
+    repetitions = Counter(zip(keys, gold, predicted, strict=True))
+    for (key, label, answer), number in repetitions.items():
+        counts[cell_ids[key], label_ids[label], label_ids.get(answer, wrong)] += number
+    f1 = metrics.weighted_f1(counts)
+    sizes = counts.sum(axis=(1, 2))
+    table_rows = []
+    for key, number in cell_ids.items():
+        cell = dict(zip(_CELL, key, strict=True))
+        table_rows.append({**cell, "rows": int(sizes[number]), "f1": float(f1[number])})
+    return pa.Table.from_pylist(table_rows, _CELLS)
 
 
-def _in_order(item: tuple[tuple[Any, ...], object]) -> tuple[Any, ...]:
-    cell = dict(zip(_CELL, item[0], strict=True))
+def _in_order(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The sort key of a cell: classes in the paper's order, missing values first."""
+    cell = dict(zip(_CELL, key, strict=True))
     cell["class"] = CLASSES.index(cell["class"])
     return tuple("" if value is None else value for value in cell.values())
 

@@ -1,7 +1,7 @@
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from adnominal.analysis.inference.intervals import clustered_interval, difference, kappa, wilson
+from adnominal.analysis.statistics import clustered_interval, difference, wilson
 
 
 def ends(interval):
@@ -30,13 +30,6 @@ def test_intervals_are_never_narrower_than_for_independent_items():
     assert ends(halves) == ends(wilson(20, 40))
     single_group = clustered_interval([1.0, 0.0, 1.0], ["same"] * 3)
     assert single_group.high - single_group.low > 0.7
-
-
-def test_kappas_interval_lies_between_minus_one_and_one():
-    share = kappa([0, 0, 1, 1, 2], [0, 0, 1, 2, 2])
-    assert -1 <= share.low < share.estimate < share.high == 1
-    worst = kappa([0, 0, 1, 1], [1, 1, 0, 1])
-    assert worst.low == -1
 
 
 def test_the_interval_of_a_difference_is_newcombes():
