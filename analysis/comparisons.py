@@ -336,10 +336,11 @@ def _counts_by_group(cell_of_item: _Ints, groups: Labels | None) -> Floats:
         return np.bincount(cell_of_item)[None, :].astype(np.float64)
     if len(groups) != len(cell_of_item):
         raise ValueError(f"{len(groups)} groups for {len(cell_of_item)} items")
-    names = pd.Index([str(group) for group in groups])
-    counts = pd.crosstab(names, cell_of_item).to_numpy(np.float64)
-    if len(counts) < 2:
+    codes, names = pd.factorize(pd.Index([str(group) for group in groups]))
+    if len(names) < 2:
         raise ValueError("one group; expected at least two to resample")
+    counts = np.zeros((len(names), cell_of_item.max() + 1))
+    np.add.at(counts, (codes, cell_of_item), 1.0)
     # Groups are exchangeable: sorting them by content makes their names irrelevant.
     return counts[np.lexsort(counts.T[::-1])]
 

@@ -1,7 +1,7 @@
 """Slices of a test set to score separately: one value per item, None if it is in no part.
 
 Each function takes the items' words and returns a list in their order, which
-`inference.comparisons.scores_by_slice` and `compare_by_slice` take by name. `words` looks up the
+`comparisons.scores_by_slice` and `comparisons.compare_by_slice` take by name. `words` looks up the
 words of a run's items in the lake, `pair_counts` the counts of their pairs in a corpus.
 """
 

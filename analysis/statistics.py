@@ -79,8 +79,7 @@ def clustered_interval(
 def _variance_of_mean(values: Floats, codes: npt.NDArray[np.int64], groups: int) -> float:
     """The variance of a mean over groups of dependent values (the cluster-robust one)."""
     sums = np.bincount(codes, weights=values - values.mean(), minlength=groups)
-    independent_groups = groups / (groups - 1)
-    return float((sums**2).sum()) / len(values) ** 2 * independent_groups
+    return float((sums**2).sum()) / len(values) ** 2 * groups / (groups - 1)
 
 
 def difference(first: Interval, second: Interval) -> Interval:

@@ -4,7 +4,7 @@ ADEPT's published split is random over instances and shares 890 of its 1,002 tes
 training; PLANE's shares hypernyms, contrary to the paper's text; most adjectives of ASP's published
 entailment rows occur in training. `seen_rows` divides one test set by the words that training has;
 `split_rows` compares one model's accuracies on two splits. The splits have different items, so
-their difference is unpaired (`inference.intervals.difference`).
+their difference is unpaired (`statistics.difference`).
 """
 
 from collections import Counter

@@ -11,12 +11,13 @@ have one gold label, so it is 2r / (1 + r), with r the share of correct answers:
 not a word of the verbaliser costs as much as the wrong word.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from adnominal.conf.numbers import percent_with_deviation
@@ -85,22 +86,22 @@ def always(rows: pa.Table, label: str) -> pa.Table:
 
 def _cells(rows: pa.Table, predicted: Sequence[str | None]) -> pa.Table:
     gold = rows.column("gold").to_pylist()
-    label_ids = {label: number for number, label in enumerate(dict.fromkeys(gold))}
-    keys = list(_tuples(rows, *_CELL))
-    cell_ids = {key: number for number, key in enumerate(sorted(set(keys), key=_in_order))}
-    # Answers that are no gold label are always wrong: they are counted in one column more.
-    wrong = len(label_ids)
-    counts = np.zeros((len(cell_ids), len(label_ids), len(label_ids) + 1))
-    repetitions = Counter(zip(keys, gold, predicted, strict=True))
-    for (key, label, answer), number in repetitions.items():
-        counts[cell_ids[key], label_ids[label], label_ids.get(answer, wrong)] += number
-    f1 = metrics.weighted_f1(counts)
-    sizes = counts.sum(axis=(1, 2))
-    table_rows = []
-    for key, number in cell_ids.items():
+    labels = list(dict.fromkeys(gold))
+    # Answers that are no gold label are always wrong; the last column counts them.
+    columns = {label: number for number, label in enumerate(labels)}
+    wrong = len(labels)
+    tables: dict[tuple[Any, ...], npt.NDArray[np.float64]] = {}
+    for key, label, answer in zip(_tuples(rows, *_CELL), gold, predicted, strict=True):
+        if key not in tables:
+            tables[key] = np.zeros((len(labels), len(labels) + 1))
+        tables[key][columns[label], columns.get(answer, wrong)] += 1
+    rows_of_cells = []
+    for key in sorted(tables, key=_in_order):
         cell = dict(zip(_CELL, key, strict=True))
-        table_rows.append({**cell, "rows": int(sizes[number]), "f1": float(f1[number])})
-    return pa.Table.from_pylist(table_rows, _CELLS)
+        cell["rows"] = int(tables[key].sum())
+        cell["f1"] = float(metrics.weighted_f1(tables[key]))
+        rows_of_cells.append(cell)
+    return pa.Table.from_pylist(rows_of_cells, _CELLS)
 
 
 def _in_order(key: tuple[Any, ...]) -> tuple[Any, ...]:
