@@ -174,12 +174,11 @@ def _parts(slices: Slices, n: int) -> list[tuple[str, str, _Ints]]:
     for name, values in slices.items():
         if len(values) != n:
             raise ValueError(f"slice {name}: {len(values)} values for {n} items")
-        items_of_value: dict[str, list[int]] = {}
-        for item, value in enumerate(values):
-            if value is not None:
-                items_of_value.setdefault(value, []).append(item)
-        ordered_values = sorted(items_of_value, key=_numbers_first)
-        parts += [(name, value, np.array(items_of_value[value])) for value in ordered_values]
+        value_of_item = np.array(values, dtype=object)
+        present_values = {value for value in values if value is not None}
+        for value in sorted(present_values, key=_numbers_first):
+            items = np.flatnonzero(value_of_item == value)
+            parts.append((name, value, items))
     return parts
 
 
@@ -225,7 +224,8 @@ def bootstrap(
         ValueError: unknown statistic, no items, lengths that differ, or fewer than two groups.
     """
     cells = _count_cells(statistic, [gold, predicted], groups)
-    measure = _measure(statistic, *cells.labels)
+    labels, guesses = cells.labels
+    measure = _MEASURES[statistic](labels, guesses)
     return _bootstrap(measure, cells, resampling)
 
 
@@ -246,11 +246,13 @@ def paired_bootstrap(
     """
     cells = _count_cells(statistic, [gold, first, second], groups)
     labels, first_guesses, second_guesses = cells.labels
-    measure_first = _measure(statistic, labels, first_guesses)
-    measure_second = _measure(statistic, labels, second_guesses)
-    return _bootstrap(
-        lambda counts: measure_first(counts) - measure_second(counts), cells, resampling
-    )
+    measure_first = _MEASURES[statistic](labels, first_guesses)
+    measure_second = _MEASURES[statistic](labels, second_guesses)
+
+    def difference(counts: Floats) -> Floats:
+        return measure_first(counts) - measure_second(counts)
+
+    return _bootstrap(difference, cells, resampling)
 
 
 def permutation(
@@ -272,9 +274,9 @@ def permutation(
     cells = _count_cells(statistic, [gold, first, second], groups)
     labels, first_guesses, second_guesses = cells.labels
     # The first half of the cells holds the first model's prediction, the second half the second's.
-    measure = _measure(
-        statistic, np.tile(labels, 2), np.concatenate([first_guesses, second_guesses])
-    )
+    labels_twice = np.concatenate([labels, labels])
+    guesses = np.concatenate([first_guesses, second_guesses])
+    measure = _MEASURES[statistic](labels_twice, guesses)
     totals = cells.counts.sum(axis=0)
 
     def difference(exchanged: Floats) -> Floats:
@@ -345,32 +347,49 @@ def _counts_by_group(cell_of_item: _Ints, groups: Labels | None) -> Floats:
     return counts[np.lexsort(counts.T[::-1])]
 
 
-def _measure(statistic: str, gold: _Ints, predicted: _Ints) -> _Measure:
-    """The statistic as a function of the counts of cells with these labels."""
+def _accuracy(gold: _Ints, predicted: _Ints) -> _Measure:
+    """Accuracy as a function of the counts of cells with these labels."""
     is_right = (gold == predicted).astype(np.float64)
-    if statistic == "accuracy":
-        return lambda counts: np.asarray(counts @ is_right / counts.sum(axis=-1))
-    indicators = np.eye(1 + max(gold.max(), predicted.max()))
-    right_of_class = indicators[gold] * is_right[:, None]
-    size_of_class = indicators[gold] + indicators[predicted]
+
+    def accuracy(counts: Floats) -> Floats:
+        right = counts @ is_right
+        return np.asarray(right / counts.sum(axis=-1))
+
+    return accuracy
+
+
+def _macro_f1(gold: _Ints, predicted: _Ints) -> _Measure:
+    """Macro-F1 as a function of the counts of cells with these labels."""
+    classes = 1 + max(gold.max(), predicted.max())
+    is_class = np.eye(classes)
+    gold_class = is_class[gold]
+    predicted_class = is_class[predicted]
+    right_class = gold_class * predicted_class
+    gold_and_predicted = gold_class + predicted_class
 
     def macro_f1(counts: Floats) -> Floats:
-        sizes = counts @ size_of_class
-        f1 = 2 * (counts @ right_of_class) / np.maximum(sizes, 1)
+        hits = counts @ right_class
+        sizes = counts @ gold_and_predicted
+        f1 = 2 * hits / np.maximum(sizes, 1)
         present_classes = (sizes > 0).sum(axis=-1)
         return np.asarray(f1.sum(axis=-1) / present_classes)
 
     return macro_f1
 
 
+_MEASURES = {"accuracy": _accuracy, "macro_f1": _macro_f1}
+
+
 def _bootstrap(measure: _Measure, cells: _Cells, resampling: Resampling) -> Interval:
     """The measure of all items, with the percentile interval over resampled items or groups."""
+
+    def draw(generator: np.random.Generator, size: int) -> Floats:
+        return measure(_resampled_counts(cells.counts, generator, size))
+
     totals = cells.counts.sum(axis=0)
-    values = _in_blocks(
-        lambda generator, size: measure(_resampled_counts(cells.counts, generator, size)),
-        resampling,
-    )
-    return percentile_interval(float(measure(totals)), values, int(totals.sum()), resampling.level)
+    estimate = float(measure(totals))
+    items = int(totals.sum())
+    return percentile_interval(estimate, _in_blocks(draw, resampling), items, resampling.level)
 
 
 def _in_blocks(

@@ -66,20 +66,25 @@ def clustered_interval(
         groups = range(size)
     if len(groups) != size:
         raise ValueError(f"{len(groups)} groups for {size} items")
-    codes, names = pd.factorize(pd.Index([str(group) for group in groups]))
+    names = pd.Index([str(group) for group in groups])
+    codes, distinct_names = pd.factorize(names)
     mean = float(values.mean())
-    effective_size = float(len(names))
-    if 0 < mean < 1 and len(names) > 1:
-        variance = _variance_of_mean(values, codes, len(names))
-        effective_size = mean * (1 - mean) / variance if variance > 0 else float(size)
-    low, high = wilson_bounds(mean, min(effective_size, size), level)
+    effective_size = float(len(distinct_names))
+    if 0 < mean < 1 and len(distinct_names) > 1:
+        variance = _variance_of_mean(values, codes, len(distinct_names))
+        effective_size = float(size)
+        if variance > 0:
+            effective_size = min(mean * (1 - mean) / variance, size)
+    low, high = wilson_bounds(mean, effective_size, level)
     return Interval(mean, low, high, size, level)
 
 
 def _variance_of_mean(values: Floats, codes: npt.NDArray[np.int64], groups: int) -> float:
     """The variance of a mean over groups of dependent values (the cluster-robust one)."""
-    sums = np.bincount(codes, weights=values - values.mean(), minlength=groups)
-    return float((sums**2).sum()) / len(values) ** 2 * groups / (groups - 1)
+    deviations = values - values.mean()
+    sums = np.bincount(codes, weights=deviations, minlength=groups)
+    sum_of_squares = float((sums**2).sum())
+    return sum_of_squares / len(values) ** 2 * groups / (groups - 1)
 
 
 def difference(first: Interval, second: Interval) -> Interval:

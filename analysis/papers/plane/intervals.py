@@ -32,13 +32,15 @@ def prompt_interval(
     if not rows.num_rows:
         return {}
     models, kinds, gold = lists(rows, "model", "class", "gold")
+    first_tokens = scores.answers(rows, "first")
     answers = pd.DataFrame({"model": models, "class": kinds, "group": groups})
     answers["cell"] = tuples(rows, *_CELL)
-    answers["correct"] = np.array(scores.answers(rows, "first"), object) == np.array(gold, object)
+    answers["correct"] = [token == label for token, label in zip(first_tokens, gold, strict=True)]
     intervals: dict[tuple[str, str], Interval] = {}
     for model, of_model in answers.groupby("model"):
-        counts = {kind: _right_and_all(rows) for kind, rows in of_model.groupby("class")}
-        for name, interval in _intervals(counts, _mean_f1, seed).items():
+        counts = {kind: _right_and_all(of_class) for kind, of_class in of_model.groupby("class")}
+        of_classes = _intervals(counts, _mean_f1, seed)
+        for name, interval in of_classes.items():
             intervals[name, str(model)] = interval
     return intervals
 
@@ -70,20 +72,21 @@ def nli(
     third label is always wrong, as in `f1_by_group`.
     """
     items, gold, texts, predicted = lists(predictions, "item_id", "gold", "text", "predicted")
-    answers = pd.DataFrame({"class": [classes[item] for item in items]})
+    # The answer is the model's own label, or the task's where it has no other.
+    labels = [text or label for text, label in zip(texts, predicted, strict=True)]
+    answers = pd.DataFrame()
+    answers["class"] = [classes[item] for item in items]
     answers["group"] = [groups[item] for item in items]
-    answers["gold"] = [_YES if label_map.holds(label) else _NO for label in gold]
-    answers["answer"] = [
-        _three_way(text or label) for text, label in zip(texts, predicted, strict=True)
-    ]
-    counts = {kind: _gold_by_answer(rows) for kind, rows in answers.groupby("class")}
+    answers["gold"] = [_three_way(label) for label in gold]
+    answers["answer"] = [_three_way(label) for label in labels]
+    counts = {kind: _gold_by_answer(of_class) for kind, of_class in answers.groupby("class")}
     return _intervals(counts, _f1_of_answers, seed)
 
 
-def _three_way(answer: str) -> int:
-    if answer == "neutral":
+def _three_way(label: str) -> int:
+    if label == "neutral":
         return _THIRD
-    return _YES if label_map.holds(answer) else _NO
+    return _YES if label_map.holds(label) else _NO
 
 
 def _gold_by_answer(answers: pd.DataFrame) -> Floats:
