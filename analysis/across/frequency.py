@@ -6,9 +6,8 @@ its pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A
 proxy for the model's pretraining data, which is not known.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import log2
 
 import numpy as np
@@ -149,16 +148,14 @@ def against_corpora(page: Across) -> list[Block]:
 
 
 def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
+    root = page.lake.root
     adjectives, nouns = lists(experiment.rows, "adjective", "noun")
+    # Corpora hold lemmas; PLANE's published nouns are inflected as in their text.
     singulars = [None if noun is None else singular(noun) for noun in nouns]
-    counts, pmi = (
-        # Corpora hold lemmas; PLANE's published nouns are inflected as in their text.
-        [one or other for one, other in zip(find(nouns), find(singulars), strict=True)]
-        for find in (
-            partial(slices.pair_counts, page.lake.root, corpus, adjectives),
-            partial(slices.pair_pmi, page.lake.root, corpus, adjectives),
-        )
-    )
+    counts = slices.pair_counts(root, corpus, adjectives, nouns)
+    counts_of_singulars = slices.pair_counts(root, corpus, adjectives, singulars)
+    pmi = slices.pair_pmi(root, corpus, adjectives, nouns)
+    pmi_of_singulars = slices.pair_pmi(root, corpus, adjectives, singulars)
     report = experiment.dataset.report
     return _Items(
         name=f"{experiment.title}, {experiment.runs[0].model}",
@@ -166,27 +163,35 @@ def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
         correct=experiment.correct,
         pairs=[f"{a} {n}" for a, n in zip(adjectives, nouns, strict=True)],
         strata=experiment.strata,
-        counts=[int(count) if count else None for count in counts],
-        pmi=pmi,
+        counts=[
+            one or other or None for one, other in zip(counts, counts_of_singulars, strict=True)
+        ],
+        pmi=[one or other for one, other in zip(pmi, pmi_of_singulars, strict=True)],
     )
 
 
 def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> list[Block]:
-    blocks: list[Block] = []
+    by_count = [by_tenth(items.counts, items.correct, items.pairs) for items in experiments]
+    by_pmi = [by_tenth(items.pmi, items.correct, items.pairs) for items in experiments]
     names = [items.name for items in experiments]
-    for name, unit in (("count", "count"), ("PMI", "PMI (bits)")):
-        tables = []
-        for items in experiments:
-            values = items.counts if name == "count" else items.pmi
-            table = by_tenth(values, items.correct, items.pairs)
-            runs = pa.array([items.name] * table.num_rows, pa.string())
-            tables.append(table.add_column(0, "run", runs))
-        xlabel = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
-        plot = tenths_figure(pa.concat_tables(tables), xlabel)
-        caption = f"Accuracy by {name} of the pair in {corpus}, 95 % whiskers ({'; '.join(names)})"
-        blocks.append(FigureBlock(caption, *plot))
-    blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(experiments)))
-    return blocks
+    return [
+        _tenths_block(corpus, "count", "count", dict(zip(names, by_count, strict=True))),
+        _tenths_block(corpus, "PMI", "PMI (bits)", dict(zip(names, by_pmi, strict=True))),
+        Table(f"Odds ratios, corpus {corpus}", _slopes(experiments)),
+    ]
+
+
+def _tenths_block(
+    corpus: str, name: str, quantity: str, tables: Mapping[str, pa.Table]
+) -> FigureBlock:
+    """The figure of the tables of `by_tenth`, which are given by the names of the runs."""
+    tables_with_run = []
+    for run, table in tables.items():
+        runs = pa.array([run] * table.num_rows, pa.string())
+        tables_with_run.append(table.add_column(0, "run", runs))
+    xlabel = f"tenth of the items by {quantity} of the pair in the corpus {corpus}"
+    caption = f"Accuracy by {name} of the pair in {corpus}, 95 % whiskers ({'; '.join(tables)})"
+    return FigureBlock(caption, *tenths_figure(pa.concat_tables(tables_with_run), xlabel))
 
 
 def _slopes(experiments: Sequence[_Items]) -> pa.Table:

@@ -7,9 +7,9 @@ iv(x1))``) and keeps quantifiers, negation and connectives, which the splits hol
 """
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -73,61 +73,70 @@ def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
     Raises:
         UserError: the edition has no splits.
     """
-    splits = read_edition(lake, "sygns_splits", edition)
-    parts: dict[tuple[str, str], dict[str, list[str]]] = {}
-    columns = ("scheme", "primitive", "part", "sentence_id")
-    for scheme, primitive, part, item in tuples(splits, *columns):
-        parts.setdefault((scheme, primitive), {}).setdefault(part, []).append(item)
-    categories = _categories()
-    rows_by_id: dict[str, tuple[str, str, str, int]] = {}
-    names = ["sentence_id", "sentence", "fol"]
-    for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=names):
-        for item, sentence, meaning in tuples(batch, *names):
-            texts = pattern(sentence, categories), pattern(meaning, categories)
-            rows_by_id[item] = (meaning, *texts, len(sentence.split()))
+
+    def hash_of(item: str) -> str:
+        return content_hash(seed, item, size=64)
+
+    sentences = _sentences(lake, edition)
+    splits = read_edition(lake, "sygns_splits", edition).to_pandas()
     rows = []
-    for (scheme, primitive), ids in sorted(
-        parts.items(), key=lambda item: (SCHEMES.index(item[0][0]), item[0][1])
-    ):
-        trained = [rows_by_id[item] for item in ids.get("train", ()) if item in rows_by_id]
-        tested = sorted(ids.get("test", ()), key=lambda item: content_hash(seed, item, size=64))
-        scored = [rows_by_id[item] for item in tested[:SAMPLED] if item in rows_by_id]
-        if trained and scored:
-            rows.append({"scheme": scheme, "primitive": primitive, **_shares(trained, scored)})
+    for (scheme, primitive), of_split in splits.groupby(["scheme", "primitive"]):
+        ids_of_part = of_split.groupby("part")["sentence_id"].apply(list)
+        sampled = sorted(ids_of_part.get("test", []), key=hash_of)[:SAMPLED]
+        trained = [item for item in ids_of_part.get("train", []) if item in sentences.index]
+        tested = [item for item in sampled if item in sentences.index]
+        if trained and tested:
+            shares = _shares(sentences.loc[trained], sentences.loc[tested])
+            rows.append({"scheme": scheme, "primitive": primitive, **shares})
+    rows.sort(key=lambda row: (SCHEMES.index(row["scheme"]), row["primitive"]))
     return pa.Table.from_pylist(rows, _OVERLAP)
 
 
-def _shares(
-    training_rows: Sequence[tuple[str, str, str, int]],
-    scored_rows: Sequence[tuple[str, str, str, int]],
-) -> dict[str, float]:
-    forms, sentences, patterns = ({row[place] for row in training_rows} for place in range(3))
-    counts: dict[int, Counter[str]] = {}
-    for _, _, form_pattern, length in training_rows:
-        counts.setdefault(length, Counter())[form_pattern] += 1
-    best_pattern = {length: _most_frequent(of_length) for length, of_length in counts.items()}
-    most_frequent = _most_frequent(sum(counts.values(), Counter()))
-    size = len(scored_rows)
-    tested_forms, tested_sentences, tested_patterns, lengths = zip(*scored_rows, strict=True)
-    guesses = [best_pattern.get(length) for length in lengths]
-    hits = sum(a == b for a, b in zip(guesses, tested_patterns, strict=True))
-    by_length = wilson(hits, size)
+def _sentences(lake: str, edition: str) -> pd.DataFrame:
+    """The form, the patterns and the number of words of each sentence, by its id."""
+    categories = _categories()
+    rows = []
+    names = ["sentence_id", "sentence", "fol"]
+    for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=names):
+        for item, sentence, form in tuples(batch, *names):
+            rows.append(
+                {
+                    "sentence_id": item,
+                    "form": form,
+                    "sentence_pattern": pattern(sentence, categories),
+                    "form_pattern": pattern(form, categories),
+                    "length": len(sentence.split()),
+                }
+            )
+    columns = ["sentence_id", "form", "sentence_pattern", "form_pattern", "length"]
+    sentences = pd.DataFrame(rows, columns=columns).set_index("sentence_id")
+    # A sentence that is stored twice is the same sentence.
+    return sentences[~sentences.index.duplicated()]
+
+
+def _shares(training: pd.DataFrame, tested: pd.DataFrame) -> dict[str, float]:
+    """The shares of the test sentences for a row of `overlap`."""
+    best_pattern = training.groupby("length")["form_pattern"].agg(_most_frequent)
+    guesses = tested["length"].map(best_pattern)
+    by_length = wilson(int((guesses == tested["form_pattern"]).sum()), len(tested))
+    most_frequent = _most_frequent(training["form_pattern"])
+    known = {name: tested[name].isin(training[name]).mean() for name in training.columns}
     return {
-        "trained": len(training_rows),
-        "tested": size,
-        "same_form": sum(form in forms for form in tested_forms) / size,
-        "known_sentence_pattern": sum(text in sentences for text in tested_sentences) / size,
-        "known_form_pattern": sum(text in patterns for text in tested_patterns) / size,
+        "trained": len(training),
+        "tested": len(tested),
+        "same_form": known["form"],
+        "known_sentence_pattern": known["sentence_pattern"],
+        "known_form_pattern": known["form_pattern"],
         "by_length": by_length.estimate,
         "by_length_low": by_length.low,
         "by_length_high": by_length.high,
-        "most_frequent": tested_patterns.count(most_frequent) / size,
+        "most_frequent": (tested["form_pattern"] == most_frequent).mean(),
     }
 
 
-def _most_frequent(counts: Counter[str]) -> str:
-    """The most frequent key; ties go to the first in alphabetical order."""
-    return min(counts, key=lambda name: (-counts[name], name))
+def _most_frequent(patterns: "pd.Series[str]") -> str:
+    """The most frequent pattern; ties go to the first in alphabetical order."""
+    return str(patterns.mode().iloc[0])
 
 
 @exhibit(

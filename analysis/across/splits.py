@@ -136,18 +136,26 @@ def word_columns(items: pa.Table) -> dict[str, list[str]]:
 
 def _table(rows: Sequence[Row], names: tuple[str, str]) -> pa.Table:
     """The rows formatted for the report, with their two sides under these names."""
-    cells = []
-    for row in rows:
-        cell = {"dataset": row["dataset"], "model": row["model"]}
-        for side, name in zip(_SIDES, names, strict=True):
-            accuracy, majority = (
-                percent(row[f"{side}_{kind}"]) for kind in ("accuracy", "majority")
-            )
-            rows_text = f"majority {majority}; {row[f'{side}_rows']:,} rows"
-            cell[name] = f"{row[side]}\n{accuracy} ({rows_text})"
-        cell["difference"] = percent_difference(row["difference"], row["low"], row["high"])
-        cells.append(cell)
+    leaking, leak_free = names
+    cells = [
+        {
+            "dataset": row["dataset"],
+            "model": row["model"],
+            leaking: _side_text(row, "leaking"),
+            leak_free: _side_text(row, "leak_free"),
+            "difference": percent_difference(row["difference"], row["low"], row["high"]),
+        }
+        for row in rows
+    ]
     return pa.Table.from_pylist(cells)
+
+
+def _side_text(row: Row, side: str) -> str:
+    """One side's name, and its accuracy with the majority and the number of rows."""
+    accuracy = percent(row[f"{side}_accuracy"])
+    majority = percent(row[f"{side}_majority"])
+    size = row[f"{side}_rows"]
+    return f"{row[side]}\n{accuracy} (majority {majority}; {size:,} rows)"
 
 
 def _answers(rows: pa.Table, group: str) -> pa.Table:
@@ -244,15 +252,18 @@ def _by_word(page: Across) -> Iterator[Row]:
     for dataset, _ in _leaking():
         scheme = dataset.splits.published
         settings: dict[str, str | tuple[str, ...]] = {dataset.splits.setting: scheme}
+        table_name = dataset.tables[0].name
         for members in _newest_group_by_model(page, name=dataset.name, **settings):
             rows = page.answers(dataset, members)
-            edition, fold = (rows.column(name)[0].as_py() for name in ("edition", "fold"))
-            table_name = dataset.tables[0].name
+            edition = rows.column("edition")[0].as_py()
+            fold = rows.column("fold")[0].as_py()
             trained = trained_words(page.lake.root, table_name, edition, scheme, fold)
-            for name, column in word_columns(rows).items():
-                answers = _answers(rows, "noun" if name == "pair" else name)
-                sides = {name: by_training_word(column, trained[name])}
-                yield from seen_rows(dataset.title, members[0].model, answers, sides)
+            for name, words_of_rows in word_columns(rows).items():
+                group = "noun" if name == "pair" else name
+                sides = by_training_word(words_of_rows, trained[name])
+                yield from seen_rows(
+                    dataset.title, members[0].model, _answers(rows, group), {name: sides}
+                )
 
 
 def _by_adjective(page: Across) -> Iterator[Row]:
@@ -260,15 +271,18 @@ def _by_adjective(page: Across) -> Iterator[Row]:
     for members in _newest_group_by_model(page, name="asp", scheme=("adjectives", "both")):
         params = members[0].params
         edition = params.get("task.edition", "")
-        parts = _parts(page, edition, "adjectives", params.get("task.round", ""))
-        if "leaking" not in set(parts.values()):
+        part_of_item = _parts(page, edition, "adjectives", params.get("task.round", ""))
+        if "leaking" not in set(part_of_item.values()):
             continue
         # Validation rows belong to the training edition, and may be rows of this one as well.
-        rows = where_equal(page.answers(DATASETS["asp"], members), "edition", edition)
-        kinds = {"leaking": "seen", "test": "unseen"}
-        sides = [kinds.get(parts.get(item, "")) for item in rows.column("item_id").to_pylist()]
-        answers = _answers(rows, "adjective")
-        yield from seen_rows("ASP", members[0].model, answers, {"adjective": sides})
+        answers = page.answers(DATASETS["asp"], members)
+        rows = where_equal(answers, "edition", edition)
+        side_of_part = {"leaking": "seen", "test": "unseen"}
+        parts = [part_of_item.get(item, "") for item in rows.column("item_id").to_pylist()]
+        sides = [side_of_part.get(part) for part in parts]
+        yield from seen_rows(
+            "ASP", members[0].model, _answers(rows, "adjective"), {"adjective": sides}
+        )
 
 
 def _by_dimension(page: Across) -> Iterator[Row]:
@@ -276,23 +290,23 @@ def _by_dimension(page: Across) -> Iterator[Row]:
     for members in _newest_group_by_model(page, name="asp", scheme="dimension"):
         params = members[0].params
         rows = pa.concat_tables([labelled(page.lake.root, run.id) for run in members])
-        trained = params.get("task.train_edition") or ""
-        edition = params.get("task.edition", "") if trained in ("", "null") else trained
+        edition = params.get("task.train_edition") or "null"
+        if edition == "null":
+            edition = params.get("task.edition", "")
         fold = rows.column("fold")[0].as_py()
         parts = _parts(page, edition, "dimension", fold)
         tests = _tests(page, rows)
         ids = rows.column("item_id").to_pylist()
         # Rows outside the validation part belong to the held-out dimension.
-        known = {tests[item][0] for item in ids if parts.get(item) == "val" and item in tests}
-        sides = [
-            None
-            if item not in tests or tests[item][0] not in known
-            else "seen"
-            if parts.get(item) == "val"
-            else "unseen"
-            for item in ids
-        ]
-        premises = [tests[item][1] if item in tests else item for item in ids]
+        validated = [item for item in ids if item in tests and parts.get(item) == "val"]
+        known_tests = {tests[item][0] for item in validated}
+        sides: list[str | None] = []
+        premises = []
+        for item in ids:
+            test, premise = tests.get(item, (None, item))
+            side = "seen" if parts.get(item) == "val" else "unseen"
+            sides.append(side if test in known_tests else None)
+            premises.append(premise)
         answers = _answers(with_column(rows, "premise", premises), "premise")
         name = f"ASP, {fold} held out"
         yield from seen_rows(name, members[0].model, answers, {"dimension": sides})
