@@ -22,7 +22,7 @@ help: ## list the commands
 
 setup: $(STAMP) ## virtual environment, pinned packages, parser model, WordNet, compiled kernel; JAVA=1: Java too
 
-$(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_kernel.c etl/amod/_adjacent.c $(wildcard etl/parsing/fast/*.[ch])
+$(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_kernel.c $(wildcard etl/parsing/fast/*.[ch])
 	@PYTHON="$(PYTHON)" bash conf/setup.sh
 	@touch $(STAMP)
 

@@ -9,15 +9,12 @@ from setuptools import Extension, find_packages, setup
 
 # The kernel is optional: where no C compiler is at hand the build goes on without it and the
 # reference in Python, which gives the same counts many times slower, serves.
-KERNELS = [
-    Extension(
-        f"adnominal.etl.amod.{name}",
-        sources=[f"etl/amod/{name}.c"],
-        extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
-        optional=True,
-    )
-    for name in ("_kernel", "_adjacent")
-]
+KERNEL = Extension(
+    "adnominal.etl.amod._kernel",
+    sources=["etl/amod/_kernel.c"],
+    extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
+    optional=True,
+)
 
 # Likewise parser=fast, which has no other form: without a compiler it is refused with the reason.
 FAST = Extension(
@@ -112,7 +109,7 @@ setup(
         "adnominal.analysis": ["exploring/page/*", "rendering/page/*"],
     },
     entry_points={"console_scripts": ["adnominal = adnominal.conf.commandline.__main__:main"]},
-    ext_modules=[*KERNELS, FAST],
+    ext_modules=[KERNEL, FAST],
     install_requires=[
         # The embedded engine and the client that speaks to it: one pair, tested together
         # (`make newer-engine` tries the newest).

@@ -1,7 +1,6 @@
-"""ASP: published rows compared with the rules, fits, audit, speed, and the judged sample.
+"""ASP: published rows compared with the rules, fits, speed, and the judged sample.
 
 published  the release, its rows labelled by the rules, its curves fitted
-audit      the best single-feature rule on the default build, for several seeds
 draws      rows per second and core without an engine, and a check that none repeats
 spark      the whole job: the default build, and its bytes with other partitionings
 judged     the stored sheet of judged rows; `sheet=SEED` prints a new one instead
@@ -24,7 +23,6 @@ from adnominal.etl.asp.gold import PUBLISHED, fit, published_gold
 from adnominal.etl.asp.lexicon import load_lexicon
 from adnominal.etl.asp.settings import Settings as BuildSettings
 from adnominal.etl.asp.templates import parse
-from adnominal.etl.checks.artefacts import audit
 from adnominal.etl.draws import draw
 from benchmarks import judging
 from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
@@ -33,14 +31,7 @@ from benchmarks.results import Figures
 
 JUDGED = ROOT / "docs" / "asp_judged.tsv"
 TASKS = ("entailment", "degree")
-SEEDS = 3
 DRAWN_ROWS = 100_000
-# Tests that depend on one feature by design, and why.
-BY_DESIGN = {
-    "booster": "the test is the presence of the booster",
-    "diminisher": "the test is the presence of the diminisher",
-    "superlative": "the test is which of the two scopes the premise has",
-}
 
 
 @dataclass(frozen=True)
@@ -84,8 +75,6 @@ def published(settings: Settings) -> Figures:
 def _entailment(rows: list[dict[str, Any]]) -> Figures:
     words = load_lexicon()
     pairs = [parse(r["test"], r["premise"], r["hypothesis"], words) for r in rows]
-    features = audit([(r["premise"], r["hypothesis"], r["label"]) for r in rows])
-    stop = next(r for r in features if r.feature == "premise ends in a full stop")
     base = baselines(r["label"] for r in rows)
     return {
         "rows": len(rows),
@@ -97,8 +86,19 @@ def _entailment(rows: list[dict[str, Any]]) -> Figures:
         "origins": dict(sorted(Counter(labels.origin(pair, words) for pair in pairs).items())),
         "chance": base.chance,
         "majority": base.majority,
-        "full_stop": stop.accuracy,
+        "full_stop": _full_stop_accuracy(rows),
     }
+
+
+def _full_stop_accuracy(rows: list[dict[str, Any]]) -> float:
+    """The accuracy of a guess that knows only whether the premise ends in a full stop."""
+    labels_with, labels_without = Counter[str](), Counter[str]()
+    for row in rows:
+        has_stop = row["premise"].endswith(".")
+        counts = labels_with if has_stop else labels_without
+        counts[row["label"]] += 1
+    right = max(labels_with.values(), default=0) + max(labels_without.values(), default=0)
+    return right / len(rows)
 
 
 def _degree(rows: list[dict[str, Any]]) -> Figures:
@@ -121,27 +121,6 @@ def _thresholds(human: list[dict[str, Any]], degree: list[dict[str, Any]]) -> Fi
             "of_40": entailed[test, polarity] / 25,
         }
     return thresholds
-
-
-def audited(settings: Settings) -> Figures:
-    """The best single-feature rule for each test of the default build, worst over the seeds."""
-    figures: Figures = {"seeds": SEEDS, **{task: {} for task in TASKS}}
-    for seed in range(SEEDS):
-        sources = generators(seed)
-        for test in TESTS:
-            rows = list(default_rows(*sources, test))
-            for task in TASKS:
-                labelled = [(r.premise, r.hypothesis, r.label) for name, r in rows if name == task]
-                rule = audit(labelled, leave_out=["discard"])[0]
-                previous = figures[task].get(test)
-                if previous is None or rule.gain > previous["gain"]:
-                    figures[task][test] = {
-                        "gain": rule.gain,
-                        "accuracy": rule.accuracy,
-                        "majority": rule.majority,
-                        "feature": rule.feature,
-                    }
-    return figures
 
 
 def draws(settings: Settings) -> Figures:
@@ -218,7 +197,7 @@ def judged(settings: Settings) -> Figures:
 CASE = Case(
     "asp",
     judging.measurements(
-        in_parts(published=published, audit=audited, draws=draws, spark=spark, judged=judged),
+        in_parts(published=published, draws=draws, spark=spark, judged=judged),
         lambda settings: sample(settings.sheet),
         ("grammar", "truth", "remark"),
     ),

@@ -56,7 +56,7 @@ def counted(implementation: str, dialect: str, block: bytes, rules: ReadingRules
 def compare(module: str, settings: Mapping[str, Any]) -> None:
     """Compare the kernel in `module` with the reference; runs under the sanitizers."""
     compiled = sanitized.load("adnominal.etl.amod._kernel", module)
-    kernel.compiled = lambda name: compiled
+    kernel.compiled = lambda: compiled
     rules = (ReadingRules(), ReadingRules(dependent="any", lowercase=False, noun_by="form"))
     left = settings["rows"]
     blocks = enumerate(mutated_blocks(settings["seed"]))

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.conf import UserError, setting
-from adnominal.etl.checks.splits import Fold, check, read_rows
+from adnominal.etl.checks.split_rows import read_rows
+from adnominal.etl.checks.splits import Fold, check
 from adnominal.etl.knowledge.lexicons import adjective_classes
 from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES, SCHEMES, TYPES

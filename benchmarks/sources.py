@@ -1,7 +1,6 @@
-"""The text formats, the counting of lists, and the maintenance of tables.
+"""The text formats and the maintenance of tables.
 
 reading        Parquet to staged rows, against pyarrow's reading of the same column
-listed         3,979 bigrams as neighbours, against a naive tokenised count; the whole job
 cores          one Parquet file parsed on one core and on two
 relations      a DepCC part counted only for amod, against the bare kernel; and with all relations
 upkeep         a table with many commits: opening, compaction, vacuum
@@ -11,27 +10,22 @@ kills          kill -9 during each command, then the command again
 
 import os
 import random
-import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from adnominal.conf import load, setting
 from adnominal.etl.amod import reading, tasks
-from adnominal.etl.amod.adjacent import AdjacentCounter
 from adnominal.etl.amod.kernel import PairCounter
 from adnominal.etl.amod.settings import Settings as ExtractionSettings
 from adnominal.etl.corpora.blocks import blocks
@@ -39,7 +33,7 @@ from adnominal.etl.corpora.files import open_input
 from adnominal.etl.lake import actions, arrow, upkeep
 from adnominal.etl.lake.storage import filesystem, table_uri
 from adnominal.etl.lake.tables import TABLES
-from benchmarks.harness import Bound, Case, CaseSettings, Exact, in_parts
+from benchmarks.harness import Bound, Case, CaseSettings, in_parts
 from benchmarks.inputs import make_parts, units_of
 from benchmarks.interleaving import interleaved
 from benchmarks.jobs import stored_bytes
@@ -47,33 +41,21 @@ from benchmarks.killing import Command
 from benchmarks.processes import timed, usage_of
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
-from benchmarks.web_texts import vocabulary, write_copies, write_english, write_texts
+from benchmarks.web_texts import write_english, write_texts
 
-PAIRS = 3979
-COPIES = 4  # copies of the texts in the list job's file, so that its start is a small share
 RELATIONS = ("predicative", "compound", "obj", "advmod")
 ROW = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
 
 
 @dataclass(frozen=True)
 class Settings(CaseSettings):
-    text_mb: int = setting(500, help="10^6 bytes of text for the parts reading and listed")
+    text_mb: int = setting(500, help="10^6 bytes of text for the part reading")
     parsed_mb: int = setting(9, help="10^6 bytes of text for the part cores")
     relations_mb: int = setting(100, help="10^6 bytes of the DepCC part for relations")
     commits: int = setting(10_000, help="commits of the table in upkeep")
     runs: int = setting(1000, help="runs of interleavings")
     kills: int = setting(5, help="kills of each command")
     repeats: int = setting(3, help="readings of which the median is taken")
-
-
-def bigrams() -> list[tuple[str, str]]:
-    """A list of pairs of mid-frequency words, as used in studies of novel combinations."""
-    words = vocabulary(np.random.default_rng(0), 60_000)
-    chance = random.Random(1)
-    pairs: set[tuple[str, str]] = set()
-    while len(pairs) < PAIRS:
-        pairs.add((chance.choice(words[20:8000]), chance.choice(words[20:8000])))
-    return sorted(pairs)
 
 
 def _cpu(act: Callable[[], Any], *, subject: bool = False) -> float:
@@ -116,61 +98,6 @@ def measure_reading(settings: Settings, folder: Path) -> Figures:
         "megabytes": settings.text_mb,
         **{f"{name}_mb_per_s": settings.text_mb / seconds[name] for name in acts},
         "ratio": seconds["pyarrow"] / seconds["ours"],
-    }
-
-
-def naive(texts: Iterator[str], pairs: set[tuple[str, str]]) -> Counter[tuple[str, str]]:
-    """Count neighbouring tokens in `pairs`, with a naive tokenisation."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for text in texts:
-        for line in text.lower().split("\n"):
-            for part in re.split(r"[^\w\s]+", line):
-                words = part.split()
-                counts.update(pair for pair in pairwise(words) if pair in pairs)
-    return counts
-
-
-def write_list(path: Path) -> list[tuple[str, str]]:
-    """Write the list of pairs and return the pairs."""
-    pairs = bigrams()
-    path.write_text("".join(f"{a}\t{n}\n" for a, n in pairs), encoding="utf-8")
-    return pairs
-
-
-def measure_listed(settings: Settings, folder: Path) -> Figures:
-    """Counts of a list of bigrams in memory, naively, and by the whole job."""
-    once = texts_file(settings, folder)
-    path, listing = folder / "copies.parquet", folder / "list.tsv"
-    pairs = write_list(listing)
-    write_copies(once, path, COPIES)
-    texts = pq.read_table(once, columns=["text"])["text"]
-    size = pc.sum(pc.binary_length(texts)).as_py() / 1e6
-    counter = AdjacentCounter(pairs)
-
-    def count() -> None:
-        for chunk in texts.chunks:
-            assert not counter.feed_texts(chunk.cast(pa.string()))
-
-    seconds = median(_cpu(count) for _ in range(settings.repeats))
-    totals = zip(pairs, counter.counts(), strict=True)
-    ours = {pair: total // settings.repeats for pair, total in totals}
-    expected = naive((text.as_py() for text in texts), set(pairs))
-    lake = folder / "lake"
-    words = ("source=text", f"input={path}", f"pairs={listing}", "adjacent=true", f"lake={lake}")
-    usage = usage_of("etl/extract_amod.py", *words)
-    rows = arrow.read(str(lake), "listed_counts").to_pylist()
-    by_job = {(row["adjective"], row["noun"]): row["adjacent"] // COPIES for row in rows}
-    return {
-        "megabytes": size,
-        "copies": COPIES,
-        "pairs": len(pairs),
-        "found": sum(1 for count in ours.values() if count),
-        "occurrences": sum(ours.values()),
-        "mb_per_s": size / seconds,
-        "equal": ours == {pair: expected[pair] for pair in pairs} == by_job,
-        "job_wall": usage.wall,
-        "job_cpu": usage.cpu,
-        "job_memory_mb": usage.memory,
     }
 
 
@@ -285,22 +212,16 @@ def measure_interleavings(settings: Settings, folder: Path) -> Figures:
 
 def measure_kills(settings: Settings, folder: Path) -> Figures:
     """Kill each command after a random share of its time and run it again, several times."""
-    texts, listing, root = folder / "kill.parquet", folder / "kill.tsv", str(folder / "kill")
-    write_texts(texts, 60)
-    write_list(listing)
+    root = str(folder / "kill")
     rng = random.Random(0)
     lake = f"lake={root}"
-    texts_words = ["source=text", f"input={texts}", "wave_bytes=1"]
     all_words = {
-        "pairs=": ["etl/extract_amod.py", *texts_words, f"pairs={listing}", "adjacent=true"],
         "compact": ["-m", "etl.lake", "compact"],
         "vacuum": ["-m", "etl.lake", "vacuum", "older_than=0s"],
         "verify": ["-m", "etl.lake", "verify"],
     }
     output = folder / "output.txt"
     commands = {name: Command([*words, lake], output) for name, words in all_words.items()}
-    commands["pairs="].run()
-    counts = arrow.read(root, "listed_counts")
     for number in range(60):
         rows = pa.Table.from_pylist([{**ROW, "noun": f"n{number}"}], TABLES["amod_pairs"].schema)
         arrow.append(root, "amod_pairs", rows, job="bench")
@@ -311,7 +232,6 @@ def measure_kills(settings: Settings, folder: Path) -> Figures:
         for _ in range(settings.kills):
             command.killed_and_run_again(rng.uniform(0.3, 1.0) * wall)
             killed[name] += 1
-            assert arrow.read(root, "listed_counts").equals(counts), name
             assert arrow.read(root, "amod_pairs").sort_by("noun").equals(expected), name
     return dict(killed)
 
@@ -331,7 +251,6 @@ CASE = Case(
     "sources",
     in_parts(
         reading=in_folder(measure_reading),
-        listed=in_folder(measure_listed),
         cores=in_folder(measure_cores),
         relations=in_folder(measure_relations),
         upkeep=in_folder(measure_upkeep),
@@ -342,12 +261,10 @@ CASE = Case(
     packages=("pyarrow", "deltalake", "pysail", "spacy"),
     bounds={
         "reading": Bound("reading.ratio", least=0.9),
-        "listed": Bound("listed.megabytes * listed.copies / listed.job_cpu", least=200),
         "cores": Bound("cores.ratio", least=1.8),
         "start": Bound("cores.start / cores.one", most=0.05),
         "relations": Bound("relations.ratio", most=1.03),
         "opening": Bound("upkeep.open_ms", most=100),
         "space": Bound("upkeep.data_over_live", most=1.1),
     },
-    exact={"counts of the list equal to naive ones": Exact("listed.equal", True)},
 )

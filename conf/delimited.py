@@ -29,12 +29,19 @@ def delimiter_of(text: str) -> str:
 
 
 def rows_of(
-    text: str, name: str, needed: Sequence[str] = (), *, tabs: bool = False, expected: str = ""
+    text: str,
+    name: str,
+    needed: Sequence[str] = (),
+    *,
+    tabs: bool = False,
+    expected: str = "",
+    columns: Sequence[str] | None = None,
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows below the header, each with the number of its first line; missing fields are empty.
 
     Fields are separated by commas (or semicolons) and may be quoted; with `tabs` they are separated
-    by tabs and never quoted. `expected` describes a file with the columns `needed`.
+    by tabs and never quoted. `expected` describes a file with the columns `needed`. `columns` names
+    the columns of a file without a header, whose rows begin in line 1.
 
     Raises:
         UserError: a column of `needed` is missing, a row has more fields than columns, or the csv
@@ -43,9 +50,9 @@ def rows_of(
     lines = io.StringIO(text, newline="")
     delimiter = "\t" if tabs else delimiter_of(text)
     if tabs:
-        reader = csv.DictReader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+        reader = csv.DictReader(lines, columns, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     else:
-        reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
+        reader = csv.DictReader(lines, columns, delimiter=delimiter, strict=True)
     line = 1
     try:
         names = reader.fieldnames or ()

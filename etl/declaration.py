@@ -1,9 +1,9 @@
 """The form of a dataset's declaration: what the rest of Adnominal must know about it.
 
 Each dataset declares itself once, as `DATASET` in ``etl/NAME/declaration.py``, and `etl.registry`
-lists the declarations. Training, prompting, scoring, prediction, model cards, datasheets, exports,
-audits and the report read them, so that none of these names a dataset. The dataset's build defines
-how its rows are made, and its training task how they are learnt.
+lists the declarations. Training, prompting, scoring, prediction, model cards, exports, dataset
+cards, audits and the report read them, so that none of these names a dataset. The dataset's build
+defines how its rows are made, and its training task how they are learnt.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ RELEASED = ("published", "published_tuning", "published_wider")
 
 @dataclass(frozen=True)
 class Facts:
-    """The columns of a table that its datasheet summarises.
+    """The columns of a table that the dataset card summarises.
 
     Attributes:
         counted: columns with few values; rows are counted for each value.
@@ -60,7 +60,7 @@ class ItemTable:
         without_context: the columns of noun and adjective, for models that read only these.
         words: the column of each role (adjective, noun, hypernym, class, test, …);
             `analysis.slices` groups the items by these roles.
-        facts: the columns that the datasheet summarises.
+        facts: the columns that the dataset card summarises.
         whole: the export configuration of all items, if there is one.
     """
 

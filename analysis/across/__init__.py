@@ -21,7 +21,7 @@ PAGE = Page(
         frequency.against_corpora,
         splits.between,
         splits.within,
-        *audits.EXHIBITS,
+        *audits.EXHIBITS.values(),
         overlap.of_forms,
         parsers.parser_comparison,
     ),

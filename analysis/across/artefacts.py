@@ -8,6 +8,7 @@ word carried no information about the label, its rows would have the same label 
 `analysis.across.audits` reads the rows of each dataset.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,6 @@ from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rows import schema, with_column
 from adnominal.analysis.statistics import clustered_interval
-from adnominal.etl.checks.artefacts import tokens
 from adnominal.etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
@@ -41,6 +41,7 @@ _AUDIT = schema(
     "dataset edition split input trained:int part rows:int majority:float accuracy:float low:float "
     "high:float gain:float p:float p_holm:float"
 )
+_TOKEN = re.compile(r"\d+(?:\.\d+)?|\w+(?:-\w+)*|[^\w\s]")
 _TOKENS = schema("token label rows:int share:float expected:float z:float p:float")
 
 
@@ -69,6 +70,11 @@ def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int
         numbers, key=lambda place: (draw(seed, rows.item_ids[place]), rows.labels[place])
     )
     return ranked[:cap]
+
+
+def tokens(text: str) -> list[str]:
+    """Lower-cased words, numbers and punctuation marks."""
+    return _TOKEN.findall(text.lower())
 
 
 def _words(text: str) -> list[str]:

@@ -1,9 +1,8 @@
 """The artefact audits of the datasets (`analysis.across.artefacts`): their rows and exhibits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from adnominal.analysis.across.artefacts import (
     TESTED,
@@ -14,12 +13,13 @@ from adnominal.analysis.across.artefacts import (
     token_table,
 )
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.editions import read_edition, rows_by_edition
+from adnominal.analysis.editions import rows_by_edition
 from adnominal.analysis.papers.page import Exhibit, exhibit
 from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from adnominal.analysis.rendering.numbers import p_value, percent, signed_number
 from adnominal.analysis.rows import distinct_values, lists, with_column
 from adnominal.conf import UserError
+from adnominal.etl.checks.split_rows import declared_tables, read_parts, with_items
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
 from adnominal.etl.registry import DATASETS
@@ -57,20 +57,27 @@ def _texts(dataset: Dataset, table: pa.Table) -> dict[str, list[str]]:
     return dict(zip(inputs, lists(table, *inputs.values()), strict=True))
 
 
-def _rows(
-    dataset: Dataset,
-    names: tuple[str, str, str],
-    table: pa.Table,
-    parts: Sequence[tuple[int, str | None]],
-) -> Rows:
-    """The rows of a split: `names` are the edition, the split and the part to score on, `parts`
-    the row numbers with the part of each."""
-    train, test = (
-        [place for place, part in parts if part == name] for name in ("train", names[-1])
-    )
-    (item_ids,) = lists(table, "item_id")
-    labels, texts = _labels(dataset, table), _texts(dataset, table)
-    return Rows(dataset.name, *names, item_ids, labels, texts, train, test)
+def _split(
+    lake: str, dataset: Dataset, edition: str, scheme: str, fold: str | None = None
+) -> Rows | None:
+    """The rows of a split; None if it has no training part or no part to score on.
+
+    A row that the split lists twice is scored twice, as in training.
+    """
+    assert dataset.labels is not None and dataset.report is not None
+    tables = declared_tables(dataset, scheme)
+    parts = read_parts(lake, tables, edition, scheme, fold)
+    columns = [dataset.labels.column, *dataset.report.audited.values()]
+    rows = with_items(lake, tables, edition, parts, columns)
+    item_ids, part_of = lists(rows, tables.key, "part")
+    held_out = _held_out_part(part_of)
+    if held_out is None or "train" not in part_of:
+        return None
+    train = [place for place, part in enumerate(part_of) if part == "train"]
+    test = [place for place, part in enumerate(part_of) if part == held_out]
+    labels = _labels(dataset, rows)
+    texts = _texts(dataset, rows)
+    return Rows(dataset.name, edition, scheme, held_out, item_ids, labels, texts, train, test)
 
 
 def adept(lake: str, edition: str) -> Iterator[Rows]:
@@ -80,46 +87,21 @@ def adept(lake: str, edition: str) -> Iterator[Rows]:
         UserError: the edition has no rows.
     """
     dataset = DATASETS["adept"]
-    table = read_edition(lake, "adept", edition)
-    for name, column in zip(dataset.splits.names, dataset.splits.columns, strict=True):
-        parts = table.column(column).to_pylist()
-        part = _held_out_part(parts)
-        if part is not None and "train" in parts:
-            yield _rows(dataset, (edition, name, part), table, list(enumerate(parts)))
-
-
-def _listed_values(lake: str, table: str, **where: str) -> tuple[list[str], list[str]]:
-    """The item ids of a split, and the part of each."""
-    conditions = [(column, "=", value) for column, value in where.items()]
-    rows = arrow.read(lake, table, where=conditions, columns=["item_id", "part"])
-    ids, parts = lists(rows, "item_id", "part")
-    return ids, parts
-
-
-def _looked_up(
-    lake: str, table: str, edition: str, ids: Sequence[str], columns: Sequence[str]
-) -> pa.Table:
-    """The rows of `ids`, in the order of the ids; ids that the table lacks are dropped."""
-    keys = pa.array(ids, pa.string())
-    rows = arrow.read_items(lake, table, pc.unique(keys), ["item_id", *columns], edition)
-    places = pc.index_in(keys, value_set=rows.column("item_id").combine_chunks())
-    return rows.take(places.drop_null())
+    if edition not in rows_by_edition(lake, "adept"):
+        raise UserError(f"edition={edition}: no rows in the table adept of {lake}")
+    for scheme in dataset.splits.names:
+        rows = _split(lake, dataset, edition, scheme)
+        if rows is not None:
+            yield rows
 
 
 def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
     """PLANE's rows in each training scheme: the adjective, phrase or conclusion alone."""
     dataset = DATASETS["plane"]
-    assert dataset.report is not None
-    inputs = dataset.report.audited
     for scheme in dataset.splits.names:
-        ids, parts = _listed_values(lake, "plane_splits", edition=edition, scheme=scheme, fold=fold)
-        if not {"train", "test"} <= set(parts):
-            continue
-        table = _looked_up(lake, "plane_items", edition, ids, ("label", *inputs.values()))
-        known = dict(zip(table.column("item_id").to_pylist(), range(table.num_rows), strict=True))
-        # A row that the split lists twice is scored twice, as in training.
-        rows = [(known[item], part) for item, part in zip(ids, parts, strict=True) if item in known]
-        yield _rows(dataset, (edition, scheme, "test"), table, rows)
+        rows = _split(lake, dataset, edition, scheme, fold)
+        if rows is not None:
+            yield rows
 
 
 def asp(lake: str, edition: str) -> Iterator[Rows]:
@@ -135,7 +117,7 @@ def asp(lake: str, edition: str) -> Iterator[Rows]:
         where = [("edition", "=", trained), ("scheme", "=", scheme.name), ("part", "=", "train")]
         rounds = arrow.read(lake, "asp_splits", where=where, columns=["round"])
         for number in distinct_values(rounds, "round"):
-            yield from _round(lake, edition, scheme.name, str(scheme.table), number)
+            yield from _round(lake, edition, scheme.name, number)
 
 
 def _tuning(lake: str, edition: str) -> str:
@@ -145,28 +127,24 @@ def _tuning(lake: str, edition: str) -> str:
     return f"{edition}_tuning" if f"{edition}_tuning" in known else edition
 
 
-def _round(lake: str, edition: str, scheme: str, table: str, number: str) -> Iterator[Rows]:
+def _round(lake: str, edition: str, scheme: str, number: str) -> Iterator[Rows]:
     dataset = DATASETS["asp"]
     assert dataset.report is not None
-    pieces: list[tuple[str, pa.Table]] = []
+    tables = declared_tables(dataset, scheme)
+    columns = ["label", "test", *dataset.report.audited.values()]
+    pieces = []
     for name in dict.fromkeys((_tuning(lake, edition), edition)):
-        ids, parts = _listed_values(lake, "asp_splits", edition=name, scheme=scheme, round=number)
-        for part in sorted(set(parts)):
-            members = [item for item, place in zip(ids, parts, strict=True) if place == part]
-            columns = ("label", "test", *dataset.report.audited.values())
-            pieces.append((part, _looked_up(lake, table, name, members, columns)))
-    held_out = _held_out_part([part for part, _ in pieces])
+        parts = read_parts(lake, tables, name, scheme, number)
+        pieces.append(with_items(lake, tables, name, parts, columns))
+    rows = pa.concat_tables(pieces)
+    item_ids, part_of, tests = lists(rows, "item_id", "part", "test")
+    held_out = _held_out_part(part_of)
     if held_out is None:
         return
-    rows = pa.concat_tables([piece for _, piece in pieces])
-    part_of = [part for part, piece in pieces for _ in range(piece.num_rows)]
     labels = _labels(dataset, rows)
     texts = _texts(dataset, rows)
-    (item_ids,) = lists(rows, "item_id")
-    kind = table.removeprefix("asp_")
-    for suffix, train, test in _scored_rows(
-        dataset, lists(rows, "test")[0], part_of, labels, held_out
-    ):
+    kind = tables.items.removeprefix("asp_")
+    for suffix, train, test in _scored_rows(dataset, tests, part_of, labels, held_out):
         split = f"{kind}, {scheme} {number}{suffix}"
         yield Rows("asp", edition, split, held_out, item_ids, labels, texts, train, test)
 
@@ -257,8 +235,9 @@ def _percent(data: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-EXHIBITS = (
-    _exhibit("adept", adept),
-    _exhibit("plane", plane),
-    _exhibit("asp", asp),
-)
+EXHIBITS: Mapping[str, Exhibit[Across]] = {
+    "adept": _exhibit("adept", adept),
+    "plane": _exhibit("plane", plane),
+    "asp": _exhibit("asp", asp),
+}
+"""The audit of each dataset."""

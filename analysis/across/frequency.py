@@ -6,7 +6,7 @@ its pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A
 proxy for the model's pretraining data, which is not known.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
@@ -171,27 +171,21 @@ def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
 
 
 def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> list[Block]:
-    by_count = [by_tenth(items.counts, items.correct, items.pairs) for items in experiments]
-    by_pmi = [by_tenth(items.pmi, items.correct, items.pairs) for items in experiments]
+    blocks: list[Block] = []
     names = [items.name for items in experiments]
-    return [
-        _tenths_block(corpus, "count", "count", dict(zip(names, by_count, strict=True))),
-        _tenths_block(corpus, "PMI", "PMI (bits)", dict(zip(names, by_pmi, strict=True))),
-        Table(f"Odds ratios, corpus {corpus}", _slopes(experiments)),
-    ]
-
-
-def _tenths_block(
-    corpus: str, name: str, quantity: str, tables: Mapping[str, pa.Table]
-) -> FigureBlock:
-    """The figure of the tables of `by_tenth`, which are given by the names of the runs."""
-    tables_with_run = []
-    for run, table in tables.items():
-        runs = pa.array([run] * table.num_rows, pa.string())
-        tables_with_run.append(table.add_column(0, "run", runs))
-    xlabel = f"tenth of the items by {quantity} of the pair in the corpus {corpus}"
-    caption = f"Accuracy by {name} of the pair in {corpus}, 95 % whiskers ({'; '.join(tables)})"
-    return FigureBlock(caption, *tenths_figure(pa.concat_tables(tables_with_run), xlabel))
+    for name, unit in (("count", "count"), ("PMI", "PMI (bits)")):
+        tables = []
+        for items in experiments:
+            values = items.counts if name == "count" else items.pmi
+            table = by_tenth(values, items.correct, items.pairs)
+            runs = pa.array([items.name] * table.num_rows, pa.string())
+            tables.append(table.add_column(0, "run", runs))
+        xlabel = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
+        plot = tenths_figure(pa.concat_tables(tables), xlabel)
+        caption = f"Accuracy by {name} of the pair in {corpus}, 95 % whiskers ({'; '.join(names)})"
+        blocks.append(FigureBlock(caption, *plot))
+    blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(experiments)))
+    return blocks
 
 
 def _slopes(experiments: Sequence[_Items]) -> pa.Table:

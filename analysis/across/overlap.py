@@ -9,7 +9,6 @@ iv(x1))``) and keeps quantifiers, negation and connectives, which the splits hol
 import re
 from collections.abc import Mapping
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,11 +16,14 @@ from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import read_edition
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.rendering.blocks import Block, Table, Text
-from adnominal.analysis.rows import schema, tuples
+from adnominal.analysis.rows import distinct_values, schema, tuples, where_equal
 from adnominal.analysis.statistics import wilson
 from adnominal.conf import UserError
+from adnominal.etl.checks.split_rows import declared_tables, read_parts
+from adnominal.etl.checks.splits import Fold, check
 from adnominal.etl.draws import content_hash
 from adnominal.etl.lake import arrow
+from adnominal.etl.registry import DATASETS
 from adnominal.etl.sygns.grammar import grammar
 from adnominal.etl.sygns.splits import SCHEMES
 
@@ -37,6 +39,8 @@ _SHARES = {
     "by_length": "by length",
     "most_frequent": "most frequent",
 }
+_COMPARED = ("form", "sentence_pattern", "form_pattern", "length", "any")
+_PATTERNS = schema("sentence_id form sentence_pattern form_pattern length:int any:int")
 _OVERLAP = schema(
     "scheme primitive trained:int tested:int same_form:float known_sentence_pattern:float "
     "known_form_pattern:float by_length:float most_frequent:float by_length_low:float "
@@ -69,74 +73,82 @@ def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
     known_sentence_pattern and known_form_pattern, the shares whose pattern occurs in training;
     by_length (with its interval), the accuracy of guessing the most frequent form pattern among
     training sentences of the same length; most_frequent, that of the most frequent pattern of all.
+    They are findings of `etl.checks.splits.check` on the forms and patterns.
 
     Raises:
         UserError: the edition has no splits.
     """
-
-    def hash_of(item: str) -> str:
-        return content_hash(seed, item, size=64)
-
-    sentences = _sentences(lake, edition)
-    splits = read_edition(lake, "sygns_splits", edition).to_pandas()
+    read_edition(lake, "sygns_splits", edition, ["scheme"])
+    patterns = _patterns(lake, edition)
     rows = []
-    for (scheme, primitive), of_split in splits.groupby(["scheme", "primitive"]):
-        ids_of_part = of_split.groupby("part")["sentence_id"].apply(list)
-        sampled = sorted(ids_of_part.get("test", []), key=hash_of)[:SAMPLED]
-        trained = [item for item in ids_of_part.get("train", []) if item in sentences.index]
-        tested = [item for item in sampled if item in sentences.index]
-        if trained and tested:
-            shares = _shares(sentences.loc[trained], sentences.loc[tested])
-            rows.append({"scheme": scheme, "primitive": primitive, **shares})
-    rows.sort(key=lambda row: (SCHEMES.index(row["scheme"]), row["primitive"]))
+    for scheme in SCHEMES:
+        tables = declared_tables(DATASETS["sygns"], scheme)
+        parts = read_parts(lake, tables, edition, scheme)
+        compared_rows = _sample(parts, seed).join(patterns, "sentence_id", join_type="inner")
+        if not compared_rows.num_rows:
+            continue
+        folds = check(compared_rows, _COMPARED, label="form_pattern", identity=["sentence_id"])
+        for fold in folds:
+            parts_present = {part.name for part in fold.parts}
+            if {"train", "test"} <= parts_present:
+                row = {"scheme": scheme, "primitive": fold.name}
+                rows.append(row | _shares(fold))
     return pa.Table.from_pylist(rows, _OVERLAP)
 
 
-def _sentences(lake: str, edition: str) -> pd.DataFrame:
-    """The form, the patterns and the number of words of each sentence, by its id."""
+def _patterns(lake: str, edition: str) -> pa.Table:
+    """What is compared of each sentence: its form, its patterns and its length.
+
+    `any` is the same for all sentences: the guess from it is the most frequent form pattern.
+    """
     categories = _categories()
+    columns = ["sentence_id", "sentence", "fol"]
     rows = []
-    names = ["sentence_id", "sentence", "fol"]
-    for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=names):
-        for item, sentence, form in tuples(batch, *names):
-            rows.append(
-                {
-                    "sentence_id": item,
-                    "form": form,
-                    "sentence_pattern": pattern(sentence, categories),
-                    "form_pattern": pattern(form, categories),
-                    "length": len(sentence.split()),
-                }
-            )
-    columns = ["sentence_id", "form", "sentence_pattern", "form_pattern", "length"]
-    sentences = pd.DataFrame(rows, columns=columns).set_index("sentence_id")
-    # A sentence that is stored twice is the same sentence.
-    return sentences[~sentences.index.duplicated()]
+    for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=columns):
+        for sentence_id, sentence, form in tuples(batch, *columns):
+            row = {
+                "sentence_id": sentence_id,
+                "form": form,
+                "sentence_pattern": pattern(sentence, categories),
+                "form_pattern": pattern(form, categories),
+                "length": len(sentence.split()),
+                "any": 0,
+            }
+            rows.append(row)
+    return pa.Table.from_pylist(rows, _PATTERNS)
 
 
-def _shares(training: pd.DataFrame, tested: pd.DataFrame) -> dict[str, float]:
-    """The shares of the test sentences for a row of `overlap`."""
-    best_pattern = training.groupby("length")["form_pattern"].agg(_most_frequent)
-    guesses = tested["length"].map(best_pattern)
-    by_length = wilson(int((guesses == tested["form_pattern"]).sum()), len(tested))
-    most_frequent = _most_frequent(training["form_pattern"])
-    known = {name: tested[name].isin(training[name]).mean() for name in training.columns}
+def _sample(parts: pa.Table, seed: int) -> pa.Table:
+    """The training rows and, of each fold, at most 20,000 test rows, drawn by id."""
+    sampled = [where_equal(parts, "part", "train")]
+    tested = where_equal(parts, "part", "test")
+    for fold in distinct_values(tested, "fold"):
+        fold_rows = where_equal(tested, "fold", fold)
+        ids = fold_rows.column("sentence_id").to_pylist()
+        drawn = sorted(range(len(ids)), key=lambda row: content_hash(seed, ids[row], size=64))
+        sampled.append(fold_rows.take(drawn[:SAMPLED]))
+    return pa.concat_tables(sampled)
+
+
+def _shares(fold: Fold) -> dict[str, float]:
+    """The columns of `overlap` for one fold."""
+    size = fold.part("test").rows
+
+    def known_share(column: str) -> float:
+        return fold.known_rows["train", "test", column] / size
+
+    by_length = wilson(fold.right_guesses["train", "test", "length"], size)
     return {
-        "trained": len(training),
-        "tested": len(tested),
-        "same_form": known["form"],
-        "known_sentence_pattern": known["sentence_pattern"],
-        "known_form_pattern": known["form_pattern"],
+        "trained": fold.part("train").rows,
+        "tested": size,
+        "same_form": known_share("form"),
+        "known_sentence_pattern": known_share("sentence_pattern"),
+        "known_form_pattern": known_share("form_pattern"),
         "by_length": by_length.estimate,
         "by_length_low": by_length.low,
         "by_length_high": by_length.high,
-        "most_frequent": (tested["form_pattern"] == most_frequent).mean(),
+        "most_frequent": fold.right_guesses["train", "test", "any"] / size,
     }
-
-
-def _most_frequent(patterns: "pd.Series[str]") -> str:
-    """The most frequent pattern; ties go to the first in alphabetical order."""
-    return str(patterns.mode().iloc[0])
 
 
 @exhibit(

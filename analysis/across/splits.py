@@ -12,10 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.editions import read_edition
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.predictions import labelled
 from adnominal.analysis.rendering.blocks import Block, Table, Text
@@ -28,12 +26,19 @@ from adnominal.analysis.rows import (
     where_equal,
     with_column,
 )
-from adnominal.analysis.slices import by_training_word, words
+from adnominal.analysis.slices import by_training_word
 from adnominal.analysis.statistics import clustered_interval, difference
 from adnominal.conf import UserError
+from adnominal.etl.checks.split_rows import (
+    check_complete,
+    declared_tables,
+    read_parts,
+    with_items,
+)
+from adnominal.etl.checks.splits import Fold, check
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
-from adnominal.etl.registry import DATASET_OF, DATASETS
+from adnominal.etl.registry import DATASET_OF, DATASETS, ITEM_TABLES
 from adnominal.training.finished_runs import Run, groups
 
 _ADEPT = (
@@ -46,6 +51,7 @@ _PLANE = (
 )
 _SIDES = ("leaking", "leak_free")
 _TABLES = ("predictions", "adept", "plane_items")
+_WORDS = ("adjective", "noun", "hypernym")
 
 
 Row = Mapping[str, Any]
@@ -103,31 +109,53 @@ def seen_rows(
     return rows
 
 
-def trained_words(
-    lake: str, name: str, edition: str, scheme: str, fold: str = ""
-) -> dict[str, set[str]]:
-    """The words of a split's training rows: adjective, noun, pair (both), and hypernym for PLANE.
+def split_words(lake: str, name: str, edition: str, scheme: str, fold: str = "") -> Fold:
+    """What the parts of a split have of its words: the findings of `etl.checks.splits.check`.
 
+    The compared columns are adjective, noun, pair (both) and, for PLANE, hypernym, lower-cased.
     `name` is ``adept`` (scheme: random, noun_disjoint, adjective_disjoint) or ``plane_items``
     (scheme and fold of plane_splits).
 
     Raises:
-        UserError: no training rows.
+        UserError: no training rows, or the lake lacks items of the split.
     """
-    splits = DATASET_OF[name].splits
-    values = {f"split_{scheme}": "train"}
-    if splits.table is not None:
-        values = {"scheme": scheme, "fold": fold, "part": "train"}
-    ids = read_edition(lake, splits.table or name, edition, ["item_id"], **values)
-    items = words(lake, name, edition, pc.unique(ids.column("item_id")).to_pylist())
-    return {role: set(column) for role, column in word_columns(items).items()}
+    dataset = DATASET_OF[name]
+    assert dataset.labels is not None
+    tables = declared_tables(dataset, scheme)
+    only_fold = None if tables.splits is None else fold
+    parts = read_parts(lake, tables, edition, scheme, only_fold)
+    if "train" not in distinct_values(parts, "part"):
+        where = f"split_{scheme}=train"
+        if tables.splits is not None:
+            where = f"scheme={scheme} {tables.fold}={fold} part=train"
+        raise UserError(
+            f"edition={edition} {where}: no rows in the table {tables.splits or name} of {lake}"
+        )
+    roles = {role: name for role, name in ITEM_TABLES[name].words.items() if role in _WORDS}
+    label = dataset.labels.column
+    rows = with_items(lake, tables, edition, parts, [label, *roles.values()])
+    check_complete(tables, parts, rows)
+    items = rows.select(list(roles.values())).rename_columns(list(roles))
+    columns = word_columns(items)
+    compared_rows = pa.table({**columns, "part": rows["part"], "label": rows[label]})
+    (findings,) = check(compared_rows, list(columns), label="label", identity=list(columns))
+    return findings
+
+
+def trained_words(
+    lake: str, name: str, edition: str, scheme: str, fold: str = ""
+) -> dict[str, set[str]]:
+    """The words of a split's training rows, by the columns of `split_words`."""
+    findings = split_words(lake, name, edition, scheme, fold)
+    values = findings.part("train").values
+    return {column: set(words.to_pylist()) for column, words in values.items()}
 
 
 def word_columns(items: pa.Table) -> dict[str, list[str]]:
     """The words of items, lower-cased as in `trained_words`."""
     columns = {
         column: [str(word).lower() for word in items.column(column).to_pylist()]
-        for column in ("adjective", "noun", "hypernym")
+        for column in _WORDS
         if column in items.column_names
     }
     pairs = zip(columns["adjective"], columns["noun"], strict=True)
@@ -136,26 +164,18 @@ def word_columns(items: pa.Table) -> dict[str, list[str]]:
 
 def _table(rows: Sequence[Row], names: tuple[str, str]) -> pa.Table:
     """The rows formatted for the report, with their two sides under these names."""
-    leaking, leak_free = names
-    cells = [
-        {
-            "dataset": row["dataset"],
-            "model": row["model"],
-            leaking: _side_text(row, "leaking"),
-            leak_free: _side_text(row, "leak_free"),
-            "difference": percent_difference(row["difference"], row["low"], row["high"]),
-        }
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        cell = {"dataset": row["dataset"], "model": row["model"]}
+        for side, name in zip(_SIDES, names, strict=True):
+            accuracy, majority = (
+                percent(row[f"{side}_{kind}"]) for kind in ("accuracy", "majority")
+            )
+            rows_text = f"majority {majority}; {row[f'{side}_rows']:,} rows"
+            cell[name] = f"{row[side]}\n{accuracy} ({rows_text})"
+        cell["difference"] = percent_difference(row["difference"], row["low"], row["high"])
+        cells.append(cell)
     return pa.Table.from_pylist(cells)
-
-
-def _side_text(row: Row, side: str) -> str:
-    """One side's name, and its accuracy with the majority and the number of rows."""
-    accuracy = percent(row[f"{side}_accuracy"])
-    majority = percent(row[f"{side}_majority"])
-    size = row[f"{side}_rows"]
-    return f"{row[side]}\n{accuracy} (majority {majority}; {size:,} rows)"
 
 
 def _answers(rows: pa.Table, group: str) -> pa.Table:
@@ -252,18 +272,15 @@ def _by_word(page: Across) -> Iterator[Row]:
     for dataset, _ in _leaking():
         scheme = dataset.splits.published
         settings: dict[str, str | tuple[str, ...]] = {dataset.splits.setting: scheme}
-        table_name = dataset.tables[0].name
         for members in _newest_group_by_model(page, name=dataset.name, **settings):
             rows = page.answers(dataset, members)
-            edition = rows.column("edition")[0].as_py()
-            fold = rows.column("fold")[0].as_py()
+            edition, fold = (rows.column(name)[0].as_py() for name in ("edition", "fold"))
+            table_name = dataset.tables[0].name
             trained = trained_words(page.lake.root, table_name, edition, scheme, fold)
-            for name, words_of_rows in word_columns(rows).items():
-                group = "noun" if name == "pair" else name
-                sides = by_training_word(words_of_rows, trained[name])
-                yield from seen_rows(
-                    dataset.title, members[0].model, _answers(rows, group), {name: sides}
-                )
+            for name, column in word_columns(rows).items():
+                answers = _answers(rows, "noun" if name == "pair" else name)
+                sides = {name: by_training_word(column, trained[name])}
+                yield from seen_rows(dataset.title, members[0].model, answers, sides)
 
 
 def _by_adjective(page: Across) -> Iterator[Row]:
@@ -271,18 +288,15 @@ def _by_adjective(page: Across) -> Iterator[Row]:
     for members in _newest_group_by_model(page, name="asp", scheme=("adjectives", "both")):
         params = members[0].params
         edition = params.get("task.edition", "")
-        part_of_item = _parts(page, edition, "adjectives", params.get("task.round", ""))
-        if "leaking" not in set(part_of_item.values()):
+        parts = _parts(page, edition, "adjectives", params.get("task.round", ""))
+        if "leaking" not in set(parts.values()):
             continue
         # Validation rows belong to the training edition, and may be rows of this one as well.
-        answers = page.answers(DATASETS["asp"], members)
-        rows = where_equal(answers, "edition", edition)
-        side_of_part = {"leaking": "seen", "test": "unseen"}
-        parts = [part_of_item.get(item, "") for item in rows.column("item_id").to_pylist()]
-        sides = [side_of_part.get(part) for part in parts]
-        yield from seen_rows(
-            "ASP", members[0].model, _answers(rows, "adjective"), {"adjective": sides}
-        )
+        rows = where_equal(page.answers(DATASETS["asp"], members), "edition", edition)
+        kinds = {"leaking": "seen", "test": "unseen"}
+        sides = [kinds.get(parts.get(item, "")) for item in rows.column("item_id").to_pylist()]
+        answers = _answers(rows, "adjective")
+        yield from seen_rows("ASP", members[0].model, answers, {"adjective": sides})
 
 
 def _by_dimension(page: Across) -> Iterator[Row]:
@@ -290,23 +304,23 @@ def _by_dimension(page: Across) -> Iterator[Row]:
     for members in _newest_group_by_model(page, name="asp", scheme="dimension"):
         params = members[0].params
         rows = pa.concat_tables([labelled(page.lake.root, run.id) for run in members])
-        edition = params.get("task.train_edition") or "null"
-        if edition == "null":
-            edition = params.get("task.edition", "")
+        trained = params.get("task.train_edition") or ""
+        edition = params.get("task.edition", "") if trained in ("", "null") else trained
         fold = rows.column("fold")[0].as_py()
         parts = _parts(page, edition, "dimension", fold)
         tests = _tests(page, rows)
         ids = rows.column("item_id").to_pylist()
         # Rows outside the validation part belong to the held-out dimension.
-        validated = [item for item in ids if item in tests and parts.get(item) == "val"]
-        known_tests = {tests[item][0] for item in validated}
-        sides: list[str | None] = []
-        premises = []
-        for item in ids:
-            test, premise = tests.get(item, (None, item))
-            side = "seen" if parts.get(item) == "val" else "unseen"
-            sides.append(side if test in known_tests else None)
-            premises.append(premise)
+        known = {tests[item][0] for item in ids if parts.get(item) == "val" and item in tests}
+        sides = [
+            None
+            if item not in tests or tests[item][0] not in known
+            else "seen"
+            if parts.get(item) == "val"
+            else "unseen"
+            for item in ids
+        ]
+        premises = [tests[item][1] if item in tests else item for item in ids]
         answers = _answers(with_column(rows, "premise", premises), "premise")
         name = f"ASP, {fold} held out"
         yield from seen_rows(name, members[0].model, answers, {"dimension": sides})
@@ -329,7 +343,6 @@ def _parts(page: Across, edition: str, scheme: str, number: str) -> dict[str, st
     """The part of each item of a round of ASP."""
     if not page.lake.has("asp_splits"):
         return {}
-    where = [("edition", "=", edition), ("scheme", "=", scheme), ("round", "=", number)]
-    columns = ["item_id", "part"]
-    parts = arrow.read(page.lake.root, "asp_splits", where=where, columns=columns)
-    return dict(tuples(parts, *columns))
+    tables = declared_tables(DATASETS["asp"], scheme)
+    parts = read_parts(page.lake.root, tables, edition, scheme, number)
+    return dict(tuples(parts, tables.key, "part"))

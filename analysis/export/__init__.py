@@ -2,6 +2,7 @@
 SyGNS's TSV.
 
 `content` selects the rows of a dataset's configurations and writes them, `sources` has licences and
-provenance; `huggingface`, `croissant`, `harness` and `tsv` each add the files of their format.
+provenance, `facts` the figures of the card; `huggingface`, `croissant`, `harness` and `tsv` each
+add the files of their format.
 ``python -m analysis.export`` (`job`) combines these.
 """

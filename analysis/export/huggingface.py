@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import yaml
 
 from adnominal.analysis.export.content import Content, File
-from adnominal.analysis.export.sources import About, Origin
+from adnominal.analysis.export.facts import EditionFacts
+from adnominal.analysis.export.sources import About
+from adnominal.conf.markdown import table_text
 
 _DTYPES = {
     pa.string(): "string",
@@ -22,38 +24,63 @@ _DTYPES = {
 
 _OTHER_LICENCE = {"license_name": "see-license", "license_link": "LICENSE.md"}
 
+# The questions of Gebru et al. (2021, Datasheets for Datasets) that no table answers.
+_MOTIVATION = (
+    "*To be written: for what purpose, by whom and with whose funding was this edition made?*"
+)
+_CONTENT = (
+    "*To be written: is the edition a sample of a larger set? Does it relate to people, and could "
+    "it be offensive or reveal who they are?*"
+)
+_COLLECTION = (
+    "*To be written: who was involved (annotators, their pay, instructions and consent), and over "
+    "what time?*"
+)
+_USES = (
+    "*To be written: what has it been used for, and what should it not be used for? Who "
+    "distributes it, answers questions and corrects errors?*"
+)
+
 
 def write(
     out: Path,
     exported: Content,
     files: Sequence[File],
     about: About,
-    provenance: Sequence[Origin],
+    facts: EditionFacts,
 ) -> None:
-    """Write README.md: header, summary, configurations, columns, rows, licence, provenance."""
-    header = _yaml(_header(exported, files, about), width=1000)
-    meanings = {config.name: config.meaning for config in exported.configs}
-    sample = pq.read_table(out / files[0].path).slice(0, 3).to_pylist()
-    lines = ["---", header, "---", "", f"# {about.title}", "", about.summary, ""]
-    lines += ["## Configurations", "", "| name | what | part | rows |"]
-    lines += ["| --- | --- | --- | ---: |"]
-    lines += [
-        f"| {file.config} | {meanings[file.config]} | {file.part} | {file.rows:,} |"
-        for file in files
-    ]
+    """Write README.md: the header, and a card with the facts of the edition and their sources.
+
+    What only the people who made the edition know has a heading and a sentence that asks for it.
+    """
+    first_file = files[0]
+    sample = pq.read_table(out / first_file.path).slice(0, 3).to_pylist()
+    lines = ["---", _yaml(_header(exported, files, about), width=1000), "---", ""]
+    lines += [f"# {about.title}", "", about.summary, ""]
+    lines += ["## Motivation", "", _MOTIVATION, ""]
+    lines += ["## Configurations", "", *_configuration_lines(exported, files), ""]
+    lines += ["The rows are counted in the Parquet files of this folder.", ""]
     lines += _column_lines(exported, files)
-    lines += ["", f"Rows of {files[0].config}, {files[0].part}:", "", "```yaml"]
-    lines += [_yaml([row]) for row in sample]
-    lines += ["```", "", "## Licence", "", f"`{about.licence}`. {' '.join(about.terms)}", ""]
-    lines += _made_of(about)
-    lines += ["", "## Provenance", "", "| table | version | job | code | settings |"]
-    lines += ["| --- | --- | --- | --- | --- |"]
-    lines += [
-        f"| {o.table} | {o.version} | {o.job or ''} | {o.code_version or ''} | {o.settings or ''} |"
-        for o in provenance
-    ]
-    lines += ["", "## Citation", "", about.citation, ""]
+    lines += [f"Rows of {first_file.config}, {first_file.part}:", ""]
+    lines += ["```yaml", *(_yaml([row]) for row in sample), "```", ""]
+    lines += ["## Counts", "", *facts.counts(), _CONTENT, ""]
+    lines += ["## Collection", "", _COLLECTION, "", *facts.drops(), ""]
+    lines += ["## Provenance", "", *facts.commits(), ""]
+    lines += ["## Licence", "", f"`{about.licence}`. {' '.join(about.terms)}", ""]
+    lines += [*_made_of(about), ""]
+    lines += ["## Uses and maintenance", "", _USES, ""]
+    lines += ["## Citation", "", about.citation, ""]
+    lines += ["## Sources of the figures", "", *facts.source_list(), ""]
     (out / "README.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _configuration_lines(exported: Content, files: Sequence[File]) -> list[str]:
+    """The rows of each part of each configuration."""
+    meanings = {config.name: config.meaning for config in exported.configs}
+    cells = [(file.config, meanings[file.config], file.part, f"{file.rows:,}") for file in files]
+    names = ("name", "what", "part", "rows")
+    rules = ("---", "---", "---", "---:")
+    return [table_text(names, rules, cells)]
 
 
 def _yaml(value: Any, **options: int) -> str:
@@ -132,7 +159,7 @@ def _column_lines(exported: Content, files: Sequence[File]) -> list[str]:
         if file.schema.remove_metadata() in schemas:
             continue
         schemas.add(file.schema.remove_metadata())
-        lines += ["", f"## Columns of {file.config}", "", "| column | type | meaning |"]
+        lines += [f"## Columns of {file.config}", "", "| column | type | meaning |"]
         lines += ["| --- | --- | --- |"]
         for column in file.schema:
             comment = (column.metadata or {}).get(b"comment", b"").decode()
@@ -140,4 +167,5 @@ def _column_lines(exported: Content, files: Sequence[File]) -> list[str]:
             if names:
                 comment += " (" + ", ".join(f"{i} {name}" for i, name in enumerate(names)) + ")"
             lines.append(f"| {column.name} | {column.type} | {comment} |")
+        lines.append("")
     return lines

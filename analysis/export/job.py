@@ -6,6 +6,7 @@ from pathlib import Path
 
 from adnominal.analysis.export import croissant, harness, huggingface, tsv
 from adnominal.analysis.export.content import content, write
+from adnominal.analysis.export.facts import EditionFacts
 from adnominal.analysis.export.sources import about, origins
 from adnominal.conf import JobFailed, UserError, setting
 from adnominal.etl.lake import arrow
@@ -73,8 +74,11 @@ def export(settings: Settings) -> None:
             rows = {file.path: file.rows for file in files}
             if not files:
                 raise JobFailed(f"0 rows of {settings.dataset}, edition {settings.edition}")
-            maker = croissant if settings.format == "croissant" else huggingface
-            maker.write(folder, exported, files, description, provenance)
+            if settings.format == "croissant":
+                croissant.write(folder, exported, files, description, provenance)
+            else:
+                facts = EditionFacts(settings.lake, exported)
+                huggingface.write(folder, exported, files, description, facts)
         notice = huggingface.licence_text(description)
         lines = [
             f"- {o.table}: version {o.version}, {o.job}, code {o.code_version}" for o in provenance

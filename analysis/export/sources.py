@@ -10,6 +10,7 @@ from adnominal.analysis.export.content import Content
 from adnominal.analysis.papers.published import citation
 from adnominal.etl.declaration import RELEASED
 from adnominal.etl.lake import arrow
+from adnominal.etl.lake.log import Record
 from adnominal.etl.registry import dataset
 
 
@@ -66,13 +67,31 @@ class Origin:
     written: date
 
 
+def edition_commits(lake: str, table: str, edition: str) -> list[Record]:
+    """The commits of jobs that made an edition of a table, oldest first.
+
+    These are the last commit that replaced the edition and those since. If the log has none of
+    them, for example because it was shortened, its newest commit stands for them.
+    """
+    commits = []
+    history = arrow.history(lake, table)
+    for commit in history:
+        commit_edition = commit.partition.get("edition", edition)
+        if commit_edition != edition or commit.job is None:
+            continue
+        commits.append(commit)
+        if commit.mode == "replace":
+            break
+    if not commits:
+        return history[:1]
+    return commits[::-1]
+
+
 def origins(lake: str, exported: Content) -> list[Origin]:
     """The provenance of the tables of an export, from their commits."""
     sources = []
     for table in exported.tables:
-        commits = arrow.history(lake, table)
-        of_edition = [c for c in commits if c.partition.get("edition") in (exported.edition, None)]
-        last_commit = (of_edition or commits)[0]
+        last_commit = edition_commits(lake, table, exported.edition)[-1]
         sources.append(
             Origin(
                 table,

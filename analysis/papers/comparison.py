@@ -77,22 +77,36 @@ def _layout(texts: Mapping[tuple[str, str], str]) -> pa.Table:
 
 
 def _cell(cell: Beside, any_ours: bool, gap: str) -> str:
-    printed, ours, low, high = cell.printed, cell.ours, cell.low, cell.high
-    if ours is None:
-        plain = cell.status == "not run" and not any_ours
-        return printed.printed if plain else f"{printed.printed}\n{cell.status}"
-    # An exact number must not be rounded to equality.
-    digits = printed.decimals if cell.agrees or not printed.exact else printed.decimals + 3
-    lines = [printed.printed, f"ours {number(ours, digits)}"]
-    if low is not None and high is not None:
-        lines[1] += f"{gap}[{number(low, digits)}, {number(high, digits)}]"
-        # A number that rounds to the printed one counts as inside our interval.
-        inside = low <= printed.value <= high or printed.approximate or cell.agrees
-        difference, *ends = (_signed(value - printed.value, digits) for value in (ours, low, high))
-        lines.append(f"{difference}{gap}[{', '.join(ends)}]{'' if inside else ' *'}")
-    else:
-        lines.append("equal" if cell.agrees else _signed(ours - printed.value, digits))
-    return "\n".join(lines)
+    """The lines of a cell: the printed number, ours, and ours minus printed.
+
+    `any_ours` tells whether any cell of the table has a number of ours, and `gap` stands between a
+    number and its interval.
+    """
+    printed = cell.printed
+    if cell.ours is None:
+        if cell.status == "not run" and not any_ours:
+            return printed.printed
+        return f"{printed.printed}\n{cell.status}"
+    digits = printed.decimals
+    # A different number must not be rounded to equality with an exact one.
+    if printed.exact and not cell.agrees:
+        digits += 3
+    ours = f"ours {number(cell.ours, digits)}"
+    difference = _signed(cell.ours - printed.value, digits)
+    if cell.low is None or cell.high is None:
+        if cell.agrees:
+            difference = "equal"
+        return "\n".join([printed.printed, ours, difference])
+    low = number(cell.low, digits)
+    high = number(cell.high, digits)
+    low_difference = _signed(cell.low - printed.value, digits)
+    high_difference = _signed(cell.high - printed.value, digits)
+    # A number that rounds to the printed one counts as inside our interval.
+    inside = cell.low <= printed.value <= cell.high or printed.approximate or cell.agrees
+    star = "" if inside else " *"
+    ours = f"{ours}{gap}[{low}, {high}]"
+    difference = f"{difference}{gap}[{low_difference}, {high_difference}]{star}"
+    return "\n".join([printed.printed, ours, difference])
 
 
 def _signed(value: float, digits: int) -> str:

@@ -59,12 +59,8 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
          "ADEPT's labels: export, import, simulate, finish"),
         ("judge", "etl.judge_asp", "etl.asp.judge:Settings",
          "people's judgements of ASP's degrees"),
-        ("audit", "etl.audit_pairs", "etl.checks.artefacts:Settings",
-         "an audit of ASP's pairs"),
         ("check", "etl.check_splits", "etl.checks.splits:Settings",
-         "a check of PLANE's splits"),
-        ("datasheet", "etl.datasheet", "etl.datasheet:Settings",
-         "the datasheet of a dataset"),
+         "what the parts of a split share"),
     ),
     "Models": (
         ("train", "training.finetune", "training.settings:Settings",
@@ -85,6 +81,8 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
          "word sketches in a browser, in a folder, or as rows"),
         ("report", "analysis.report", "analysis.papers.report:Settings",
          "the papers' tables and figures, ours beside them"),
+        ("audit", "analysis.audit", "analysis.audit:Settings",
+         "how well a part of the input alone predicts the label"),
         ("graded", "analysis.graded", "analysis.graded:Settings",
          "people's ratings of pairs beside counts, association and scores"),
         ("semantics", "analysis.semantics.__main__", "analysis.semantics.job:Settings",
@@ -92,7 +90,7 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
         ("export", "analysis.export.__main__", "analysis.export.job:Settings",
          "a dataset for Hugging Face, lm-eval or Croissant"),
         ("lake", "etl.lake.__main__", "etl.looking.commands:COMMANDS",
-         "tables: list, show, history, export, why, compact, vacuum, verify"),
+         "tables: list, show, history, export, why, lookup, compact, vacuum, verify"),
     ),
 }
 # fmt: on

@@ -122,23 +122,36 @@ class _Read(NamedTuple):
 def _read(
     tokens: pa.RecordBatch, row: npt.NDArray[np.intp], word: Callable[[Token], str | None]
 ) -> _Read:
-    """The results of `word` for the tokens at `row`; it is called once per distinct token.
+    """The results of `word` for the tokens at `row`.
 
-    A token without a word is represented by its form.
+    A corpus has few distinct tokens: `word` is called once for each of them, and every token gets
+    the result of the distinct token that it equals. A token without a word is represented by its
+    form.
     """
-    columns = [_dictionary_codes(tokens, name) for name in ("form", "lemma", "xpos")]
-    # A null has code -1, which selects the last element of the words.
-    forms, lemmas, tags = ([*words, ""] for _, words in columns)
-    codes = np.column_stack([codes[row] for codes, _ in columns])
-    distinct, place = np.unique(codes, axis=0, return_inverse=True)
-    # A parser gives only the Penn tag, which is used for both columns, as in DepCC.
-    readings = [word(Token(forms[f], lemmas[m], tags[t], tags[t])) for f, m, t in distinct.tolist()]
-    words = [w or forms[f] for w, f in zip(readings, distinct[:, 0].tolist(), strict=True)]
-    place = place.reshape(-1)
+    form_codes, forms = _dictionary_codes(tokens, "form")
+    lemma_codes, lemmas = _dictionary_codes(tokens, "lemma")
+    tag_codes, tags = _dictionary_codes(tokens, "xpos")
+    # A null has code -1, which selects the last of the words: an empty one.
+    for known_words in (forms, lemmas, tags):
+        known_words.append("")
+    codes = np.column_stack([form_codes[row], lemma_codes[row], tag_codes[row]])
+    distinct_codes, place = np.unique(codes, axis=0, return_inverse=True)
+    place_of_token = place.reshape(-1)
+
+    words = []
+    is_refused = []
+    is_empty = []
+    for form_code, lemma_code, tag_code in distinct_codes.tolist():
+        form, lemma, tag = forms[form_code], lemmas[lemma_code], tags[tag_code]
+        # A parser gives only the Penn tag, which is used for both columns, as in DepCC.
+        reading = word(Token(form, lemma, tag, tag))
+        words.append(reading or form)
+        is_refused.append(reading is None)
+        is_empty.append(reading == "")
     return _Read(
-        np.array(words, dtype=object)[place],
-        np.array([w is None for w in readings])[place],
-        np.array([w == "" for w in readings])[place],
+        np.array(words, dtype=object)[place_of_token],
+        np.array(is_refused, dtype=bool)[place_of_token],
+        np.array(is_empty, dtype=bool)[place_of_token],
     )
 
 

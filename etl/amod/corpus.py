@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.conf import JobFailed, UserError, settings_hash
-from adnominal.etl.amod import novel, plan
+from adnominal.etl.amod import plan
 from adnominal.etl.amod.plan import Entry
 from adnominal.etl.amod.settings import Settings, decisive
 from adnominal.etl.amod.staging import Staging, forget_job
@@ -222,7 +222,6 @@ class Corpus:
                 )
                 if emptied.skipped:
                     self.refuse_restarted()
-        novel.forget(self.root, self.name, self.job)
         forget_job(self.root, self.job)
         self._restart_number = number
         self.app = self._app()

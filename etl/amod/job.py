@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.conf.progress import duration
-from adnominal.etl.amod import association, by_adjective, novel, plan, reading, results
+from adnominal.etl.amod import association, by_adjective, plan, reading, results
 from adnominal.etl.amod.corpus import Corpus
 from adnominal.etl.amod.kernel import NO_COMPILER, PairCounter, available
 from adnominal.etl.amod.outcomes import (
@@ -56,11 +56,6 @@ def extract(settings: Settings) -> None:
     """
     files = list_inputs(settings.input)
     settings = reading.with_parser(settings, files)
-    if settings.pairs is not None:
-        from adnominal.etl.amod import listed  # imports this module
-
-        listed.count_list(settings, files)
-        return
     engine = checked_engine(settings, files)
     Extraction(engine, settings).run(files)
 
@@ -71,13 +66,11 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
     Raises:
         UserError: something that the settings need is missing or does not fit them.
     """
-    is_raw = settings.source in RAW
-    is_parsed_here = is_raw and not settings.adjacent
-    if is_raw:
-        reading.check_input(files, settings)
+    is_parsed_here = settings.source in RAW
     if is_parsed_here:
+        reading.check_input(files, settings)
         check_parser(settings.text_parser, settings.parser_model)
-    elif not settings.adjacent:
+    else:
         PairCounter("conllu", settings.rules, settings.kernel)  # raises if kernel= is not available
     by_sparknlp = is_parsed_here and settings.text_parser == "sparknlp"
     engine = start(
@@ -95,8 +88,7 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
 
 def _check_kernel(engine: Engine, settings: Settings) -> None:
     """Without the compiled counter, refuse to count on a cluster and warn on one machine."""
-    counter = "_adjacent" if settings.adjacent else "_kernel"
-    if settings.kernel == "reference" or "compiled" in available(counter):
+    if settings.kernel == "reference" or "compiled" in available():
         return
     if engine.is_cluster:
         raise UserError(
@@ -141,8 +133,6 @@ class Extraction:
         state = self.lake.transaction_version("amod_files", self.corpus.app) or 0
         ledger = self.corpus.ledger()
         distinct = self._derive(ledger, state)
-        if distinct:
-            self._propose_novel()
         read = {entry.path for _, entries in waves for entry in entries}
         self._report(ledger, read, distinct, time.monotonic() - started)
 
@@ -212,10 +202,8 @@ class Extraction:
             )
             return staged
         with self.engine.watch(label, sum(entry.bytes for entry in entries)):
-            return self.corpus.staging.write(number, self._staged_rows(entries))
-
-    def _staged_rows(self, entries: Sequence[Entry]) -> DataFrame:
-        return staged_rows(self.engine, self.settings, entries)
+            rows = staged_rows(self.engine, self.settings, entries)
+            return self.corpus.staging.write(number, rows)
 
     def _outcomes(
         self, entries: Sequence[Entry], staged_rows: DataFrame
@@ -385,18 +373,6 @@ class Extraction:
         if self.settings.relation_association or self.corpus.row_count(name):
             rows = association.relation_rows_of(self._read("relation_pairs"), self.settings.name)
             self._replace(name, rows, allow_empty=True, **commit)
-
-    def _propose_novel(self) -> None:
-        """Propose the pairs of novel=; without it, update the counts of earlier proposals."""
-        settings = self.settings
-        if not settings.novel:
-            novel.renew(settings.lake, settings.name, self.corpus.job)
-            return
-        pairs = novel.propose(
-            settings.lake, settings.name, settings.novel, settings.novel_least, settings.seed
-        )
-        novel.write(settings.lake, settings.name, pairs, self.corpus.job)
-        log.info("%d pairs that never occur are in listed_counts, as list novel", len(pairs))
 
     def _report(
         self, ledger: Sequence[Entry], read_paths: set[str], distinct_pairs: int, seconds: float

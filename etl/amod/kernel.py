@@ -52,17 +52,17 @@ def pairs_in(count: int, buffers: Sequence[bytes]) -> pa.RecordBatch:
     )
 
 
-def compiled(name: str) -> ModuleType | None:
-    """A compiled module of this package; None if it was not built."""
+def compiled() -> ModuleType | None:
+    """The compiled kernel; None if it was not built."""
     try:
-        return importlib.import_module(f"adnominal.etl.amod.{name}")
+        return importlib.import_module("adnominal.etl.amod._kernel")
     except ImportError:
         return None
 
 
-def available(name: str = "_kernel") -> tuple[str, ...]:
-    """The available implementations of a counter, the fastest first."""
-    return ("compiled", "reference") if compiled(name) is not None else ("reference",)
+def available() -> tuple[str, ...]:
+    """The available implementations of the kernel, the fastest first."""
+    return ("compiled", "reference") if compiled() is not None else ("reference",)
 
 
 class PairCounter:
@@ -78,7 +78,7 @@ class PairCounter:
 
     def __init__(self, dialect: str, rules: ReadingRules, implementation: str = "auto") -> None:
         self._counter: _Compiled | _Reference
-        module = None if implementation == "reference" else compiled("_kernel")
+        module = None if implementation == "reference" else compiled()
         if module is not None:
             self.implementation = "compiled"
             self._counter = _Compiled(module, DIALECTS[dialect], rules)

@@ -22,8 +22,7 @@ def grouped_by_file(rows: Sequence[Any]) -> dict[int, list[Any]]:
 def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> Entry:
     """The ledger's entry of a file that was read, from the statements of its tasks.
 
-    A file fails if a task says so, if more than max_rejected of its lines are malformed, or if
-    neighbours are counted and a parsed corpus does not contain its sentences as written.
+    A file fails if a task says so, or if more than max_rejected of its lines are malformed.
     """
     stats = {row["reason"]: row["count"] for row in statements if row["kind"] == "stat"}
     rejected_rows = [row for row in statements if row["kind"] == "rejected"]
@@ -40,11 +39,6 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
             f"than max_rejected={settings.max_rejected:g}; most often {worst['reason']} "
             f"({worst['count']}), as {_sample(entry, worst)}"
         )
-    if reason is None and settings.adjacent and settings.source in PARSED and not lines:
-        reason = (
-            "no sentence as written (a line # text = …; in DepCC's flat layout >>>>> …), where "
-            "adjacent=true looks for neighbours; count it without adjacent=true"
-        )
     return replace(
         entry,
         status=DONE if reason is None else FAILED,
@@ -56,16 +50,14 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     )
 
 
-def left_out_of(
-    outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]], table: str = "amod_counts"
-) -> Tallies:
-    """The input that the good files of a wave dropped from `table`."""
+def left_out_of(outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]]) -> Tallies:
+    """The input that the good files of a wave dropped from ``amod_counts``."""
     left_out: Tallies = {}
     for file, entry in enumerate(outcomes):
         for row in statements.get(file, []) if entry.status == DONE else ():
             if row["kind"] in ("rejected", "left_out"):
                 tally = row["count"], _sample(entry, row)
-                left_out = sum_of_tallies(left_out, {(table, row["reason"]): tally})
+                left_out = sum_of_tallies(left_out, {("amod_counts", row["reason"]): tally})
     return left_out
 
 

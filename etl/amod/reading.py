@@ -90,7 +90,7 @@ def with_parser(settings: Settings, files: Sequence[InputFile]) -> Settings:
     The names of all files decide, not their sizes, so that a corpus keeps its parser when files of
     the same kind are added, and a folder gives the same parser as a pattern.
     """
-    if settings.source != "text" or settings.parser != "auto" or settings.adjacent:
+    if settings.source != "text" or settings.parser != "auto":
         return settings
     others = [
         file.path

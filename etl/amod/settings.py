@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting, to_dict
@@ -14,7 +13,6 @@ from adnominal.etl.lake.storage import check_name
 from adnominal.etl.parsing.fast.counting import check_rules
 
 VERSION = 1  # of the job's results; a change of behaviour raises it
-NOVEL_LIST = "novel"  # the list of listed_counts with the pairs that novel= proposes
 PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
 # Settings of documents and of their parser.
 _OF_TEXT = ("parser", "parser_model", "text_field", "id_field", "language", "min_characters")
@@ -118,34 +116,10 @@ class Settings(EngineSettings):
     max_rejected: float = setting(
         0.001, help="share of malformed lines (or documents) above which a file fails"
     )
-    seed: int = setting(0, help="seed of the choice of examples, and of novel=")
-    pairs: str | None = setting(
-        None,
-        help="count only the pairs of this list (a TSV file of adjective and noun, or a table of "
-        "the lake) into listed_counts",
-        example="pairs=list.tsv",
-    )
-    where: str | None = setting(
-        None, help="condition in SQL, if pairs= names a table", example="where=\"list = 'novel'\""
-    )
-    adjacent: bool = setting(
-        False, help="with pairs=: count neighbours in the text, without a parser"
-    )
-    list_name: str | None = setting(
-        None,
-        help="name of the list in listed_counts; that of the file or table if not given",
-        free_text=True,
-    )
-    novel: int = setting(
-        0,
-        help="propose this many pairs of frequent words that never occur together, as list novel "
-        "of listed_counts",
-        example="novel=1000",
-    )
-    novel_least: int = setting(100, help="with novel=: smallest marginal count of either word")
+    seed: int = setting(0, help="seed of the choice of examples")
     kernel: str = setting(
         "auto",
-        help="counting kernel of parsed corpora, and of adjacent=true",
+        help="counting kernel of parsed corpora",
         choices=("auto", "compiled", "reference"),
     )
     wave_bytes: int = setting(
@@ -164,7 +138,7 @@ class Settings(EngineSettings):
         if not 0 <= self.max_rejected <= 1:
             raise UserError(f"max_rejected={self.max_rejected}: expected a share from 0 to 1")
         check_minimum(self, 1, "wave_bytes", "unit_bytes", "memory_mb", "partitions")
-        check_minimum(self, 0, "examples", "min_characters", "novel")
+        check_minimum(self, 0, "examples", "min_characters")
         if self.source in PARSED:
             reason = f"is for plain text; source={self.source} is already parsed, so leave it out"
             check_default(self, _OF_TEXT, reason)
@@ -175,25 +149,10 @@ class Settings(EngineSettings):
             reason = f"is for parsed corpora; source={self.source} is plain text, so leave it out"
             if self.preset != "paper":
                 check_default(self, ("tag_column",), reason)
-            if not self.adjacent:
-                check_default(self, ("kernel",), reason)
+            check_default(self, ("kernel",), reason)
         self._check_relations()
-        if self.pairs is None and (self.adjacent or self.where or self.list_name):
-            raise UserError("adjacent=, where= and list_name= need pairs=, which is not given")
-        more = self.novel or self.examples or self.keep_text or self.deduplicate != "none"
-        if self.pairs is not None and more:
-            raise UserError(
-                "pairs= counts every occurrence of a list's pairs and nothing else; leave out "
-                "novel=, examples=, keep_text=, deduplicate="
-            )
-        if self.pairs is not None and self.counted_list == NOVEL_LIST:
-            raise UserError(
-                f"pairs={self.pairs}: {NOVEL_LIST} is the list of novel=, which would replace this "
-                "one; give another list_name="
-            )
-        for name in ("corpus", "list_name"):
-            if getattr(self, name) is not None and not getattr(self, name).strip():
-                raise UserError(f"{name}= is empty; give a name or leave it out")
+        if self.corpus is not None and not self.corpus.strip():
+            raise UserError("corpus= is empty; give a name or leave it out")
         check_name("corpus", self.name)
         if self.text_parser == "fast" and self.source in RAW:
             check_rules(self.rules)
@@ -206,10 +165,8 @@ class Settings(EngineSettings):
                 f"relations={','.join(self.relations)}: source={self.source} is parsed only for "
                 f"amod; expected a parsed corpus (source={' or source='.join(PARSED)})"
             )
-        if self.further_relations and (self.deduplicate != "none" or self.pairs is not None):
-            raise UserError(
-                "relations= other than amod cannot be combined with deduplicate= or pairs="
-            )
+        if self.further_relations and self.deduplicate != "none":
+            raise UserError("relations= other than amod cannot be combined with deduplicate=")
         if self.relation_association and not self.further_relations:
             raise UserError(
                 "relation_association=true: there is no relation other than amod, whose "
@@ -225,11 +182,6 @@ class Settings(EngineSettings):
     def name(self) -> str:
         """The name of the corpus."""
         return self.corpus or self.source
-
-    @property
-    def counted_list(self) -> str:
-        """The name in listed_counts of the list that pairs= gives."""
-        return self.list_name or Path(str(self.pairs)).stem
 
     @property
     def text_parser(self) -> str:

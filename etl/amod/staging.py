@@ -64,10 +64,6 @@ class Staging:
         for wave in staged.difference(waves):
             self.forget(wave)
 
-    def forget_all(self) -> None:
-        """Delete everything that the job has staged."""
-        remove(self._files, self._folder)
-
     def _names(self, wave: int | None = None) -> list[str]:
         """The attempts at `wave` (or at any wave) and their markers."""
         selector = pa_fs.FileSelector(self._folder, allow_not_found=True)
@@ -83,7 +79,7 @@ class Staging:
 
 
 def forget_job(root: str, job: str) -> None:
-    """Delete what runs of a job have staged under any settings; counts of lists are other jobs."""
+    """Delete what runs of a job have staged under any settings, and nothing of other jobs."""
     files = filesystem(table_uri(root, "_staging"))
     # The names of `Corpus.app`: the job, the hash of the settings, the number of the restart.
     app = re.compile(re.escape(escape(f"{job}/")) + r"[0-9a-f]+\.2F\d+")

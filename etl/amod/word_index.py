@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _PRIME = 1099511628211  # FNV's: odd, so that its powers never vanish
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads the bits of a sum
 _LONGEST = 256  # bytes of a word that are hashed; Arrow compares longer ones with equal beginnings
 _AT_ONCE = 1 << 18  # words hashed at once: some tens of MB
 
@@ -47,19 +48,32 @@ def hashes_of(words: pa.StringArray) -> npt.NDArray[np.uint64]:
 
 
 def _hashes(words: pa.StringArray) -> npt.NDArray[np.uint64]:
-    powers = np.cumprod(np.full(_LONGEST, _PRIME, np.uint64), dtype=np.uint64)
+    """A polynomial hash modulo 2^64, of all words at once.
+
+    The hash of a word is the sum of (byte + 1) * prime^(place of the byte in the word, from 1). The
+    bytes of an Arrow array lie one after another, so the terms of all words are one array, which is
+    summed from the start of each word to that of the next.
+    """
     _, offsets_buffer, data = words.buffers()
-    offsets = np.frombuffer(offsets_buffer, np.int32)[words.offset : words.offset + len(words) + 1]
-    starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets)
+    all_offsets = np.frombuffer(offsets_buffer, np.int32)
+    offsets = all_offsets[words.offset : words.offset + len(words) + 1].astype(np.int64)
+    starts = offsets[:-1]
+    lengths = np.diff(offsets)
+    sums = np.zeros(len(words), np.uint64)
     if data is None or not lengths.any():
-        return np.zeros(len(words), np.uint64)
+        return sums
+
     first, last = int(offsets[0]), int(offsets[-1])
     content = np.frombuffer(data, np.uint8)[first:last].astype(np.uint64)
-    within = np.arange(first, last) - np.repeat(starts, lengths)
-    content = (content + np.uint64(1)) * powers[np.minimum(within, _LONGEST - 1)]
-    is_empty = lengths == 0
-    sums = np.zeros(len(words), np.uint64)
-    sums[~is_empty] = np.add.reduceat(content, starts[~is_empty] - first)
-    # The low bits of the sum depend only on the low bits of the letters.
-    mixed: npt.NDArray[np.uint64] = (sums ^ (sums >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+    place_in_word = np.arange(first, last) - np.repeat(starts, lengths)
+    powers = np.cumprod(np.full(_LONGEST, _PRIME, np.uint64), dtype=np.uint64)
+    power_of_byte = powers[np.minimum(place_in_word, _LONGEST - 1)]
+    # One is added, so that a word differs from the same word with bytes of zero after it.
+    terms = (content + np.uint64(1)) * power_of_byte
+
+    # An empty word keeps the sum 0: `reduceat` would give it the first term of the next word.
+    has_bytes = lengths > 0
+    sums[has_bytes] = np.add.reduceat(terms, starts[has_bytes] - first)
+    # The low bits of a sum depend only on the low bits of the bytes, so high bits are mixed in.
+    mixed: npt.NDArray[np.uint64] = (sums ^ (sums >> np.uint64(29))) * _MIX
     return mixed

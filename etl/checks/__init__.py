@@ -1,5 +1,4 @@
-"""Checks of any dataset: overlap between the parts of a split, and single-feature artefacts.
+"""Checks of any split: what its parts share, and what one part tells about another.
 
-`splits` and its job ``etl/check_splits.py`` compare the parts of a split. `artefacts` and its job
-``etl/audit_pairs.py`` look for features of the text that predict the label by themselves.
+`split_rows` reads the rows of a split, and `splits` compares its parts (``etl/check_splits.py``).
 """

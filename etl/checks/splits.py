@@ -1,26 +1,34 @@
-"""Check what a split keeps apart, its label balance, and repeated rows.
+"""Check what a split keeps apart, its label balance, repeated rows, and what training gives away.
 
 It works for any dataset: rows with a part (train, test, …), columns of words, and a label. `run` is
-the job of ``etl/check_splits.py``.
+the job of ``etl/check_splits.py``; the report's page across datasets reads the same findings.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.numbers import percent
-from adnominal.etl.lake import arrow
+from adnominal.etl.checks.split_rows import (
+    SplitTables,
+    check_complete,
+    read_parts,
+    read_rows,
+    with_items,
+)
 from adnominal.etl.lake.tables import table
 from adnominal.etl.looking.layout import aligned
 
 _FOLD = "fold"
+
+Comparison: TypeAlias = tuple[str, str, str]
+"""A part, another part, and a column."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class Part:
         rows: number of rows.
         labels: rows by label.
         repeated: rows that repeat an earlier one.
-        distinct_values: number of distinct values of each column.
+        values: the distinct values of each column, without null.
         guess_accuracy: for each column, the accuracy of a guess that knows only its value and
             predicts the most frequent label of rows with that value: 0.5 if it says nothing about
             balanced labels.
@@ -42,8 +50,13 @@ class Part:
     rows: int
     labels: Mapping[str, int]
     repeated: int
-    distinct_values: Mapping[str, int]
+    values: Mapping[str, pa.Array]
     guess_accuracy: Mapping[str, float]
+
+    @property
+    def distinct_values(self) -> dict[str, int]:
+        """The number of distinct values of each column."""
+        return {column: len(values) for column, values in self.values.items()}
 
 
 @dataclass(frozen=True)
@@ -55,15 +68,46 @@ class Fold:
         parts: in the order train, val, test, others.
         shared: by (part, other part, column), the number of distinct values that both have; column
             ``rows`` stands for whole rows, and ``A/B`` for the values of columns A and B combined.
+        known_rows: by (part, other part, column), the rows of the other part whose value the first
+            part has too.
+        right_guesses: by (part, other part, column), the rows of the other part whose label is the
+            most frequent one of the first part's rows with the same value (of several, the first in
+            alphabetical order); a value that the first part lacks gives no guess.
     """
 
     name: str
     parts: tuple[Part, ...]
-    shared: Mapping[tuple[str, str, str], int]
+    shared: Mapping[Comparison, int]
+    known_rows: Mapping[Comparison, int]
+    right_guesses: Mapping[Comparison, int]
 
     def part(self, name: str) -> Part:
         """Return the part of that name; raise `KeyError` if there is none."""
         return {part.name: part for part in self.parts}[name]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of `check`, by what they are for."""
+
+    compared: Sequence[str]
+    label: str
+    identity: Sequence[str]
+    same_kind: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _PartRows:
+    """The rows of a part, and what comparisons with other parts need.
+
+    `sets` are the distinct values of each column, of whole rows and of the columns of one kind;
+    `guesses` has, for each column, the most frequent label of each value and its number of rows.
+    """
+
+    name: str
+    rows: pa.Table
+    sets: Mapping[str, pa.Array]
+    guesses: Mapping[str, pa.Table]
 
 
 def check(
@@ -96,10 +140,8 @@ def check(
         raise UserError("no rows to check")
     if fold not in rows.column_names:
         rows = rows.append_column(fold, pa.repeat("-", rows.num_rows))
-    return [
-        _fold(str(name), members, columns, label, identity, same_kind)
-        for name, members in _by_value(rows, fold)
-    ]
+    by_use = _Columns(columns, label, identity, same_kind)
+    return [_fold(str(name), members, by_use) for name, members in _by_value(rows, fold)]
 
 
 def _require(names: Sequence[str], columns: Sequence[str], where: str = "") -> None:
@@ -115,70 +157,81 @@ def _by_value(rows: pa.Table, column: str) -> Iterator[tuple[Any, pa.Table]]:
         yield value, rows.filter(pc.equal(rows[column], value))
 
 
-def _fold(
-    name: str,
-    rows: pa.Table,
-    columns: Sequence[str],
-    label: str,
-    identity: Sequence[str],
-    same_kind: Sequence[str],
-) -> Fold:
-    parts, values = [], []
-    for part_name, members in _by_value(rows, "part"):
-        sets: dict[str, pa.Array] = {c: members[c].unique().drop_null() for c in columns}
-        # These separators occur in no text, so ("a b", "c") differs from ("a", "b c").
-        texts = [pc.cast(members[column], pa.string()) for column in identity]
-        row_texts = pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
-        sets["rows"] = pc.unique(row_texts)
-        if same_kind:
-            chunks = [chunk for column in same_kind for chunk in members[column].chunks]
-            sets["/".join(same_kind)] = pa.chunked_array(chunks).unique().drop_null()
-        values.append((str(part_name), sets))
-        label_counts = pc.value_counts(members[label])
-        parts.append(
-            Part(
-                str(part_name),
-                members.num_rows,
-                {str(c["values"]): c["counts"] for c in label_counts.to_pylist()},
-                members.num_rows - len(sets["rows"]),
-                {column: len(sets[column]) for column in columns},
-                {column: _accuracy_alone(members, column, label) for column in columns},
-            )
-        )
-    shared = {}
-    for (one, members), (two, other_values) in combinations(values, 2):
-        for column, values_of_column in members.items():
-            both = pc.sum(pc.is_in(values_of_column, value_set=other_values[column])).as_py()
-            shared[one, two, column] = int(both or 0)
-    return Fold(name, tuple(parts), shared)
+def _fold(name: str, rows: pa.Table, columns: _Columns) -> Fold:
+    parts = [_part_rows(str(part), members, columns) for part, members in _by_value(rows, "part")]
+    shared: dict[Comparison, int] = {}
+    known_rows: dict[Comparison, int] = {}
+    right_guesses: dict[Comparison, int] = {}
+    for one, other in combinations(parts, 2):
+        for column, values in one.sets.items():
+            in_both = pc.is_in(values, value_set=other.sets[column])
+            shared[one.name, other.name, column] = _number_true(in_both)
+        for column in columns.compared:
+            is_known = pc.is_in(other.rows[column], value_set=one.sets[column])
+            known_rows[one.name, other.name, column] = _number_true(is_known)
+            guesses = _guesses_for(other.rows[column], one.guesses[column])
+            is_right = pc.equal(guesses, other.rows[columns.label])
+            right_guesses[one.name, other.name, column] = _number_true(is_right)
+    findings = tuple(_part(part, columns) for part in parts)
+    return Fold(name, findings, shared, known_rows, right_guesses)
 
 
-def _accuracy_alone(rows: pa.Table, column: str, label: str) -> float:
+def _number_true(flags: pa.Array | pa.ChunkedArray) -> int:
+    return int(pc.sum(flags).as_py() or 0)
+
+
+def _part_rows(name: str, rows: pa.Table, columns: _Columns) -> _PartRows:
+    sets: dict[str, pa.Array] = {}
+    for column in columns.compared:
+        sets[column] = rows[column].unique().drop_null()
+    # This separator occurs in no text, so ("a b", "c") differs from ("a", "b c").
+    texts = [pc.cast(rows[column], pa.string()) for column in columns.identity]
+    row_texts = pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
+    sets["rows"] = pc.unique(row_texts)
+    if columns.same_kind:
+        chunks = [chunk for column in columns.same_kind for chunk in rows[column].chunks]
+        sets["/".join(columns.same_kind)] = pa.chunked_array(chunks).unique().drop_null()
+    guesses = {column: _guesses(rows, column, columns.label) for column in columns.compared}
+    return _PartRows(name, rows, sets, guesses)
+
+
+def _guesses(rows: pa.Table, column: str, label: str) -> pa.Table:
+    """The most frequent label of each value of a column: columns value, label and rows."""
     pairs = pa.table({"value": rows[column], "label": rows[label]})
     counts = pairs.group_by(["value", "label"]).aggregate([([], "count_all")])
-    best = counts.group_by("value").aggregate([("count_all", "max")])
-    right = int(pc.sum(best["count_all_max"]).as_py())
-    return float(right / rows.num_rows)
+    ranked = counts.sort_by([("count_all", "descending"), ("label", "ascending")])
+    # With threads, "first" would not be the first of the table; without the option, it is the first
+    # label that is not null.
+    groups = ranked.group_by("value", use_threads=False)
+    with_null = pc.ScalarAggregateOptions(skip_nulls=False)
+    best = groups.aggregate([("label", "first", with_null), ("count_all", "first")])
+    return best.rename_columns(["value", "label", "rows"])
+
+
+def _guesses_for(values: pa.ChunkedArray, guesses: pa.Table) -> pa.ChunkedArray:
+    """The guessed label of each value; null for a value without a guess."""
+    places = pc.index_in(values, value_set=guesses["value"].combine_chunks())
+    return guesses["label"].take(places)
+
+
+def _part(part: _PartRows, columns: _Columns) -> Part:
+    size = part.rows.num_rows
+    label_counts = pc.value_counts(part.rows[columns.label]).to_pylist()
+    right = {column: pc.sum(table["rows"]).as_py() for column, table in part.guesses.items()}
+    return Part(
+        name=part.name,
+        rows=size,
+        labels={str(entry["values"]): entry["counts"] for entry in label_counts},
+        repeated=size - len(part.sets["rows"]),
+        values={column: part.sets[column] for column in columns.compared},
+        guess_accuracy={column: float(number / size) for column, number in right.items()},
+    )
 
 
 def text(folds: Sequence[Fold]) -> str:
-    """Format the findings as two tables for a terminal: parts, and what two parts share."""
-    columns = list(folds[0].parts[0].distinct_values)
-    lines: list[Sequence[Any]] = []
-    for fold in folds:
-        for part in fold.parts:
-            labels = ", ".join(f"{name}: {part.labels[name]}" for name in sorted(part.labels))
-            cells: list[Any] = [fold.name, part.name, part.rows, labels, part.repeated]
-            for column in columns:
-                cells += [
-                    part.distinct_values[column],
-                    percent(part.guess_accuracy[column], sign=" %"),
-                ]
-            lines.append(cells)
-    header = ["fold", "part", "rows", "labels", "repeated"]
-    for column in columns:
-        header += [column, "tells"]
-    blocks = [aligned(header, lines)]
+    """Format the findings as tables for a terminal: parts, what two parts share, and what one part
+    tells about the rows of another."""
+    blocks = [_parts_text(folds)]
     shared = [
         (fold.name, f"{one} and {two}", column, count, "disjoint" if not count else "shared")
         for fold in folds
@@ -186,40 +239,38 @@ def text(folds: Sequence[Fold]) -> str:
     ]
     if shared:
         blocks.append(aligned(("fold", "parts", "values", "in both", ""), shared))
+        blocks.append(_transfer_text(folds))
     return "\n\n".join(blocks)
 
 
-def read_rows(path: Path) -> pa.Table:
-    """Read a file of rows under a header, every column as text.
+def _parts_text(folds: Sequence[Fold]) -> str:
+    columns = list(folds[0].parts[0].values)
+    header = ["fold", "part", "rows", "labels", "repeated"]
+    for column in columns:
+        header += [column, "tells"]
+    lines: list[Sequence[Any]] = []
+    for fold in folds:
+        for part in fold.parts:
+            labels = ", ".join(f"{name}: {part.labels[name]}" for name in sorted(part.labels))
+            cells: list[Any] = [fold.name, part.name, part.rows, labels, part.repeated]
+            for column in columns:
+                accuracy = percent(part.guess_accuracy[column], sign=" %")
+                cells += [len(part.values[column]), accuracy]
+            lines.append(cells)
+    return aligned(header, lines)
 
-    It is tab-separated without quotes, or comma-separated with quotes if the name has ``.csv``.
-    Files that end in ``.gz``, ``.bz2`` or ``.zst`` are decompressed.
 
-    Raises:
-        UserError: the file does not exist, is a pickle, or has lines that do not fit the header.
-    """
-    if any(suffix in (".pkl", ".pickle", ".p") for suffix in path.suffixes):
-        raise UserError(
-            f"{path}: a pickle, which could run any code when it is read; ask its source for "
-            "tab-separated text"
-        )
-    comma = ".csv" in path.suffixes
-    parse = pa_csv.ParseOptions(
-        delimiter="," if comma else "\t", quote_char='"' if comma else False
-    )
-    try:
-        with pa_csv.open_csv(path, parse_options=parse) as stream:
-            kinds = {name: pa.string() for name in stream.schema.names}
-        rows = pa_csv.read_csv(
-            path, parse_options=parse, convert_options=pa_csv.ConvertOptions(column_types=kinds)
-        )
-    except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not readable as rows under a header: {error}") from error
-    names = rows.column_names
-    repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
-    if repeated:
-        raise UserError(f"{path}: more than one column {', '.join(repeated)}; rename all but one")
-    return rows
+def _transfer_text(folds: Sequence[Fold]) -> str:
+    """What one part tells about another: the rows with known values, and the labels guessed."""
+    header = ("fold", "from", "about", "values", "known", "guessed")
+    lines = []
+    for fold in folds:
+        for (one, other, column), known in fold.known_rows.items():
+            size = fold.part(other).rows
+            known_share = percent(known / size, sign=" %")
+            guessed_share = percent(fold.right_guesses[one, other, column] / size, sign=" %")
+            lines.append((fold.name, one, other, column, known_share, guessed_share))
+    return aligned(header, lines)
 
 
 @dataclass(frozen=True)
@@ -266,22 +317,16 @@ def run(settings: Settings) -> None:
     """Show what the parts of a split share, the label balance, and repeated rows.
 
     Prints for each fold and part its rows, labels, repeated rows, the number of distinct values of
-    columns= and how well each column alone predicts the label; then what two parts share.
+    columns= and how well each column alone predicts the label; then what two parts share; then, for
+    each column, the rows of the later part whose value the earlier part has, and the labels guessed
+    right from what the earlier part tells about the value.
     """
     if settings.files:
-        parts = []
-        for part, path in settings.files.items():
-            part_rows = read_rows(path)
-            names = [name for name in part_rows.column_names if name != "part"]
-            part_rows = part_rows.select(names)
-            parts.append(part_rows.append_column("part", pa.repeat(part, part_rows.num_rows)))
-        try:
-            rows = pa.concat_tables(parts)
-        except pa.ArrowInvalid as error:
-            raise UserError(f"the files have different columns: {error}") from error
-        identity = [name for name in parts[0].column_names if name != "part"]
+        rows = _rows_of_files(settings.files)
+        identity = [name for name in rows.column_names if name != "part"]
     else:
-        rows, identity = _tables(settings), [settings.key]
+        rows = _rows_of_tables(settings)
+        identity = [settings.key]
     folds = check(
         rows,
         settings.columns,
@@ -293,36 +338,36 @@ def run(settings: Settings) -> None:
     print(text(folds))
 
 
-def _tables(settings: Settings) -> pa.Table:
-    edition = ("edition", "=", settings.edition)
-    columns = list(
-        dict.fromkeys([settings.key, settings.label, *settings.columns, *settings.alike])
-    )
-    names = table(str(settings.splits)).schema.names
+def _rows_of_files(files: Mapping[str, Path]) -> pa.Table:
+    parts = []
+    for part, path in files.items():
+        rows = read_rows(path)
+        rows = rows.select([name for name in rows.column_names if name != "part"])
+        parts.append(rows.append_column("part", pa.repeat(part, rows.num_rows)))
+    try:
+        return pa.concat_tables(parts)
+    except pa.ArrowInvalid as error:
+        raise UserError(f"the files have different columns: {error}") from error
+
+
+def _rows_of_tables(settings: Settings) -> pa.Table:
+    items, splits = str(settings.items), str(settings.splits)
+    edition = str(settings.edition)
+    columns = [settings.key, settings.label, *settings.columns, *settings.alike]
+    names = table(splits).schema.names
     by_name = [settings.key, "scheme", "part", "edition"]
     fold = settings.fold
     if fold == _FOLD:
         fold = next((name for name in names if name not in by_name), "scheme")
-    _require(names, [*by_name, fold], f"{settings.splits}: ")
-    _require(table(str(settings.items)).schema.names, columns, f"{settings.items}: ")
-    splits = arrow.read(
-        settings.lake, str(settings.splits), where=[edition, ("scheme", "=", settings.scheme)]
-    )
-    if not splits.num_rows:
+    _require(names, [*by_name, fold], f"{splits}: ")
+    _require(table(items).schema.names, columns, f"{items}: ")
+    tables = SplitTables(items, splits, settings.key, fold)
+    parts = read_parts(settings.lake, tables, edition, str(settings.scheme))
+    if not parts.num_rows:
         raise UserError(
-            f"{settings.splits}: no scheme {settings.scheme} of edition {settings.edition}; "
-            f"`python -m etl.lake show {settings.splits}` lists what there is"
+            f"{splits}: no scheme {settings.scheme} of edition {edition}; "
+            f"`python -m etl.lake show {splits}` lists what there is"
         )
-    ids = splits[settings.key].unique()
-    items = arrow.read_items(
-        settings.lake, str(settings.items), ids, columns, str(settings.edition)
-    )
-    if items.num_rows < len(ids):
-        raise UserError(
-            f"{settings.items}: {items.num_rows} of the {len(ids)} items of {settings.splits}; "
-            "expected both tables from one build, and the column that they share (key=)"
-        )
-    parts = splits.select([settings.key, "part", fold]).rename_columns(
-        [settings.key, "part", settings.fold]
-    )
-    return parts.join(items, settings.key, join_type="inner")
+    rows = with_items(settings.lake, tables, edition, parts, columns)
+    check_complete(tables, parts, rows)
+    return rows.rename_columns({"fold": settings.fold})

@@ -1,8 +1,8 @@
 """Declarations of every table of the lake: name, columns, partitioning and meaning.
 
 A column's meaning is in the field's ``comment`` metadata, so ``python -m etl.lake show`` and the
-datasheets agree with this module. Reading or writing anything that is not declared here is an error
-that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
+dataset cards agree with this module. Reading or writing anything that is not declared here is an
+error that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
 """
 
 import pyarrow as pa
@@ -103,20 +103,6 @@ _ALL = (
         ("corpus", "relation"),
         built_by="etl/extract_amod.py relations=… relation_association=true",
         sort_by=("head", "dependent"),
-    ),
-    Table(
-        "listed_counts",
-        "Counts of the pairs in a list, including those that never occur.",
-        schema(
-            column("list", TEXT, "name of the list: of its file, or novel"),
-            CORPUS,
-            ADJECTIVE,
-            NOUN,
-            column("amod", COUNT, "occurrences under amod; null where not counted"),
-            column("adjacent", COUNT, "occurrences as neighbours in text; null where not counted"),
-        ),
-        ("corpus",),
-        built_by="etl/extract_amod.py pairs=…",
     ),
     Table(
         "amod_association",

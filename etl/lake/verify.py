@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 
 from adnominal.etl.lake import actions, log
 from adnominal.etl.lake.actions import LOG, LOG_FILE
@@ -83,19 +84,49 @@ def undeclared(root: str) -> list[str]:
     return sorted(name for name in names if name not in TABLES and not name.startswith("_"))
 
 
+def unknown_tables(root: str) -> list[str]:
+    """Return the Delta tables in the lake's folder that this version does not declare.
+
+    Another version wrote them, or another program. Every command leaves them alone.
+    """
+    return [name for name in undeclared(root) if DeltaTable.is_deltatable(table_uri(root, name))]
+
+
 def _log_faults(files: pa_fs.FileSystem) -> tuple[list[str], int]:
-    """Return the faults of the log's files and the number of its commits."""
-    matches = [match for info in listing(files, LOG) if (match := LOG_FILE.search(info.path))]
-    commits = sorted(int(match[1]) for match in matches if match[2] == "json")
-    checkpoints = [int(match[1]) for match in matches if "checkpoint" in match[2]]
+    """Return the faults of the log's files and the number of its commits.
+
+    Commits have consecutive numbers from 0. A vacuum deletes the first ones when a checkpoint has
+    their sum, so a log that begins later needs a checkpoint of the commit before its first.
+    """
+    commits, checkpoints = _log_versions(files)
+    if not commits:
+        return [], 0
+    first, last = commits[0], commits[-1]
     unreadable = [version for version in commits if not actions.read(files, version)]
+    present = set(commits)
+    missing = [version for version in range(first, last) if version not in present]
     faults = [f"commit {version} cannot be read" for version in unreadable]
-    start = commits[0] if commits else 0
-    gaps = sorted(set(range(start, commits[-1] + 1)) - set(commits)) if commits else []
-    faults += [f"commit {version} is missing" for version in gaps]
-    if start > 0 and not any(start - 1 <= version for version in checkpoints):
-        faults.append(f"the log begins at commit {start} without a checkpoint")
+    faults += [f"commit {version} is missing" for version in missing]
+    newest_checkpoint = max(checkpoints, default=-1)
+    if newest_checkpoint < first - 1:
+        faults.append(f"the log begins at commit {first} without a checkpoint")
     return faults, len(commits)
+
+
+def _log_versions(files: pa_fs.FileSystem) -> tuple[list[int], list[int]]:
+    """Return the sorted versions of the log's commits, and the versions of its checkpoints."""
+    commits = []
+    checkpoints = []
+    for info in listing(files, LOG):
+        match = LOG_FILE.search(info.path)
+        if match is None:
+            continue
+        version = int(match[1])
+        if match[2] == "json":
+            commits.append(version)
+        elif "checkpoint" in match[2]:
+            checkpoints.append(version)
+    return sorted(commits), checkpoints
 
 
 def _file_faults(

@@ -5,6 +5,7 @@ show TABLE                   meaning, columns, partitions, highest counts or fir
 history TABLE                every commit: when, job, rows, code version, metadata
 export TABLE format=… out=…  the table as tsv, csv, jsonl or parquet
 why ADJECTIVE NOUN           a pair's counts, rank, association and example sentences
+lookup FILE                  counts and association of the pairs of a file or table, zeros included
 compact [TABLE]              merge the small files of one table or of all
 vacuum [TABLE]               delete files that no version of the last older_than= names
 verify [TABLE]               check every log and file; exit code 1 if there is a fault
@@ -27,6 +28,7 @@ _WHERE: dict[str, Any] = {
     "help": 'condition in SQL over the table\'s columns; quote "end" and "group"',
     "example": "where=\"noun = 'key' AND count > 5\"",
 }
+_FORMATS = ("tsv", "csv", "jsonl", "parquet")
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,7 @@ class HistorySettings(_Lake):
 
 @dataclass(frozen=True)
 class ExportSettings:
-    format: str = setting(
-        help="form of the file", example="format=tsv", choices=("tsv", "csv", "jsonl", "parquet")
-    )
+    format: str = setting(help="form of the file", example="format=tsv", choices=_FORMATS)
     out: str = setting(help="file to write", example="out=pairs.tsv")
     lake: str = setting("./lake", **_LAKE)
     version: int | None = setting(None, **_VERSION)
@@ -68,6 +68,24 @@ class ExportSettings:
 @dataclass(frozen=True)
 class WhySettings(_Lake):
     limit: int = setting(5, help="example sentences shown")
+
+
+@dataclass(frozen=True)
+class LookupSettings(_Lake):
+    corpus: list[str] = setting([], help="corpora to look in; all if empty", example="corpus=depcc")
+    where: str | None = setting(None, help="with a table for FILE: " + _WHERE["help"])
+    lowercase: bool = setting(
+        True, help="lower-case the words of FILE; false for a corpus read with lowercase=false"
+    )
+    limit: int = setting(50, help="rows shown")
+    out: str | None = setting(None, help="file for all rows", example="out=counts.tsv")
+    format: str | None = setting(None, help="form of out=", choices=_FORMATS)
+    overwrite: bool = setting(False, help="replace the file if it is there")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.out is None) != (self.format is None):
+            raise UserError("out= and format= belong together; give both, or neither")
 
 
 @dataclass(frozen=True)
@@ -90,6 +108,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], type]] = {
     "history": (("TABLE",), HistorySettings),
     "export": (("TABLE",), ExportSettings),
     "why": (("ADJECTIVE", "NOUN"), WhySettings),
+    "lookup": (("FILE",), LookupSettings),
     "compact": (("[TABLE]",), CompactSettings),
     "vacuum": (("[TABLE]",), VacuumSettings),
     "verify": (("[TABLE]",), _Lake),
@@ -127,7 +146,7 @@ def _asks_for_help(argv: Sequence[str]) -> bool:
 
 def _text(command: str, words: list[str], settings: Any) -> str:
     # Imported here, so that --help and mistakes on the command line answer at once.
-    from adnominal.etl.looking import export, maintenance, show, why
+    from adnominal.etl.looking import export, lookup, maintenance, show, why
 
     if command == "list":
         return show.list_tables(settings.lake)
@@ -140,6 +159,8 @@ def _text(command: str, words: list[str], settings: Any) -> str:
         return maintenance.run(command, settings, words[0] if words else None)
     if command == "why":
         return why.why(settings.lake, words[0], words[1], settings.limit)
+    if command == "lookup":
+        return lookup.lookup(words[0], settings)
     output = export.Output(settings.out, settings.format, settings.overwrite, settings.formulas)
     rows = export.export(
         settings.lake, words[0], output, version=settings.version, where=settings.where

@@ -164,16 +164,34 @@ def export(
 ) -> int:
     """Write the table's rows that satisfy the SQL condition `where` to a file.
 
-    Memory holds a few batches. The file appears under its name when it is complete. Return the
-    number of rows.
+    Memory holds a few batches. Return the number of rows.
 
     Raises:
-        UserError: the file exists (without `overwrite`), is a device or cannot be written; the
-            condition is not valid; or the table or version does not exist.
+        UserError: as `write_file`; also if the condition is not valid, or the table or version does
+            not exist.
         JobFailed: there are no rows; no file is left.
     """
-    out = Path(output.path)
     schema = declaration(table).schema
+    rows = write_file(output, schema, _stream(root, table, version, where))
+    if not rows:
+        raise JobFailed(
+            f"0 rows exported of {table}: "
+            + (f"none satisfies where={where!r}" if where else "the table is empty")
+            + "; no file was written"
+        )
+    return rows
+
+
+def write_file(output: Output, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> int:
+    """Write batches of rows to a file, which appears under its name when it is complete.
+
+    The first batch is taken once the file is known to be writable. Return the number of rows;
+    without any, no file is left.
+
+    Raises:
+        UserError: the file exists (without `overwrite`), is a device or cannot be written.
+    """
+    out = Path(output.path)
     if out.is_dir():
         raise UserError(f"out={out}: a folder; expected the name of a file")
     if out.exists() and not out.is_file():
@@ -189,20 +207,15 @@ def export(
 
     def counted() -> Iterator[pa.RecordBatch]:
         nonlocal rows
-        for batch in _stream(root, table, version, where):
+        for batch in batches:
             rows += batch.num_rows
             yield batch
 
     try:
         with partial.open("wb") as stream:
             _write(stream, schema, counted(), output)
-        if not rows:
-            raise JobFailed(
-                f"0 rows exported of {table}: "
-                + (f"none satisfies where={where!r}" if where else "the table is empty")
-                + "; no file was written"
-            )
-        partial.replace(target)
+        if rows:
+            partial.replace(target)
     except PermissionError as error:
         raise UserError(f"out={target}: {error.strerror}") from error
     finally:

@@ -22,11 +22,13 @@ def run(command: str, settings: Any, table: str | None) -> str:
     if not names:
         raise LakeError(f"lake={settings.lake}: no table there; expected the folder of a lake")
     tables = [declaration(name) for name in names]
+    unknown = [] if table else verify.undeclared(settings.lake)
+    notes = [f"note: {name} is no declared table, so it is left alone" for name in unknown]
     if command == "compact":
-        return _compact(settings, tables)
+        return "\n".join([_compact(settings, tables), *notes])
     if command == "vacuum":
-        return _vacuum(settings, tables)
-    return _verify(settings, tables, everything=table is None)
+        return "\n".join([_vacuum(settings, tables), *notes])
+    return _verify(settings, tables, notes)
 
 
 def _compact(settings: Any, tables: Sequence[Table]) -> str:
@@ -48,16 +50,14 @@ def _vacuum(settings: Any, tables: Sequence[Table]) -> str:
     return aligned(["table", f"files {verb}", "logs", "size"], rows)
 
 
-def _verify(settings: Any, tables: Sequence[Table], *, everything: bool) -> str:
+def _verify(settings: Any, tables: Sequence[Table], notes: Sequence[str]) -> str:
     results = [verify.verify(settings.lake, table) for table in tables]
     rows = [(result.table, result.files, result.commits, len(result.faults)) for result in results]
     lines = [aligned(["table", "files", "commits", "faults"], rows)]
     for result in results:
         lines += [f"{result.table}: {fault}" for fault in result.faults]
         lines += [f"{result.table}: note: {note}" for note in result.notes]
-    if everything:
-        lines += [f"note: {name} is no declared table" for name in verify.undeclared(settings.lake)]
-    text = "\n".join(lines)
+    text = "\n".join([*lines, *notes])
     faults = sum(len(result.faults) for result in results)
     if faults:
         print(text, flush=True)

@@ -11,6 +11,7 @@ from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.log import File
 from adnominal.etl.lake.schema import type_name
 from adnominal.etl.lake.tables import TABLES
+from adnominal.etl.lake.verify import unknown_tables
 from adnominal.etl.looking.layout import aligned, number, size
 
 _PARTITIONS = 20
@@ -24,11 +25,14 @@ def _rows(files: Iterable[File]) -> int | None:
 def list_tables(root: str) -> str:
     """One line for each table of the lake: rows, size, version, partitions, last job, meaning.
 
+    Tables that are not declared come last, and are only named.
+
     Raises:
         JobFailed: the lake has no table.
     """
     names = arrow.tables(root)
-    if not names:
+    unknown_names = unknown_tables(root)
+    if not names and not unknown_names:
         raise JobFailed(
             f"no tables in lake={root}; build the first with: "
             f"{log.build_command(root, next(iter(TABLES.values())))}"
@@ -55,6 +59,9 @@ def list_tables(root: str) -> str:
                 TABLES[name].meaning,
             ]
         )
+    for name in unknown_names:
+        unknown = ["?"] * (len(header) - 2)
+        lines.append([name, *unknown, "unknown table: not declared by this version, left alone"])
     return aligned(header, lines, widest=500)
 
 

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.conf import UserError
-from adnominal.etl.checks.splits import check, read_rows, text
+from adnominal.etl.checks.split_rows import read_rows
+from adnominal.etl.checks.splits import check, text
 from adnominal.etl.lake.tables import table
 from adnominal.etl.plane import CLASSES, rules
 from adnominal.etl.plane.rules import group_id, inference_type, item_id

@@ -13,6 +13,16 @@ def test_rows_have_the_number_of_their_first_line():
     assert list(rows_of('a\tb\n"1\t2\n', "file=x", tabs=True)) == [(2, {"a": '"1', "b": "2"})]
 
 
+def test_a_file_without_a_header_has_the_given_columns():
+    text = "false\tkey\nold\n"
+    assert list(rows_of(text, "file=x", ("b",), tabs=True, columns=("a", "b"))) == [
+        (1, {"a": "false", "b": "key"}),
+        (2, {"a": "old", "b": ""}),
+    ]
+    with pytest.raises(UserError, match=r"line 1: more fields than the 1 columns; remove a tab"):
+        list(rows_of(text, "file=x", tabs=True, columns=("a",)))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

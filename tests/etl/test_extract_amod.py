@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from adnominal import conf
 from adnominal.conf import ROOT
-from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.settings import Settings
-from adnominal.etl.extract_amod import next_step
+from adnominal.etl.extract_amod import main
 from adnominal.etl.lake import arrow
 from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_part
@@ -43,17 +41,19 @@ DAMAGE: dict[str, tuple[bytes, str | None, bool]] = {
 
 def run(*words: str) -> int:
     """Run the command in this process, on the running session."""
-    return conf.run(Settings, extract, words)
+    return main(words)
 
 
-def test_every_kind_of_damage_is_counted_and_gives_no_wrong_pair(spark, tmp_path, capsys):
+def test_every_kind_of_damage_is_counted_and_gives_no_wrong_pair(spark, tmp_path, capsys, caplog):
     parts = tmp_path / "parts"
     parts.mkdir()
     for name, (damaged, _, _) in DAMAGE.items():
         (parts / f"{name}.gz").write_bytes(gzip.compress(depcc_part([("old", "key")]) + damaged))
     lake = str(tmp_path / "lake")
     words = ("source=depcc", f"input={parts}", f"lake={lake}")
+    caplog.set_level("INFO")
     assert run(*words, "max_rejected=1") == 0
+    assert f"next: adnominal explore lake={lake}" in caplog.text
     pairs = {
         (row["adjective"], row["noun"]): row["count"]
         for row in arrow.read(lake, "amod_pairs").to_pylist()
@@ -101,7 +101,8 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path):
         ("source=depcc", "input=nosuch://bucket/x"): "nosuch",
     }
     code = (
-        "import json, sys, conf\n"
+        "import json, sys\n"
+        "from adnominal import conf\n"
         "from adnominal.etl.amod.job import extract\n"
         "from adnominal.etl.amod.settings import Settings\n"
         "for words in json.loads(sys.argv[1]):\n"
@@ -117,13 +118,6 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path):
         errors = [line for line in message.splitlines() if line.startswith("error:")]
         assert len(errors) == 1, message
         assert expected in errors[0]
-
-
-def test_the_next_step_shows_the_counts_of_a_list():
-    words = ["source=depcc", "input=a"]
-    assert next_step(conf.load(Settings, words)) == "adnominal explore lake={lake}"
-    after_list = next_step(conf.load(Settings, [*words, "pairs=list.tsv"]))
-    assert after_list == "adnominal lake show listed_counts lake={lake}"
 
 
 def test_help_lists_every_setting_from_any_folder(tmp_path):

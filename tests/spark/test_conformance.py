@@ -56,7 +56,6 @@ def pipeline(folder: Path) -> list[dict[str, Any]]:
     rows = pa.table({"text": TEXT.split("\n\n"), "url": ["http://a/", "http://b/"]})
     pq.write_table(rows, folder / "rows.parquet", row_group_size=1)
     columns = {"source": "text", "input": [str(folder / "rows.parquet")], "language": "en"}
-    listed = {"pairs": "amod_pairs", "where": "corpus = 'text'", "list_name": "texts"}
     return [
         {"extract_amod": {**parsed, "corpus": "counted"}},
         {"extract_amod": {**parsed, "corpus": "relations", "relations": RELATIONS}},
@@ -69,9 +68,7 @@ def pipeline(folder: Path) -> list[dict[str, Any]]:
             }
         },
         {"extract_amod": {**raw, "corpus": "text", **text_options}},
-        {"extract_amod": {**columns, "corpus": "columns", "novel": 5, "novel_least": 1}},
-        {"extract_amod": {**columns, "corpus": "columns", **listed, "adjacent": True}},
-        {"extract_amod": {**parsed, "corpus": "counted", **listed}},
+        {"extract_amod": {**columns, "corpus": "columns"}},
         {"import_knowledge": {"conceptnet": [str(DEMO / "conceptnet.csv")]}},
         {"build_adept": {"preset": "demo"}},
         {"build_plane": {"preset": "demo", "two_shot": 3}},

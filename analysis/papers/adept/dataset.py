@@ -17,7 +17,7 @@ from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text, Unavailable
 from adnominal.analysis.rendering.figures import Channels, Plot
-from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples
+from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples, where_equal
 from adnominal.analysis.statistics import Interval, wilson
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
@@ -213,17 +213,31 @@ def label_table(rows: pa.Table) -> pa.Table:
     The last `part` is ``all``. `unanimous` is the share of unanimous items among the label's items
     with known agreement; null if there are none.
     """
-    records = tuples(rows, "split_random", "label", "agreement")
+    by_part: dict[str, pa.Table] = {}
+    for part in PARTS:
+        part_rows = where_equal(rows, "split_random", part)
+        if part_rows.num_rows:
+            by_part[part] = part_rows
+    by_part["all"] = rows
     cells = []
-    for part in (*(name for name in PARTS if any(row[0] == name for row in records)), "all"):
-        members = [row for row in records if part in ("all", row[0])]
-        for code, name in enumerate(LABELS):
-            of_label = [agreement for _, label, agreement in members if label == code]
-            known = list(filter(None, of_label))
-            unanimous = known.count("unanimous") / len(known) if known else None
-            cells.append((part, name, len(of_label), len(of_label) / len(members), unanimous))
+    for part, part_rows in by_part.items():
+        for number, label in enumerate(LABELS):
+            label_rows = where_equal(part_rows, "label", number)
+            (agreements,) = lists(label_rows, "agreement")
+            known_agreements = [agreement for agreement in agreements if agreement]
+            unanimous = None
+            if known_agreements:
+                unanimous = known_agreements.count("unanimous") / len(known_agreements)
+            cell = {
+                "part": part,
+                "label": label,
+                "count": label_rows.num_rows,
+                "share": label_rows.num_rows / part_rows.num_rows,
+                "unanimous": unanimous,
+            }
+            cells.append(cell)
     columns = schema("part label count:int share:float unanimous:float")
-    return pa.table(list(zip(*cells, strict=True)), schema=columns)
+    return pa.Table.from_pylist(cells, columns)
 
 
 @exhibit(

@@ -45,8 +45,16 @@ _READ = {
 
 def _choices(rows: pa.Table) -> list[tuple[str, pa.Table]]:
     """The ways to read answers that apply to some rows, with these rows."""
-    firsts = rows.filter(pc.is_valid(rows.column("text")))
-    return [*([("first", firsts)] if firsts.num_rows else []), ("restricted", rows)]
+    choices = [("restricted", rows)]
+    firsts = _with_first_tokens(rows)
+    if firsts.num_rows:
+        choices.insert(0, ("first", firsts))
+    return choices
+
+
+def _with_first_tokens(rows: pa.Table) -> pa.Table:
+    """The answers whose first predicted token is known."""
+    return rows.filter(pc.is_valid(rows.column("text")))
 
 
 def _layout(data: pa.Table) -> pa.Table:
@@ -71,27 +79,38 @@ def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval
 
 
 def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[Plane]:
-    """The paper's table of F1 by class and model, then all models with each way to read their
-    answers."""
-    name, caption = f"table {number}", f"F1 of {kind} prompts"
+    """The exhibit of a table of F1 by class and model: the paper's models, all models, the runs."""
+    name = f"table {number}"
 
     @exhibit(name.capitalize(), f"{kind} prompts", command=command, tables=_TABLES, beside=(name,))
     def build(page: Plane) -> list[Block]:
         rows = page.two_shot if shots == "2" else page.zero_shot
-        firsts = rows.filter(pc.is_valid(rows.column("text")))
+        # The paper reads a model's answer from its first predicted token.
+        firsts = _with_first_tokens(rows)
         ours = _ours(page, firsts) if firsts.num_rows else {}
         edition = edition_of(rows)
+        caption = f"F1 of {kind} prompts"
         blocks = comparison("plane", name, ours, caption, edition, Missing(command))
-        for choice, answers in _choices(rows):
-            data = scores.class_table(scores.cells(answers, choice))
-            title = f"Ours, F1 in percent, edition {edition}, {_READ[choice]}"
-            blocks.append(Table(title, _layout(data)))
-        always = scores.class_table(scores.always(rows, "entailed"))
-        title = f"Baseline that always answers entailed, edition {edition}"
-        blocks.append(Table(title, _layout(always)))
-        return [*blocks, *runs_text(page.prompted_runs(shots))]
+        blocks += _all_models(rows, edition)
+        blocks += runs_text(page.prompted_runs(shots))
+        return blocks
 
     return build
+
+
+def _all_models(rows: pa.Table, edition: str) -> list[Block]:
+    """F1 of all models for each way to read their answers, then that of the baseline."""
+    blocks: list[Block] = []
+    for choice, answers in _choices(rows):
+        cells = scores.cells(answers, choice)
+        by_class = scores.class_table(cells)
+        title = f"Ours, F1 in percent, edition {edition}, {_READ[choice]}"
+        blocks.append(Table(title, _layout(by_class)))
+    baseline_cells = scores.always(rows, "entailed")
+    baseline = scores.class_table(baseline_cells)
+    title = f"Baseline that always answers entailed, edition {edition}"
+    blocks.append(Table(title, _layout(baseline)))
+    return blocks
 
 
 two_shot = _prompt_table(4, "2", "two-shot", _TWO_SHOT)

@@ -107,19 +107,27 @@ class Meanings:
         return members
 
     def rows(self, run: Run) -> pa.Table:
-        """A run's rows: item_id, gold, text, part, exact, and the classes of `dataset.classes`."""
-        table = labelled(self.lake.root, run.id, ("item_id", "gold", "text"))
-        sentence_ids = self._classes.column("sentence_id").combine_chunks()
-        places = pc.index_in(table.column("item_id"), value_set=sentence_ids)
-        table = table.filter(places.is_valid())
-        of_items = self._classes.take(places.drop_null())
-        table = with_columns(table, of_items.select(["quantifier", "modifier", "depth"]))
-        parts = self._split(run.params.get("task.scheme", ""), run.params.get("task.primitive", ""))
-        sentence_ids = parts.column("sentence_id").combine_chunks()
-        places = pc.index_in(table.column("item_id"), value_set=sentence_ids)
-        table = table.append_column("part", parts.column("part").take(places))
-        exact = pc.fill_null(pc.equal(table.column("gold"), table.column("text")), False)
-        return table.append_column("exact", exact)
+        """A run's answers to the sentences of the edition.
+
+        The columns are item_id, gold and text; quantifier, modifier and depth, as in `classes`; the
+        part of the run's split (null for sentences outside the split); and whether the text is
+        exactly the gold form, which a missing text is not.
+        """
+        answers = labelled(self.lake.root, run.id, ("item_id", "gold", "text"))
+        class_rows = _rows_of_items(self._classes, answers)
+        answers = answers.filter(class_rows.is_valid())
+        classes_of_answers = self._classes.take(class_rows.drop_null())
+        classes_of_answers = classes_of_answers.select(["quantifier", "modifier", "depth"])
+        answers = with_columns(answers, classes_of_answers)
+        scheme = run.params.get("task.scheme", "")
+        primitive = run.params.get("task.primitive", "")
+        split = self._split(scheme, primitive)
+        split_rows = _rows_of_items(split, answers)
+        parts = split.column("part").take(split_rows)
+        answers = answers.append_column("part", parts)
+        exact = pc.equal(answers.column("gold"), answers.column("text"))
+        exact = pc.fill_null(exact, False)
+        return answers.append_column("exact", exact)
 
     def _split(self, scheme: str, primitive: str) -> pa.Table:
         key = scheme, primitive
@@ -200,6 +208,12 @@ class Meanings:
                     if of_class.num_rows:
                         scores[value].append(_entailment_counts(proving, of_class))
         return {value: _means(triples) for value, triples in scores.items()}
+
+
+def _rows_of_items(table: pa.Table, answers: pa.Table) -> pa.ChunkedArray:
+    """The row of `table` that has the sentence of each answer; null for sentences it lacks."""
+    sentence_ids = table.column("sentence_id").combine_chunks()
+    return pc.index_in(answers.column("item_id"), value_set=sentence_ids)
 
 
 def _entailment_counts(proving: Proving, rows: pa.Table) -> Triple:

@@ -79,3 +79,11 @@ def test_plane_also_has_hypernyms_of_a_fold(tmp_path):
     write(lake, "plane_splits", parts)
     fold_words = splits.trained_words(lake, "plane_items", "mine", "strict", "2")
     assert fold_words["hypernym"] == {"a"} and fold_words["pair"] == {"red car"}
+    findings = splits.split_words(lake, "plane_items", "mine", "strict", "2")
+    assert findings.known_rows["train", "test", "hypernym"] == 0
+    assert findings.known_rows["train", "test", "pair"] == 1
+    with pytest.raises(UserError, match=r"fold=3 part=train: no rows in .* plane_splits"):
+        splits.trained_words(lake, "plane_items", "mine", "strict", "3")
+    write(lake, "plane_splits", [{**split, "part": "test", "item_id": "gone"}])
+    with pytest.raises(UserError, match="plane_items: 2 of the 3 items of plane_splits"):
+        splits.trained_words(lake, "plane_items", "mine", "strict", "2")

@@ -29,7 +29,7 @@ _PAGES: Mapping[str, Page[Any]] = {
     "plane": plane.PAGE,
     "frequency": replace(across.PAGE, exhibits=(frequency.against_corpora,)),
     "splits": replace(across.PAGE, exhibits=(splits.between, splits.within)),
-    "artefacts": replace(across.PAGE, exhibits=(*audits.EXHIBITS, overlap.of_forms)),
+    "artefacts": replace(across.PAGE, exhibits=(*audits.EXHIBITS.values(), overlap.of_forms)),
 }
 
 

@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from adnominal.conf import JobFailed, UserError, load
 from adnominal.etl.amod import staging, wave_tasks
+from adnominal.etl.amod.job import checked_engine
+from adnominal.etl.amod.kernel import NO_COMPILER
 from adnominal.etl.amod.plan import plan
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.corpora.inputs import list_inputs
@@ -219,6 +222,14 @@ def test_a_file_with_too_many_malformed_lines_fails_and_names_the_first(run, tmp
     assert rejected["columns"][0] == 1
     assert "b.gz, line 7: 2 coin" in rejected["columns"][1]
     assert rejected["head_missing"][0] == 1
+
+
+def test_a_missing_compiled_kernel_is_reported(spark, parts, monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "adnominal.etl.amod._kernel", None)
+    for kernel, is_warned in (("reference", False), ("auto", True)):
+        settings = load(Settings, ["source=depcc", f"input={parts}", f"kernel={kernel}"])
+        checked_engine(settings, list_inputs(settings.input))
+        assert (NO_COMPILER in caplog.text) == is_warned
 
 
 def test_the_error_for_another_layout_names_its_source(run, tmp_path):

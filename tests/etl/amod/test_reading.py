@@ -13,11 +13,12 @@ import pytest
 
 from adnominal.conf import JobFailed, UserError, load
 from adnominal.etl.amod.job import extract
-from adnominal.etl.amod.reading import with_parser
+from adnominal.etl.amod.reading import read_units, with_parser
 from adnominal.etl.amod.settings import Settings, decisive
+from adnominal.etl.corpora.files import units
 from adnominal.etl.corpora.inputs import list_inputs
 from adnominal.etl.lake import arrow
-from tests.etl.amod.corpus import contents, run_job
+from tests.etl.amod.corpus import contents, depcc_part, run_job
 from tests.etl.corpora.test_columnar import write_file, write_stream
 from tests.etl.corpora.warc import record
 
@@ -194,6 +195,18 @@ def test_each_damaged_file_has_its_reason_and_gives_no_pair(spark, tmp_path):
             assert reason in dropped
         else:
             assert (row["status"], reason in row["reason"]) == ("failed", True), row
+
+
+def test_a_parsed_corpus_among_texts_fails(tmp_path):
+    path = tmp_path / "b.txt"
+    path.write_bytes(depcc_part([("old", "coin")]))
+    settings = load(Settings, ["source=text", f"input={path}"])
+    (file,) = list_inputs(settings.input)
+    (unit,) = units(file, "lines")
+    rows = [row for batch in read_units([(0, unit)], settings) for row in batch.to_pylist()]
+    (reason,) = (row["reason"] for row in rows if row["kind"] == "failed")
+    assert "looks like a parsed corpus in the layout depcc" in reason
+    assert reason.endswith("write source=depcc")
 
 
 @pytest.mark.parametrize(

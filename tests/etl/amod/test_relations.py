@@ -198,7 +198,10 @@ def test_association_within_each_relation_on_request(spark, tmp_path):
     [
         (["source=text", "relations=amod,obj"], "expected a parsed corpus"),
         (["source=depcc", "relations=obj"], "amod is always counted"),
-        (["source=depcc", "relations=amod,obj", "deduplicate=sentence"], "deduplicate= or pairs="),
+        (
+            ["source=depcc", "relations=amod,obj", "deduplicate=sentence"],
+            "combined with deduplicate=",
+        ),
         (["source=depcc", "relation_association=true"], "no relation other than amod"),
     ],
 )

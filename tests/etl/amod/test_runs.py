@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from adnominal.conf import JobFailed
@@ -188,11 +190,25 @@ def test_a_restart_with_other_settings_deletes_the_staged_rows_of_a_killed_run(
         patch.setattr(job, "grouped_by_file", killed)
         run()
     (other,) = (tmp_path / "lake/_staging").iterdir()
-    of_list = other.with_name(other.name.replace("depcc", "depcc.2Fwords.2Famod"))
-    shutil.copytree(other, of_list)
+    of_another_job = other.with_name(other.name.replace("depcc", "depcc.2Fwords.2Famod"))
+    shutil.copytree(other, of_another_job)
     run("restart=true", "lowercase=false")
     staged = {path.parents[1] for path in (tmp_path / "lake/_staging").rglob("*.parquet")}
-    assert staged == {of_list}
+    assert staged == {of_another_job}
+
+
+def test_a_table_that_is_no_longer_declared_stays_as_it_is(run, parts, tmp_path):
+    run()
+    folder = tmp_path / "lake" / "listed_counts"
+    rows = pa.table({"corpus": ["depcc"], "adjective": ["old"], "noun": ["coin"], "amod": [0]})
+    write_deltalake(str(folder), rows, partition_by=["corpus"])
+    add(parts, "n.gz")
+    run()
+    run("restart=true")
+    run(lake="once")
+    assert tables(tmp_path / "lake") == tables(tmp_path / "once")
+    table = DeltaTable(str(folder))
+    assert (table.version(), table.to_pyarrow_table().to_pylist()) == (0, rows.to_pylist())
 
 
 def test_a_restart_that_finds_no_pairs_empties_the_tables(run, parts, tmp_path):
@@ -202,18 +218,3 @@ def test_a_restart_that_finds_no_pairs_empties_the_tables(run, parts, tmp_path):
         run("restart=true")
     for table in ("amod_pairs", "amod_association", "amod_by_adjective", "amod_examples"):
         assert arrow.read(str(tmp_path / "lake"), table).num_rows == 0, table
-
-
-def test_the_list_novel_follows_the_corpus(run, parts, tmp_path):
-    def listed() -> dict[tuple[str, str], int]:
-        rows = arrow.read(str(tmp_path / "lake"), "listed_counts").to_pylist()
-        return {(row["adjective"], row["noun"]): row["amod"] for row in rows}
-
-    add(parts, "n.gz")
-    run("novel=9", "novel_least=1")
-    assert listed() == {("old", "key"): 0, ("false", "coin"): 0, ("small", "coin"): 0}
-    write_part(parts / "o.gz", [("old", "key")] * 3)
-    run()
-    assert listed() == {("old", "key"): 1, ("false", "coin"): 0, ("small", "coin"): 0}
-    run("restart=true")
-    assert listed() == {}

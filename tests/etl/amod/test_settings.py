@@ -55,9 +55,9 @@ def test_settings_without_effect_on_a_source_are_refused(source, word):
     load(Settings, [f"source={other}", "input=x", word])
 
 
-def test_the_kernel_of_adjacent_counts_in_text_can_be_chosen():
-    words = ["source=text", "input=x", "pairs=x", "adjacent=true", "kernel=reference"]
-    assert load(Settings, words).kernel == "reference"
+def test_an_empty_name_of_a_corpus_is_refused():
+    with pytest.raises(UserError, match=r"^corpus= is empty; give a name or leave it out"):
+        load(Settings, ["source=conllu", "input=x", "corpus= "])
 
 
 @pytest.mark.parametrize("name", ["é" * 40, "x" * 200])

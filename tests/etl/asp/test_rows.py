@@ -14,8 +14,8 @@ from adnominal.etl.asp.entailment import Entailment
 from adnominal.etl.asp.gold import published_gold
 from adnominal.etl.asp.lexicon import load_lexicon
 from adnominal.etl.asp.templates import Pair, Style, article, number, parse, write
-from adnominal.etl.checks.artefacts import audit
 from adnominal.etl.draws import Order
+from tests.etl.asp.surface import best_gain
 
 LEXICON = load_lexicon()
 ENTAILMENT = Entailment(LEXICON, 0)
@@ -89,7 +89,19 @@ def test_entailment_rows_are_distinct_labelled_by_the_rules_and_the_same_for_a_s
 @pytest.mark.parametrize("test", ["ordering", "negation", "comparative"])
 def test_no_surface_feature_predicts_the_label(test):
     rows = [(r.premise, r.hypothesis, r.label) for r in ENTAILMENT.rows(test, 0, 1000)]
-    assert audit(rows)[0].gain <= 2.0
+    gain, feature = best_gain(rows)
+    assert gain <= 2.0, feature
+
+
+def test_surface_features_that_predict_the_label_are_found():
+    rows = [
+        ("The rod is big.", "The rod is huge", "no"),
+        ("The rod is huge", "The rod is big.", "yes"),
+    ]
+    assert best_gain(rows * 10)[0] == 50
+    with_full_stops = [(f"{p.rstrip('.')}.", f"{h.rstrip('.')}.", label) for p, h, label in rows]
+    contradictory = [(p, h, "no" if label == "yes" else "yes") for p, h, label in with_full_stops]
+    assert best_gain(with_full_stops + contradictory)[0] == 0
 
 
 def test_too_many_rows_are_refused():

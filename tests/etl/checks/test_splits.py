@@ -5,7 +5,8 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.etl.checks.splits import Settings, check, read_rows, run, text
+from adnominal.etl.checks.split_rows import read_rows
+from adnominal.etl.checks.splits import Settings, check, run, text
 from tests import rows as lake_rows
 
 ROWS = """
@@ -40,9 +41,43 @@ def test_a_check_counts_labels_repetitions_and_shared_words():
         ("train", "test", "noun/hypernym"): 1,
     }
     assert other.shared == {} and [part.name for part in other.parts] == ["test"]
+    assert sorted(train.values["noun"].to_pylist()) == ["cat", "dog"]
     lines = [line.split() for line in text([fold, other]).splitlines()]
     assert ["1", "train", "and", "test", "noun", "0", "disjoint"] in lines
     assert ["1", "train", "and", "test", "adjective", "1", "shared"] in lines
+
+
+def test_a_check_tells_what_training_rows_say_about_test_rows():
+    lines = """
+    train yes red
+    train no big
+    train yes big
+    test yes red
+    test no red
+    test no big
+    test yes blue
+    """
+    cells = [line.split() for line in lines.strip().splitlines()]
+    rows = pa.table(list(zip(*cells, strict=True)), names=["part", "label", "word"])
+    (fold,) = check(rows, ["word"], label="label", identity=["word"])
+    assert fold.known_rows == {("train", "test", "word"): 3}
+    # "red" is yes in training, and "big" as often no as yes: the first in the alphabet counts.
+    assert fold.right_guesses == {("train", "test", "word"): 2}
+    last_line = text([fold]).splitlines()[-1].split()
+    assert last_line == ["-", "train", "test", "word", "75.0", "%", "50.0", "%"]
+
+
+def test_a_missing_label_is_never_guessed_right():
+    rows = pa.table(
+        {
+            "part": ["train", "train", "train", "test", "test"],
+            "label": pa.array([None, None, "yes", None, "yes"], pa.string()),
+            "word": ["red"] * 5,
+        }
+    )
+    (fold,) = check(rows, ["word"], label="label", identity=["word"])
+    assert fold.part("train").guess_accuracy == {"word": 2 / 3}
+    assert fold.right_guesses["train", "test", "word"] == 0
 
 
 def test_rows_are_compared_cell_by_cell():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 
 from adnominal.etl.lake import arrow, tables
 from adnominal.etl.lake.columns import Table
@@ -18,6 +19,7 @@ from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import rows
 
 PAIRS = [("uk", "false", "key", 3), ("uk", "red", "key", 9), ("de", "new", "moon", 2)]
+TABLES_OF_LAKE = ["amod_pairs", "amod_association", "amod_examples"]
 
 
 @pytest.fixture
@@ -49,8 +51,7 @@ def test_list_names_tables_with_rows_size_and_meaning(call):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].split()[:5] == ["table", "rows", "size", "version", "partitions"]
-    names = [line.split()[0] for line in lines[1:]]
-    assert names == ["amod_pairs", "amod_association", "amod_examples"]
+    assert [line.split()[0] for line in lines[1:]] == TABLES_OF_LAKE
     assert lines[1].split()[1] == "3"
     assert "extract" in lines[1]
     assert lines[1].endswith("pairs of a corpus with their counts.")
@@ -62,6 +63,50 @@ def test_list_shows_a_table_that_cannot_be_read(call, lake):
     code, out, _ = call("list")
     assert code == 0
     assert "count is int32, declared int64" in out
+
+
+@pytest.fixture
+def undeclared_table(lake):
+    """The folder of a Delta table that an earlier version declared, with its files."""
+    folder = Path(lake, "listed_counts")
+    counts = pa.table({"corpus": ["uk", "uk"], "adjective": ["a", "b"], "amod": [1, 0]})
+    write_deltalake(str(folder), counts, partition_by=["corpus"])
+    write_deltalake(str(folder), counts, partition_by=["corpus"], mode="overwrite")
+    return folder
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_undeclared_table_is_listed_as_unknown_and_left_alone(call, undeclared_table):
+    before = contents(undeclared_table)
+    code, out, _ = call("list")
+    lines = out.splitlines()
+    assert code == 0
+    assert [line.split()[0] for line in lines[1:4]] == TABLES_OF_LAKE
+    assert lines[4].split()[:2] == ["listed_counts", "?"]
+    assert lines[4].endswith("unknown table: not declared by this version, left alone")
+    for words in (["verify"], ["compact"], ["vacuum", "older_than=0s"]):
+        code, out, _ = call(*words)
+        note = "note: listed_counts is no declared table, so it is left alone"
+        assert (code, out.splitlines()[-1]) == (0, note)
+        assert [line.split()[0] for line in out.splitlines()[1:4]] == TABLES_OF_LAKE
+        code, out, _ = call(words[0], "amod_pairs")
+        assert (code, "note: listed_counts" in out) == (0, False)
+    assert contents(undeclared_table) == before
+    code, _, err = call("show", "listed_counts")
+    assert code == 2 and "no table 'listed_counts'; known: amod_files" in err
+
+
+def test_a_lake_of_undeclared_tables_alone_can_be_listed(undeclared_table, tmp_path, capsys):
+    root = tmp_path / "other"
+    root.mkdir()
+    undeclared_table.rename(root / "listed_counts")
+    (root / "notes").mkdir()
+    assert main(["list", f"lake={root}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["table", "listed_counts"]
 
 
 def test_show_describes_columns_partitions_and_highest_counts(call):
