@@ -13,8 +13,9 @@ Rows that share a premise (ASP's forty numbers, PLANE's three inferences) are no
 rows are too narrow.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -144,27 +145,31 @@ def compare_by_slice(
     from statsmodels.stats.contingency_tables import mcnemar
     from statsmodels.stats.multitest import multipletests
 
-    rows = []
+    comparisons = []
     for name, value, items in _parts(slices, len(pair.gold)):
-        labels = [_pick(column, items) for column in (pair.gold, pair.first, pair.second)]
+        gold = _pick(pair.gold, items)
+        first = _pick(pair.first, items)
+        second = _pick(pair.second, items)
         groups_of_part = _resampled_groups(groups, items)
-        only_first, only_second = _discordant(*labels)
+        only_first, only_second = _discordant(gold, first, second)
         test = mcnemar([[0, only_first], [only_second, 0]], exact=True)
-        rows.append(
-            {
-                "slice": name,
-                "value": value,
-                "difference": paired_bootstrap(statistic, *labels, groups_of_part, resampling),
-                "p": permutation(statistic, *labels, groups_of_part, resampling),
-                "only_first": only_first,
-                "only_second": only_second,
-                "mcnemar": float(test.pvalue),
-            }
+        comparison = Comparison(
+            name,
+            value,
+            statistic,
+            difference=paired_bootstrap(statistic, gold, first, second, groups_of_part, resampling),
+            p=permutation(statistic, gold, first, second, groups_of_part, resampling),
+            p_holm=math.nan,
+            only_first=only_first,
+            only_second=only_second,
+            mcnemar=float(test.pvalue),
         )
-    corrected = multipletests([row["p"] for row in rows], method="holm")[1]
+        comparisons.append(comparison)
+    p_values = [comparison.p for comparison in comparisons]
+    corrected = multipletests(p_values, method="holm")[1]
     return [
-        Comparison(**row, statistic=statistic, p_holm=float(p_holm))
-        for row, p_holm in zip(rows, corrected, strict=True)
+        replace(comparison, p_holm=float(p_holm))
+        for comparison, p_holm in zip(comparisons, corrected, strict=True)
     ]
 
 

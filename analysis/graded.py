@@ -10,6 +10,7 @@ undefined for it exclude it, and each correlation is printed with its number of 
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from scipy import stats
 
 from adnominal import conf
 from adnominal.analysis import predictions
+from adnominal.analysis.rows import lists, tuples
 from adnominal.conf import UserError, setting
 from adnominal.etl.lake import arrow
 
@@ -79,8 +81,7 @@ def correlation(
     ]
     rated, measured = np.array(pairs, np.float64).reshape(-1, 2).T
     if len(pairs) < LEAST_PAIRS or not np.ptp(rated) or not np.ptp(measured):
-        nothing = float("nan")
-        return Correlation(measure, len(pairs), nothing, nothing, nothing, nothing)
+        return Correlation(measure, len(pairs), *[math.nan] * 4)
     with warnings.catch_warnings():
         # Resamples with a single distinct value have no correlation.
         warnings.simplefilter("ignore", stats.ConstantInputWarning)
@@ -126,18 +127,20 @@ def correlations(
         scores: model name -> pair id -> score.
         seed: seed of the bootstrap.
     """
-    rated = ratings.column("score").to_pylist()
-    pairs = list(zip(ratings["adjective"].to_pylist(), ratings["noun"].to_pylist(), strict=True))
-    known = {(row["adjective"], row["noun"]): row for row in association.to_pylist()}
-    correlation_rows = []
+    rated, ids = lists(ratings, "score", "pair_id")
+    pairs = tuples(ratings, "adjective", "noun")
+    pairs_of_corpus = tuples(association, "adjective", "noun")
+    results = []
     for measure in MEASURES:
+        measured = lists(association, measure)[0]
+        value_of_pair = dict(zip(pairs_of_corpus, measured, strict=True))
         absent_value = 0.0 if measure == "count" else None
-        values = [known[pair][measure] if pair in known else absent_value for pair in pairs]
-        correlation_rows.append(correlation(measure, rated, values, seed))
-    ids = ratings["pair_id"].to_pylist()
-    for model, by_pair in scores.items():
-        correlation_rows.append(correlation(model, rated, [by_pair.get(i) for i in ids], seed))
-    return correlation_rows
+        values = [value_of_pair.get(pair, absent_value) for pair in pairs]
+        results.append(correlation(measure, rated, values, seed))
+    for model, score_of_pair in scores.items():
+        values = [score_of_pair.get(pair_id) for pair_id in ids]
+        results.append(correlation(model, rated, values, seed))
+    return results
 
 
 def expected_score(scores: Sequence[float] | None) -> float | None:

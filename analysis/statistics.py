@@ -8,6 +8,7 @@ bootstrap that draws whole groups of items.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,15 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate over `n` items with its confidence interval, as shares from 0 to 1."""
+    """An estimate over `n` items with its confidence interval, as shares from 0 to 1; `kind` says
+    how the interval was computed."""
 
     estimate: float
     low: float
     high: float
     n: int
     level: float = 0.95
+    kind: str = ""
 
     def columns(self, name: str) -> dict[str, float]:
         """Row cells: the estimate under this name, and the bounds as low and high."""
@@ -42,7 +45,7 @@ def wilson(right: int, n: int, level: float = 0.95) -> Interval:
     if not 0 <= right <= n or n == 0:
         raise ValueError(f"{right} right of {n}")
     low, high = wilson_bounds(right / n, n, level)
-    return Interval(right / n, low, high, n, level)
+    return Interval(right / n, low, high, n, level, "Wilson")
 
 
 def clustered_interval(
@@ -62,8 +65,9 @@ def clustered_interval(
     size = len(values)
     if not size:
         raise ValueError("no items")
+    kind = "Wilson, clustered"
     if groups is None:
-        groups = range(size)
+        groups, kind = range(size), "Wilson"
     if len(groups) != size:
         raise ValueError(f"{len(groups)} groups for {size} items")
     names = pd.Index([str(group) for group in groups])
@@ -76,7 +80,7 @@ def clustered_interval(
         if variance > 0:
             effective_size = min(mean * (1 - mean) / variance, size)
     low, high = wilson_bounds(mean, effective_size, level)
-    return Interval(mean, low, high, size, level)
+    return Interval(mean, low, high, size, level, kind)
 
 
 def _variance_of_mean(values: Floats, codes: npt.NDArray[np.int64], groups: int) -> float:
@@ -102,7 +106,8 @@ def difference(first: Interval, second: Interval) -> Interval:
     estimate = first.estimate - second.estimate
     down = math.hypot(first.estimate - first.low, second.high - second.estimate)
     up = math.hypot(first.high - first.estimate, second.estimate - second.low)
-    return Interval(estimate, estimate - down, estimate + up, first.n + second.n, first.level)
+    low, high = estimate - down, estimate + up
+    return Interval(estimate, low, high, first.n + second.n, first.level, "Newcombe")
 
 
 def mean_over_runs(scores: Sequence[Interval]) -> Interval:
@@ -120,16 +125,15 @@ def mean_over_runs(scores: Sequence[Interval]) -> Interval:
         return scores[0]
     level = scores[0].level
     runs = DescrStatsW([score.estimate for score in scores])
-    low, high = runs.tconfint_mean(alpha=1 - level)
+    low, high = np.clip(runs.tconfint_mean(alpha=1 - level), 0.0, 1.0)
     fewest_items = min(score.n for score in scores)
-    return Interval(
-        float(runs.mean), max(0.0, float(low)), min(1.0, float(high)), fewest_items, level
-    )
+    kind = "Student's t over runs"
+    return Interval(float(runs.mean), float(low), float(high), fewest_items, level, kind)
 
 
 def bootstrap_sums(
     statistic: Callable[[Floats], Floats],
-    rows: npt.NDArray[np.number],
+    rows: npt.NDArray[Any],
     seed: int | Sequence[int],
     *,
     times: npt.NDArray[np.int64] | None = None,
@@ -150,8 +154,8 @@ def bootstrap_sums(
 
 
 def percentile_interval(
-    estimate: float, resampled: Floats, n: int, level: float = 0.95
+    estimate: float, resampled: Floats, n: int, level: float = 0.95, kind: str = "bootstrap"
 ) -> Interval:
     """An estimate with the percentiles of its resampled values as bounds."""
     low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(estimate, float(low), float(high), n, level)
+    return Interval(estimate, float(low), float(high), n, level, kind)

@@ -252,7 +252,7 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
     size = tests["token"].map(rows_of_word)
     expected = tests["label"].map(expected_shares)
     standard_error = np.sqrt(expected * (1 - expected) / size)
-    z = (tests["share"] - expected) / standard_error
+    z: pd.Series[float] = (tests["share"] - expected) / standard_error
     # Bonferroni's correction for every word and label.
     p = 2 * stats.norm.sf(z.abs()) * len(tests)
     tests = tests.assign(rows=size, expected=expected, z=z, p=p.clip(max=1))

@@ -207,7 +207,8 @@ def kappa(first: Sequence[int], second: Sequence[int]) -> Interval:
         low = high = math.nan
     # Of few items the asymptotic interval reaches beyond what kappa can be.
     low, high = np.clip((low, high), -1.0, 1.0)
-    return Interval(float(result.kappa), float(low), float(high), len(first))
+    estimate = float(result.kappa)
+    return Interval(estimate, float(low), float(high), len(first), kind="asymptotic")
 
 
 def _kappa_of(one: Mapping[str, int], two: Mapping[str, int]) -> Interval:

@@ -18,6 +18,7 @@ from adnominal.training.prompting import scores
 from adnominal.training.scoring import label_map
 
 _CELL = ("inference_type", "prompt", "verbaliser", "premise_order")
+_METHOD = "bootstrap over groups"
 _YES, _NO, _THIRD = range(3)
 
 
@@ -38,7 +39,8 @@ def prompt_interval(
     answers["correct"] = [token == label for token, label in zip(first_tokens, gold, strict=True)]
     intervals: dict[tuple[str, str], Interval] = {}
     for model, of_model in answers.groupby("model"):
-        counts = {kind: _right_and_all(of_class) for kind, of_class in of_model.groupby("class")}
+        by_class = of_model.groupby("class")
+        counts = {str(kind): _right_and_all(of_class) for kind, of_class in by_class}
         of_classes = _intervals(counts, _mean_f1, seed)
         for name, interval in of_classes.items():
             intervals[name, str(model)] = interval
@@ -50,8 +52,9 @@ def _right_and_all(answers: pd.DataFrame) -> Floats:
     groups, group_names = pd.factorize(answers["group"])
     cells, cell_names = pd.factorize(answers["cell"])
     counts = np.zeros((len(group_names), 2, len(cell_names)))
-    np.add.at(counts, (groups, 0, cells), answers["correct"].to_numpy(np.float64))
-    np.add.at(counts, (groups, 1, cells), 1.0)
+    right, total = counts[:, 0], counts[:, 1]
+    np.add.at(right, (groups, cells), answers["correct"].to_numpy(np.float64))
+    np.add.at(total, (groups, cells), 1.0)
     return counts.reshape(len(group_names), -1)
 
 
@@ -79,7 +82,8 @@ def nli(
     answers["group"] = [groups[item] for item in items]
     answers["gold"] = [_three_way(label) for label in gold]
     answers["answer"] = [_three_way(label) for label in labels]
-    counts = {kind: _gold_by_answer(of_class) for kind, of_class in answers.groupby("class")}
+    by_class = answers.groupby("class")
+    counts = {str(kind): _gold_by_answer(of_class) for kind, of_class in by_class}
     return _intervals(counts, _f1_of_answers, seed)
 
 
@@ -118,11 +122,11 @@ def _intervals(
         # Groups are exchangeable: sorting them by content makes the order of rows irrelevant.
         rows = rows[np.lexsort(rows.T[::-1])]
         estimate, values = bootstrap_sums(statistic, rows, seed=[seed, number])
-        intervals[kind] = percentile_interval(estimate, values, len(rows))
+        intervals[kind] = percentile_interval(estimate, values, len(rows), kind=_METHOD)
         resampled.append(values)
     if intervals:
         mean = float(np.mean([interval.estimate for interval in intervals.values()]))
         groups = sum(interval.n for interval in intervals.values())
         mean_values = np.mean(resampled, axis=0)
-        intervals[scores.AVERAGE] = percentile_interval(mean, mean_values, groups)
+        intervals[scores.AVERAGE] = percentile_interval(mean, mean_values, groups, kind=_METHOD)
     return intervals
