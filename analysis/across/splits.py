@@ -4,7 +4,7 @@ ADEPT's published split is random over instances and shares 890 of its 1,002 tes
 training; PLANE's shares hypernyms, contrary to the paper's text; most adjectives of ASP's published
 entailment rows occur in training. `seen_rows` divides one test set by the words that training has;
 `split_rows` compares one model's accuracies on two splits. The splits have different items, so
-their difference is unpaired (`inference.intervals.difference`).
+their difference is unpaired (`statistics.difference`).
 """
 
 from collections import Counter
@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.inference.intervals import clustered_interval, difference
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.predictions import labelled
 from adnominal.analysis.rendering.blocks import Block, Table, Text
@@ -28,6 +27,7 @@ from adnominal.analysis.rows import (
     with_column,
 )
 from adnominal.analysis.slices import by_training_word
+from adnominal.analysis.statistics import clustered_interval, difference
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import (
     check_complete,

@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.inference.comparisons import compare
-from adnominal.analysis.inference.resampling import Resampling
+from adnominal.analysis.comparisons import Resampling, compare
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.predictions import pair, read_run, read_scored
 from adnominal.analysis.rendering import figures

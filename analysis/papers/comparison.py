@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.published import Beside
 from adnominal.analysis.rendering.blocks import Block, NotRun, Table, Text
 from adnominal.analysis.rendering.numbers import number, round_half_up
+from adnominal.analysis.statistics import Interval
 
 Ours = Mapping[tuple[str, str], float | Interval]
 # Tables with at least this many columns are transposed.

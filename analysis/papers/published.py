@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.statistics import Interval
 from adnominal.conf import UserError
 
 PAPERS = ("adept", "plane", "asp", "sygns")

@@ -2,7 +2,7 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from adnominal.analysis.inference.intervals import Interval
+from adnominal.analysis.statistics import Interval
 from adnominal.conf import numbers
 
 

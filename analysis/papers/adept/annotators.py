@@ -8,20 +8,23 @@ their figures cannot be mistaken for those of people.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
+import numpy as np
 import pyarrow as pa
+from sklearn.metrics import confusion_matrix
+from statsmodels.stats.inter_rater import cohens_kappa
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.inference.intervals import Interval, kappa, wilson
 from adnominal.analysis.papers.adept.sources import IMPORT, PARTS, Adept, read
 from adnominal.analysis.papers.comparison import Missing, comparison
 from adnominal.analysis.papers.page import exhibit
 from adnominal.analysis.rendering.blocks import Block, Table, Text
 from adnominal.analysis.rows import tuples
+from adnominal.analysis.statistics import Interval, wilson
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.adept.baselines import label_of
 from adnominal.etl.annotation.answers import counted_annotators, stored_answers
@@ -203,6 +206,25 @@ def _ratings(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
         if answer.kind == "item":
             labels.setdefault(answer.annotator, {})[answer.item_id] = answer.label
     return dict(sorted(labels.items()))
+
+
+def kappa(first: Sequence[int], second: Sequence[int]) -> Interval:
+    """Cohen's kappa of two raters with its asymptotic 95 % interval (Fleiss et al. 1969).
+
+    If one rater uses a single label, kappa is 0 whatever the other says, and the bounds are NaN;
+    all values are NaN if only one label is used.
+    """
+    if len({*first, *second}) < 2:
+        return Interval(math.nan, math.nan, math.nan, len(first))
+    with np.errstate(invalid="ignore"):
+        result = cohens_kappa(confusion_matrix(first, second))
+    low, high = result.kappa_low, result.kappa_upp
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        low = high = math.nan
+    # Of few items the asymptotic interval reaches beyond what kappa can be.
+    low, high = np.clip((low, high), -1.0, 1.0)
+    estimate = float(result.kappa)
+    return Interval(estimate, float(low), float(high), len(first), kind="asymptotic")
 
 
 def _kappa_of(one: Mapping[str, int], two: Mapping[str, int]) -> Interval:

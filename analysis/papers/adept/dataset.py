@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from adnominal.analysis import slices
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.inference.intervals import Interval, wilson
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
 from adnominal.analysis.papers.adept.sources import IMPORT, PARTS, Adept, read, with_brackets
@@ -19,6 +18,7 @@ from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text, Unavailable
 from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples, where_equal
+from adnominal.analysis.statistics import Interval, wilson
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.knowledge import lexicons

@@ -2,15 +2,15 @@
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from sklearn.metrics import confusion_matrix
+from statsmodels.stats.multitest import multipletests
 
 from adnominal.analysis import slices
-from adnominal.analysis.inference.comparisons import Paired, compare, holm, scores_by_slice
-from adnominal.analysis.inference.intervals import Interval, wilson
+from adnominal.analysis.comparisons import Paired, compare, scores_by_slice
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
 from adnominal.analysis.papers.adept.dataset import label_shares, label_shares_figure
@@ -22,6 +22,7 @@ from adnominal.analysis.rendering.blocks import Block, FigureBlock, NotRun, Tabl
 from adnominal.analysis.rendering.figures import Plot
 from adnominal.analysis.rendering.numbers import percent
 from adnominal.analysis.rows import is_right, lists, seeded_order, tuples
+from adnominal.analysis.statistics import Interval, wilson
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.baselines import CLASSES, label_of, majority, normative_rule
@@ -170,7 +171,8 @@ def _pairwise(page: Adept) -> list[Block]:
             comparisons.append((one, two, compare("accuracy", pair)))
     if not comparisons:
         return []
-    corrected_p = holm([comparison.p for _, _, comparison in comparisons])
+    p_values = [comparison.p for _, _, comparison in comparisons]
+    corrected_p = multipletests(p_values, method="holm")[1].tolist()
     rows = [
         {
             "first": one,
@@ -178,7 +180,7 @@ def _pairwise(page: Adept) -> list[Block]:
             "first less second (%)": percent(result.difference),
             "p (permutation)": result.p,
             "p (Holm)": p,
-            "p (McNemar, exact)": result.mcnemar.exact,
+            "p (McNemar, exact)": result.mcnemar,
         }
         for (one, two, result), p in zip(comparisons, corrected_p, strict=True)
     ]
@@ -195,11 +197,12 @@ def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[st
     other = sorted({*gold, *predicted} - set(labels))
     if other:
         raise ValueError(f"label {other[0]!r}; expected one of {', '.join(labels)}")
-    counts = Counter(zip(gold, predicted, strict=True))
+    counts = confusion_matrix(gold, predicted, labels=labels)
+    cells = itertools.product(labels, labels)
     return pa.Table.from_pylist(
         [
-            {"gold": one, "predicted": two, "count": counts[one, two]}
-            for one, two in itertools.product(labels, labels)
+            {"gold": one, "predicted": two, "count": int(count)}
+            for (one, two), count in zip(cells, counts.flat, strict=True)
         ]
     )
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 from scipy import stats
 
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.asp.dataset import baseline_table
 from adnominal.analysis.papers.asp.sources import (
@@ -23,6 +22,7 @@ from adnominal.analysis.papers.comparison import Missing, comparison
 from adnominal.analysis.papers.page import exhibit, runs_text
 from adnominal.analysis.rendering.blocks import Block, NotRun, Table, Text
 from adnominal.analysis.rendering.numbers import percent
+from adnominal.analysis.statistics import Interval
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN

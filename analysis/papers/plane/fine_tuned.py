@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from adnominal.analysis.inference.intervals import Interval, clustered_interval, mean_over_runs
 from adnominal.analysis.papers.comparison import Missing, comparison
 from adnominal.analysis.papers.page import exhibit, runs_text
 from adnominal.analysis.papers.plane.sources import (
@@ -21,6 +20,7 @@ from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rendering.numbers import percent
 from adnominal.analysis.rows import is_right, lists, places, with_column
+from adnominal.analysis.statistics import Interval, clustered_interval, mean_over_runs
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
 from adnominal.training.finished_runs import Run

@@ -5,7 +5,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.papers.comparison import Missing, comparison
 from adnominal.analysis.papers.page import exhibit, runs_text
 from adnominal.analysis.papers.plane import intervals
@@ -15,6 +14,7 @@ from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table
 from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rows import distinct_values, tuples, where_equal, with_column
+from adnominal.analysis.statistics import Interval
 from adnominal.etl.plane import CLASSES
 from adnominal.training.finished_runs import model_name, short_name
 from adnominal.training.scoring import matrix

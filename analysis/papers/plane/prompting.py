@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.papers.comparison import Missing, comparison
 from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
 from adnominal.analysis.papers.plane import intervals
@@ -17,6 +16,7 @@ from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table
 from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rows import places, schema, where_equal
+from adnominal.analysis.statistics import Interval
 from adnominal.conf.numbers import percent_with_deviation
 from adnominal.etl.plane import CLASSES
 from adnominal.etl.plane.rules import HOLDS

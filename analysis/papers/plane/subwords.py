@@ -5,16 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 from scipy import stats
 
-from adnominal.analysis.inference.intervals import wilson
-from adnominal.analysis.inference.regression import slope
 from adnominal.analysis.papers.comparison import Missing, comparison
 from adnominal.analysis.papers.page import exhibit, runs_text
 from adnominal.analysis.papers.plane.sources import SCHEMES, TRAIN, FineTuned, Plane, Tokenize
+from adnominal.analysis.regression import slope
 from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.blocks import Block, FigureBlock, Table
 from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rendering.numbers import p_value
 from adnominal.analysis.rows import distinct_values, is_right, lists, places, schema, where_equal
+from adnominal.analysis.statistics import wilson
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
 

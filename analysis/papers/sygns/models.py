@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.comparison import Missing, comparison
 from adnominal.analysis.papers.page import Exhibit, exhibit, runs_text
@@ -17,6 +16,7 @@ from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from adnominal.analysis.rendering.figures import Channels, Plot
 from adnominal.analysis.rendering.numbers import percent
+from adnominal.analysis.statistics import Interval
 from adnominal.etl.sygns.polarity import Direction
 from adnominal.training.finished_runs import Run, groups
 

@@ -5,11 +5,11 @@ import pytest
 
 from adnominal.analysis import slices
 from adnominal.analysis.editions import Lake, open_lake
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.papers.adept import dataset, models, sources
 from adnominal.analysis.papers.published import agrees, table, value
 from adnominal.analysis.rendering import figures
 from adnominal.analysis.rendering.blocks import FigureBlock, Table
+from adnominal.analysis.statistics import Interval
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.knowledge import lexicons

@@ -7,8 +7,13 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from adnominal.analysis.editions import open_lake
-from adnominal.analysis.inference.intervals import kappa
-from adnominal.analysis.papers.adept.annotators import Annotations, editions, experts, labelling
+from adnominal.analysis.papers.adept.annotators import (
+    Annotations,
+    editions,
+    experts,
+    kappa,
+    labelling,
+)
 from adnominal.analysis.papers.adept.sources import Adept, has_simulated_labels
 from adnominal.analysis.rendering.blocks import NotRun, Table
 from adnominal.training.finished_runs import Runs
@@ -33,6 +38,13 @@ def test_kappa_equals_scikit_learns_and_has_an_interval():
     for first, second in (([0], [1]), ([0, 0, 0], [1, 0, 1]), ([1, 2, 1, 0], [0, 0, 0, 0])):
         interval = kappa(first, second)
         assert interval.estimate == 0 and math.isnan(interval.low) and math.isnan(interval.high)
+
+
+def test_kappas_interval_lies_between_minus_one_and_one():
+    share = kappa([0, 0, 1, 1, 2], [0, 0, 1, 2, 2])
+    assert -1 <= share.low < share.estimate < share.high == 1
+    worst = kappa([0, 0, 1, 1], [1, 1, 0, 1])
+    assert worst.low == -1
 
 
 def test_editions_with_answers_are_listed(lake, tmp_path):

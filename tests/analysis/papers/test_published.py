@@ -1,6 +1,5 @@
 import pytest
 
-from adnominal.analysis.inference.intervals import wilson
 from adnominal.analysis.papers.published import (
     PAPERS,
     agrees,
@@ -11,6 +10,7 @@ from adnominal.analysis.papers.published import (
     table,
     value,
 )
+from adnominal.analysis.statistics import wilson
 from adnominal.conf import UserError
 
 GOOD = """
