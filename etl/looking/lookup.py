@@ -172,7 +172,8 @@ def _occurrences(root: str, pairs: pa.Table, corpus: str) -> pa.Table:
     return rows.take(pc.index_in(keys, _keys(rows)))
 
 
-def _keys(pairs: pa.Table | pa.RecordBatch) -> pa.StringArray:
+def _keys(pairs: pa.Table | pa.RecordBatch) -> pa.StringArray | pa.ChunkedArray:
+    """Adjective and noun in one text, by which a pair is found."""
     return pc.binary_join_element_wise(pairs["adjective"], pairs["noun"], "\0")
 
 
