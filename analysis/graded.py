@@ -10,7 +10,9 @@ undefined for it exclude it, and each correlation is printed with its number of 
 
 from __future__ import annotations
 
+import math
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +24,7 @@ from scipy import stats
 
 from adnominal import conf
 from adnominal.analysis import predictions
+from adnominal.analysis.rows import lists, tuples
 from adnominal.conf import UserError, setting
 from adnominal.etl.lake import arrow
 
@@ -73,42 +76,40 @@ def correlation(
     """
     if len(ratings) != len(values):
         raise ValueError(f"{len(ratings)} ratings and {len(values)} values")
-    valued_pairs = [place for place, value in enumerate(values) if value is not None]
-    ratings_of_pairs = np.array([ratings[place] for place in valued_pairs], np.float64)
-    measures_of_pairs = np.array([values[place] for place in valued_pairs], np.float64)
-    if (
-        len(ratings_of_pairs) < LEAST_PAIRS
-        or not np.ptp(ratings_of_pairs)
-        or not np.ptp(measures_of_pairs)
-    ):
-        nothing = float("nan")
-        return Correlation(measure, len(ratings_of_pairs), nothing, nothing, nothing, nothing)
-    random = np.random.default_rng(seed)
-    size = len(ratings_of_pairs)
-    rows = max(1, BLOCK // size)
-    estimates = []
-    for start in range(0, RESAMPLES, rows):
-        resampled = random.integers(0, size, (min(rows, RESAMPLES - start), size))
-        estimates.append(_spearman(ratings_of_pairs[resampled], measures_of_pairs[resampled]))
-    low, high = np.nanquantile(np.concatenate(estimates), [0.025, 0.975])
+    pairs = [
+        (rating, value) for rating, value in zip(ratings, values, strict=True) if value is not None
+    ]
+    rated, measured = np.array(pairs, np.float64).reshape(-1, 2).T
+    if len(pairs) < LEAST_PAIRS or not np.ptp(rated) or not np.ptp(measured):
+        return Correlation(measure, len(pairs), *[math.nan] * 4)
+    with warnings.catch_warnings():
+        # Resamples with a single distinct value have no correlation.
+        warnings.simplefilter("ignore", stats.ConstantInputWarning)
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        resampled = stats.bootstrap(
+            (rated, measured),
+            _spearman,
+            paired=True,
+            vectorized=True,
+            n_resamples=RESAMPLES,
+            batch=max(1, BLOCK // len(pairs)),
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        )
+    low, high = np.nanquantile(resampled.bootstrap_distribution, [0.025, 0.975])
     return Correlation(
         measure,
-        len(ratings_of_pairs),
-        float(_spearman(ratings_of_pairs[None], measures_of_pairs[None])[0]),
+        len(pairs),
+        float(_spearman(rated, measured)),
         float(low),
         float(high),
-        float(stats.kendalltau(ratings_of_pairs, measures_of_pairs).statistic),
+        float(stats.kendalltau(rated, measured).statistic),
     )
 
 
-def _spearman(one: Floats, two: Floats) -> Floats:
-    """Spearman's rho of each row; NaN for a row with a single distinct value."""
-    first, second = (stats.rankdata(rows, axis=1) for rows in (one, two))
-    first -= first.mean(axis=1, keepdims=True)
-    second -= second.mean(axis=1, keepdims=True)
-    spread = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    products = (first * second).sum(axis=1)
-    rho: Floats = np.divide(products, spread, out=np.full(len(spread), np.nan), where=spread > 0)
+def _spearman(one: Floats, two: Floats, axis: int = -1) -> Floats:
+    """Spearman's rho along the axis; NaN for a single distinct value."""
+    rho: Floats = stats.spearmanrho(one, two, axis=axis).statistic
     return rho
 
 
@@ -126,18 +127,20 @@ def correlations(
         scores: model name -> pair id -> score.
         seed: seed of the bootstrap.
     """
-    rated = ratings.column("score").to_pylist()
-    pairs = list(zip(ratings["adjective"].to_pylist(), ratings["noun"].to_pylist(), strict=True))
-    known = {(row["adjective"], row["noun"]): row for row in association.to_pylist()}
-    correlation_rows = []
+    rated, ids = lists(ratings, "score", "pair_id")
+    pairs = tuples(ratings, "adjective", "noun")
+    pairs_of_corpus = tuples(association, "adjective", "noun")
+    results = []
     for measure in MEASURES:
+        measured = lists(association, measure)[0]
+        value_of_pair = dict(zip(pairs_of_corpus, measured, strict=True))
         absent_value = 0.0 if measure == "count" else None
-        values = [known[pair][measure] if pair in known else absent_value for pair in pairs]
-        correlation_rows.append(correlation(measure, rated, values, seed))
-    ids = ratings["pair_id"].to_pylist()
-    for model, by_pair in scores.items():
-        correlation_rows.append(correlation(model, rated, [by_pair.get(i) for i in ids], seed))
-    return correlation_rows
+        values = [value_of_pair.get(pair, absent_value) for pair in pairs]
+        results.append(correlation(measure, rated, values, seed))
+    for model, score_of_pair in scores.items():
+        values = [score_of_pair.get(pair_id) for pair_id in ids]
+        results.append(correlation(model, rated, values, seed))
+    return results
 
 
 def expected_score(scores: Sequence[float] | None) -> float | None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.published import Published
+from adnominal.analysis.statistics import Interval
 from adnominal.etl.lake.tables import TABLES
 
 SCHEMA = TABLES["report_numbers"].schema

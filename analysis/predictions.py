@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.inference.comparisons import Paired
-from adnominal.analysis.rows import distinct_values, tuples, where_equal, with_column, with_columns
+from adnominal.analysis.comparisons import Paired
+from adnominal.analysis.rows import distinct_values, places, tuples, with_column, with_columns
 from adnominal.analysis.slices import words
 from adnominal.conf import UserError
+from adnominal.etl.declaration import ItemTable
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.registry import of_task
@@ -95,15 +96,13 @@ def read_prompted(lake: str, run: str) -> pa.Table:
             "of a run of training/prompt.py"
         )
     pieces = []
-    for key in rows.group_by(["task", "edition", "fold"]).aggregate([]).to_pylist():
-        members = rows
-        for name, value in key.items():
-            members = where_equal(members, name, value)
-        is_plane = key["task"] == "plane"
-        table = "plane_items" if is_plane else f"asp_{key['fold']}"
-        items = words(lake, table, key["edition"], members.column("item_id").to_pylist())
-        names = ["class", "inference_type"] if is_plane else ["test"]
-        pieces.append(with_columns(members, items.select(names)))
+    for (task, edition, fold), members in places(rows, "task", "edition", "fold").items():
+        answers = rows.take(members)
+        table, names = f"asp_{fold}", ["test"]
+        if task == "plane":
+            table, names = "plane_items", ["class", "inference_type"]
+        items = words(lake, table, edition, answers.column("item_id").to_pylist())
+        pieces.append(with_columns(answers, items.select(names)))
     return pa.concat_tables(pieces)
 
 
@@ -134,44 +133,47 @@ def pair(first: pa.Table, second: pa.Table) -> Paired:
         UserError: items that only one of the runs has, or gold labels that differ: the scores would
             then differ because of the items, not the models.
     """
-    has_same_prompts = _prompts(first) == _prompts(second)
-    question = (*_QUESTION, "prompt") if has_same_prompts else _QUESTION
-    one, two = _by_item(first, question), _by_item(second, question)
+    question: tuple[str, ...] = _QUESTION
+    if set(first.column("prompt").to_pylist()) == set(second.column("prompt").to_pylist()):
+        question = (*_QUESTION, "prompt")
+    one = _by_item(first, question)
+    two = _by_item(second, question)
+    runs = f"runs {_names(first)} and {_names(second)}"
     if one.keys() != two.keys():
         unshared = sorted(map(str, one.keys() ^ two.keys()))
         raise UserError(
-            f"runs {_names(first)} and {_names(second)} have {len(one)} and {len(two)} items, "
-            f"{len(unshared)} of which only one has, such as {unshared[0]}; expected runs over the "
-            "same edition, scheme, fold and part"
+            f"{runs} have {len(one)} and {len(two)} items, {len(unshared)} of which only one has, "
+            f"such as {unshared[0]}; expected runs over the same edition, scheme, fold and part"
         )
-    other = [key for key in one if one[key][0] != two[key][0]]
+    other = [item for item in one if one[item].gold != two[item].gold]
     if other:
         raise UserError(
-            f"runs {_names(first)} and {_names(second)}: {len(other)} items have different gold "
-            f"labels, such as {other[0]}; expected runs over one version of the table"
+            f"{runs}: {len(other)} items have different gold labels, such as {other[0]}; expected "
+            "runs over one version of the table"
         )
     return Paired(
-        gold=[gold for gold, _ in one.values()],
-        first=[guess for _, guess in one.values()],
-        second=[two[key][1] for key in one],
-        item_ids=[str(values[question.index("item_id")]) for values, _ in one],
+        gold=[answer.gold for answer in one.values()],
+        first=[answer.predicted for answer in one.values()],
+        second=[two[item].predicted for item in one],
+        item_ids=[answer.item_id for answer in one.values()],
     )
 
 
-_Item = tuple[tuple[str | None, ...], int]
+class _Answer(NamedTuple):
+    item_id: str
+    gold: str
+    predicted: str
 
 
-def _prompts(table: pa.Table) -> set[str | None]:
-    return set(table.column("prompt").to_pylist())
-
-
-def _by_item(table: pa.Table, question: Sequence[str]) -> dict[_Item, tuple[str, str]]:
-    repetitions: Counter[tuple[str | None, ...]] = Counter()
-    items: dict[_Item, tuple[str, str]] = {}
-    for *values, gold, guess in tuples(table, *question, "gold", "predicted"):
-        item = tuple(values)
-        items[item, repetitions[item]] = (gold, guess or "")
-        repetitions[item] += 1
+def _by_item(table: pa.Table, question: Sequence[str]) -> dict[tuple[object, int], _Answer]:
+    """The answers by the values of the columns `question`, and the number of their repetition."""
+    repetitions: Counter[object] = Counter()
+    items: dict[tuple[object, int], _Answer] = {}
+    keys = tuples(table, *question)
+    answers = tuples(table, "item_id", "gold", "predicted")
+    for key, (item_id, gold, predicted) in zip(keys, answers, strict=True):
+        items[key, repetitions[key]] = _Answer(item_id, gold, predicted or "")
+        repetitions[key] += 1
     return items
 
 
@@ -187,22 +189,31 @@ def groups_of(lake: str, predictions: pa.Table, column: str) -> dict[str, str]:
     Raises:
         UserError: the tables of the tasks have no such column.
     """
-    tasks = set(predictions.column("task").to_pylist())
-    editions = sorted(set(predictions.column("edition").to_pylist()))
+    tasks = distinct_values(predictions, "task")
+    where = [("edition", "in", distinct_values(predictions, "edition"))]
     ids = pc.unique(predictions.column("item_id").combine_chunks())
-    datasets = [dataset for task in tasks if (dataset := of_task(task)) is not None]
-    tables = {items.name: items for dataset in datasets for items in dataset.tables}
     groups: dict[str, str] = {}
-    for name, items in sorted(tables.items()):
-        if column not in TABLES[name].schema.names or arrow.version(lake, name) is None:
+    for items in _item_tables(tasks):
+        has_column = column in TABLES[items.name].schema.names
+        if not has_column or arrow.version(lake, items.name) is None:
             continue
-        where = [("edition", "in", editions)]
-        for batch in arrow.batches(lake, name, where=where, columns=[items.item, column]):
+        for batch in arrow.batches(lake, items.name, where=where, columns=[items.item, column]):
             rows = batch.filter(pc.is_in(batch.column(items.item), value_set=ids))
-            groups |= {item: str(value) for item, value in tuples(rows) if value is not None}
+            rows = rows.filter(pc.is_valid(rows.column(column)))
+            groups |= {item: str(value) for item, value in tuples(rows, items.item, column)}
     if not groups:
         raise UserError(
-            f"{column}: not a column of the tables of {', '.join(sorted(tasks))} in {lake}, or "
-            "the tables have none of these items"
+            f"{column}: not a column of the tables of {', '.join(tasks)} in {lake}, or the tables "
+            "have none of these items"
         )
     return groups
+
+
+def _item_tables(tasks: Sequence[str]) -> list[ItemTable]:
+    """The tables of the labelled items of these tasks, sorted by name."""
+    tables: dict[str, ItemTable] = {}
+    for task in tasks:
+        dataset = of_task(task)
+        if dataset is not None:
+            tables |= {items.name: items for items in dataset.tables}
+    return [tables[name] for name in sorted(tables)]

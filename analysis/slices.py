@@ -1,7 +1,7 @@
 """Slices of a test set to score separately: one value per item, None if it is in no part.
 
 Each function takes the items' words and returns a list in their order, which
-`inference.comparisons.scores_by_slice` and `compare_by_slice` take by name. `words` looks up the
+`comparisons.scores_by_slice` and `comparisons.compare_by_slice` take by name. `words` looks up the
 words of a run's items in the lake, `pair_counts` the counts of their pairs in a corpus.
 """
 
@@ -32,17 +32,21 @@ def words(lake: str, table: str, edition: str, item_ids: Sequence[str]) -> pa.Ta
     """
     if table not in ITEM_TABLES:
         raise UserError(f"table={table}: expected one of {', '.join(ITEM_TABLES)}")
-    key, names = ITEM_TABLES[table].item, ITEM_TABLES[table].words
+    key = ITEM_TABLES[table].item
+    column_of_role = ITEM_TABLES[table].words
+    columns = list(column_of_role.values())
     ids = pa.array(item_ids, pa.string())
-    rows = arrow.read_items(lake, table, pc.unique(ids), [key, *names.values()], edition)
-    places = pc.index_in(ids, value_set=rows.column(key).combine_chunks())
+    rows = arrow.read_items(lake, table, pc.unique(ids), [key, *columns], edition)
+    ids_of_rows = rows.column(key).combine_chunks()
+    places = pc.index_in(ids, value_set=ids_of_rows)
     if places.null_count:
         absent = ids.filter(pc.is_null(places))
         raise UserError(
-            f"{len(absent)} of {len(ids)} items, such as {absent[0].as_py()}, are not in the table "
+            f"{len(absent)} of {len(ids)} items, such as {absent[0]}, are not in the table "
             f"{table} of {lake}, edition {edition}"
         )
-    return rows.take(places).select(list(names.values())).rename_columns(list(names))
+    words_of_rows = rows.select(columns).rename_columns(list(column_of_role))
+    return words_of_rows.take(places)
 
 
 def adjective_class(adjectives: Words, classes: Mapping[str, str]) -> Slice:
@@ -72,16 +76,21 @@ def by_training_word(items: Words, training_words: Iterable[str | None]) -> Slic
 
 
 def _either(items: Words, listed_words: Collection[str], inside: str, outside: str) -> Slice:
-    return [
-        None if word is None else inside if word.lower() in listed_words else outside
-        for word in items
-    ]
+    def side(word: str | None) -> str | None:
+        if word is None:
+            return None
+        return inside if word.lower() in listed_words else outside
+
+    return list(map(side, items))
 
 
 def subword_split(items: Words, tokenize: Callable[[str], Sequence[str]]) -> Slice:
     """Whether a model's tokenizer splits the word (PLANE, section 6.1): ``split`` or ``whole``."""
-    parts = {word: len(tokenize(word)) for word in set(items) if word is not None}
-    return [None if word is None else "split" if parts[word] > 1 else "whole" for word in items]
+    kinds: dict[str | None, str | None] = {None: None}
+    for word in set(items):
+        if word is not None:
+            kinds[word] = "split" if len(tokenize(word)) > 1 else "whole"
+    return [kinds[word] for word in items]
 
 
 def depth(depths: Sequence[int | None]) -> Slice:
@@ -109,10 +118,13 @@ def tenths(values: Sequence[float | None]) -> list[int]:
     if not present.size:
         return [ABSENT] * len(values)
     edges = np.quantile(present, np.arange(1, 10) / 10, method="inverted_cdf")
-    return [
-        ABSENT if value is None else 1 + int(np.searchsorted(edges, value, side="left"))
-        for value in values
-    ]
+
+    def tenth(value: float | None) -> int:
+        if value is None:
+            return ABSENT
+        return 1 + int(np.searchsorted(edges, value, side="left"))
+
+    return list(map(tenth, values))
 
 
 def frequency_decile(counts: Sequence[int | None]) -> Slice:
@@ -156,10 +168,12 @@ def _pairs(
         for a, n in zip(adjectives, nouns, strict=True)
     ]
     distinct_pairs = {pair for pair in pairs if pair is not None}
-    heads = pa.array(sorted({noun for _, noun in distinct_pairs}), pa.string())
+    distinct_nouns = {noun for _, noun in distinct_pairs}
+    heads = pa.array(sorted(distinct_nouns), pa.string())
     values: dict[_Pair, float] = {}
     rows = 0
-    names, where = ["adjective", "noun", column], [("corpus", "=", corpus)]
+    names = ["adjective", "noun", column]
+    where = [("corpus", "=", corpus)]
     for batch in arrow.batches(lake, table, where=where, columns=names):
         rows += batch.num_rows
         of_heads = batch.filter(pc.is_in(batch.column("noun"), value_set=heads))

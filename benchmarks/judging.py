@@ -6,7 +6,8 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adnominal.etl.annotation.agreement import wilson
+from statsmodels.stats.proportion import proportion_confint
+
 from benchmarks.harness import Measurement
 
 Row = TypeVar("Row")
@@ -46,4 +47,5 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def share(right: int, size: int) -> list[float]:
     """The number right, the number judged, and Wilson's 95 % interval in per cent."""
-    return [right, size, *(100 * bound for bound in wilson(right, size))]
+    low, high = proportion_confint(right, size, method="wilson")
+    return [right, size, 100 * float(low), 100 * float(high)]

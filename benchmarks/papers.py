@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
+from statsmodels.stats.weightstats import DescrStatsW
 
 from adnominal.analysis import predictions
-from adnominal.analysis.inference.intervals import student
 from adnominal.analysis.papers.published import value as printed
 from adnominal.analysis.semantics.evaluate import evaluate, summarise
 from adnominal.analysis.semantics.job import run_items
@@ -263,8 +263,8 @@ def mean(values: Sequence[float]) -> str:
     """Format shares as percent: the mean, and for several values Student's 95 % interval."""
     if len(values) == 1:
         return f"{100 * values[0]:.1f}"
-    middle, reach = student(values)
-    return f"{100 * middle:.1f} ± {100 * reach:.1f}"
+    low, high = DescrStatsW(values).tconfint_mean()
+    return f"{50 * (low + high):.1f} ± {50 * (high - low):.1f}"
 
 
 def progress_text(experiment: Figures) -> tuple[str, str]:

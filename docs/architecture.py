@@ -91,10 +91,9 @@ def drawing() -> str:
         box(215, 390, 170, "import_published", "edition published", fill=SPARK),
         box(215, 475, 170, "annotate_adept", "batches, quality rules", fill=PYTHON),
         # Training
-        box(690, 60, 165, "pretrain_mlm", "on sentences", fill=DEEPSPEED),
-        box(690, 155, 165, "finetune", "encoders, seq2seq", fill=DEEPSPEED),
-        box(690, 250, 165, "prompt, score", "on labelled rows", fill=DEEPSPEED),
-        box(690, 345, 165, "predict", "on any table", fill=DEEPSPEED),
+        box(690, 100, 165, "finetune", "encoders, seq2seq", fill=DEEPSPEED),
+        box(690, 210, 165, "prompt, score", "on labelled rows", fill=DEEPSPEED),
+        box(690, 320, 165, "predict", "on any table", fill=DEEPSPEED),
         box(690, 475, 165, "MLflow", "settings, metrics, models", fill=PYTHON),
         # Out
         box(905, 155, 155, "report", "tables, figures,", "significance", fill=PYTHON),
@@ -112,11 +111,10 @@ def drawing() -> str:
         arrow(385, 415, 433, 415),
         arrow(387, 500, 433, 500, both=True),
         # the lake to training and back
-        arrow(657, 86, 688, 86),
-        arrow(657, 181, 688, 181, both=True),
-        arrow(657, 276, 688, 276, both=True),
-        arrow(657, 371, 688, 371, both=True),
-        arrow(772, 401, 772, 473),
+        arrow(657, 126, 688, 126, both=True),
+        arrow(657, 236, 688, 236, both=True),
+        arrow(657, 346, 688, 346, both=True),
+        arrow(772, 376, 772, 473),
         # to people: over the top of nothing, under the models
         f'<path d="M 655 440 H 880 V 190 H 903" fill="none" stroke="{LINE}" stroke-width="1.6" '
         'marker-end="url(#head)"/>',

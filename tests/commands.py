@@ -32,6 +32,17 @@ def run_python(
     return process
 
 
+def without_module(name: str, folder: Path) -> dict[str, str]:
+    """Variables with which Python processes cannot import a module, as if it had not been built.
+
+    Writes a ``sitecustomize`` to the new `folder`, which every Python process imports first.
+    """
+    folder.mkdir()
+    code = f"import sys\nsys.modules[{name!r}] = None\n"
+    (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
+    return {"PYTHONPATH": os.fspath(folder)}
+
+
 def run_python_unread(*words: str) -> tuple[int, str]:
     """The exit code and the standard error of a command whose output nobody reads, as when
     ``| head`` has read enough."""

@@ -19,6 +19,8 @@ MODULES = (
     "mlflow.pyfunc",
     "matplotlib.figure",
     "scipy.stats",
+    "sklearn.metrics",
+    "statsmodels.stats.weightstats",
     "datasets",
     "omegaconf",
     "deltalake",

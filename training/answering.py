@@ -20,6 +20,8 @@ from adnominal.training.evaluation import Batches, Evaluation, evaluate
 from adnominal.training.models.encoders import PairLearner
 from adnominal.training.models.instructions import InstructionLearner
 from adnominal.training.models.loading import ModelSource
+from adnominal.training.models.pickled import check_pickled
+from adnominal.training.models.pretrained import base_path
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import Dataset, Examples
 
@@ -94,7 +96,8 @@ def classifier(
 
     Raises:
         UserError: the model generates text or has no trained classification head, its weights do
-            not load, it does not support `max_length`, or fp16 is requested without a GPU.
+            not load or are pickles that ZeRO 3 cannot shard, it does not support `max_length`, or
+            fp16 is requested without a GPU.
     """
     import torch
 
@@ -102,6 +105,7 @@ def classifier(
         raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
     if precision == "fp16" and not torch.cuda.is_available():
         raise UserError("precision=fp16: there is no GPU here; expected fp32 or bf16 on a CPU")
+    check_pickled(source.name, base_path(source.path), deepspeed)
     learner = learner_of(source, max_length)
     kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
     dtype = kinds.get(precision, "auto")

@@ -85,13 +85,11 @@ def _checksum(path: Path, size: int, modified: int) -> int:
 
 def _check_files(folder: Path, expected: Mapping[str, Any]) -> None:
     paths = _files(folder)
-    for name, content in expected.items():
-        # Pointers of older versions have no checksum.
-        size, checksum = content if isinstance(content, list) else (content, None)
+    for name, (size, checksum) in expected.items():
         size_left = paths[name].stat().st_size if name in paths else 0
         if size_left != size:
             raise ValueError(f"{folder / name} has {size_left} of {size} bytes")
-        if checksum is not None and _content(paths[name])[1] != checksum:
+        if _content(paths[name])[1] != checksum:
             raise ValueError(f"{folder / name} is not what was written (its checksum differs)")
 
 
@@ -121,7 +119,7 @@ class Checkpoints:
         if problem is not None:
             raise JobFailed(
                 f"{self.folder.parent}: its checkpoint cannot be read ({problem}); delete "
-                f"{self.folder} to start over"
+                f"{self.folder} to start over with the same command"
             )
         return pointer
 
@@ -131,10 +129,10 @@ class Checkpoints:
         weights = self.folder.parent / state.weights
         if not weights.is_dir() and self.model_folder.is_dir():
             weights = self.model_folder
-        # Pointers of older versions name no files.
-        _check_files(self.folder / values["tag"], values.get("files", {}))
-        if expected := values.get("weights"):
-            _check_files(weights, expected)
+        _check_files(self.folder / values["tag"], values["files"])
+        # There are none before the first evaluation.
+        if values["weights"]:
+            _check_files(weights, values["weights"])
         return Pointer(values["tag"], values["world"], state)
 
     def complete(self, tag: str, state: State) -> None:

@@ -21,7 +21,7 @@ from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.training import launch
 from adnominal.training.files import replace_text
-from adnominal.training.settings import Training
+from adnominal.training.settings import Settings
 
 # Seconds between checks of the processes.
 POLL_SECONDS = 0.2
@@ -30,15 +30,14 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class QueuedRun:
-    """A waiting run: the script of its job, the settings of its point and its folder."""
+    """A waiting run: the settings of its point and its folder."""
 
-    job: str
     label: str
-    settings: Training
+    settings: Settings
     folder: Path
 
 
-def environments(settings: Training) -> list[dict[str, str]]:
+def environments(settings: Settings) -> list[dict[str, str]]:
     """Return the environment variables of a run for each device of a grid.
 
     The devices are all visible GPUs, or the first ``devices=`` of them. Without a GPU, a device is
@@ -119,7 +118,7 @@ def _start(run: QueuedRun, device: Mapping[str, str]) -> subprocess.Popen[bytes]
     run.folder.mkdir(parents=True, exist_ok=True)
     settings = run.folder / "settings.yaml"
     replace_text(settings, conf.as_yaml(run.settings))
-    script = conf.ROOT / "training" / f"{run.job}.py"
+    script = conf.ROOT / "training" / "finetune.py"
     with (run.folder / "log.txt").open("wb") as output:
         return subprocess.Popen(
             [sys.executable, os.fspath(script), os.fspath(settings), "devices=1"],

@@ -1,10 +1,9 @@
 """Estimate the memory and the disk space that a run needs."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from adnominal.training.models.learner import Learner
-from adnominal.training.settings import Training
+from adnominal.training.settings import Settings
 from adnominal.training.sharding import precision_of, stage_of, uses_deepspeed
 
 # AdamW's two moments, in single precision.
@@ -43,7 +42,7 @@ def _gb(size: int) -> str:
     return f"{size / 1e9:,.2f} GB"
 
 
-def estimate(settings: Training, learner: Learner, ranks: int) -> Estimate:
+def estimate(settings: Settings, learner: Learner, ranks: int) -> Estimate:
     """Estimate one run (Rajbhandari et al. 2020, section 3, for what each ZeRO stage shards)."""
     parameters, trained_count = learner.parameters(), learner.trained()
     stage, precision = stage_of(settings.deepspeed), precision_of(settings)
@@ -52,10 +51,10 @@ def estimate(settings: Training, learner: Learner, ranks: int) -> Estimate:
     size = 2 if deepspeed and precision != "fp32" else 4
     # DeepSpeed's optimizer has its own single-precision weights.
     states = trained_count * (_MOMENTS + (4 if deepspeed else 0))
-    lora: Any = getattr(settings, "lora", None)
-    weights = parameters * (lora.bits / 8 if lora is not None and lora.bits else size)
-    saved_bytes = (trained_count if lora is not None and lora.rank else parameters) * size
-    merged_bytes = parameters * size if lora is not None and lora.rank and lora.merge else 0
+    lora = settings.lora
+    weights = parameters * (lora.bits / 8 if lora.bits else size)
+    saved_bytes = (trained_count if lora.rank else parameters) * size
+    merged_bytes = parameters * size if lora.rank and lora.merge else 0
     return Estimate(
         parameters,
         trained_count,

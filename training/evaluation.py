@@ -1,6 +1,5 @@
 """Evaluate a model on a part of a dataset: exact loss, and scores or texts."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,15 +14,11 @@ from adnominal.training.models.learner import IGNORED, Learner
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The result on a part: `predicted` classes or texts, `scores` of classes, mean loss.
-
-    `means` are a learner's other figures, averaged over the terms of the loss.
-    """
+    """The result on a part: `predicted` classes or texts, `scores` of classes, mean loss."""
 
     predicted: npt.NDArray[np.int64] | list[str] | None
     scores: npt.NDArray[np.float64] | None
     loss: float | None
-    means: Mapping[str, float] = field(default_factory=dict)
 
 
 def loss_sum(logits: Any, labels: Any) -> Any:
@@ -56,12 +51,13 @@ class Batches:
 
 @dataclass
 class _ProcessResults:
-    """The results of one process; `sums` has the sums over the loss terms and their number."""
+    """The results of one process; `loss` is the sum over its loss terms, `terms` their number."""
 
     rows: list[Ids] = field(default_factory=list)
     logits: Any = None
     texts: list[str] = field(default_factory=list)
-    sums: Counter[str] = field(default_factory=Counter)
+    loss: float = 0.0
+    terms: int = 0
 
 
 def evaluate(
@@ -81,7 +77,7 @@ def evaluate(
     """
     import torch
 
-    kind = learner.dataset.kind if answers else "masked"
+    kind = learner.dataset.kind if answers else None
     place = (launch.rank(), launch.world_size()) if batches.shared else (0, 1)
     device = next(model.parameters()).device if not hasattr(model, "device") else model.device
     model.eval()
@@ -100,9 +96,8 @@ def evaluate(
             share.rows.append(rows)
             share.texts += texts
             if labels is not None:
-                share.sums["terms"] += int((labels != IGNORED).sum())
-                share.sums.update({"loss": float(loss_sum(logits, labels))})
-                share.sums.update(learner.sums(logits, labels))
+                share.terms += int((labels != IGNORED).sum())
+                share.loss += float(loss_sum(logits, labels))
             if kind == "classification":
                 # Kept on the device, so that the next batch does not wait for it.
                 score_batches.append(scores.float())
@@ -112,18 +107,15 @@ def evaluate(
     return _evaluation(launch.gather(share) if batches.shared else [share], kind)
 
 
-def _evaluation(shares: Sequence[_ProcessResults], kind: str) -> Evaluation:
+def _evaluation(shares: Sequence[_ProcessResults], kind: str | None) -> Evaluation:
+    """Return the results of all processes together; `kind` None computes only the loss."""
     place = np.argsort(
         np.concatenate([rows for share in shares for rows in share.rows]), kind="stable"
     )
-    sums: Counter[str] = Counter()
-    for share in shares:
-        sums.update(share.sums)
-    terms = sums.pop("terms", 0)
-    means: dict[str, float] = {name: value / terms for name, value in sums.items() if terms}
-    loss = means.pop("loss", None)
-    if kind == "masked":
-        return Evaluation(None, None, loss, means)
+    terms = sum(share.terms for share in shares)
+    loss = sum(share.loss for share in shares) / terms if terms else None
+    if kind is None:
+        return Evaluation(None, None, loss)
     if kind == "seq2seq":
         texts = [text for share in shares for text in share.texts]
         return Evaluation([texts[at] for at in place], None, loss)
@@ -136,7 +128,7 @@ def _evaluation(shares: Sequence[_ProcessResults], kind: str) -> Evaluation:
 
 def figures_line(figures: Mapping[str, float]) -> str:
     """Format the main figures on one line."""
-    names = ("loss", "perplexity", "accuracy", "majority", "macro_f1")
+    names = ("loss", "accuracy", "majority", "macro_f1")
     return "  ".join(
         f"{name} {value:.4f}"
         for name, value in figures.items()

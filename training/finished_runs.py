@@ -18,8 +18,8 @@ from typing import Any
 log = logging.getLogger("adnominal")
 
 # Parameters for the output and tracking of a run, which do not identify it. They duplicate the
-# settings' `identity=False`, because runs of older versions have no group and `axes` regroup newer
-# ones using only the parameters in the store, without a settings class.
+# settings' `identity=False`, because runs are joined over `axes` by the parameters in the store,
+# without a settings class.
 BOOKKEEPING = frozenset(
     (
         *("cache", "checkpoint_every", "eval_batch_size", "experiment", "keep_checkpoints", "lake"),
@@ -27,6 +27,8 @@ BOOKKEEPING = frozenset(
         *("predictions", "processes", "run_name", "seeds", "tracking"),
     )
 )
+# The tag of a parent run: the number of runs that are nested in it.
+NESTED = "nested_runs"
 _PAGE = 1000
 
 
@@ -45,7 +47,7 @@ def model_name(model: str) -> str:
 class Run:
     """A finished run: `params` and `metrics` as in MLflow, `ended` in milliseconds.
 
-    Runs that differ only in the seed have the same `group`; older runs have none.
+    Runs that differ only in the seed have the same `group`.
     """
 
     id: str
@@ -53,7 +55,7 @@ class Run:
     ended: int
     params: Mapping[str, str]
     metrics: Mapping[str, float] = field(default_factory=dict)
-    group: str | None = None
+    group: str = field(kw_only=True)
 
     @property
     def model(self) -> str:
@@ -77,8 +79,8 @@ class Runs:
     ) -> list[Run]:
         """Return the runs of a job (or of several) with these parameters, newest first.
 
-        A collection as a value admits any of its members. A parameter that a run lacks (because it
-        is older than the setting) matches no value.
+        A collection as a value admits any of its members. A parameter that a run lacks matches no
+        value.
         """
         jobs = {job} if isinstance(job, str) else set(job)
         admitted_values = {
@@ -98,20 +100,18 @@ def groups(runs: Sequence[Run], axes: Collection[str] = ()) -> list[list[Run]]:
 
     Of several runs with the same seed and values of `axes`, the newest counts.
     """
-    members_by_identity: dict[tuple[Any, ...], dict[tuple[Any, ...], Run]] = {}
+    members_by_identity: dict[tuple[str, str], dict[tuple[Any, ...], Run]] = {}
     for run in runs:
-        identity: tuple[Any, ...] = (run.group,)
-        if run.group is None or axes:
-            identity = tuple(
-                sorted(
-                    (key, value)
-                    for key, value in run.params.items()
-                    if key not in BOOKKEEPING and key not in axes
-                )
-            )
+        identity = _identity(run, axes) if axes else run.group
         place = (run.params.get("seeds"), *(run.params.get(axis) for axis in axes))
         members_by_identity.setdefault((run.job, identity), {}).setdefault(place, run)
     return [list(members.values()) for members in members_by_identity.values()]
+
+
+def _identity(run: Run, axes: Collection[str]) -> str:
+    """Return the parameters that decide a run's result, apart from its seed and `axes`."""
+    ignored = BOOKKEEPING | set(axes)
+    return repr(sorted(item for item in run.params.items() if item[0] not in ignored))
 
 
 def find_runs(uri: str | None) -> Runs:
@@ -161,21 +161,35 @@ def entries_of(uri: str) -> list[Any]:
 
 
 def _finished(entries: Sequence[Any]) -> tuple[Run, ...]:
+    """Return the finished runs of our jobs; runs of other programs have no tag ``job``."""
     parent_ids = {entry.data.tags.get("mlflow.parentRunId") for entry in entries}
-    runs = [
-        Run(
-            id=entry.info.run_id,
-            # Runs older than the tag have the name of their script.
-            job=entry.data.tags.get("job")
-            or Path(entry.data.tags.get("mlflow.source.name", "")).stem,
-            ended=entry.info.end_time or 0,
-            params=dict(entry.data.params),
-            metrics=dict(entry.data.metrics),
-            group=entry.data.tags.get("group"),
+    runs = []
+    ungrouped_jobs = []
+    for entry in entries:
+        tags = entry.data.tags
+        is_parent = entry.info.run_id in parent_ids or NESTED in tags
+        if entry.info.status != "FINISHED" or is_parent or "job" not in tags:
+            continue
+        if "group" not in tags:
+            ungrouped_jobs.append(tags["job"])
+            continue
+        runs.append(
+            Run(
+                id=entry.info.run_id,
+                job=tags["job"],
+                ended=entry.info.end_time or 0,
+                params=dict(entry.data.params),
+                metrics=dict(entry.data.metrics),
+                group=tags["group"],
+            )
         )
-        for entry in entries
-        if entry.info.status == "FINISHED" and entry.info.run_id not in parent_ids
-    ]
+    if ungrouped_jobs:
+        log.warning(
+            "%d runs without the tag group, of another version of this program, are not shown; "
+            "do them again: %s",
+            len(ungrouped_jobs),
+            ", ".join(f"training/{job}.py" for job in sorted(set(ungrouped_jobs))),
+        )
     # Ids break ties, so that the order is the same every time.
     return tuple(sorted(runs, key=lambda run: (-run.ended, run.id)))
 

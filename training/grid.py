@@ -5,10 +5,9 @@ import hashlib
 import itertools
 import json
 import math
-import typing
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,10 +15,8 @@ from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.conf.markdown import markdown
 from adnominal.training.models.tokens import chunks
-from adnominal.training.settings import Training
+from adnominal.training.settings import Settings
 from adnominal.training.tasks import Dataset
-
-_Settings = TypeVar("_Settings", bound=Training)
 
 # Of each figure over seeds; the last three need two seeds.
 STATISTICS = ("mean", "n", "deviation", "low", "high")
@@ -28,11 +25,11 @@ _LISTS = ("seeds", "train_size")
 
 
 @dataclasses.dataclass(frozen=True)
-class Point(Generic[_Settings]):
+class Point:
     """One run of a grid: the changed values, and its settings with one seed and no grid."""
 
     changes: Mapping[str, Any]
-    settings: _Settings
+    settings: Settings
 
     @property
     def label(self) -> str:
@@ -41,7 +38,7 @@ class Point(Generic[_Settings]):
         return " ".join([*parts, f"seed={self.settings.seed}"])
 
 
-def axes(settings: Training) -> dict[str, list[Any]]:
+def axes(settings: Settings) -> dict[str, list[Any]]:
     """Return the grid's axes: dotted names of settings with the values to try.
 
     Raises:
@@ -67,7 +64,7 @@ def axes(settings: Training) -> dict[str, list[Any]]:
                     f"{name}= itself"
                 )
             else:
-                axes_by_name[name] = _with_numbers(type(settings), name, value)
+                axes_by_name[name] = _with_numbers(name, value)
                 if any(_equal(*pair) for pair in itertools.combinations(axes_by_name[name], 2)):
                     raise UserError(f"grid.{name}={value}: the same value twice")
 
@@ -75,10 +72,10 @@ def axes(settings: Training) -> dict[str, list[Any]]:
     return axes_by_name
 
 
-def _with_numbers(cls: type[Training], name: str, values: list[Any]) -> list[Any]:
+def _with_numbers(name: str, values: list[Any]) -> list[Any]:
     """Return the values of an axis, as numbers if the setting is one: a grid keeps 1e-5 as text."""
     try:
-        is_number = conf.setting_type(cls, name) is float
+        is_number = conf.setting_type(Settings, name) is float
         return [float(v) if is_number and isinstance(v, str) else v for v in values]
     except (UserError, ValueError):  # reported with the settings of a run
         return values
@@ -89,7 +86,7 @@ def _equal(first: object, second: object) -> bool:
     return first == second and isinstance(first, bool) == isinstance(second, bool)
 
 
-def points(settings: _Settings) -> list[Point[_Settings]]:
+def points(settings: Settings) -> list[Point]:
     """Return the runs of the settings: each combination of axes, sizes and seeds.
 
     Raises:
@@ -107,7 +104,7 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
                 single_run = conf.with_changes(settings, {**single, "seeds": [seed]})
                 object.__setattr__(single_run, "grid", {})
                 # A run must specify what a grid may leave open.
-                typing.cast(Any, single_run).__post_init__()
+                single_run.__post_init__()
             except UserError as error:
                 raise UserError(f"grid: {error}") from error
             grid_points.append(Point(changes, single_run))
@@ -163,14 +160,12 @@ def summary(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _spread(values: Sequence[float]) -> dict[str, float]:
-    size = len(values)
-    spread: dict[str, float] = {"mean": fmean(values), "n": size}
-    if size > 1:
-        from scipy.stats import t
+    spread: dict[str, float] = {"mean": fmean(values), "n": len(values)}
+    if len(values) > 1:
+        from statsmodels.stats.weightstats import DescrStatsW
 
-        spread["deviation"] = deviation = stdev(values)
-        reach = float(t.ppf(0.975, size - 1)) * deviation / math.sqrt(size)
-        spread |= {"low": spread["mean"] - reach, "high": spread["mean"] + reach}
+        low, high = DescrStatsW(values).tconfint_mean()
+        spread |= {"deviation": stdev(values), "low": float(low), "high": float(high)}
     return spread
 
 

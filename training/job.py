@@ -1,7 +1,4 @@
-"""``training/finetune.py``: settings become runs, and runs produce predictions and weights.
-
-`prepared_runs` and `execute` are shared with ``training/pretrain_mlm.py``.
-"""
+"""``training/finetune.py``: settings become runs, and runs produce predictions and weights."""
 
 import dataclasses
 import functools
@@ -10,7 +7,7 @@ import json
 import logging
 import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +16,7 @@ import pyarrow as pa
 
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError
-from adnominal.training import devices, grid, launch, metrics, predictions, tasks
+from adnominal.training import devices, grid, launch, predictions, tasks
 from adnominal.training.estimates import estimate
 from adnominal.training.evaluation import Evaluation, figures_line
 from adnominal.training.files import check_space, replace_json, replace_text
@@ -29,7 +26,7 @@ from adnominal.training.models.learner import Learner
 from adnominal.training.models.loading import folder_content, trained_facts
 from adnominal.training.models.pretrained import ADAPTERS, check_whole
 from adnominal.training.runs import Outcome, Plan, Runs, folder_name, read_result
-from adnominal.training.settings import Settings, Training
+from adnominal.training.settings import Settings
 from adnominal.training.sharding import precision_of, read_deepspeed
 from adnominal.training.tasks import Dataset, Task
 from adnominal.training.tracking import Run
@@ -42,23 +39,17 @@ log = logging.getLogger("adnominal")
 class Work:
     """A point of a grid with everything it needs, already checked.
 
-    `job` is the name of the script; `task` is None if no task scores the model; runs of one `group`
-    differ only in their seeds; `model_content` is the content of a model that is a folder.
+    Runs of one `group` differ only in their seeds; `model_content` is the content of a model that
+    is a folder.
     """
 
-    job: str
-    point: Point[Any]
-    task: Task | None
+    point: Point
+    task: Task
     dataset: Dataset
     learner: Learner
     folder: Path
     group: str
     model_content: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The task's name, or the table's for texts without a task."""
-        return self.dataset.task if self.task is None else self.task.name
 
     @property
     def train_examples(self) -> int:
@@ -76,7 +67,7 @@ def finetune(settings: Settings) -> None:
     execute(settings, prepare(settings))
 
 
-def execute(settings: Training, work: Sequence[Work]) -> None:
+def execute(settings: Settings, work: Sequence[Work]) -> None:
     """Execute the unfinished runs of `settings`; then summarise all of them.
 
     Raises:
@@ -92,7 +83,7 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     launch.start()
     first = work[0]
     grid_folder = first.folder.parent
-    runs = Runs(first.job, settings, settings.experiment or first.name)
+    runs = Runs(JOB, settings, settings.experiment or first.task.name)
     name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
     # Seeds that are added later belong to the same grid.
     grid_name = conf.settings_hash({"groups": sorted({run_work.group for run_work in work})})
@@ -108,6 +99,7 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
                 result = runs.once(
                     _plan(run_work), functools.partial(_training_outcome, run_work), parent
                 )
+                _check_result(result, run_work)
                 # The same run may be in another grid with other axes.
                 results.append({**result, "changes": dict(run_work.point.changes)})
                 if launch.rank() == 0 and not settings.keep_checkpoints:
@@ -121,6 +113,15 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
             _summarise(settings, grid_folder, results, parent, _recorded_results(work))
         if failures:
             raise JobFailed(f"{len(failures)} of {len(work)} runs failed: {'; '.join(failures)}")
+
+
+def _check_result(result: Mapping[str, Any], work: Work) -> None:
+    """Raise `JobFailed` for the result of another version of this program."""
+    if result.get("group") != work.group:
+        raise JobFailed(
+            f"{work.folder}: its result.json is not of this version of training/finetune.py; "
+            "delete the folder and run the same command again"
+        )
 
 
 def _reason(error: Exception, *, alone: bool) -> str:
@@ -143,16 +144,14 @@ def _reason(error: Exception, *, alone: bool) -> str:
 
 
 def _spread(
-    settings: Training, work: Sequence[Work], runs: Runs, parent: Run | None
+    settings: Settings, work: Sequence[Work], runs: Runs, parent: Run | None
 ) -> dict[Path, str]:
     """Execute the unfinished runs of a grid on the devices, if there are several.
 
     Return the reasons of failed runs by folder.
     """
     queue = [
-        devices.QueuedRun(
-            run_work.job, run_work.point.label, run_work.point.settings, run_work.folder
-        )
+        devices.QueuedRun(run_work.point.label, run_work.point.settings, run_work.folder)
         for run_work in work
         if not runs.is_finished(run_work.folder)
     ]
@@ -170,49 +169,24 @@ def prepare(settings: Settings) -> list[Work]:
         UserError: a task, model or setting is refused, fp16 is requested on a CPU, or the disk is
             too small.
     """
-
-    def load(settings: Settings) -> tuple[Task, Dataset]:
-        task = tasks.task(settings.task)
-        dataset = task.load(settings.lake)
-        if "train" not in dataset.parts:
-            raise UserError(
-                f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
-                "it is for training/score.py"
-            )
-        return task, dataset
-
-    return prepared_runs(JOB, settings, ("task",), load, learner)
-
-
-def prepared_runs(
-    job: str,
-    settings: Any,
-    decisive: Sequence[str],
-    load: Callable[[Any], tuple[Task | None, Dataset]],
-    learner: Callable[[Dataset, Any], Learner],
-) -> list[Work]:
-    """Return the runs of a job's settings, each with its data and model.
-
-    `load` reads the data, once for equal values of the `decisive` settings.
-    """
     launch.environment()
     work: list[Work] = []
-    loaded_datasets: dict[str, tuple[Task | None, Dataset, str]] = {}
+    # The tasks and datasets that were read, with the hash of their data, by the settings task.*.
+    loaded_datasets: dict[str, tuple[Task, Dataset, str]] = {}
     contents: dict[str, str | None] = {}
     for point in grid.points(settings):
         single = point.settings
         precision_of(single)
         read_deepspeed(single.deepspeed)
-        values = [getattr(single, name) for name in decisive]
-        key = json.dumps(values, sort_keys=True, default=str)
+        key = json.dumps(single.task, sort_keys=True, default=str)
         if key not in loaded_datasets:
-            task, dataset = load(single)
+            task, dataset = _load(single)
             loaded_datasets[key] = task, dataset, grid.content(dataset)
         task, dataset, data = loaded_datasets[key]
         _check_metric(single, dataset)
         if single.size is not None:
             tasks.nested_subset(dataset.parts["train"].item_ids, single.size, single.seed)
-        out = Path(single.out or f"runs/{dataset.task if task is None else task.name}")
+        out = Path(single.out or f"runs/{task.name}")
         model = learner(dataset, single)
         content = {"data": data}
         # A dry run has no folder and need not read all weights.
@@ -225,14 +199,24 @@ def prepared_runs(
         folder = out / folder_name(single, **content)
         # Runs that differ only in their seeds form one group.
         group = folder_name({**conf.identity(single), "seeds": [], **content})
-        work.append(
-            Work(job, point, task, dataset, model, folder, group, content.get("model_content"))
-        )
+        work.append(Work(point, task, dataset, model, folder, group, content.get("model_content")))
     check_room(work)
     return work
 
 
-def _check_metric(settings: Training, dataset: Dataset) -> None:
+def _load(settings: Settings) -> tuple[Task, Dataset]:
+    """Return the task and its dataset, which must have a training part."""
+    task = tasks.task(settings.task)
+    dataset = task.load(settings.lake)
+    if "train" not in dataset.parts:
+        raise UserError(
+            f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
+            "it is for training/score.py"
+        )
+    return task, dataset
+
+
+def _check_metric(settings: Settings, dataset: Dataset) -> None:
     if settings.metric == "macro_f1" and dataset.kind != "classification":
         raise UserError(
             f"metric=macro_f1: {dataset.task} has no classes for an F1; expected accuracy or loss"
@@ -253,8 +237,8 @@ def check_room(work: Sequence[Work]) -> None:
 def _size_key(work: Work) -> str:
     """A key of the settings that decide how much a run writes."""
     settings = work.point.settings
-    names = ("lora", "freeze", "seq2seq", "deepspeed", "precision", "layers", "hidden")
-    return repr([work.learner.name, *(getattr(settings, name, None) for name in names)])
+    names = ("lora", "freeze", "seq2seq", "deepspeed", "precision")
+    return repr([work.learner.name, *(getattr(settings, name) for name in names)])
 
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:
@@ -301,9 +285,8 @@ def _plan(work: Work) -> Plan:
 
 
 def _facts(work: Work) -> dict[str, Any]:
-    settings = {} if work.task is None else dataclasses.asdict(work.task.settings)
     return {
-        "task": {"name": work.name, **settings},
+        "task": dataclasses.asdict(work.task.settings),
         "model_name": work.learner.name,
         "parameters": work.learner.parameters(),
         "processes": launch.world_size(),
@@ -332,8 +315,8 @@ def _training_outcome(work: Work, run: Run) -> Outcome:
     )
     parts = tuple(part for part in dataset.parts if part != "train")
     weights, evaluations = trainer.train(parts)
-    lora = getattr(settings, "lora", None)
-    if lora is not None and lora.rank and lora.merge and launch.rank() == 0:
+    lora = settings.lora
+    if lora.rank and lora.merge and launch.rank() == 0:
         assert isinstance(work.learner, PairLearner)
         work.learner.merge(weights, work.folder / "merged")
     figures: dict[str, float] = {}
@@ -344,8 +327,7 @@ def _training_outcome(work: Work, run: Run) -> Outcome:
         for part, evaluation in evaluations.items()
         if evaluation.predicted is not None
     }
-    if work.task is not None:
-        figures |= work.task.combined_metrics(dataset, answers)
+    figures |= work.task.combined_metrics(dataset, answers)
     state = trainer.state
     result = {
         "changes": dict(work.point.changes),
@@ -374,7 +356,7 @@ def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
     settings = work.point.settings
     text = card(
         work.learner,
-        task=work.name,
+        task=work.task.name,
         train_examples=work.train_examples,
         settings=conf.identity(settings),
         figures=figures,
@@ -383,12 +365,10 @@ def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
     merged = work.folder / "merged"
     for folder in (weights, merged) if merged.is_dir() else (weights,):
         replace_text(folder / "README.md", text)
-        if work.task is not None:
-            is_adapted = (folder / ADAPTERS).is_file()
-            base_content = work.model_content if is_adapted else None
-            trained_facts(work.task, work.dataset, work.learner, settings.seed, base_content).write(
-                folder
-            )
+        is_adapted = (folder / ADAPTERS).is_file()
+        base_content = work.model_content if is_adapted else None
+        facts = trained_facts(work.task, work.dataset, work.learner, settings.seed, base_content)
+        facts.write(folder)
     return text
 
 
@@ -405,12 +385,14 @@ def _rows(work: Work, evaluations: Mapping[str, Evaluation], run_id: str) -> pa.
 
 def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evaluation]) -> None:
     """Log confusion matrices and the model to MLflow."""
+    from sklearn.metrics import confusion_matrix
+
     dataset = work.dataset
     for part, evaluation in evaluations.items():
         gold = dataset.parts[part].gold
         if evaluation.scores is not None and gold is not None:
             answers = dataset.outcome_of[np.asarray(evaluation.predicted)]
-            counts = metrics.confusion(gold, answers, len(dataset.outcomes))
+            counts = confusion_matrix(gold, answers, labels=range(len(dataset.outcomes)))
             run.confusion(counts, dataset.outcomes, f"confusion_{part}")
     if work.point.settings.log_model:
         instructed = work.learner.instructed
@@ -433,7 +415,7 @@ def _recorded_results(work: Sequence[Work]) -> list[dict[str, Any]]:
 
 
 def _summarise(
-    settings: Training,
+    settings: Settings,
     out: Path,
     results: Sequence[Mapping[str, Any]],
     parent: Run | None,
@@ -457,8 +439,6 @@ def _summarise(
     print(text)
     if parent is None:
         return
-    # Runs of older versions have no group.
-    recorded = [*{result["run_id"]: result for result in (*recorded, *results)}.values()]
     summary, text = _summary(settings, recorded)
     parent.text(text + "\n", "summary.md")
     parent.text(json.dumps(summary, indent=1) + "\n", "summary.json")
@@ -476,7 +456,7 @@ def _summarise(
 
 
 def _summary(
-    settings: Training, results: Sequence[Mapping[str, Any]]
+    settings: Settings, results: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], str]:
     """Return the figures of each combination with the best, for summary.json, and their table.
 
@@ -489,7 +469,7 @@ def _summary(
     winner = grid.best(rows, key, smallest=smallest, seeds=settings.seeds)
     if len(rows) > 1 and not validated:
         winner = None
-    main = ("perplexity", "accuracy", "macro_f1")
+    main = ("accuracy", "macro_f1")
     columns = [k for k in rows[0]["figures"] if k.split("/")[-1] in main]
     summary = {"by": key if winner else None, "best": winner, "combinations": rows}
     return summary, grid.summary_table(rows, columns)

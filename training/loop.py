@@ -27,7 +27,7 @@ from adnominal.training.checkpoints import Checkpoints, Pointer, State, better
 from adnominal.training.evaluation import Batches, Evaluation, evaluate, figures_line
 from adnominal.training.files import replace_text
 from adnominal.training.models.learner import Learner
-from adnominal.training.settings import Training
+from adnominal.training.settings import Settings
 from adnominal.training.sharding import precision_of
 from adnominal.training.tasks import Task, nested_subset
 from adnominal.training.trainer import LearnerTrainer
@@ -47,14 +47,14 @@ def _step_of(line: str) -> float:
 class TrainingLoop:
     """One run: the `settings` of a single point, its data, and the folder of its state.
 
-    `task` scores what a model predicts; it is None for language models, which answer no items.
-    `on_step(step, figures)` and `on_evaluation(step, figures)` are called in the first process.
+    `task` scores what a model predicts. `on_step(step, figures)` and `on_evaluation(step, figures)`
+    are called in the first process.
     """
 
     def __init__(
         self,
-        settings: Training,
-        task: Task | None,
+        settings: Settings,
+        task: Task,
         learner: Learner,
         folder: Path,
         *,
@@ -219,14 +219,7 @@ class TrainingLoop:
     def figures(self, part: str, evaluation: Evaluation) -> dict[str, float]:
         """Return loss and scores of a part, named ``PART/NAME``."""
         figures_of_part = {} if evaluation.loss is None else {"loss": evaluation.loss}
-        figures_of_part |= evaluation.means
-        if self.learner.dataset.kind == "masked":
-            figures_of_part |= {
-                name.removesuffix("loss") + "perplexity": float(np.exp(nats))
-                for name, nats in figures_of_part.items()
-                if name.endswith("loss")
-            }
-        if evaluation.predicted is not None and self.task is not None:
+        if evaluation.predicted is not None:
             figures_of_part |= self.task.evaluate(self.learner.dataset, part, evaluation.predicted)
         return {f"{part}/{name}": value for name, value in figures_of_part.items()}
 

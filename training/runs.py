@@ -23,6 +23,7 @@ from adnominal.conf import JobFailed
 from adnominal.etl.lake import arrow
 from adnominal.training import launch
 from adnominal.training.files import replace_json, replace_text
+from adnominal.training.finished_runs import NESTED
 from adnominal.training.tasks import Source
 from adnominal.training.tracking import Run, Tracker
 
@@ -90,6 +91,7 @@ class Runs:
         mlflow_file.parent.mkdir(parents=True, exist_ok=True)
         with _end_of_run(self.tracker.run(name, mlflow_file)) as run:
             run.settings(conf.to_dict(self.settings), conf.as_yaml(self.settings))
+            run.tags({NESTED: str(size)})
             yield run
 
     def once(

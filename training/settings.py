@@ -1,4 +1,4 @@
-"""The settings of training: those of every run, and those of ``training/finetune.py``."""
+"""The settings of ``training/finetune.py``, and those that other jobs share."""
 
 import math
 from dataclasses import dataclass
@@ -8,6 +8,10 @@ from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct, check_minimum
 
 _NO_NAME = set("/:@'\"")
+TRAINED_MODEL = (
+    "a trained model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/model, a folder (of "
+    "finetune.py or transformers), or a name on the hub"
+)
 
 
 @dataclass(frozen=True)
@@ -108,12 +112,7 @@ class Recorded:
 class Answering(Recorded):
     """Settings for predictions of a trained model on rows with or without labels."""
 
-    model: str | None = setting(
-        None,
-        help="a trained model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/model, a "
-        "folder (of finetune.py or transformers), or a name on the hub",
-        example="model=models:/plane/1",
-    )
+    model: str | None = setting(None, help=TRAINED_MODEL, example="model=models:/plane/1")
     limit: int | None = setting(
         None,
         help="number of rows to draw (from each task), by the seed; by default all",
@@ -140,7 +139,7 @@ class Answering(Recorded):
 
 @dataclass(frozen=True)
 class Training(Recorded):
-    """Training settings shared by all kinds of runs."""
+    """The settings of training, whatever the model."""
 
     seeds: list[int] = setting([0], help="one run for each", example="seeds=[0,1,2]")
     train_size: list[int] = setting(

@@ -11,7 +11,7 @@ from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.training import launch
 from adnominal.training.files import replace_json
-from adnominal.training.settings import Training
+from adnominal.training.settings import Settings
 
 DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
 # Weights are written in eight files, with sizes in this range (in bytes): the first process holds
@@ -19,7 +19,7 @@ DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
 PIECES, SMALLEST, LARGEST = 8, 50_000_000, 2_000_000_000
 
 
-def precision_of(settings: Training) -> str:
+def precision_of(settings: Settings) -> str:
     """Return fp32, bf16 or fp16, as the settings request on this machine.
 
     Raises:
@@ -144,7 +144,7 @@ def remove_automatic_values(config: dict[str, Any]) -> None:
 
 
 def deepspeed_config(
-    settings: Training, *, micro: int, rounds: int, universal: bool = False
+    settings: Settings, *, micro: int, rounds: int, universal: bool = False
 ) -> dict[str, Any]:
     """Return the complete DeepSpeed configuration of a run."""
     config = read_deepspeed(settings.deepspeed)

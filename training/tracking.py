@@ -149,7 +149,7 @@ def create_store(uri: str) -> None:
 class Tracker:
     """MLflow's store `uri` (None: nothing is tracked) and one experiment in it.
 
-    `job` is the script of the runs: finetune, pretrain_mlm, prompt, score or predict.
+    `job` is the script of the runs: finetune, prompt, score or predict.
     """
 
     def __init__(self, uri: str | None, experiment: str, job: str = "finetune") -> None:

@@ -136,9 +136,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         Gradients are averaged over processes, hence the factor.
         """
         logits = self.run.learner.logits(model, inputs)
-        # In a language model, a sentence may have no terms; then nothing is learnt from it.
-        count = torch.as_tensor(num_items_in_batch).clamp(min=1)
-        return loss_sum(logits, inputs["labels"]) * self.run.world / count
+        return loss_sum(logits, inputs["labels"]) * self.run.world / num_items_in_batch
 
     def floating_point_ops(self, inputs: Any) -> int:
         return 0  # We count our own, once.
@@ -255,7 +253,6 @@ class _Schedule(TrainerCallback):  # type: ignore[misc]
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._inner.updates.epoch = state.global_step // self._run.steps_per_epoch
-        self._run.learner.begin_epoch(self._inner.updates.epoch)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         run, settings = self._run, self._run.settings

@@ -8,7 +8,6 @@ word carried no information about the label, its rows would have the same label 
 `analysis.across.audits` reads the rows of each dataset.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,13 +18,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
-from adnominal.analysis.inference.comparisons import holm
-from adnominal.analysis.inference.intervals import clustered_interval
-from adnominal.analysis.inference.resampling import Resampling, permutation
+from adnominal.analysis.comparisons import Resampling, permutation
 from adnominal.analysis.rows import schema
+from adnominal.analysis.statistics import clustered_interval
 from adnominal.etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
@@ -118,14 +118,21 @@ class _Classifier:
         held_out = np.array([draw("tuning", text) >> 56 < 26 for text in texts])
         strength = _STRENGTHS[1]
         if held_out.any() and len(set(gold[~held_out])) > 1:
-            accuracies = {
-                alpha: self._fit(known_texts[~held_out], gold[~held_out], alpha).score(
-                    known_texts[held_out], gold[held_out]
-                )
-                for alpha in _STRENGTHS
-            }
-            strength = max(_STRENGTHS, key=lambda alpha: (accuracies[alpha], alpha))
+            strength = self._best_strength(known_texts, gold, held_out)
         self._model = self._fit(known_texts, gold, strength)
+
+    def _best_strength(
+        self, known_texts: Any, gold: npt.NDArray[np.object_], held_out: npt.NDArray[np.bool_]
+    ) -> float:
+        """The strength with the highest accuracy on the texts that are held out."""
+        fitted = ~held_out
+        accuracies = []
+        for strength in _STRENGTHS:
+            model = self._fit(known_texts[fitted], gold[fitted], strength)
+            accuracy = model.score(known_texts[held_out], gold[held_out])
+            accuracies.append((accuracy, strength))
+        _, best_strength = max(accuracies)
+        return best_strength
 
     def _fit(self, known_texts: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
         from sklearn.linear_model import SGDClassifier
@@ -191,8 +198,9 @@ def audit(
             )
     if not audited:
         raise ValueError("no split to audit")
-    for row, corrected_p in zip(audited, holm([row["p"] for row in audited]), strict=True):
-        row["p_holm"] = corrected_p
+    corrected = multipletests([row["p"] for row in audited], method="holm")[1]
+    for row, corrected_p in zip(audited, corrected, strict=True):
+        row["p_holm"] = float(corrected_p)
     return pa.Table.from_pylist(audited, _AUDIT)
 
 
@@ -231,28 +239,33 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
     number of tests (Bonferroni). Returns the ten with the greatest z and p below .01. A word counts
     once per row; the number of words of a text counts as one of its words: ``(tokens: 3)``.
     """
+    counts = _rows_by_word_and_label(rows, name)
+    rows_of_word = counts.sum(axis="columns")
+    is_tested = rows_of_word.between(least, len(rows.train) - 1)
+    shares = counts.div(rows_of_word, axis="index")[is_tested]
+    labels = pd.Series([rows.labels[place] for place in rows.train])
+    expected_shares = labels.value_counts(normalize=True)
+
+    tests = shares.melt(value_name="share", ignore_index=False).reset_index()
+    size = tests["token"].map(rows_of_word)
+    expected = tests["label"].map(expected_shares)
+    standard_error = np.sqrt(expected * (1 - expected) / size)
+    z: pd.Series[float] = (tests["share"] - expected) / standard_error
+    # Bonferroni's correction for every word and label.
+    p = 2 * stats.norm.sf(z.abs()) * len(tests)
+    tests = tests.assign(rows=size, expected=expected, z=z, p=p.clip(max=1))
+    telling_words = tests.query("z > 0 and p < 0.01")
+    in_order = telling_words.sort_values(["z", "token", "label"], ascending=[False, True, True])
+    return pa.Table.from_pandas(in_order.head(10), _TOKENS, preserve_index=False)
+
+
+def _rows_by_word_and_label(rows: Rows, name: str) -> pd.DataFrame:
+    """The number of training rows that have a word [words] and a label [labels]."""
     texts = rows.inputs[name]
-    totals = Counter(rows.labels[place] for place in rows.train)
-    size = sum(totals.values())
-    by_label: Counter[tuple[str, str]] = Counter()
-    counts: Counter[str] = Counter()
+    occurrences: Counter[tuple[str, str]] = Counter()
     for place in rows.train:
+        label = rows.labels[place]
         words = set(_words(texts[place]))
-        counts.update(words)
-        by_label.update((word, rows.labels[place]) for word in words)
-    tested_words = [word for word, number in counts.items() if least <= number < size]
-    telling_words: list[dict[str, Any]] = []
-    for word in tested_words:
-        for label, total in totals.items():
-            expected_share, share = total / size, by_label[word, label] / counts[word]
-            if expected_share == 1:
-                continue
-            z = (share - expected_share) / math.sqrt(
-                expected_share * (1 - expected_share) / counts[word]
-            )
-            p = min(1.0, 2 * float(stats.norm.sf(abs(z))) * len(tested_words) * len(totals))
-            if z > 0 and p < 0.01:
-                row = {"token": word, "label": label, "rows": counts[word], "share": share}
-                telling_words.append({**row, "expected": expected_share, "z": z, "p": p})
-    telling_words.sort(key=lambda row: (-row["z"], row["token"], row["label"]))
-    return pa.Table.from_pylist(telling_words[:10], _TOKENS)
+        occurrences.update((word, label) for word in words)
+    counts = pd.Series(occurrences).rename_axis(["token", "label"])
+    return counts.unstack(fill_value=0)

@@ -8,7 +8,6 @@ proxy for the model's pretraining data, which is not known.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import log2
 
 import numpy as np
@@ -16,12 +15,12 @@ import pyarrow as pa
 
 from adnominal.analysis import slices
 from adnominal.analysis.across.fine_tuned import Across, Experiment
-from adnominal.analysis.inference.intervals import Interval, clustered_interval
-from adnominal.analysis.inference.regression import slope
 from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
+from adnominal.analysis.regression import slope
 from adnominal.analysis.rows import distinct_values, lists, schema, where_equal, with_column
 from adnominal.analysis.slices import ABSENT, tenths
+from adnominal.analysis.statistics import Interval, clustered_interval
 from adnominal.conf import UserError
 from adnominal.etl.knowledge.english import singular
 from adnominal.etl.lake import arrow
@@ -131,16 +130,14 @@ def against_corpora(page: Across) -> Iterator[Finding]:
 
 
 def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
+    root = page.lake.root
     adjectives, nouns = lists(experiment.rows, "adjective", "noun")
+    # Corpora hold lemmas; PLANE's published nouns are inflected as in their text.
     singulars = [None if noun is None else singular(noun) for noun in nouns]
-    counts, pmi = (
-        # Corpora hold lemmas; PLANE's published nouns are inflected as in their text.
-        [one or other for one, other in zip(find(nouns), find(singulars), strict=True)]
-        for find in (
-            partial(slices.pair_counts, page.lake.root, corpus, adjectives),
-            partial(slices.pair_pmi, page.lake.root, corpus, adjectives),
-        )
-    )
+    counts = slices.pair_counts(root, corpus, adjectives, nouns)
+    counts_of_singulars = slices.pair_counts(root, corpus, adjectives, singulars)
+    pmi = slices.pair_pmi(root, corpus, adjectives, nouns)
+    pmi_of_singulars = slices.pair_pmi(root, corpus, adjectives, singulars)
     report = experiment.dataset.report
     return _Items(
         name=f"{experiment.title}, {experiment.runs[0].model}",
@@ -148,8 +145,10 @@ def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
         correct=experiment.correct,
         pairs=[f"{a} {n}" for a, n in zip(adjectives, nouns, strict=True)],
         strata=experiment.strata,
-        counts=[int(count) if count else None for count in counts],
-        pmi=pmi,
+        counts=[
+            one or other or None for one, other in zip(counts, counts_of_singulars, strict=True)
+        ],
+        pmi=[one or other for one, other in zip(pmi, pmi_of_singulars, strict=True)],
     )
 
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.inference.intervals import wilson
 from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.rows import distinct_values, schema, tuples, where_equal
+from adnominal.analysis.statistics import wilson
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts
 from adnominal.etl.checks.splits import Fold, check
@@ -77,6 +77,7 @@ def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
     Raises:
         UserError: the edition has no splits.
     """
+    # Raises the error if there is no split.
     read_edition(lake, "sygns_splits", edition, ["scheme"])
     patterns = _patterns(lake, edition)
     rows = []

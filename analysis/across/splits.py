@@ -4,7 +4,7 @@ ADEPT's published split is random over instances and shares 890 of its 1,002 tes
 training; PLANE's shares hypernyms, contrary to the paper's text; most adjectives of ASP's published
 entailment rows occur in training. `seen_rows` divides one test set by the words that training has;
 `split_rows` compares one model's accuracies on two splits. The splits have different items, so
-their difference is unpaired (`inference.intervals.difference`).
+their difference is unpaired (`statistics.difference`).
 """
 
 from collections import Counter
@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.inference.intervals import Interval, clustered_interval, difference
 from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.predictions import labelled
@@ -27,6 +26,7 @@ from adnominal.analysis.rows import (
     with_column,
 )
 from adnominal.analysis.slices import by_training_word
+from adnominal.analysis.statistics import Interval, clustered_interval, difference
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import (
     check_complete,
@@ -130,7 +130,8 @@ def split_words(lake: str, name: str, edition: str, scheme: str, fold: str = "")
         raise UserError(
             f"edition={edition} {where}: no rows in the table {tables.splits or name} of {lake}"
         )
-    roles = {role: name for role, name in ITEM_TABLES[name].words.items() if role in _WORDS}
+    columns_by_role = ITEM_TABLES[name].words
+    roles = {role: columns_by_role[role] for role in _WORDS if role in columns_by_role}
     label = dataset.labels.column
     rows = with_items(lake, tables, edition, parts, [label, *roles.values()])
     check_complete(tables, parts, rows)

@@ -7,8 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from adnominal.analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
+from adnominal.analysis.exploring.sketches import (
+    CLASSES,
+    MEASURES,
+    Query,
+    Sketches,
+    missing_word,
+    tsv,
+)
 from adnominal.analysis.exploring.static import write
+from adnominal.analysis.exploring.words import CACHE
 from adnominal.conf import JobFailed, UserError, setting
 from adnominal.conf.checks import check_default
 
@@ -72,9 +80,7 @@ class Settings:
         example="classes=I,S",
     )
     limit: int = setting(100, help="rows printed; 0 for all")
-    cache: str = setting(
-        "~/.cache/adnominal/explore", help="folder for the lists of words", identity=False
-    )
+    cache: str = setting(CACHE, help="folder for the lists of words", identity=False)
 
     def __post_init__(self) -> None:
         if self.noun is not None and self.adjective is not None:
@@ -156,14 +162,9 @@ def explore(settings: Settings) -> None:
 
 def _print(sketches: Sketches, query: Query) -> None:
     answer = sketches.difference(query) if query.compares else sketches.sketch(query)
-    is_known = bool(answer["rows"] or answer.get("words"))
-    unknown = answer.get("unknown", [] if is_known else [query.word])
-    if unknown:
-        near = ", ".join(answer["nearest"])
-        raise JobFailed(
-            f"no pair has the {query.role} {unknown[0]!r}"
-            + (f"; spelt alike: {near}" if near else "")
-        )
+    message = missing_word(query, answer)
+    if message is not None:
+        raise JobFailed(message)
     if not answer["rows"]:
         raise JobFailed(
             f"no pairs of the {query.role} {query.word!r} with these filters; a lower floor= or "

@@ -2,18 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from adnominal.etl.declaration import ItemTable
 from adnominal.etl.lake import arrow
+from adnominal.etl.looking.pair import Words, examples_of, rows_of_pairs
 from adnominal.etl.registry import DATASETS
 
 _MOST_ITEMS = 50  # items shown per table
 _MOST_EXAMPLES = 20
 _MOST_PREDICTIONS = 500
-
-
-Pair: TypeAlias = tuple[str, str]
 
 
 def pair(lake: str, adjective: str, noun: str) -> dict[str, Any]:
@@ -25,20 +23,14 @@ def pair(lake: str, adjective: str, noun: str) -> dict[str, Any]:
     return by_pair.get((adjective, noun), {"examples": [], "items": [], "predictions": []})
 
 
-def pairs(lake: str, wanted_pairs: Collection[Pair]) -> Iterator[tuple[Pair, dict[str, Any]]]:
+def pairs(lake: str, wanted_pairs: Collection[Words]) -> Iterator[tuple[Words, dict[str, Any]]]:
     """The results of `pair` for those of the (adjective, noun) pairs that have any.
 
     Tables are streamed; a single pair is looked up through file and row-group statistics.
     """
     tables = arrow.tables(lake)
-    examples: defaultdict[Pair, list[dict[str, Any]]] = defaultdict(list)
-    if "amod_examples" in tables:
-        names = ["adjective", "noun", "corpus", "document", "sentence"]
-        for row in _rows(lake, "amod_examples", names, wanted_pairs):
-            examples[row["adjective"], row["noun"]].append(
-                {name: row[name] for name in ("corpus", "sentence", "document")}
-            )
-    items: defaultdict[Pair, list[dict[str, Any]]] = defaultdict(list)
+    examples = examples_of(lake, wanted_pairs)
+    items: defaultdict[Words, list[dict[str, Any]]] = defaultdict(list)
     for dataset in DATASETS.values():
         for table in dataset.tables:
             if table.name in tables and table.pair and "adjective" in table.words:
@@ -49,9 +41,7 @@ def pairs(lake: str, wanted_pairs: Collection[Pair]) -> Iterator[tuple[Pair, dic
         ids = {item["item_id"] for rows in items.values() for item in rows}
         predictions = _predictions(lake, ids)
     for key in sorted(examples.keys() | items.keys()):
-        sentences = sorted(
-            examples[key], key=lambda row: (row["corpus"], row["document"] or "", row["sentence"])
-        )
+        sentences = examples.get(key, [])
         answers = [row for item in items[key] for row in predictions.get(item["item_id"], [])]
         yield (
             key,
@@ -63,31 +53,14 @@ def pairs(lake: str, wanted_pairs: Collection[Pair]) -> Iterator[tuple[Pair, dic
         )
 
 
-def _rows(
-    lake: str, table: str, columns: list[str], wanted_pairs: Collection[Pair]
-) -> Iterator[dict[str, Any]]:
-    """Rows with the wanted pairs, whose adjective and noun are the first two columns."""
-    adjective, noun = columns[:2]
-    words = [sorted({key[place] for key in wanted_pairs}) for place in (0, 1)]
-    where: list[tuple[str, str, Any]]
-    if len(wanted_pairs) == 1:
-        where = [(adjective, "=", words[0][0]), (noun, "=", words[1][0])]
-    else:
-        where = [(adjective, "in", words[0]), (noun, "in", words[1])]
-    for batch in arrow.batches(lake, table, where=where, columns=columns):
-        for row in batch.to_pylist():
-            if (row[adjective], row[noun]) in wanted_pairs:
-                yield row
-
-
 def _items(
-    lake: str, table: ItemTable, wanted_pairs: Collection[Pair]
-) -> dict[Pair, list[dict[str, Any]]]:
+    lake: str, table: ItemTable, wanted_pairs: Collection[Words]
+) -> dict[Words, list[dict[str, Any]]]:
     assert table.pair is not None
     adjective, noun = table.words["adjective"], table.words["noun"]
     names = [adjective, noun, "edition", *table.pair, "label", table.item]
-    rows_by_pair: defaultdict[Pair, list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(lake, table.name, names, wanted_pairs):
+    rows_by_pair: defaultdict[Words, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows_of_pairs(lake, table.name, names, wanted_pairs):
         first, second = (row[name] for name in table.pair)
         item = {"dataset": table.title, "edition": row["edition"], "first": first}
         item |= {"second": second, "label": str(row["label"]), "item_id": row[table.item]}

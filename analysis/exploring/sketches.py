@@ -8,7 +8,7 @@ import shlex
 import threading
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -181,9 +181,8 @@ class Sketches:
         unsorted = self.corpora.keys() - self.words["adjective"].corpora.keys()
         if unsorted:
             raise UserError(
-                f"table {TABLES['adjective']} lacks the corpus {min(unsorted)}, extracted by an "
-                "older version or a job that was stopped; run the command that extracted it again "
-                "(no input file is read again)"
+                f"table {TABLES['adjective']} lacks the corpus {min(unsorted)}, whose extraction "
+                "was stopped; run the command that extracted it again (no input file is read again)"
             )
         self._recent = _Recent(_RECENT_BYTES)
 
@@ -364,6 +363,20 @@ class Sketches:
     def _counts(self, role: str, word: str) -> dict[str, int]:
         counts = {corpus: self.words[role].count(corpus, word) for corpus in self.corpora}
         return {corpus: count for corpus, count in counts.items() if count}
+
+
+def missing_word(query: Query, answer: Mapping[str, Any]) -> str | None:
+    """One line for a word of the query that no pair has; None if there are pairs of its words.
+
+    `answer` is that of `Sketches.sketch` or `Sketches.difference`.
+    """
+    is_known = bool(answer["rows"] or answer.get("words"))
+    unknown = answer.get("unknown", [] if is_known else [query.word])
+    if not unknown:
+        return None
+    near = ", ".join(answer["nearest"])
+    suggestion = f"; spelt alike: {near}" if near else ""
+    return f"no pair has the {query.role} {unknown[0]!r}{suggestion}"
 
 
 def _best(values: Numbers, limit: int) -> Numbers:

@@ -28,6 +28,9 @@ from adnominal.etl.lake.storage import table_uri
 log = logging.getLogger("adnominal")
 
 ROLES = ("noun", "adjective")
+CACHE = "~/.cache/adnominal/explore"
+"""The folder for the lists of words, unless another one is given."""
+
 TABLES: Mapping[str, str] = {"noun": "amod_association", "adjective": "amod_by_adjective"}
 """The table that is sorted by the word of a role."""
 
@@ -164,25 +167,32 @@ class Words:
         return list(words)
 
 
-def _read(root: str, role: str) -> Iterator[pa.Table]:
-    """The distinct words of each file, sorted."""
+def _words_by_file(root: str, role: str) -> Iterator[pa.Table]:
+    """The distinct words of each file with their counts (schema `_SCHEMA`), sorted.
+
+    A file is sorted by its words, and each of its row groups yields its own words once. So the
+    words of a file are those of its row groups in a row, but for a word that ends one row group and
+    begins the next, which comes twice.
+    """
     table = TABLES[role]
-    files = SortedFiles(root, table, role, [])
+    sorted_files = SortedFiles(root, table, role, [])
     for file in arrow.files(root, table):
-        corpus = dict(file.partition)["corpus"]
-        parts = list(files.words(file.path, f"{role}_count"))
-        if not parts:
+        row_groups = list(sorted_files.words(file.path, f"{role}_count"))
+        if not row_groups:
             continue
-        words = pa.concat_arrays([words for words, _ in parts])
-        counts = pa.concat_arrays([counts for _, counts in parts])
-        # A word at the end of a row group may continue in the next one.
-        repeats = pc.equal(words.slice(1), words.slice(0, len(words) - 1))
-        first = np.flatnonzero(np.concatenate([[True], ~repeats.to_numpy(zero_copy_only=False)]))
-        take = pa.array(first)
-        zeros = pa.array(np.zeros(len(first), np.int32))
-        paths = pa.DictionaryArray.from_arrays(zeros, pa.array([file.path]))
-        columns = [pa.repeat(corpus, len(first)), words.take(take), counts.take(take), paths]
-        yield pa.table(columns, schema=_SCHEMA)
+        words = pa.concat_arrays([words for words, _ in row_groups])
+        counts = pa.concat_arrays([counts for _, counts in row_groups])
+        is_first = _differs_from_previous(words)
+        words, counts = words.filter(is_first), counts.filter(is_first)
+        corpus = pa.repeat(dict(file.partition)["corpus"], len(words))
+        path = pa.repeat(file.path, len(words)).dictionary_encode()
+        yield pa.table([corpus, words, counts, path], schema=_SCHEMA)
+
+
+def _differs_from_previous(words: pa.StringArray) -> pa.BooleanArray:
+    """Whether each word differs from the one before it; true for the first."""
+    changes = pc.not_equal(words[1:], words[:-1])
+    return pa.concat_arrays([pa.array([True]), changes])
 
 
 def words_of(root: str, role: str, cache: Path) -> Words:
@@ -200,7 +210,7 @@ def words_of(root: str, role: str, cache: Path) -> Words:
     if cached is not None:
         return Words(cached)
     log.info("reading the %ss of %s, once per version of the table", role, table)
-    parts = list(_read(root, role))
+    parts = list(_words_by_file(root, role))
     words = pa.concat_tables(parts) if parts else _SCHEMA.empty_table()
     words = _most_frequent(words).sort_by([("corpus", "ascending"), ("word", "ascending")])
     _store(words, stored)

@@ -66,11 +66,13 @@ def content(lake: str, name: str, edition: str) -> Content:
     """The configurations of an edition of the dataset `name`.
 
     Raises:
+        LakeError: the lake has no table of the dataset.
         UserError: the lake has no such edition (the message lists its editions), or splits name
             rows that their table does not have.
     """
     declaration = dataset(name)
     main = declaration.tables[0].name
+    arrow.files(lake, main)  # raises the error for a missing table, which names its job
     editions = rows_by_edition(lake, main)
     if edition not in editions:
         raise UserError(

@@ -1,18 +1,28 @@
-"""The card of a Hugging Face folder: README.md with the YAML header that ``load_dataset`` reads."""
+"""Datasets for the library `datasets`: the card of a Hugging Face folder, and rows in memory.
+
+The card is README.md with the YAML header that ``datasets.load_dataset`` reads.
+"""
+
+from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from adnominal.analysis.export.content import Content, File
+from adnominal.analysis.export.content import Config, Content, File
 from adnominal.analysis.export.facts import EditionFacts
 from adnominal.analysis.export.sources import About
+from adnominal.conf import UserError, missing_package
+from adnominal.conf.help import nearest
 from adnominal.conf.markdown import table_text
+
+if TYPE_CHECKING:
+    import datasets
 
 _DTYPES = {
     pa.string(): "string",
@@ -81,6 +91,50 @@ def _configuration_lines(exported: Content, files: Sequence[File]) -> list[str]:
     names = ("name", "what", "part", "rows")
     rules = ("---", "---", "---", "---:")
     return [table_text(names, rules, cells)]
+
+
+def dataset_dict(exported: Content, config: str | None) -> datasets.DatasetDict:
+    """A configuration in memory, equal to what ``datasets.load_dataset`` reads from the folder.
+
+    `config` is the name of a configuration; None for the default, which is the first.
+
+    Raises:
+        UserError: no such configuration, or the library `datasets` is not installed.
+    """
+    try:
+        import datasets
+    except ModuleNotFoundError as error:
+        raise UserError(missing_package(error)) from error
+    parts = {}
+    for part in _config_named(exported, config).parts:
+        rows = pa.Table.from_batches(part.batches(), part.schema)
+        if rows.num_rows:
+            parts[part.name] = _with_features(rows, exported.classes)
+    return datasets.DatasetDict(parts)
+
+
+def _config_named(exported: Content, name: str | None) -> Config:
+    by_name = {config.name: config for config in exported.configs}
+    if name is None:
+        return exported.configs[0]
+    if name not in by_name:
+        raise UserError(
+            f"config={name}: {exported.dataset}, edition {exported.edition}, has "
+            f"{', '.join(by_name)}{nearest(name, by_name)}"
+        )
+    return by_name[name]
+
+
+def _with_features(rows: pa.Table, classes: Mapping[str, Sequence[str]]) -> datasets.Dataset:
+    """The rows with the types of `datasets`, which has the names of numbered classes."""
+    import datasets
+
+    features = datasets.Features.from_arrow_schema(rows.schema)
+    for column, names in classes.items():
+        if column in features:
+            features[column] = datasets.ClassLabel(names=list(names))
+    info = datasets.DatasetInfo(features=features)
+    return datasets.Dataset(rows.cast(features.arrow_schema), info=info)
 
 
 def _yaml(value: Any, **options: int) -> str:

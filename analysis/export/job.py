@@ -9,7 +9,6 @@ from adnominal.analysis.export.content import content, write
 from adnominal.analysis.export.facts import EditionFacts
 from adnominal.analysis.export.sources import about, origins
 from adnominal.conf import JobFailed, UserError, setting
-from adnominal.etl.lake import arrow
 from adnominal.etl.registry import DATASETS
 from adnominal.training.files import complete_folder
 
@@ -57,10 +56,6 @@ def export(settings: Settings) -> None:
 
     The folder appears under its name when it is complete.
     """
-    table = DATASETS[settings.dataset].tables[0].name
-    if table not in arrow.tables(settings.lake):
-        # Raises the usual error for a missing table, which names the job that makes it.
-        arrow.dataset(settings.lake, table)
     exported = content(settings.lake, settings.dataset, settings.edition)
     provenance = origins(settings.lake, exported)
     description = about(settings.dataset, settings.edition, provenance)

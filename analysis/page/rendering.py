@@ -4,14 +4,12 @@ The file loads nothing: style, script, figures and numbers are in it. Its colour
 reader's system; search and downloads need the script, everything else works without it.
 """
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
+import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as csv
 
 from adnominal.analysis.numbers import ADDED, NOT_RECOMPUTABLE, NOT_RUN, STATUSES
 from adnominal.analysis.page.view import Facts, PaperView, TextTable
@@ -54,13 +52,8 @@ def html(
 
 def tsv(numbers: pa.Table) -> str:
     """The numbers as tab-separated text with a header line; lists are joined by commas."""
-    columns = [_flat(column) for column in numbers.columns]
-    flat = pa.table(columns, names=numbers.column_names)
-    out = io.BytesIO()
-    options = csv.WriteOptions(delimiter="\t", quoting_style="needed")
-    csv.write_csv(flat, out, options)
-    return out.getvalue().decode("utf-8")
-
-
-def _flat(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.binary_join(column, ",") if pa.types.is_list(column.type) else column
+    # Whole numbers stay whole where others of their column are missing.
+    whole = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int32Dtype()}
+    rows = numbers.to_pandas(types_mapper=whole.get)
+    rows["runs"] = [",".join(runs) for runs in rows["runs"]]
+    return str(rows.to_csv(sep="\t", index=False, lineterminator="\n"))

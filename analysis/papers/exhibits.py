@@ -158,11 +158,14 @@ class Exhibit(Generic[Context]):
             findings = list(self.build(context))
         except UserError as error:
             findings = [Missing(self.title, self.fills, str(error))]
+        return self.assemble(paper, context.lake, findings)
+
+    def assemble(self, paper: str, lake: Lake, findings: Sequence[Finding]) -> Section:
+        """The section of these findings."""
         cells = [finding for finding in findings if isinstance(finding, Cells)]
         others = [finding for finding in findings if not isinstance(finding, Cells)]
-        source = Source(
-            paper, self.name, self.printed, self.fills, _versions(context.lake, self.reads)
-        )
+        versions = _versions(lake, self.reads)
+        source = Source(paper, self.name, self.printed, self.fills, versions)
         words = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
         title = f"{self.number}: {self.title}" if self.number else self.name
         rows = rows_of(source, cells)

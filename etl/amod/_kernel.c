@@ -9,6 +9,8 @@
    and relation of each row are read; words and tags only of amod rows and their heads.
 */
 #define PY_SSIZE_T_CLEAN
+/* One build for Python 3.11 and all later versions: only their stable ABI is used. */
+#define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
 #include <stdint.h>
@@ -612,6 +614,24 @@ static inline int any_ascii_alnum(const byte *p, size_t size) {
     return 0;
 }
 
+/* The names of Python's methods, made once. */
+static PyObject *LOWER, *ISALNUM;
+
+/* Whether a character of the text is a letter or digit; -1 on error. */
+static COLD int any_alnum(PyObject *text) {
+    Py_ssize_t length = PyUnicode_GetLength(text);
+    int found = 0;
+    for (Py_ssize_t i = 0; i < length && !found; i++) {
+        PyObject *character = PyUnicode_Substring(text, i, i + 1);
+        PyObject *answer =
+            character ? PyObject_CallMethodObjArgs(character, ISALNUM, NULL) : NULL;
+        found = answer ? PyObject_IsTrue(answer) : -1;
+        Py_XDECREF(answer);
+        Py_XDECREF(character);
+    }
+    return found;
+}
+
 /* Python's own str.lower and str.isalnum, so that all implementations agree. */
 static COLD Py_ssize_t put_word_unicode(Counter *self, size_t at, const byte *p, size_t size,
                                         uint64_t *hash, int *alnum) {
@@ -619,16 +639,13 @@ static COLD Py_ssize_t put_word_unicode(Counter *self, size_t at, const byte *p,
     Py_ssize_t put = -1, n = 0;
     PyObject *lower = NULL, *word = PyUnicode_DecodeUTF8((const char *)p, (Py_ssize_t)size, NULL);
     if (!word) goto done;
-    lower = self->lowercase ? PyObject_CallMethod(word, "lower", NULL) : Py_NewRef(word);
+    lower = self->lowercase ? PyObject_CallMethodObjArgs(word, LOWER, NULL) : Py_NewRef(word);
     const char *utf8 = lower ? PyUnicode_AsUTF8AndSize(lower, &n) : NULL;
     if (utf8 && reserve_words(self, at + (size_t)n + 8 + SHORT) == 0) {
         memcpy(self->words + at, utf8, (size_t)n);
         *hash = hash_word(self->words + at, (size_t)n);
-        *alnum = 0;
-        Py_ssize_t length = PyUnicode_GET_LENGTH(lower);
-        for (Py_ssize_t i = 0; i < length && !*alnum; i++)
-            *alnum = Py_UNICODE_ISALNUM(PyUnicode_READ_CHAR(lower, i));
-        put = n;
+        *alnum = any_ascii_alnum((const byte *)utf8, (size_t)n) ? 1 : any_alnum(lower);
+        put = *alnum < 0 ? -1 : n;
     }
 done:
     Py_XDECREF(lower);
@@ -1085,7 +1102,9 @@ static void counter_dealloc(Counter *self) {
     free(self->rows);
     free(self->sorted);
     free(self->amods);
-    Py_TYPE(self)->tp_free((PyObject *)self);
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type); /* which each object of a type made from a specification holds */
 }
 
 static PyObject *counter_feed(Counter *self, PyObject *block) {
@@ -1196,7 +1215,7 @@ static PyObject *drained(const Counter *self, byte *bucket) {
     for (int i = 0; i < 6; i++) {
         parts[i] = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizes[i]);
         if (parts[i])
-            out[i] = PyBytes_AS_STRING(parts[i]);
+            out[i] = PyBytes_AsString(parts[i]);
         else
             complete = 0;
     }
@@ -1275,17 +1294,19 @@ static PyGetSetDef counter_properties[] = {
     {"nbytes", (getter)counter_nbytes, NULL, "Bytes of memory held by the pairs.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
-static PyTypeObject CounterType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "etl.amod._kernel.Counter",
-    .tp_basicsize = sizeof(Counter),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "Counts adjective–noun pairs; see etl.amod.kernel.PairCounter.",
-    .tp_new = PyType_GenericNew,
-    .tp_init = (initproc)counter_init,
-    .tp_dealloc = (destructor)counter_dealloc,
-    .tp_methods = counter_methods,
-    .tp_getset = counter_properties,
-};
+static PyType_Slot counter_slots[] = {
+    {Py_tp_doc, "Counts adjective–noun pairs; see etl.amod.kernel.PairCounter."},
+    {Py_tp_new, PyType_GenericNew},
+    {Py_tp_init, counter_init},
+    {Py_tp_dealloc, counter_dealloc},
+    {Py_tp_methods, counter_methods},
+    {Py_tp_getset, counter_properties},
+    {0, NULL}};
+
+static PyType_Spec counter_spec = {.name = "adnominal.etl.amod._kernel.Counter",
+                                   .basicsize = sizeof(Counter),
+                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                                   .slots = counter_slots};
 
 static const struct {
     const char *name;
@@ -1351,7 +1372,7 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyModuleDef module = {PyModuleDef_HEAD_INIT,
-                             .m_name = "etl.amod._kernel",
+                             .m_name = "adnominal.etl.amod._kernel",
                              .m_doc = "The compiled extraction kernel (etl/amod/kernel.py).",
                              .m_size = -1,
                              .m_methods = module_methods};
@@ -1360,9 +1381,12 @@ PyMODINIT_FUNC PyInit__kernel(void) {
     make_crc_table();
     for (size_t i = N_INSTRUCTIONS; i--;)
         if (runs_here(i)) choose(i);
-    if (PyType_Ready(&CounterType)) return NULL;
+    LOWER = PyUnicode_InternFromString("lower");
+    ISALNUM = PyUnicode_InternFromString("isalnum");
+    if (!LOWER || !ISALNUM) return NULL;
     PyObject *result = PyModule_Create(&module);
-    if (result && PyModule_AddObjectRef(result, "Counter", (PyObject *)&CounterType))
-        Py_CLEAR(result);
+    PyObject *type = result ? PyType_FromModuleAndSpec(result, &counter_spec, NULL) : NULL;
+    if (!type || PyModule_AddObjectRef(result, "Counter", type)) Py_CLEAR(result);
+    Py_XDECREF(type);
     return result;
 }

@@ -124,8 +124,8 @@ def _read(
 ) -> _Read:
     """The results of `word` for the tokens at `row`.
 
-    A corpus has few distinct tokens: `word` is called once for each of them, and every token gets
-    the result of the distinct token that it equals. A token without a word is represented by its
+    The same tokens come again and again, so `word` is called once for each distinct one, and every
+    token gets the result of the one that it equals. A token without a word is represented by its
     form.
     """
     form_codes, forms = _dictionary_codes(tokens, "form")

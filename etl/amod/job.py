@@ -16,11 +16,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from adnominal.conf import JobFailed, UserError
+from adnominal.conf import JobFailed
 from adnominal.conf.progress import duration
 from adnominal.etl.amod import association, by_adjective, plan, reading, results
 from adnominal.etl.amod.corpus import Corpus
-from adnominal.etl.amod.kernel import NO_COMPILER, PairCounter, available
+from adnominal.etl.amod.kernel import NO_KERNEL, PairCounter, available
 from adnominal.etl.amod.outcomes import (
     Tallies,
     grouped_by_file,
@@ -82,22 +82,17 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
         # Spark NLP's jar can be checked only now.
         check_parser(settings.text_parser, settings.parser_model)
     else:
-        _check_kernel(engine, settings)
+        _warn_without_kernel(settings)
     return engine
 
 
-def _check_kernel(engine: Engine, settings: Settings) -> None:
-    """Without the compiled counter, refuse to count on a cluster and warn on one machine."""
-    if settings.kernel == "reference" or "compiled" in available():
-        return
-    if engine.is_cluster:
-        raise UserError(
-            f"{NO_COMPILER} before the packages are sent to the cluster, or give kernel=reference "
-            "(the same counts, many times slower)"
-        )
-    log.warning(
-        "%s; until then the reference implementation counts, many times slower", NO_COMPILER
-    )
+def _warn_without_kernel(settings: Settings) -> None:
+    """Log a warning if the compiled counter is missing on this machine.
+
+    The executors of a cluster count with the kernel of this machine, so they lack it as well.
+    """
+    if settings.kernel == "auto" and "compiled" not in available():
+        log.warning(NO_KERNEL)
 
 
 class Extraction:

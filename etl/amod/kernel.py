@@ -1,7 +1,7 @@
 """Count adjective–noun pairs in blocks of parsed rows: the interface of the extraction kernel.
 
-``setup.py`` builds the compiled kernel if there is a C compiler. `etl.amod.reference` defines what
-it counts, and replaces it on a machine where it was not built, many times slower.
+The wheel has the compiled kernel, and ``setup.py`` builds it if there is a C compiler.
+`etl.amod.reference` defines what it counts, and replaces it where there is none, many times slower.
 """
 
 import importlib
@@ -21,10 +21,14 @@ from adnominal.etl.amod.rules import ReadingRules
 from adnominal.etl.corpora.dialects import DIALECTS, Dialect
 
 BUILD_COMMAND = "python setup.py build_ext --inplace"
-NO_COMPILER = (
-    "the compiled kernel was not built here; install a C compiler (Debian: apt-get install gcc "
-    f"python3-dev) and run `{BUILD_COMMAND}`"
+REMEDY = (
+    "install the wheel (pip install adnominal), or a C compiler (Debian: apt-get install gcc "
+    "python3-dev) and run make setup"
 )
+"""How to get the compiled modules."""
+
+NO_KERNEL = f"no compiled kernel: counting is many times slower; {REMEDY}"
+"""The warning of a job that counts with the reference implementation because it has to."""
 
 PAIRS = pa.schema([("adjective", pa.string()), ("noun", pa.string()), ("count", pa.int64())])
 BUCKETS = 256
@@ -84,8 +88,8 @@ class PairCounter:
             self._counter = _Compiled(module, DIALECTS[dialect], rules)
         elif implementation == "compiled":
             raise UserError(
-                f"kernel=compiled: {NO_COMPILER}, or give kernel=reference (the same counts, many "
-                "times slower)"
+                f"kernel=compiled: there is none here; {REMEDY}, or give kernel=reference (the "
+                "same counts, many times slower)"
             )
         else:
             self.implementation = "reference"

@@ -28,10 +28,10 @@ def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) ->
     shares = task_shares(engine, settings, entries)
     schema = from_arrow_schema(tasks.STAGED)
     if settings.source in PARSED:
-        if engine.is_cluster and settings.kernel == "auto":
+        is_compiled = "compiled" in available() and settings.kernel != "reference"
+        if engine.is_cluster and is_compiled:
             # If an executor cannot load the kernel that it was sent, the job must fail.
             settings = replace(settings, kernel="compiled")
-        is_compiled = "compiled" in available() and settings.kernel != "reference"
         compiled = is_compiled and not settings.by_sentence
         return map_shares(engine, shares, tasks.count_units, settings, compiled=compiled)
     if settings.packs_pairs:

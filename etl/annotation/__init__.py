@@ -1,7 +1,8 @@
-"""Annotation of ADEPT by people: export batches, import answers, build the dataset (section 4.1).
+"""Annotation by people: export batches, import answers, build the dataset (ADEPT, section 4.1).
 
-`batches` composes the questions, `forms` writes them for a platform, `answers` matches the returned
-answers, `quality` and `aggregation` decide the labels, `agreement` measures how far people agree,
-and `finishing` makes the rows of the table adept. `simulate` answers in place of people. `job` has
-the verbs of ``etl/annotate_adept.py``.
+`task` declares what people are asked, for ADEPT in `etl.adept.annotation_task`. `batches` composes
+the questions, `forms` writes their files, `returned` reads the files of answers, `answers` compares
+them with what is stored, `keys` hashes annotators' ids, `quality` decides the labels, `agreement`
+measures how far people agree, and `simulate` answers in place of people; all of these know only the
+task. `settings`, `selection`, `finishing` and `job` are the verbs of ``etl/annotate_adept.py``.
 """

@@ -14,15 +14,10 @@ from itertools import cycle
 from typing import NamedTuple
 
 from adnominal.conf import UserError
-from adnominal.etl.adept import LABELS
 from adnominal.etl.annotation.quality import Answer, Rules, failed_attention, majority
+from adnominal.etl.annotation.settings import ExportSettings
+from adnominal.etl.annotation.task import AnnotationTask
 from adnominal.etl.draws import content_hash, fraction, rank
-
-ROUNDS = ("pilot", "main", "expert", "human", "audit")
-CONDITIONS = ("context", "no_context")
-PLATFORMS = ("mturk", "label_studio", "csv")
-# The findings of section 4.2 about the labels impossible and necessarily true, in that order.
-AUDIT = ("clear case", "already so", "another sense", "not well formed", "not so")
 
 
 class ShownItem(NamedTuple):
@@ -53,60 +48,30 @@ class Question:
     edition: str
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Properties shared by the questions of a batch, and the layout of its pages.
-
-    `gold` and `attention` are the shares of pages with such a check.
-    """
-
-    name: str
-    round: str
-    platform: str
-    edition: str
-    condition: str = "context"
-    per_page: int = 4
-    gold: float = 0.0
-    attention: float = 0.0
-    seed: int = 0
-
-
-def options(round: str) -> tuple[str, ...]:
-    """Return the five possible answers in the order of their codes: labels or audit findings."""
-    return AUDIT if round == "audit" else LABELS
-
-
-def shown_item(
-    item_id: str, sentence1: str, sentence2: str, modifier: str, noun: str, condition: str
-) -> ShownItem:
-    """Return the item with its sentences or, without context, with noun and adjective–noun pair.
-
-    In section 5.2, the human baseline without context saw only the noun and the modifier.
-    """
-    if condition == "no_context":
-        return ShownItem(item_id, noun, f"{modifier} {noun}")
-    return ShownItem(item_id, sentence1, sentence2)
-
-
 def gold_labels(answers: Sequence[Answer], min_alike: int = 4) -> dict[str, int]:
-    """Return pilot items to which all annotators, `min_alike` or more, gave the same label.
+    """Pilot items to which all annotators, `min_alike` or more, gave the same label.
 
     Annotators who failed an attention check do not count.
     """
-    out = failed_attention(answers, Rules())
+    excluded = failed_attention(answers, Rules())
     codes: defaultdict[str, list[int]] = defaultdict(list)
     for answer in answers:
         where = (answer.round, answer.kind, answer.condition)
-        if where == ("pilot", "item", "context") and answer.annotator not in out:
+        if where == ("pilot", "item", "context") and answer.annotator not in excluded:
             codes[answer.item_id].append(answer.label)
-    labels = {item: majority(codes_of_item, min_alike) for item, codes_of_item in codes.items()}
-    return {
-        item: decided.label for item, decided in labels.items() if decided and decided.unanimous
-    }
+    labels = {}
+    for item_id, codes_of_item in codes.items():
+        label = majority(codes_of_item, min_alike)
+        if label is not None and label.agreement == "unanimous":
+            labels[item_id] = label.label
+    return labels
 
 
 def compose(
-    batch: Batch, items: Iterable[ShownItem], gold: Iterable[ShownItem] = ()
+    task: AnnotationTask,
+    batch: ExportSettings,
+    items: Iterable[ShownItem],
+    gold: Iterable[ShownItem] = (),
 ) -> list[Question]:
     """Compose the questions of a batch, page by page: every item once, `gold` items in turn.
 
@@ -114,74 +79,78 @@ def compose(
     items, not on their order.
 
     Raises:
-        UserError: there are no items, checks leave no room for them, or gold items are missing.
+        UserError: there are no gold items outside of the batch, but pages that have one.
     """
     unplaced = sorted(items, key=lambda i: (rank(batch.seed, "order", i.item_id), i))
-    asked_ids = {item.item_id for item in unplaced}  # nobody is asked about one item twice
+    item_ids = {item.item_id for item in unplaced}  # nobody is asked about one item twice
     pool = sorted(
-        (item for item in gold if item.item_id not in asked_ids),
+        (item for item in gold if item.item_id not in item_ids),
         key=lambda i: (rank(batch.seed, "gold", batch.name, i.item_id), i),
     )
-    if not unplaced:
-        raise UserError(f"batch {batch.name}: no items; expected one or more")
-    if batch.gold + batch.attention >= batch.per_page:
+    if batch.gold_share and not pool:
         raise UserError(
-            f"gold={batch.gold:g} attention={batch.attention:g} with per_page={batch.per_page}: no "
-            "room for items; expected fewer checks or longer pages"
+            f"gold={batch.gold_share:g}: no gold items outside of the batch; expected answers of a "
+            "pilot that four annotators agree on (export round=pilot, then import), or gold=0"
         )
-    if batch.gold and not pool:
-        raise UserError(
-            f"gold={batch.gold:g}: no gold items outside of the batch; expected answers of a pilot "
-            "that four annotators agree on (export round=pilot, then import), or gold=0"
-        )
-    questions: list[Question] = []
+    options = task.options(batch.round)
     next_gold = cycle(pool)
+    questions: list[Question] = []
     number = 0
     while unplaced:
-        golds = _on_page(batch, "gold", batch.gold, number)
+        golds = _checks_on_page(batch, "gold", batch.gold_share, number)
+        checks = _checks_on_page(batch, "attention", batch.attention_share, number)
         page = [("gold", next(next_gold)) for _ in range(golds)]
-        page += [
-            ("attention", _attention(batch, number, at))
-            for at in range(_on_page(batch, "attention", batch.attention, number))
-        ]
+        page += [("attention", _attention(batch, options, number, at)) for at in range(checks)]
         room = batch.per_page - len(page)
         page += [("item", item) for item in unplaced[:room]]
         unplaced = unplaced[room:]
-        page += [
-            ("attention", _attention(batch, number, at)) for at in range(len(page), batch.per_page)
-        ]
+        missing = range(len(page), batch.per_page)
+        page += [("attention", _attention(batch, options, number, at)) for at in missing]
         number += 1
-        name = f"{batch.name}-{number:05d}"
-        page.sort(key=lambda placed: (rank(batch.seed, "place", name, placed[1].item_id), placed))
-        questions += [_question(batch, name, at, *placed) for at, placed in enumerate(page, 1)]
+        questions += _questions_of_page(batch, f"{batch.name}-{number:05d}", page)
     return questions
 
 
-def _on_page(batch: Batch, kind: str, share: float, page: int) -> int:
-    """Return the number of checks on page `page`: the first n pages have n times `share`."""
+def _checks_on_page(batch: ExportSettings, kind: str, share: float, page: int) -> int:
+    """The number of checks on page `page`: the first n pages have n times `share`."""
     start = fraction(batch.seed, "start", batch.name, kind)
     return math.floor(start + (page + 1) * share) - math.floor(start + page * share)
 
 
-def _attention(batch: Batch, page: int, number: int) -> ShownItem:
-    expected = rank(batch.seed, "attention", batch.name, page, number) % len(LABELS)
+def _attention(batch: ExportSettings, options: Sequence[str], page: int, number: int) -> ShownItem:
+    expected = rank(batch.seed, "attention", batch.name, page, number) % len(options)
     return ShownItem(
         content_hash("attention", batch.name, page, number),
         "This question checks that the statements are read.",
-        f"Please choose “{options(batch.round)[expected]}” here.",
+        f"Please choose “{options[expected]}” here.",
         expected,
     )
 
 
-def _question(batch: Batch, page: str, place: int, kind: str, item: ShownItem) -> Question:
-    key = ("question", batch.name, batch.seed, page, place, item.item_id)
-    shared = ("round", "condition", "platform", "edition")
-    return Question(
-        question_id=f"q{content_hash(*key)[:15]}",  # spreadsheets would rewrite 85677167023656e9
-        batch=batch.name,
-        page=page,
-        place=place,
-        kind=kind,
-        **item._asdict(),
-        **{name: getattr(batch, name) for name in shared},
+def _questions_of_page(
+    batch: ExportSettings, name: str, page: Iterable[tuple[str, ShownItem]]
+) -> list[Question]:
+    """The questions of a page, each of a kind and an item, in an order drawn by the seed."""
+    ordered = sorted(
+        page, key=lambda placed: (rank(batch.seed, "place", name, placed[1].item_id), placed)
     )
+    questions = []
+    for place, (kind, item) in enumerate(ordered, 1):
+        digest = content_hash("question", batch.name, batch.seed, name, place, item.item_id)
+        question = Question(
+            question_id=f"q{digest[:15]}",  # spreadsheets would rewrite 85677167023656e9
+            batch=batch.name,
+            page=name,
+            place=place,
+            kind=kind,
+            item_id=item.item_id,
+            expected=item.expected,
+            sentence1=item.sentence1,
+            sentence2=item.sentence2,
+            round=batch.round,
+            condition=batch.condition,
+            platform=batch.format,
+            edition=batch.edition,
+        )
+        questions.append(question)
+    return questions

@@ -1,207 +1,171 @@
-"""The files for annotators: pages in HTML, and the formats of each platform.
+"""The files of a batch: one CSV for every platform, with a line a page, and the page's form.
 
-========= ============================================ ==========================================
-platform  the batch                                    beside it
-========= ============================================ ==========================================
-mturk     CSV, a line a page                           NAME.html: the project's layout, whose
-                                                       ``${sentence1_1}`` … the CSV fills
-label_    JSON, a task a page                          NAME.xml: the labelling configuration
-studio
-csv       CSV, a line a question, with ``annotator``,
-          ``label`` and ``seconds`` to be filled in
-========= ============================================ ==========================================
-
-Each also has NAME.preview.html: the first page as annotators see it, for any browser. No file
-reveals which items are gold or which label a check expects.
+Mechanical Turk and Label Studio read the CSV, annotators with a spreadsheet fill it in. The form is
+NAME.html, a layout whose ``${sentence1_1}`` … Mechanical Turk fills, or NAME.xml, Label Studio's
+labelling configuration. NAME.preview.html is the first page as annotators see it, for any browser.
+No file reveals which items are gold or which label a check expects.
 """
 
 import csv
 import html
 import io
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree as ET
+from string import Template
+from typing import Any, NamedTuple
 
-from adnominal.conf import ROOT, UserError
-from adnominal.etl.adept import LABELS
-from adnominal.etl.annotation.batches import Question, options
+from adnominal.etl.annotation.batches import Question
+from adnominal.etl.annotation.task import AnnotationTask
 
-_TEMPLATES = ROOT / "conf" / "adept"
-_SCRIPT = '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n'
-_LABEL_LINE = '<p class="statement"><span>Label</span> <b>{}</b></p>\n'
-CSV_COLUMNS = (
-    "batch",
-    "page",
-    "question_id",
-    "sentence1",
-    "sentence2",
-    "annotator",
-    "label",
-    "seconds",
+# Mechanical Turk's own element has the button and sends the answers.
+_MTURK_FORM = {
+    "script": '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n',
+    "form": 'crowd-form answer-format="flatten-objects"',
+    "form_name": "crowd-form",
+    "submit": "",
+}
+_BROWSER_FORM = {
+    "script": "",
+    "form": 'form id="preview"',
+    "form_name": "form",
+    "submit": '<button type="button">Submit</button>\n',
+}
+
+
+class Dialect(NamedTuple):
+    """How a kind of form writes a page's questions; the snippets are filled by ``str.format``."""
+
+    template: str
+    audited_label: str
+    option: str
+
+
+_HTML = Dialect(
+    "question.html",
+    '<p class="statement"><span>Label</span> <b>${{given_{number}}}</b></p>\n',
+    '<label><input type="radio" name="label_{number}" value="{code}" required>{option}</label>\n',
+)
+_LABEL_STUDIO = Dialect(
+    "label_studio.xml",
+    '<Text name="given_{number}" value="$given_{number}"/>\n',
+    '<Choice value="{option}" alias="{code}"/>\n',
 )
 
 
-def check_path(path: Path, platform: str) -> None:
-    """Check that the platform accepts the file's name.
-
-    Raises:
-        UserError: the suffix is not .csv or, for Label Studio, .json.
-    """
-    suffix = ".json" if platform == "label_studio" else ".csv"
-    if path.suffix != suffix:
-        raise UserError(
-            f"batch={path}: expected a name that ends in {suffix} for format={platform}"
-        )
-
-
-def batch_files(path: Path, questions: Sequence[Question]) -> dict[Path, str]:
-    """Return the files of a batch for `path`, by their paths."""
-    first = questions[0]
-    pages = [list(group) for _, group in groupby(questions, key=lambda q: q.page)]
-    files = {path.with_suffix(".preview.html"): page_html(pages[0])}
-    if first.platform == "mturk":
-        files[path] = _mturk(pages)
-        files[path.with_suffix(".html")] = page_html(pages[0], layout=True)
-    elif first.platform == "label_studio":
-        tasks = [{"data": _page_fields(page)} for page in pages]
-        # One task per line, so that a message about the answers can name it.
-        lines = ",\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
-        files[path] = f"[\n{lines}\n]\n"
-        files[path.with_suffix(".xml")] = _label_studio(pages[0])
-    else:
-        files[path] = csv_text(CSV_COLUMNS, (_row(question) for question in questions))
+def batch_files(task: AnnotationTask, path: Path, questions: Sequence[Question]) -> dict[Path, str]:
+    """The files of a batch, by their paths; `path` is that of its CSV."""
+    platform = questions[0].platform
+    escapes: dict[str, Callable[[str], str]] = {
+        "mturk": _escape_for_layout,
+        "label_studio": str,
+        "csv": _escape_formula,
+    }
+    pages = [list(page) for _, page in groupby(questions, key=lambda question: question.page)]
+    rows = [page_fields(task, page, escapes[platform]) for page in pages]
+    files = {
+        path: csv_text(list(rows[0]), rows),
+        path.with_suffix(".preview.html"): preview_html(task, pages[0]),
+    }
+    if platform == "mturk":
+        files[path.with_suffix(".html")] = layout_html(task, pages[0])
+    elif platform == "label_studio":
+        view = _questions(task, pages[0], _LABEL_STUDIO)
+        files[path.with_suffix(".xml")] = f"<View>\n{view}</View>\n"
     return files
 
 
-def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
-    """Return a page in HTML: with its statements, or as Mechanical Turk's layout with variables."""
-    first = page[0]
-    title = "What explains the label?" if first.round == "audit" else "How plausible is it now?"
-    instructions = "audit" if first.round == "audit" else first.condition
-    block = _template("question")
-    blocks = [
-        _filled_template(
-            block,
-            number=str(at),
-            count=str(len(page)),
-            sentence1=f"${{sentence1_{at}}}" if layout else html.escape(question.sentence1),
-            sentence2=f"${{sentence2_{at}}}" if layout else html.escape(question.sentence2),
-            given=_LABEL_LINE.format(f"${{given_{at}}}" if layout else _label(question))
-            if first.round == "audit"
-            else "",
-            options="".join(
-                f'<label><input type="radio" name="label_{at}" value="{code}" required>'
-                f"{html.escape(name)}</label>\n"
-                for code, name in enumerate(options(first.round))
-            ),
-        )
-        for at, question in enumerate(page, 1)
-    ]
-    return _filled_template(
-        _template("page"),
-        title=title,
-        script=_SCRIPT if layout else "",
-        instructions=_template(instructions),
-        # Mechanical Turk's own element has the button and sends the answers.
-        form='crowd-form answer-format="flatten-objects"' if layout else 'form id="preview"',
-        form_name="crowd-form" if layout else "form",
-        submit="" if layout else '<button type="button">Submit</button>\n',
-        questions="".join(blocks),
-    )
-
-
-def _template(name: str) -> str:
-    return (_TEMPLATES / f"{name}.html").read_text(encoding="utf-8")
-
-
-def _filled_template(template: str, **values: str) -> str:
-    """Fill a template's ``{{names}}`` in one pass, so that values are never expanded."""
-    parts = template.split("{{")
-    filled = [parts[0]]
-    for part in parts[1:]:
-        name, rest = part.split("}}", 1)
-        filled += [values[name], rest]
-    return "".join(filled)
-
-
-def _label(question: Question) -> str:
-    """Return the name of the label of an audit item; empty for a check."""
-    if question.kind != "item" or question.expected is None:
-        return ""
-    return LABELS[question.expected]
-
-
-def _page_fields(page: Sequence[Question]) -> dict[str, str]:
-    """Return the fields of a page in a file: its name, and each question with its statements."""
+def page_fields(
+    task: AnnotationTask, page: Sequence[Question], escape: Callable[[str], str] = str
+) -> dict[str, str]:
+    """The columns of a page: its name, its questions, and empty ones that people fill in."""
     fields = {"batch": page[0].batch, "page": page[0].page}
-    for at, question in enumerate(page, 1):
-        fields[f"question_{at}"] = question.question_id
-        fields[f"sentence1_{at}"] = question.sentence1
-        fields[f"sentence2_{at}"] = question.sentence2
+    for number, question in enumerate(page, 1):
+        fields[f"question_{number}"] = question.question_id
+        fields[f"sentence1_{number}"] = escape(question.sentence1)
+        fields[f"sentence2_{number}"] = escape(question.sentence2)
         if question.round == "audit":
-            fields[f"given_{at}"] = _label(question)
+            fields[f"given_{number}"] = _audited_label(task, question)
+        if question.platform == "csv":
+            fields[f"label_{number}"] = ""
+    if page[0].platform == "csv":
+        fields |= {"annotator": "", "seconds": ""}
     return fields
 
 
-def _row(question: Question) -> dict[str, str]:
-    """Return a line of the plain CSV; an audited label is shown with the statement."""
-    given_label = _label(question) if question.round == "audit" else ""
-    return {
-        "batch": question.batch,
-        "page": question.page,
-        "question_id": question.question_id,
-        "sentence1": _no_formula(question.sentence1),
-        "sentence2": _no_formula(question.sentence2)
-        + (f" [label: {given_label}]" if given_label else ""),
-        **dict.fromkeys(("annotator", "label", "seconds"), ""),
-    }
+def _audited_label(task: AnnotationTask, question: Question) -> str:
+    """The name of the label of an audited item; empty for a check."""
+    if question.kind != "item" or question.expected is None:
+        return ""
+    return task.labels[question.expected]
 
 
-def _no_formula(text: str) -> str:
+def _escape_for_layout(text: str) -> str:
+    """Escape HTML, since Mechanical Turk inserts texts into the page as they are."""
+    return html.escape(text, quote=False)
+
+
+def _escape_formula(text: str) -> str:
     """Put an apostrophe before text that a spreadsheet would take for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _mturk(pages: Sequence[Sequence[Question]]) -> str:
-    # The platform inserts values into the page unescaped.
-    rows = [
-        {key: html.escape(value, quote=False) for key, value in _page_fields(page).items()}
-        for page in pages
-    ]
-    return csv_text(list(rows[0]), rows)
+def preview_html(task: AnnotationTask, page: Sequence[Question]) -> str:
+    """A page in HTML with its statements, for any browser."""
+    fields = page_fields(task, page, html.escape)
+    return Template(layout_html(task, page, _BROWSER_FORM)).safe_substitute(fields)
+
+
+def layout_html(
+    task: AnnotationTask, page: Sequence[Question], form: Mapping[str, str] = _MTURK_FORM
+) -> str:
+    """A page in HTML with ``${sentence1_1}`` … in place of its statements."""
+    is_audit = page[0].round == "audit"
+    return _fill(
+        _template(task, "page.html"),
+        title=task.audit_title if is_audit else task.title,
+        instructions=_template(task, f"{'audit' if is_audit else page[0].condition}.html"),
+        questions=_questions(task, page, _HTML),
+        **form,
+    )
+
+
+def _questions(task: AnnotationTask, page: Sequence[Question], dialect: Dialect) -> str:
+    """The questions of a page, with variables in place of their statements."""
+    round = page[0].round
+    template = _template(task, dialect.template)
+    questions = []
+    for number in range(1, len(page) + 1):
+        options = []
+        for code, name in enumerate(task.options(round)):
+            option = dialect.option.format(number=number, code=code, option=html.escape(name))
+            options.append(option)
+        question = _fill(
+            template,
+            number=str(number),
+            count=str(len(page)),
+            given=dialect.audited_label.format(number=number) if round == "audit" else "",
+            options="".join(options),
+        )
+        questions.append(question)
+    return "".join(questions)
+
+
+def _template(task: AnnotationTask, name: str) -> str:
+    return (task.texts / name).read_text(encoding="utf-8")
+
+
+def _fill(template: str, **values: str) -> str:
+    """Fill a template's ``{{names}}``."""
+    for name, value in values.items():
+        template = template.replace(f"{{{{{name}}}}}", value)
+    return template
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV with a header."""
+    """Rows as CSV with a header."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _label_studio(page: Sequence[Question]) -> str:
-    """Return the labelling configuration: the page's statements with a choice under each pair."""
-    view = ET.Element("View")
-    for number, question in enumerate(page, 1):
-        ET.SubElement(view, "Header", value=f"Question {number} of {len(page)}")
-        ET.SubElement(view, "Text", name=f"original_{number}", value=f"$sentence1_{number}")
-        ET.SubElement(view, "Text", name=f"modified_{number}", value=f"$sentence2_{number}")
-        if question.round == "audit":
-            ET.SubElement(view, "Text", name=f"given_{number}", value=f"$given_{number}")
-        choices = ET.SubElement(
-            view,
-            "Choices",
-            name=f"label_{number}",
-            toName=f"modified_{number}",
-            choice="single-radio",
-            required="true",
-            showInline="true",
-        )
-        for code, name in enumerate(options(question.round)):
-            ET.SubElement(choices, "Choice", value=name, alias=str(code))
-    ET.indent(view)
-    return ET.tostring(view, encoding="unicode") + "\n"

@@ -192,7 +192,8 @@ class Entailment:
         )
         order = Order(len(triples), self.seed, "dimension", 0)
         # A word on two scales is related to both: *invaluable* is very valuable or very useful. Its
-        # pairs are skipped when they are drawn, so that the other draws are those of older builds.
+        # pairs are skipped only after the order is drawn, so that they do not change that of the
+        # others.
         # Which of the two is in the first row is decided by hash, not by the order of the file.
         return [
             [

@@ -41,7 +41,11 @@ Filter: TypeAlias = (
 
 
 def _open(root: str, table: str, version: int | None) -> DeltaTable:
-    return log.existing_table(root, declaration(table), version=version)
+    table_spec = declaration(table)
+    handle = log.open_table(table_uri(root, table), table_spec, version=version)
+    if handle is None:
+        raise log.missing_table(root, table_spec, tables(root))
+    return handle
 
 
 def tables(root: str) -> list[str]:
@@ -139,7 +143,12 @@ def _expression(where: Filter | None) -> pc.Expression | None:
     return pq.filters_to_expression(where) if where else None
 
 
-def _check_columns(table: str, columns: Sequence[str] | None) -> list[str] | None:
+def check_columns(table: str, columns: Sequence[str] | None) -> list[str] | None:
+    """Return the names of columns as a list; None for all columns.
+
+    Raises:
+        LakeError: the table has no such column.
+    """
     if columns is None:
         return None
     known = declaration(table).schema.names
@@ -162,7 +171,7 @@ def read(
     Raises:
         LakeError: as `dataset`; also if a column is unknown or vacuum removed the version's files.
     """
-    columns_read = _check_columns(table, columns)
+    columns_read = check_columns(table, columns)
     source = dataset(root, table, version=version)
     with _named_where_gone(table, version):
         return source.to_table(columns=columns_read, filter=_expression(where))
@@ -199,7 +208,7 @@ def batches(
 
     Memory holds a few batches, whatever the table's size. Empty batches are skipped.
     """
-    columns_read = _check_columns(table, columns)
+    columns_read = check_columns(table, columns)
     source = dataset(root, table, version=version)
     stream = source.to_batches(
         columns=columns_read,

@@ -129,10 +129,16 @@ def build_command(root: str, table_spec: Table) -> str:
     return f"python {table_spec.built_by} lake={shlex.quote(root)}"
 
 
-def missing_table(root: str, table_spec: Table) -> LakeError:
-    """Return the error for a missing table, with the command that builds it."""
+def missing_table(root: str, table_spec: Table, existing: Sequence[str] | None = None) -> LakeError:
+    """Return the error for a missing table, with the command that builds it.
+
+    It lists the `existing` tables of the lake, if they are given.
+    """
+    contents = ""
+    if existing is not None:
+        contents = f", which has {', '.join(existing) or 'no tables'}"
     return LakeError(
-        f"no table {table_spec.name} in lake={root}; build it with: "
+        f"no table {table_spec.name} in lake={root}{contents}; build it with: "
         f"{build_command(root, table_spec)}"
     )
 

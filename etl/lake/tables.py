@@ -271,7 +271,7 @@ _ALL = (
     ),
     Table(
         "report_numbers",
-        "The report's numbers: what the papers print, ours beside it, and what the comparison shows.",
+        "The report's numbers: what the papers print, ours, and what the comparison shows.",
         schema(
             column("paper", TEXT, "adept, plane, asp, sygns or across"),
             column("exhibit", TEXT, "table or figure of the paper, or title of one of our own"),

@@ -26,24 +26,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from adnominal.conf import JobFailed, UserError
-from adnominal.etl.lake import arrow
 from adnominal.etl.lake.staging import LEFTOVER_AGE
 from adnominal.etl.lake.tables import table as declaration
-from adnominal.etl.looking.show import sql_columns, sql_where
+from adnominal.etl.looking.rows import row_batches
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
-
-
-def _stream(
-    root: str, table: str, version: int | None, where: str | None
-) -> Iterator[pa.RecordBatch]:
-    table_spec = declaration(table)
-    if where is None:
-        yield from arrow.batches(root, table, version=version)
-        return
-    sql = f"SELECT {sql_columns(table_spec)} FROM {table}{sql_where(where)}"
-    for batch in arrow.query(root, table, sql, version=version):
-        yield batch.cast(table_spec.schema)
 
 
 def _json_value(value: Any) -> Any:
@@ -172,7 +159,7 @@ def export(
         JobFailed: there are no rows; no file is left.
     """
     schema = declaration(table).schema
-    rows = write_file(output, schema, _stream(root, table, version, where))
+    rows = write_file(output, schema, row_batches(root, table, version=version, where=where))
     if not rows:
         raise JobFailed(
             f"0 rows exported of {table}: "

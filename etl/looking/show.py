@@ -65,9 +65,9 @@ def list_tables(root: str) -> str:
     return aligned(header, lines, widest=500)
 
 
-def sql_columns(table_spec: Table) -> str:
-    """Return the table's columns as SQL names them (``end`` and ``group`` are SQL keywords)."""
-    return ", ".join(f'"{name}"' for name in table_spec.schema.names)
+def sql_names(columns: Iterable[str]) -> str:
+    """Return a list of columns as SQL names them (``end`` and ``group`` are SQL keywords)."""
+    return ", ".join(f'"{name}"' for name in columns)
 
 
 def sql_where(where: str | None) -> str:
@@ -119,7 +119,8 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
     if has_counts:
         tie_breakers = [f'"{name}"' for name in table_spec.schema.names if name != "count"]
         order = f' ORDER BY "count" DESC NULLS LAST, {", ".join(tie_breakers)}'
-    sql = f"SELECT {sql_columns(table_spec)} FROM {table}{sql_where(where)}{order} LIMIT {limit}"
+    columns = sql_names(table_spec.schema.names)
+    sql = f"SELECT {columns} FROM {table}{sql_where(where)}{order} LIMIT {limit}"
     rows = [list(row.values()) for row in arrow.records(root, table, sql, version=version)]
     title = "highest counts" if has_counts else "first rows"
     if where:

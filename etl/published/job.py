@@ -114,8 +114,8 @@ def import_published(settings: ImportSettings) -> None:
                 edition_rows = rows.filter(pc.equal(rows[column], value))
                 arrow.replace(settings.lake, name, edition_rows, {column: value}, job=job)
                 log.info("%s: %d rows of %s", name, edition_rows.num_rows, value)
-        # Without rows if there are sources: earlier versions counted all of them under this job.
-        write_dropped(settings.lake, job, () if reading.dropped_of else reading.drops())
+        if not reading.dropped_of:
+            write_dropped(settings.lake, job, reading.drops())
         for source in reading.dropped_of:
             # One job name per source, so that importing another keeps the drops of the first.
             write_dropped(settings.lake, f"{job}/{source}", reading.drops(source))

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from adnominal.analysis import numbers
-from adnominal.analysis.inference.intervals import Interval, wilson
 from adnominal.analysis.numbers import Cells, Source, Value, rows_of
+from adnominal.analysis.statistics import Interval, wilson
 
 ADEPT = Source("adept", "Table 5", ("table 5",), "train", {"adept": 3})
 PLANE = Source("plane", "Table 6", ("table 6",))

@@ -1,7 +1,6 @@
 import pytest
 
-from adnominal.analysis.inference.comparisons import compare
-from adnominal.analysis.inference.resampling import Resampling
+from adnominal.analysis.comparisons import Resampling, compare
 from adnominal.analysis.predictions import pair, read_run
 from adnominal.conf import UserError
 from tests.rows import rows, write
@@ -31,7 +30,7 @@ def test_repeated_items_are_paired_as_often_as_they_occur(lake):
     assert both.item_ids == ["a", "a", "b"]
     assert (both.gold, both.first, both.second) == (list("xxy"), list("xyy"), list("xxy"))
     result = compare("accuracy", both, resampling=Resampling(resamples=50))
-    assert result.mcnemar.only_second == 1
+    assert result.only_second == 1
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ def run(seed: int, accuracy: float, **params: str) -> Run:
     }
     metrics = {"accuracy": accuracy, "macro_f1": 0.25, "majority": 0.664, "noun/accuracy": 0.1}
     metrics = {f"final/val/{name}": value for name, value in metrics.items()}
-    return Run(f"{seed}{accuracy}", "finetune", seed, parameters, {**metrics, "val/accuracy": 0.5})
+    metrics["val/accuracy"] = 0.5
+    name = f"{seed}{accuracy}"
+    return Run(name, "finetune", seed, parameters, metrics, group=str(params))
 
 
 def test_runs_with_other_seeds_share_a_row_beside_the_paper():
@@ -210,7 +212,7 @@ def test_runs_on_other_editions_are_ignored(tmp_path):
 
     def demo_run(name: str, job: str, **params: str) -> Run:
         edition = {"task.edition": "demo", "model_name": "m"}
-        return Run(name, job, 1, {"task.name": name, **edition, **params})
+        return Run(name, job, 1, {"task.name": name, **edition, **params}, group=name)
 
     scheme = {"task.scheme": "systematicity", "task.form": "fol", "task.primitive": "one"}
     architecture = {"seq2seq.architecture": "gru"}

@@ -20,7 +20,7 @@ from adnominal.conf import UserError
 from adnominal.etl.amod import settings as amod_settings
 from adnominal.etl.amod.kernel import PairCounter
 from adnominal.etl.amod.rules import ReadingRules
-from adnominal.etl.annotation.answers import read_sent
+from adnominal.etl.annotation.returned import read_answers
 from adnominal.etl.corpora import columnar, text, wet, wikipedia, wikitext
 from adnominal.etl.corpora.blocks import NoBoundary, blocks
 from adnominal.etl.corpora.files import Unreadable, units
@@ -98,7 +98,7 @@ SYGNS = (
     b"[[cat,neg]]\t[[cat,neg]]\tsbj_quant:yes\n"
 )
 ANSWERS = (
-    b"question_id,annotator,label,seconds\nq1,ann,3,2.5\nq2,,impossible,\n",
+    b"question_1,annotator,label_1,seconds\nq1,ann,3,2.5\nq2,,impossible,\n",
     b"WorkerId,AssignmentStatus,WorkTimeInSeconds,Input.question_1,Answer.label_1.0\n"
     b'W1,Approved,30,"q1",true\n',
     b'[{"data": {"question_1": "q1"}, "annotations": [{"completed_by": {"id": 1}, "lead_time": 3, '
@@ -264,9 +264,7 @@ def readers() -> tuple[Reader, ...]:
             _release("asp/EntailmentInference/argument.csv", asp.read),
         ),
         Reader("SyGNS's release", (SYGNS,), _release("sygns/results.tsv", sygns.read)),
-        Reader(
-            "answers of annotators", ANSWERS, _file("answers", lambda p: read_sent(p, None, "a"))
-        ),
+        Reader("answers of annotators", ANSWERS, _file("answers", lambda p: read_answers(p, "a"))),
         Reader("FOL", FOL, _formula, formulas),
         Reader("VF", VF, _term, formulas),
         Reader("DRS", DRS, _structure, formulas),

@@ -17,8 +17,9 @@ from adnominal.analysis.rendering.blocks import Part, Report, Section, Table, Te
 from adnominal.analysis.rendering.html import html
 from adnominal.analysis.rendering.markdown import markdown
 from adnominal.conf import ROOT, UserError, setting
+from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation.batches import Question
-from adnominal.etl.annotation.forms import batch_files, page_html
+from adnominal.etl.annotation.forms import batch_files, layout_html, preview_html
 from adnominal.etl.corpora import columnar, files
 from adnominal.etl.corpora.decompression import EXPANSION_VARIABLE
 from adnominal.etl.corpora.files import Unit, Unreadable, open_input
@@ -192,15 +193,16 @@ def question(sentence: str, platform: str) -> Question:
 
 
 def test_texts_in_the_files_for_annotators_are_escaped(tmp_path):
-    for text in batch_files(tmp_path / "b.csv", [question("=1+1", "csv")]).values():
+    path = tmp_path / "b.csv"
+    for text in batch_files(ADEPT, path, [question("=1+1", "csv")]).values():
         assert ",=1+1" not in text
     for platform in ("mturk", "csv", "label_studio"):
-        path = tmp_path / ("b.json" if platform == "label_studio" else "b.csv")
-        for name, text in batch_files(path, [question(SCRIPT, platform)]).items():
-            # JSON and the plain CSV are not shown as pages.
+        for name, text in batch_files(ADEPT, path, [question(SCRIPT, platform)]).items():
+            # The CSVs for Label Studio and for spreadsheets are not inserted into pages.
             if name.suffix == ".html" or platform == "mturk":
                 assert SCRIPT not in text, name
-    assert SCRIPT not in page_html([question(SCRIPT, "csv")])
+    for form in (preview_html, layout_html):
+        assert SCRIPT not in form(ADEPT, [question(SCRIPT, "csv")])
 
 
 def test_texts_in_the_report_are_escaped():

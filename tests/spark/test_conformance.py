@@ -21,9 +21,11 @@ from pyspark.sql import SparkSession
 
 from adnominal import conf
 from adnominal.conf import ROOT
+from adnominal.etl.amod.kernel import NO_KERNEL
 from adnominal.etl.jobs import JOBS, Settings, run_steps
 from adnominal.etl.lake import arrow
-from tests.commands import run_python
+from tests.commands import run_python, without_module
+from tests.etl.amod.corpus import write_part
 from tests.ports import LOOPBACK, free_port
 from tests.spark.conftest import JAVA_OPTIONS
 
@@ -229,3 +231,17 @@ def test_a_connect_server_gives_the_tables_of_spark(spark_lake, steps, tmp_path,
     )
     assert "engine: connect" in log_text
     assert_same_lake(tmp_path / "connect", spark_lake, all_tables=False)
+
+
+@pytest.mark.slow
+def test_without_the_compiled_kernel_spark_and_connect_say_so_once(tmp_path, connect_server):
+    (tmp_path / "parts").mkdir()
+    write_part(tmp_path / "parts" / "a.gz", [("false", "key"), ("old", "coin")])
+    steps = [{"extract_amod": {"source": "depcc", "input": [str(tmp_path / "parts")]}}]
+    variables = without_module("adnominal.etl.amod._kernel", tmp_path / "hidden")
+    for engine, address in (("spark", {}), ("connect", {"SPARK_REMOTE": connect_server})):
+        lake = tmp_path / engine
+        log_text = run_elsewhere(steps, lake, engine, **variables, **address)
+        assert f"engine: {engine}" in log_text
+        assert log_text.count(NO_KERNEL) == 1
+        assert arrow.row_count(str(lake), "amod_pairs") == 2

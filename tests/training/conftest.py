@@ -1,5 +1,4 @@
-"""Lakes with a small ADEPT and with sentences, small models with random weights, and readers of
-runs."""
+"""A lake with a small ADEPT, small models with random weights, and readers of runs."""
 
 import json
 import os
@@ -186,36 +185,6 @@ def tuned(
     # The second call finds the finished run and must not register a second version.
     finetune(conf.load(Settings, arguments))
     return folder
-
-
-def sentence_rows(corpus: str = "tiny") -> list[dict[str, str]]:
-    """Two sentences for each row of `adept_rows`."""
-    texts = []
-    for at, row in enumerate(adept_rows()):
-        texts.append(str(row["sentence2"]))
-        texts.append(f"the {row['modifier']} {row['noun']} number {at} is unmistakably here.")
-    return [
-        {"corpus": corpus, "document": f"d{at % 7}", "sentence_id": f"{at:032x}", "text": text}
-        for at, text in enumerate(texts)
-    ]
-
-
-@pytest.fixture(scope="session")
-def sentence_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A lake with the table sentences, for reading only.
-
-    The corpus other has the texts of the corpus tiny and 40 more.
-    """
-    root = os.fspath(tmp_path_factory.mktemp("sentences"))
-    write(root, "sentences", sentence_rows())
-    shared = [{**row, "sentence_id": f"x{at}"} for at, row in enumerate(sentence_rows("other"))]
-    further = [
-        {"corpus": "other", "document": "d", "sentence_id": f"y{at}"}
-        | {"text": f"only {at} more words."}
-        for at in range(40)
-    ]
-    write(root, "sentences", shared + further)
-    return root
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adnominal.conf import JobFailed, UserError
-from adnominal.training.checkpoints import Checkpoints, State, better
+from adnominal.training.checkpoints import Checkpoints, Pointer, State, better
 from adnominal.training.files import check_space, replace_json
 
 
@@ -34,20 +34,26 @@ def test_a_full_disk_is_reported_in_advance(tmp_path):
 
 
 def test_a_checkpoint_counts_only_with_its_pointer(tmp_path):
-    checkpoints = Checkpoints(tmp_path)
-    (tmp_path / "step-3").mkdir()
+    folder = tmp_path / "checkpoints"
+    checkpoints = Checkpoints(folder)
+    (folder / "step-3").mkdir(parents=True)
+    (folder / "step-3" / "a.pt").write_bytes(b"012")
     assert checkpoints.latest() is None
-    state = {"step": 3, "best": 0.5, "best_step": 3, "evaluations": [{"step": 3, "val/loss": 1.0}]}
-    # Pointers of earlier versions, which list no files, or their sizes only.
-    replace_json(tmp_path / "latest.json", {"tag": "step-3", "world": 2, "state": state})
-    pointer = checkpoints.latest()
-    assert pointer is not None
-    assert (pointer.tag, pointer.world) == ("step-3", 2)
-    assert pointer.state == State(3, 0.5, 3, evaluations=[{"step": 3, "val/loss": 1.0}])
+    state = State(3, 0.5, 3, evaluations=[{"step": 3, "val/loss": 1.0}])
+    checkpoints.complete("step-3", state)
+    assert checkpoints.latest() == Pointer("step-3", 1, state)
+
+
+@pytest.mark.parametrize("files", [{}, {"files": {"a.pt": 3}}, {"files": {}}])
+def test_a_pointer_without_checksums_is_refused(tmp_path, files):
+    (tmp_path / "step-3").mkdir()
     (tmp_path / "step-3" / "a.pt").write_bytes(b"012")
-    values = {"tag": "step-3", "world": 2, "state": state, "files": {"a.pt": 3}}
+    values = {"tag": "step-3", "world": 2, "state": {"step": 3}, **files}
     replace_json(tmp_path / "latest.json", values)
-    assert checkpoints.latest() == pointer
+    with pytest.raises(
+        JobFailed, match=r"cannot be read \(.*\); delete .* to start over with the same command"
+    ):
+        Checkpoints(tmp_path).latest()
 
 
 def inflict(damage: str, tag: Path) -> None:

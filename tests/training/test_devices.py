@@ -44,10 +44,10 @@ def test_under_a_launcher_runs_are_not_spread(monkeypatch):
 def test_each_device_executes_one_run_at_a_time(monkeypatch, tmp_path):
     monkeypatch.setattr(conf, "ROOT", tmp_path)
     (tmp_path / "training").mkdir()
-    (tmp_path / "training" / "waits.py").write_text(WAITING_SCRIPT)
+    (tmp_path / "training" / "finetune.py").write_text(WAITING_SCRIPT)
     monkeypatch.setattr(devices, "POLL_SECONDS", 0.02)
     out = tmp_path / "out"
-    runs = [devices.QueuedRun("waits", name, settings(), out / name) for name in "abcde"]
+    runs = [devices.QueuedRun(name, settings(), out / name) for name in "abcde"]
     places = [{"DEVICE": "first"}, {"DEVICE": "second"}]
     started_labels: list[str] = []
     failed = devices.spread(runs, places, lambda run: started_labels.append(run.label))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,11 +15,10 @@ from adnominal import conf
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.lake import arrow
 from adnominal.training import grid
-from adnominal.training.job import _summarise, execute, finetune, learner, prepare, prepared_runs
+from adnominal.training.job import _summarise, execute, finetune, prepare
 from adnominal.training.loop import TrainingLoop
 from adnominal.training.runs import folder_name
 from adnominal.training.settings import Settings
-from adnominal.training.tasks import Dataset, Examples
 from adnominal.training.trainer import LearnerTrainer
 from tests.training.conftest import UNRECORDED, adept_rows, losses, result_of, run_folder
 
@@ -324,6 +322,17 @@ def test_an_error_in_the_only_run_is_raised_unchanged(adept_lake, tiny_encoder, 
         execute(run_settings, [work, dataclasses.replace(work, folder=tmp_path / "other")])
 
 
+def test_a_result_of_another_version_is_refused(adept_lake, tiny_encoder, tmp_path):
+    more = [*UNRECORDED, "epochs=1", "train_size=[32]", f"out={tmp_path}"]
+    finetune(settings(adept_lake, tiny_encoder, *more))
+    path = run_folder(tmp_path) / "result.json"
+    result = json.loads(path.read_text())
+    for group in ({}, {"group": "other"}):
+        path.write_text(json.dumps({**{k: v for k, v in result.items() if k != "group"}, **group}))
+        with pytest.raises(JobFailed, match=r"delete the folder and run the same command again"):
+            finetune(settings(adept_lake, tiny_encoder, *more))
+
+
 def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_encoder, tmp_path):
     common = [*UNRECORDED, "epochs=2", "checkpoint_every=3", f"out={tmp_path}"]
     run_settings = settings(adept_lake, tiny_encoder, *common)
@@ -458,22 +467,19 @@ def test_few_examples_do_not_cause_empty_micro_batches(
     assert len(rounds) == 10 + 64
 
 
-def test_generated_texts_have_no_f1(tmp_path):
-    rows = pa.table({"item": ["a", "b"], "sentence": ["one dog", "two dogs"]})
-    examples = Examples.of(rows, "item", ["sentence"], targets=pa.array(["x", "y"]))
-    data = Dataset("meanings", "e", "s", "f", (), {"train": examples, "val": examples}, ())
+def test_generated_texts_have_no_f1(task_lake, tmp_path):
     common = ["tracking=none", f"out={tmp_path / 'out'}", "seq2seq.size=tiny", "task.name=sygns"]
+    common += [f"lake={task_lake}", "task.edition=paper"]
 
     def work(metric: str) -> Any:
-        run_settings = conf.load(Settings, [*common, f"metric={metric}"])
-        return prepared_runs("finetune", run_settings, ("task",), lambda _: (None, data), learner)
+        return prepare(conf.load(Settings, [*common, f"metric={metric}"]))
 
     assert len(work("accuracy")) == 1
     common.append("model=bert-base-cased")
     with pytest.raises(UserError, match=r"model=bert-base-cased: .*expected instructions=true"):
         work("accuracy")
     del common[-1]
-    with pytest.raises(UserError, match=r"macro_f1: meanings .*expected accuracy or loss"):
+    with pytest.raises(UserError, match=r"macro_f1: sygns_fol .*expected accuracy or loss"):
         work("macro_f1")
 
 

@@ -31,14 +31,29 @@ pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, ma
 @given(pairs)
 def test_scores_equal_those_of_scikit_learn(rows):
     gold, predicted = (ids(*column) for column in zip(*rows, strict=True))
-    counts = metrics.confusion(gold, predicted, 3)
-    assert (counts == confusion_matrix(gold, predicted, labels=[0, 1, 2])).all()
     figures = metrics.classification(gold, predicted, LABELS)
     expected = precision_recall_fscore_support(gold, predicted, labels=[0, 1, 2], zero_division=0)
     for name, values in zip(("precision", "recall", "f1"), expected, strict=False):
         assert [figures[f"{name}/{label}"] for label in LABELS] == pytest.approx(list(values))
     macro = f1_score(gold, predicted, average="macro", zero_division=0)
     assert figures["macro_f1"] == pytest.approx(macro)
+
+
+@given(st.lists(pairs, min_size=1, max_size=4))
+def test_weighted_f1_of_many_tables_equals_scikit_learns(tables):
+    # Class 2 is only an answer: gold labels of it become class 1.
+    labels = [[(min(gold, 1), answer) for gold, answer in rows] for rows in tables]
+    counts = np.array(
+        [confusion_matrix(*zip(*rows, strict=True), labels=[0, 1, 2]) for rows in labels]
+    )
+    expected = [
+        f1_score(*zip(*rows, strict=True), average="weighted", zero_division=0) for rows in labels
+    ]
+    assert metrics.weighted_f1(counts[:, :2]) == pytest.approx(expected)
+
+
+def test_a_table_without_rows_has_weighted_f1_zero():
+    assert metrics.weighted_f1(np.zeros((2, 2, 3))).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,12 @@ from adnominal.etl.registry import DATASETS
 from adnominal.training.models.learner import Learner
 
 _LIMITS = {
-    "sentences": "The model knows only its corpus, with all of its biases and gaps.",
     "pairs": "The model learnt from its premise–hypothesis pairs, including their artefacts.",
     **{name: dataset.training.limits for name, dataset in DATASETS.items()},
 }
 _KINDS = {
     "classification": "text-classification",
     "seq2seq": "text2text-generation",
-    "masked": "fill-mask",
 }
 
 
@@ -60,13 +58,6 @@ def card(
         + f"): {sizes_text}.",
         "",
     ]
-    if dataset.kind == "masked":
-        lines += [
-            "The part val is held out by a hash of the text, with every masked token shown as the "
-            "mask. Loss is in nats per masked token; majority and unigram are baselines from the "
-            "token frequencies in training, without the text.",
-            "",
-        ]
     if dataset.labels:
         lines += [f"Classes: {', '.join(dataset.labels)}.", ""]
     lines += ["## Scores", "", "| part and score | value |", "| --- | --: |"]

@@ -13,6 +13,7 @@ from adnominal.conf import UserError
 from adnominal.training.batching import Ids, layout
 from adnominal.training.files import cache_folder
 from adnominal.training.models.learner import Learner
+from adnominal.training.models.pickled import check_pickled, is_pickled, weight_names
 from adnominal.training.models.pretrained import (
     EMBEDDED,
     base_model,
@@ -140,6 +141,7 @@ class PairLearner(TokenLearner):
         self._path, self.config, self.tokenizer = find(settings.model)
         self._configure(self.config, self.tokenizer)
         check_attention(settings.attention)
+        check_pickled(self.name, self._path, settings.deepspeed)
         if settings.lora.bits:
             check_quantised(settings.lora.bits, settings.deepspeed)
             # Saved with the adapters, so that the base model is quantised alike when loaded.
@@ -180,8 +182,11 @@ class PairLearner(TokenLearner):
         if not Path(self._path).is_dir():  # A dry run does not download weights.
             return set()
         try:
-            names = lazy_weights(self._path).keys()
-        except OSError:  # Reported when weights are loaded.
+            if is_pickled(self._path):
+                names = weight_names(self._path)
+            else:
+                names = lazy_weights(self._path).keys()
+        except (OSError, RuntimeError, UserError):  # Reported when weights are loaded.
             return set()
         prefix = f"{model.base_model_prefix}."
         present = {name.removeprefix(prefix) for name in names}

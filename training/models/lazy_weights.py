@@ -77,9 +77,9 @@ def loading(
     the model is `quantised` (in 8 or 4 bits).
 
     Raises:
-        OSError: there are no safetensors.
+        OSError: under ZeRO 3, there are no safetensors.
     """
     if quantised or not is_deepspeed_zero3_enabled():
-        return auto_class, {"pretrained_model_name_or_path": path, "use_safetensors": True}
+        return auto_class, {"pretrained_model_name_or_path": path}
     cls = _get_model_class(config, auto_class._model_mapping)
     return cls, {"pretrained_model_name_or_path": None, "state_dict": lazy_weights(path)}

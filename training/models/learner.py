@@ -45,9 +45,6 @@ class Learner:
         """Return the length of each example of a part, in tokens."""
         raise NotImplementedError
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Called before the training examples of an epoch, whose random draws depend on it."""
-
     def truncated(self) -> dict[str, int]:
         """Return the number of examples of each part that were truncated."""
         return dict.fromkeys(self.dataset.parts, 0)
@@ -64,10 +61,6 @@ class Learner:
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Return the model's logits, [..., classes], at the positions of the batch's labels."""
         raise NotImplementedError
-
-    def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
-        """Return other figures by name, summed over the labelled terms of a batch."""
-        return {}
 
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
         """Return a logit of each example and class; only called for classification.

@@ -34,6 +34,8 @@ RECORD = "adnominal.json"
 DOWNLOADS = Path("~/.cache/adnominal/models")
 # Endings of the files of weights, configurations and tokenizers (vocab.txt, spiece.model).
 _CONTENT = (".safetensors", ".json", ".txt", ".model", ".tiktoken")
+# Weights of models without safetensors.
+_PICKLES = "pytorch_model*.bin"
 _REGISTERED = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
 _LOGGED = re.compile(r"models:/(?P<id>m-[0-9a-f]+)")
 _RUN = re.compile(r"runs:/(?P<run>[^/]+)/(?P<name>.+)")
@@ -64,9 +66,9 @@ class Trained:
     max_length: int | None
     model: str
     seed: int
-    instruction: str | None = None
-    base_content: str | None = None
-    longest_answer: int | None = None
+    instruction: str | None
+    base_content: str | None
+    longest_answer: int | None
 
     def write(self, folder: Path) -> None:
         """Write the facts beside the weights."""
@@ -165,12 +167,14 @@ def content_of(name: str) -> str:
         return digest.hexdigest()
     if (folder / ADAPTERS).is_file():
         digest.update(_base_content(folder).encode())
-    for path in sorted(folder.iterdir()):
-        if path.suffix in _CONTENT:
-            digest.update(f"{path.name} {path.stat().st_size}\n".encode())
-            with path.open("rb") as stream:
-                while block := stream.read(1 << 24):
-                    digest.update(block)
+    files = [path for path in folder.iterdir() if path.suffix in _CONTENT]
+    if not any(path.suffix == ".safetensors" for path in files):
+        files += folder.glob(_PICKLES)
+    for path in sorted(files):
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 24):
+                digest.update(block)
     return digest.hexdigest()
 
 
@@ -200,7 +204,7 @@ def resolve(uri: str, tracking: str | None = None) -> ModelSource:
 
     Raises:
         UserError: the model, version, alias or run does not exist, a folder or artifact has no
-            safetensors weights, or a folder has several runs.
+            weights, or a folder has several runs.
     """
     if uri.startswith(("models:/", "runs:/")):
         return _tracked_model(uri, tracking)
@@ -212,7 +216,10 @@ def _model_source(path: str, name: str, run_id: str | None = None) -> ModelSourc
     folder = Path(path)
     record = Trained.read(folder) if folder.is_dir() else None
     if (folder / "vocabulary.json").is_file():
-        _check_safetensors(folder, name)
+        if not any(folder.glob("*.safetensors")):
+            raise UserError(
+                f"model={name}: no model.safetensors there; expected weights in that format"
+            )
         return ModelSource(path, name, (), True, record, run_id)
     config = find(path).config
     labels = tuple(str(config.id2label[at]) for at in range(len(config.id2label)))
@@ -220,13 +227,6 @@ def _model_source(path: str, name: str, run_id: str | None = None) -> ModelSourc
         # A language model has no classes except those that it was taught to choose from.
         return ModelSource(path, name, record.labels, not record.labels, record, run_id)
     return ModelSource(path, name, labels, False, record, run_id)
-
-
-def _check_safetensors(folder: Path, name: str) -> None:
-    if not any(folder.glob("*.safetensors")):
-        raise UserError(
-            f"model={name}: no model.safetensors there; expected weights in that format"
-        )
 
 
 def _folder(uri: str) -> Path:
@@ -375,5 +375,4 @@ def _weights(folder: Path, name: str) -> str:
             f"model={name}: no transformers model among its artifacts; expected one that "
             "training/finetune.py has logged"
         )
-    _check_safetensors(inner, name)
     return os.fspath(inner)

@@ -338,35 +338,55 @@ def _greedy(decoder: Decoder, input_ids: Tensor, config: Config, all_ranks: bool
 
 
 def _beam(decoder: Decoder, input_ids: Tensor, config: Config, all_ranks: bool) -> Tensor:
-    """Decode the best answer of the beam; `decoder` has `beam` rows for each text."""
+    """Decode the best answer of the beam; `decoder` has `beam` adjacent rows for each text.
+
+    At each step, every prefix of a text is continued with every token of the vocabulary, and the
+    best of these candidates are the prefixes of the next step.
+    """
     texts, width, device = len(input_ids), config.beam, input_ids.device
-    tokens = torch.full((texts * width,), BEGIN, device=device)
-    # One prefix for each text: the others would be the same.
+    # The prefixes, [texts, beam, tokens so far], with their log-probability and length.
+    prefixes = torch.zeros((texts, width, 0), dtype=torch.long, device=device)
     totals = torch.full((texts, width), -torch.inf, device=device)
-    totals[:, 0] = 0.0
-    is_ended = torch.zeros((texts, width), dtype=torch.bool, device=device)
     lengths = torch.zeros((texts, width), dtype=torch.long, device=device)
-    answers = torch.zeros((texts, width, 0), dtype=torch.long, device=device)
-    first = torch.arange(texts, device=device)[:, None] * width
+    is_ended = torch.zeros((texts, width), dtype=torch.bool, device=device)
+    # All prefixes of a text are empty at first, so only one of them takes part.
+    totals[:, 0] = 0.0
+    last_tokens = torch.full((texts * width,), BEGIN, device=device)
+    first_rows = torch.arange(texts, device=device)[:, None] * width
     for number in range(config.max_target):
-        chances = decoder.step(tokens, number).float().log_softmax(dim=-1)
-        chances = chances.unflatten(0, (texts, width))
-        # Finished answers continue with padding, at no cost; others never do.
-        chances[..., PAD] = -torch.inf
-        chances[is_ended] = -torch.inf
-        chances[..., PAD].masked_fill_(is_ended, 0.0)
-        candidates = totals[..., None] + chances
+        logits = decoder.step(last_tokens, number).unflatten(0, (texts, width))
+        # Candidates, [texts, beam, vocabulary]: each prefix with each next token.
+        candidates = totals[..., None] + _next_log_probabilities(logits, is_ended)
+        # The end counts as a token, the padding after it does not.
         lengths = lengths + (~is_ended).long()
-        ranks = candidates / lengths[..., None] ** config.length_penalty
-        best = ranks.flatten(1).topk(width, dim=1).indices
-        came_from, next_tokens = best // chances.shape[-1], best % chances.shape[-1]
+        candidate_scores = candidates / lengths[..., None] ** config.length_penalty
+        # The best candidates, [texts, beam], as numbers among all candidates of their text.
+        best = candidate_scores.flatten(1).topk(width, dim=1).indices
+        vocabulary_size = logits.shape[-1]
+        parents = best // vocabulary_size
+        next_tokens = best % vocabulary_size
+        # They are the new prefixes; each has the length of its parent, which may have ended.
         totals = candidates.flatten(1).gather(1, best)
-        lengths = lengths.gather(1, came_from)
-        is_ended = is_ended.gather(1, came_from) | (next_tokens == END)
-        earlier = answers.gather(1, came_from[..., None].expand(-1, -1, number))
-        answers = torch.cat([earlier, next_tokens[..., None]], dim=2)
-        decoder.reorder((first + came_from).flatten())
-        tokens = next_tokens.flatten()
+        lengths = lengths.gather(1, parents)
+        is_ended = is_ended.gather(1, parents) | (next_tokens == END)
+        parent_prefixes = prefixes.gather(1, parents[..., None].expand(-1, -1, number))
+        prefixes = torch.cat([parent_prefixes, next_tokens[..., None]], dim=2)
+        # The decoder's state of each new prefix is that of its parent.
+        decoder.reorder((first_rows + parents).flatten())
+        last_tokens = next_tokens.flatten()
         if not all_ranks and bool(is_ended.all()):
             break
-    return answers[:, 0]
+    # The candidates are sorted, the best first.
+    return prefixes[:, 0]
+
+
+def _next_log_probabilities(logits: Tensor, is_ended: Tensor) -> Tensor:
+    """Return the log-probabilities of the next token of each prefix, [texts, beam, vocabulary].
+
+    An answer that has ended continues with padding, at no cost; others never do.
+    """
+    log_probabilities = logits.float().log_softmax(dim=-1)
+    log_probabilities[..., PAD] = -torch.inf
+    only_padding = torch.full_like(log_probabilities, -torch.inf)
+    only_padding[..., PAD] = 0.0
+    return torch.where(is_ended[..., None], only_padding, log_probabilities)

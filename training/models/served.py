@@ -1,4 +1,4 @@
-"""A logged model for MLflow: texts in; labels, generated texts or masked words out.
+"""A logged model for MLflow: texts in; labels or generated texts out.
 
 MLflow copies this file into the model, so it does not import this package for a transformers model;
 sequence-to-sequence models and adapters need the package installed.
@@ -21,8 +21,7 @@ _BATCH = 64
 class ServedModel(PythonModel):  # type: ignore[misc]
     """Takes columns `first` and, for pairs, `second`; returns label and score, or text.
 
-    For a language model, `first` is the prompt and the text is its continuation. The label of a
-    masked language model is the most probable word for the single mask of a text.
+    For a language model, `first` is the prompt and the text is its continuation.
     """
 
     def load_context(self, context: Any) -> None:
@@ -39,10 +38,9 @@ class ServedModel(PythonModel):  # type: ignore[misc]
 
             config = transformers.AutoConfig.from_pretrained(folder)
             (kind,) = config.architectures
-            self._fills = kind.endswith("ForMaskedLM")
             self._writes = kind.endswith(("ForCausalLM", "LMHeadModel"))
             head = "CausalLM" if self._writes else "SequenceClassification"
-            name = f"AutoModelFor{'MaskedLM' if self._fills else head}"
+            name = f"AutoModelFor{head}"
             if (folder / "adapter_config.json").exists():
                 from adnominal.training.models.pretrained import load_pretrained
 
@@ -50,12 +48,11 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             else:
                 self._model = getattr(transformers, name).from_pretrained(folder)
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        record = folder / "adnominal.json"
-        trained = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+        trained = json.loads((folder / "adnominal.json").read_text(encoding="utf-8"))
         # Texts are read as in training: with its token limit and its added full stops.
-        self._limit = trained.get("max_length")
-        self._longest_answer = trained.get("longest_answer")
-        self._ends = trained.get("task", {}).get("full_stops") == "normalised"
+        self._limit = trained["max_length"]
+        self._longest_answer = trained["longest_answer"]
+        self._ends = trained["task"].get("full_stops") == "normalised"
         self._model.eval()
 
     # Untyped: MLflow would take type hints for a schema, but the model has a signature.
@@ -84,19 +81,8 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             how = {"truncation": True, "max_length": self._limit}
             batch = self._tokenizer(first, second, padding=True, return_tensors="pt", **how)
             logits = self._model(**batch).logits.float()
-        if self._fills:
-            masks = batch["input_ids"] == self._tokenizer.mask_token_id
-            for text, count in zip(first, masks.sum(1).tolist(), strict=True):
-                if count != 1:
-                    mask = self._tokenizer.mask_token
-                    raise ValueError(f"{text!r} has {count} {mask}; expected one")
-            logits = logits[masks]
         best = logits.softmax(-1).max(-1)
-        ids = best.indices.tolist()
-        if self._fills:
-            labels = self._tokenizer.convert_ids_to_tokens(ids)
-        else:
-            labels = [self._model.config.id2label[at] for at in ids]
+        labels = [self._model.config.id2label[at] for at in best.indices.tolist()]
         return pd.DataFrame({"label": labels, "score": best.values.tolist()})
 
     def _generated_texts(self, prompts: list[str]) -> list[str]:

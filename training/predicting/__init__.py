@@ -1,1 +1,1 @@
-"""Run a classifier over millions of rows of the lake, and select items worth annotating."""
+"""Run a classifier over millions of rows of the lake."""

@@ -1,4 +1,4 @@
-"""``training/predict.py``: classify rows chunk by chunk, and select items to annotate."""
+"""``training/predict.py``: classify rows chunk by chunk."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from adnominal.conf import JobFailed, UserError
@@ -28,7 +26,7 @@ from adnominal.training.batching import Ids, evaluation_batches
 from adnominal.training.files import check_folder, replace_json
 from adnominal.training.models.encoders import PairLearner
 from adnominal.training.models.loading import ModelSource, resolve
-from adnominal.training.predicting import rows, selection
+from adnominal.training.predicting import rows
 from adnominal.training.predicting.rows import Query, columns
 from adnominal.training.predicting.settings import Settings
 from adnominal.training.runs import Outcome, Plan, Runs, folder_name
@@ -64,22 +62,53 @@ class _Plan(rows.Staged):
         return list(chunks.values())
 
 
+@dataclass
+class _Counts:
+    """What was classified: rows, their tokens, and the tokens of their batches with padding."""
+
+    rows: int = 0
+    tokens: int = 0
+    padded_tokens: int = 0
+
+    def add(self, lengths: Ids, batch_size: int) -> None:
+        """Add the rows of a chunk, of these lengths, which were classified in such batches."""
+        self.rows += len(lengths)
+        self.tokens += int(lengths.sum())
+        for batch in evaluation_batches(lengths, batch_size, 0, 1):
+            width = int(lengths[batch].max())
+            self.padded_tokens += width * len(batch)
+
+    def times(self, factor: int) -> _Counts:
+        """Return the counts of so many processes that have done as much as this one."""
+        return _Counts(factor * self.rows, factor * self.tokens, factor * self.padded_tokens)
+
+    @classmethod
+    def sum_of(cls, shares: Sequence[_Counts]) -> _Counts:
+        """Return the counts of all processes together."""
+        return cls(
+            rows=sum(share.rows for share in shares),
+            tokens=sum(share.tokens for share in shares),
+            padded_tokens=sum(share.padded_tokens for share in shares),
+        )
+
+    def figures(self, seconds: float) -> dict[str, float]:
+        """Return the speed, and the share of tokens that are no padding."""
+        return {
+            "predict/rows_per_second": self.rows / seconds,
+            "predict/tokens_per_second": self.tokens / seconds,
+            "predict/padding_efficiency": self.tokens / self.padded_tokens,
+        }
+
+
 def predict(settings: Settings) -> None:
-    """Classify rows of a table with a trained model, and select items to annotate.
+    """Classify rows of a table with a trained model.
 
     Rows are read without Spark, distributed over the launcher's processes and committed in chunks
     to the table predictions, each once. The same command resumes a killed run.
     """
-    runs = list(settings.runs)
-    if settings.select is not None:
-        assert settings.out is not None
-        selection.check(settings.lake, runs, Path(settings.out))
-    if settings.model is not None:
-        prediction = prepare(settings)
-        with launch.group(stage_of(settings.deepspeed) == 3):
-            runs.insert(0, prediction.run_id())
-    if settings.select is not None and launch.rank() == 0:
-        _select(settings, runs)
+    prediction = prepare(settings)
+    with launch.group(stage_of(settings.deepspeed) == 3):
+        prediction.run()
 
 
 def prepare(settings: Settings) -> _Prediction:
@@ -89,7 +118,6 @@ def prepare(settings: Settings) -> _Prediction:
         UserError: the model, table, column or version does not exist, the condition is not valid
             SQL or matches no row, the model generates text, or folder= is a file.
     """
-    assert settings.model is not None and settings.table is not None
     check_folder("folder", Path(settings.folder))
     read_deepspeed(settings.deepspeed)
     source = resolve(settings.model, settings.tracking)
@@ -115,8 +143,8 @@ class _Prediction:
     query: Query
     content: str
 
-    def run_id(self) -> str:
-        """Return the id of the run whose predictions are complete, made now or earlier."""
+    def run(self) -> None:
+        """Complete the predictions, unless an earlier start has."""
         settings = self.settings
         # The first process decides: the table may get a new version while they all start.
         self.folder = launch.broadcast(Path(settings.folder) / self._name())
@@ -133,10 +161,9 @@ class _Prediction:
                 deepspeed=settings.deepspeed,
             )
             name = settings.run_name or f"{self.query.table} by {self.source.name}"
-            result = runs.start(Plan(self.folder, name, settings, self._facts()), self._outcome)
+            runs.start(Plan(self.folder, name, settings, self._facts()), self._outcome)
             if launch.rank() == 0:
                 shutil.rmtree(self.folder / "rows", ignore_errors=True)
-        return str(result["run_id"])
 
     def _name(self) -> str:
         """Return the folder's name: a hash of model, rows and settings, and the table version."""
@@ -239,36 +266,40 @@ class _Prediction:
     def _classify(self, plan: _Plan, run: Run) -> tuple[int, float, dict[str, float]]:
         """Predict this process's share of the remaining chunks.
 
+        The chunks that are not in the table yet are dealt to the processes in turn. Each process
+        counts what it classifies, so that the speed is logged after each chunk; at the end the
+        counts of all processes are added, and the time is that of the slowest.
+
         Returns:
             The number of remaining rows, the seconds they took, and the speed of all processes.
         """
-        # All processes call a sharded model together.
-        world_size = 1 if self.model.sharded else launch.world_size()
-        first = launch.rank() == 0
-        pending = launch.broadcast(plan.pending(self.settings.lake) if first else [])
+        is_first = launch.rank() == 0
+        # The first process looks, so that all divide the same chunks.
+        pending = launch.broadcast(plan.pending(self.settings.lake) if is_first else [])
         remaining = sum(plan.sizes[chunk] for chunk in pending)
-        if first and remaining < plan.rows:
+        finished = plan.rows - remaining
+        if is_first and finished:
             log.info("resuming: %s of %s rows are left", f"{remaining:,}", f"{plan.rows:,}")
-        # Rows, tokens, and tokens with padding processed by this process.
-        counts = np.zeros(3)
+        # A sharded model is called by all processes together, with every chunk.
+        shares = 1 if self.model.sharded else launch.world_size()
+        local_chunks = pending if shares == 1 else pending[launch.rank() :: shares]
+        counts = _Counts()
         started = time.perf_counter()
-        with Progress(
-            JOB, plan.rows, plan.rows - remaining, unit="rows", silent=not first
-        ) as progress:
+        with Progress(JOB, plan.rows, finished, unit="rows", silent=not is_first) as progress:
 
-            def advance(count: int) -> None:
+            def advance(rows_of_batch: int) -> None:
                 # Chunks have similar sizes, so the other processes have done about as much.
-                progress.advance(count * launch.world_size())
+                progress.advance(rows_of_batch * launch.world_size())
 
-            local_chunks = pending if world_size == 1 else pending[launch.rank() :: world_size]
             for chunk, lengths in self._chunks(plan, local_chunks, advance):
-                batches = evaluation_batches(lengths, self.settings.batch_size, 0, 1)
-                padded = sum(int(lengths[batch].max()) * len(batch) for batch in batches)
-                counts += (len(lengths), lengths.sum(), padded)
-                run.metrics(_figures(counts * world_size, time.perf_counter() - started), chunk)
+                counts.add(lengths, self.settings.batch_size)
+                elapsed = time.perf_counter() - started
+                run.metrics(counts.times(shares).figures(elapsed), chunk)
         seconds = max(launch.gather(time.perf_counter() - started))
-        counts = counts if world_size == 1 else np.sum(launch.gather(counts), axis=0)
-        return remaining, seconds, _figures(counts, seconds) if remaining else {}
+        if shares > 1:
+            counts = _Counts.sum_of(launch.gather(counts))
+        figures = counts.figures(seconds) if remaining else {}
+        return remaining, seconds, figures
 
     def _chunks(
         self, plan: _Plan, chunks: Sequence[int], advance: Callable[[int], None]
@@ -347,16 +378,6 @@ def _tidy(lake: str) -> None:
         log.warning("the files of the predictions were not merged: %s", error)
 
 
-def _figures(counts: npt.NDArray[np.float64], seconds: float) -> dict[str, float]:
-    """Return the speed, from rows, tokens and tokens with padding."""
-    rows, tokens, padded = counts.tolist()
-    return {
-        "predict/rows_per_second": rows / seconds,
-        "predict/tokens_per_second": tokens / seconds,
-        "predict/padding_efficiency": tokens / padded,
-    }
-
-
 def _counts(lake: str, table: str, run_id: str) -> dict[str, int]:
     """Count the rows of a run by answer, in the table itself."""
     sql = (
@@ -368,26 +389,3 @@ def _counts(lake: str, table: str, run_id: str) -> dict[str, int]:
     for batch in arrow.query(lake, "predictions", sql):
         counts |= dict(zip(batch["predicted"].to_pylist(), batch["rows"].to_pylist(), strict=True))
     return counts
-
-
-def _select(settings: Settings, runs: Sequence[str]) -> None:
-    """Write the selected items."""
-    assert settings.count is not None and settings.out is not None
-    if settings.select == "uncertain":
-        items = selection.uncertain(settings.lake, runs[0], settings.count, settings.measure)
-    else:
-        items = selection.disputed(settings.lake, runs, settings.count)
-    if not items.num_rows:
-        raise JobFailed(f"select={settings.select}: no such item; all runs agree on every one")
-    if items.num_rows < settings.count:
-        log.info("only %d items, not %d", items.num_rows, settings.count)
-    selection.write(items, Path(settings.out))
-    value = items.column_names[3]
-    log.info(
-        "%s: %d items, %s from %.4f to %.4f",
-        settings.out,
-        items.num_rows,
-        value,
-        items[value][0].as_py(),
-        items[value][-1].as_py(),
-    )

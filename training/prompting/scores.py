@@ -17,6 +17,7 @@ from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from adnominal.conf.numbers import percent_with_deviation
@@ -84,25 +85,28 @@ def always(rows: pa.Table, label: str) -> pa.Table:
 
 
 def _cells(rows: pa.Table, predicted: Sequence[str | None]) -> pa.Table:
-    members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for place, key in enumerate(_tuples(rows, *_CELL)):
-        members[key].append(place)
     gold = rows.column("gold").to_pylist()
-    rows_of_cells = [
-        {
-            **dict(zip(_CELL, key, strict=True)),
-            "rows": len(places),
-            "f1": metrics.weighted_f1(
-                [gold[at] for at in places], [predicted[at] for at in places]
-            ),
-        }
-        for key, places in sorted(members.items(), key=_in_order)
-    ]
+    labels = list(dict.fromkeys(gold))
+    # Answers that are no gold label are always wrong; the last column counts them.
+    columns = {label: number for number, label in enumerate(labels)}
+    wrong = len(labels)
+    tables: dict[tuple[Any, ...], npt.NDArray[np.float64]] = {}
+    for key, label, answer in zip(_tuples(rows, *_CELL), gold, predicted, strict=True):
+        if key not in tables:
+            tables[key] = np.zeros((len(labels), len(labels) + 1))
+        tables[key][columns[label], columns.get(answer, wrong)] += 1
+    rows_of_cells = []
+    for key in sorted(tables, key=_in_order):
+        cell = dict(zip(_CELL, key, strict=True))
+        cell["rows"] = int(tables[key].sum())
+        cell["f1"] = float(metrics.weighted_f1(tables[key]))
+        rows_of_cells.append(cell)
     return pa.Table.from_pylist(rows_of_cells, _CELLS)
 
 
-def _in_order(item: tuple[tuple[Any, ...], object]) -> tuple[Any, ...]:
-    cell = dict(zip(_CELL, item[0], strict=True))
+def _in_order(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The sort key of a cell: classes in the paper's order, missing values first."""
+    cell = dict(zip(_CELL, key, strict=True))
     cell["class"] = CLASSES.index(cell["class"])
     return tuple("" if value is None else value for value in cell.values())
 

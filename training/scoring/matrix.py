@@ -7,6 +7,7 @@ the evaluated task and whose `text` is the model's own label before its interpre
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -53,7 +54,8 @@ def matrix(predictions: pa.Table) -> pa.Table:
     for _, rows in _frame(predictions).groupby(list(_CELL), sort=False, dropna=False):
         cell = dict(rows[list(_CELL)].iloc[0])
         cell["edition"] = "+".join(sorted(set(rows["edition"].map(str))))
-        gold, guesses = rows["gold"].tolist(), rows["predicted"].tolist()
+        gold = rows["gold"].tolist()
+        guesses = [guess or "" for guess in rows["predicted"]]
         if not any(guesses):
             # Generated texts are correct or wrong, without classes.
             texts = [text or "" for text in rows["text"]]
@@ -90,11 +92,13 @@ def _share(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
 
 
 def _scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
+    from sklearn.metrics import f1_score
+
     counts = Counter(gold)
     return {
         **_share(gold, predicted),
         "classes": len(counts.keys() | set(predicted)),
-        "macro_f1": metrics.macro_f1(gold, predicted),
+        "macro_f1": float(f1_score(gold, predicted, average="macro", zero_division=0)),
         "majority": max(counts.values()) / len(gold),
     }
 
@@ -219,6 +223,9 @@ def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
     Raises:
         ValueError: no item has a group.
     """
+    from sklearn.metrics import f1_score
+
+    f1 = partial(f1_score, average="weighted", zero_division=0)
     table_rows = []
     for group, rows in _frame(predictions, groups).groupby("group"):
         golds, two_way = (
@@ -233,8 +240,8 @@ def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
             {
                 "group": group,
                 "rows": len(rows),
-                "f1": metrics.weighted_f1(golds, three_way),
-                "f1_two_way": metrics.weighted_f1(golds, two_way),
+                "f1": float(f1(golds, three_way)),
+                "f1_two_way": float(f1(golds, two_way)),
                 "accuracy": sum(g == s for g, s in zip(golds, two_way, strict=True)) / len(rows),
                 "third": three_way.count(_THIRD) / len(rows),
             }

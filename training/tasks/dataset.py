@@ -181,12 +181,9 @@ class Dataset:
             object.__setattr__(self, "outcome_of", np.arange(len(self.labels)))
 
     @property
-    def kind(self) -> Literal["classification", "seq2seq", "masked"]:
-        """The kind of learning: classes, target texts, or (with neither) masked words."""
-        if self.labels:
-            return "classification"
-        targets = any(examples.targets is not None for examples in self.parts.values())
-        return "seq2seq" if targets else "masked"
+    def kind(self) -> Literal["classification", "seq2seq"]:
+        """The kind of learning: classes, or target texts."""
+        return "classification" if self.labels else "seq2seq"
 
     @property
     def where(self) -> str:

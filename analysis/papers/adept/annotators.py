@@ -8,28 +8,27 @@ their figures cannot be mistaken for those of people.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+import numpy as np
+from sklearn.metrics import confusion_matrix
+from statsmodels.stats.inter_rater import cohens_kappa
+
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.inference.intervals import Interval, kappa, wilson
 from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.adept.sources import PARTS, Adept, read
 from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
 from adnominal.analysis.rows import tuples
-from adnominal.etl.adept import LABELS
-from adnominal.etl.annotation.answers import SIMULATED, counted_annotators, stored_answers
-from adnominal.etl.annotation.finishing import (
-    answers_of_edition,
-    audit_figures,
-    human_figures,
-    label_figures,
-    ratings,
-)
-from adnominal.etl.annotation.quality import Answer, Filtered, Rules
-from adnominal.etl.annotation.settings import LABELLING
+from adnominal.analysis.statistics import Interval, wilson
+from adnominal.etl.adept.annotation_task import ADEPT
+from adnominal.etl.adept.baselines import label_of
+from adnominal.etl.annotation.answers import counted_annotators, stored_answers
+from adnominal.etl.annotation.finishing import label_figures
+from adnominal.etl.annotation.keys import SIMULATED
+from adnominal.etl.annotation.quality import LABELLING, Answer, Filtered, Rules, filtered
 from adnominal.etl.lake import arrow
 
 CellValues = dict[Key, Value]
@@ -91,7 +90,7 @@ class Annotations:
         """The answers for the dataset, filtered by the quality rules."""
         rows = self._read("adept_items", "item_id", "chosen")
         items = {str(item) for item, chosen in rows if chosen}
-        return answers_of_edition(stored_answers(self.lake), items, ()).filtered(Rules())
+        return filtered(stored_answers(self.lake), Rules(), items)
 
     def annotators(self, *rounds: str) -> str:
         """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
@@ -125,7 +124,7 @@ class Annotations:
         The experts are the two annotators of the round expert who share the most items; `one
         expert` is the one who agrees better with the labels, as in the paper.
         """
-        raters = ratings(self.answers_of("expert"))
+        raters = _ratings(self.answers_of("expert"))
         if len(raters) < 2:
             return {}
         first, second = max(
@@ -160,34 +159,75 @@ class Annotations:
 
     def human(self) -> CellValues:
         """The human rows of table 5: accuracy in the round human, with three and five classes."""
-        figures = human_figures(self.answers_of("human"), self.labels)
+        answers = [
+            answer
+            for answer in self.answers_of("human")
+            if answer.kind == "item" and answer.item_id in self.labels
+        ]
         cells: CellValues = {}
         for condition, row in _HUMAN.items():
-            scores = figures.get(condition, {})
-            for classes in (3, 5) if scores else ():
-                low, high = scores[f"interval {classes}"]
-                accuracy = scores[f"accuracy {classes}"]
-                cells[row, f"{classes}-class"] = Interval(accuracy, low, high, scores["answers"])
+            rated = [answer for answer in answers if answer.condition == condition]
+            if not rated:
+                continue
+            for classes in (3, 5):
+                right = 0
+                for answer in rated:
+                    label = self.labels[answer.item_id]
+                    right += label_of(answer.label, classes) == label_of(label, classes)
+                cells[row, f"{classes}-class"] = wilson(right, len(rated))
         return cells
 
     def audit(self) -> tuple[CellValues, CellValues]:
         """The audit of the labels impossible and necessarily true (section 4.2): its printed cells,
         and the count and share of each finding; both empty without answers from the round audit."""
-        figures = audit_figures(self.answers_of("audit"), self.labels)
-        cells: CellValues = {
-            ("clear case", label): findings["clear case"]["share"]
-            for label, findings in figures.items()
-        }
-        if "impossible" in figures:
-            cells["not so or not well formed", "impossible"] = sum(
-                figures["impossible"][finding]["share"] for finding in ("not so", "not well formed")
-            )
-        counts: CellValues = {}
-        for label in LABELS:
-            for finding, row in figures.get(label, {}).items():
-                counts[f"{label}: {finding}", "count"] = float(row["count"])
-                counts[f"{label}: {finding}", "share"] = row["share"]
-        return cells, counts
+        answers = [answer for answer in self.answers_of("audit") if answer.kind == "item"]
+        # Items whose label has changed since they were audited do not count.
+        valid = [answer for answer in answers if answer.expected == self.labels.get(answer.item_id)]
+        cells: CellValues = {}
+        findings: CellValues = {}
+        for code, label in enumerate(ADEPT.labels):
+            counts = Counter(answer.label for answer in valid if answer.expected == code)
+            if not counts:
+                continue
+            shares = {}
+            for finding_code, finding in enumerate(ADEPT.findings):
+                count = counts[finding_code]
+                shares[finding] = count / counts.total()
+                findings[f"{label}: {finding}", "count"] = float(count)
+                findings[f"{label}: {finding}", "share"] = shares[finding]
+            cells["clear case", label] = shares["clear case"]
+            if label == "impossible":
+                not_so = shares["not so"] + shares["not well formed"]
+                cells["not so or not well formed", label] = not_so
+        return cells, findings
+
+
+def _ratings(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
+    """The labels that each annotator gave to items, by annotator and item."""
+    labels: dict[str, dict[str, int]] = {}
+    for answer in answers:
+        if answer.kind == "item":
+            labels.setdefault(answer.annotator, {})[answer.item_id] = answer.label
+    return dict(sorted(labels.items()))
+
+
+def kappa(first: Sequence[int], second: Sequence[int]) -> Interval:
+    """Cohen's kappa of two raters with its asymptotic 95 % interval (Fleiss et al. 1969).
+
+    If one rater uses a single label, kappa is 0 whatever the other says, and the bounds are NaN;
+    all values are NaN if only one label is used.
+    """
+    if len({*first, *second}) < 2:
+        return Interval(math.nan, math.nan, math.nan, len(first))
+    with np.errstate(invalid="ignore"):
+        result = cohens_kappa(confusion_matrix(first, second))
+    low, high = result.kappa_low, result.kappa_upp
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        low = high = math.nan
+    # Of few items the asymptotic interval reaches beyond what kappa can be.
+    low, high = np.clip((low, high), -1.0, 1.0)
+    estimate = float(result.kappa)
+    return Interval(estimate, float(low), float(high), len(first), kind="asymptotic")
 
 
 def _kappa_of(one: Mapping[str, int], two: Mapping[str, int]) -> Interval:

@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from adnominal.analysis import slices
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.inference.intervals import Interval, wilson
 from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
@@ -30,6 +29,7 @@ from adnominal.analysis.papers.exhibits import (
     exhibit,
 )
 from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples, where_equal
+from adnominal.analysis.statistics import Interval, wilson
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.knowledge import lexicons
@@ -45,7 +45,7 @@ def _kind(modifier: str) -> str:
     return "NS" if lexicons.nonsubsective().get(modifier.lower()) else "S"
 
 
-@exhibit("Table 1", "examples", fills=IMPORT, reads=("adept",))
+@exhibit("Table 1", "examples", fills=IMPORT, reads=("adept", *annotators.TABLES))
 def examples(page: Adept) -> Iterator[Finding]:
     """Adjectives with several labels, half of them non-subsective, as in the paper's table."""
     rows, seed = page.rows, page.lake.seed
@@ -190,7 +190,7 @@ def _label(page: Adept, edition: str, item_id: str) -> str:
     return LABELS[labels[-1]] if labels else "not labelled yet"
 
 
-@exhibit("Table 3", "what annotators label", fills=IMPORT, reads=("adept",))
+@exhibit("Table 3", "what annotators label", fills=IMPORT, reads=("adept", *annotators.TABLES))
 def questions(page: Adept) -> Iterator[Finding]:
     """One item of each label, as annotators see it: the original and the modified sentence, of
     which they choose how the adjective changes the plausibility."""
@@ -351,7 +351,9 @@ def label_findings(
     yield Chart("shares", name, (name,), "share of the kind's items", "kind of adjective (items)")
 
 
-@exhibit("Figure 4", "labels by class of modifier", fills=IMPORT, reads=("adept",))
+@exhibit(
+    "Figure 4", "labels by class of modifier", fills=IMPORT, reads=("adept", *annotators.TABLES)
+)
 def by_class(page: Adept) -> Iterator[Finding]:
     """Labels of subsective and non-subsective modifiers, then *dead* separately from the rest."""
     modifiers = page.rows.column("modifier").to_pylist()

@@ -2,15 +2,15 @@
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from sklearn.metrics import confusion_matrix
+from statsmodels.stats.multitest import multipletests
 
 from adnominal.analysis import slices
-from adnominal.analysis.inference.comparisons import Paired, compare, holm, scores_by_slice
-from adnominal.analysis.inference.intervals import Interval, wilson
+from adnominal.analysis.comparisons import Paired, compare, scores_by_slice
 from adnominal.analysis.numbers import SIMULATED, Cells, Key, Row, Value
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
@@ -25,11 +25,13 @@ from adnominal.analysis.papers.exhibits import (
     exhibit,
 )
 from adnominal.analysis.rows import is_right, lists, seeded_order, tuples
+from adnominal.analysis.statistics import Interval, wilson
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.baselines import CLASSES, label_of, majority, normative_rule
 from adnominal.etl.knowledge import lexicons
 
 _TRAIN = "python training/finetune.py conf/training/adept.yaml lake=LAKE"
+_TABLES = ("adept", "predictions", *annotators.TABLES)
 # The 3 classes are named after the three middle labels: docs/training_tasks.md.
 _OUTCOMES = {5: LABELS, 4: LABELS[1:], 3: LABELS[1:4]}
 _FAMILIES = {"bert": "BERT", "roberta": "RoBERTa", "deberta": "DeBERTa"}
@@ -78,7 +80,7 @@ def baselines(
         f"{_TRAIN} model=roberta-base task.classes={classes} task.context={context}"
         for classes, context in ((5, "true"), (5, "false"), (3, "true"), (3, "false"), (4, "true"))
     ),
-    reads=("adept", "predictions", *annotators.TABLES),
+    reads=_TABLES,
     printed=("table 5", "section 6"),
 )
 def accuracy(page: Adept) -> Iterator[Finding]:
@@ -182,23 +184,25 @@ def _pairwise(page: Adept) -> Iterator[Finding]:
         if first.column("item_id") == second.column("item_id"):
             pair = Paired(*lists(first, "gold", "predicted"), *lists(second, "predicted"))
             comparisons.append((one, two, compare("accuracy", pair)))
-    corrected_p = holm([comparison.p for _, _, comparison in comparisons])
+    if not comparisons:
+        return
+    p_values = [comparison.p for _, _, comparison in comparisons]
+    corrected_p = multipletests(p_values, method="holm")[1].tolist()
     cells: dict[Key, Value] = {}
     for (one, two, result), p in zip(comparisons, corrected_p, strict=True):
         name = f"{one} less {two}"
         cells[name, "difference"] = result.difference
         cells[name, "p (permutation)"] = result.p
         cells[name, "p (Holm)"] = p
-        cells[name, "p (McNemar, exact)"] = result.mcnemar.exact
-    if cells:
-        yield Cells(
-            "Five-class models compared item by item, each with its best run on val",
-            cells,
-            unit="share",
-            decimals=3,
-            edition=page.edition,
-            is_simulated=page.is_simulated,
-        )
+        cells[name, "p (McNemar, exact)"] = result.mcnemar
+    yield Cells(
+        "Five-class models compared item by item, each with its best run on val",
+        cells,
+        unit="share",
+        decimals=3,
+        edition=page.edition,
+        is_simulated=page.is_simulated,
+    )
 
 
 def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> pa.Table:
@@ -210,11 +214,12 @@ def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[st
     other = sorted({*gold, *predicted} - set(labels))
     if other:
         raise ValueError(f"label {other[0]!r}; expected one of {', '.join(labels)}")
-    counts = Counter(zip(gold, predicted, strict=True))
+    counts = confusion_matrix(gold, predicted, labels=labels)
+    cells = itertools.product(labels, labels)
     return pa.Table.from_pylist(
         [
-            {"gold": one, "predicted": two, "count": counts[one, two]}
-            for one, two in itertools.product(labels, labels)
+            {"gold": one, "predicted": two, "count": int(count)}
+            for (one, two), count in zip(cells, counts.flat, strict=True)
         ]
     )
 
@@ -227,7 +232,7 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
         f"Figure {number}",
         f"confusion matrix of {name} classes",
         fills=f"{_TRAIN} model={published_model.lower()}-base task.classes={classes}",
-        reads=("adept", "predictions"),
+        reads=_TABLES,
         printed=(figure,),
     )
     def build(page: Adept) -> Iterator[Finding]:
@@ -260,7 +265,7 @@ five_classes = _confusion(2, "RoBERTa", 5, "five")
 three_classes = _confusion(3, "DeBERTa", 3, "three")
 
 
-@exhibit("Table 6", "answers on the development set", fills=_TRAIN, reads=("adept", "predictions"))
+@exhibit("Table 6", "answers on the development set", fills=_TRAIN, reads=_TABLES)
 def answers(page: Adept) -> Iterator[Finding]:
     """A random sample of right and wrong answers of the best model."""
     rows = {row["item_id"]: row for row in page.rows.to_pylist()}
@@ -292,7 +297,7 @@ def answers(page: Adept) -> Iterator[Finding]:
     yield Examples(caption, pa.Table.from_pylist(examples), page.is_simulated)
 
 
-@exhibit("", "adjectives of identity", fills=IMPORT, reads=("adept", "predictions"))
+@exhibit("", "adjectives of identity", fills=IMPORT, reads=_TABLES)
 def identity(page: Adept) -> Iterator[Finding]:
     """Do adjectives that describe a person's identity (black, old, female) lower the plausibility
     of what the person does, in the labels or in a model's answers? The ethics section asks."""

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.analysis.editions import Lake, read_edition
-from adnominal.analysis.inference.intervals import Interval, mean_over_runs, wilson
 from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import labelled
 from adnominal.analysis.rows import is_right, tuples
+from adnominal.analysis.statistics import Interval, mean_over_runs, wilson
 from adnominal.conf import UserError
-from adnominal.etl.annotation.answers import SIMULATED
-from adnominal.etl.annotation.settings import LABELLING
+from adnominal.etl.annotation.keys import SIMULATED
+from adnominal.etl.annotation.quality import LABELLING
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Run, groups
 
@@ -120,8 +120,8 @@ class Adept(Sources):
             scored_models.append(
                 Scored(
                     [run for run, _, _ in scores],
-                    int(params.get("task.classes", "5")),
-                    params.get("task.context", "true") == "true",
+                    int(params["task.classes"]),
+                    params["task.context"] == "true",
                     mean_over_runs([accuracy for _, accuracy, _ in scores]),
                     best,
                 )

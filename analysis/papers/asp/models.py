@@ -6,7 +6,6 @@ from typing import Any
 
 from scipy import stats
 
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.numbers import Cells, Key, Row, Value
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.asp.dataset import baseline_table
@@ -22,6 +21,7 @@ from adnominal.analysis.papers.asp.sources import (
     Asp,
 )
 from adnominal.analysis.papers.exhibits import Finding, Missing, Note, exhibit
+from adnominal.analysis.statistics import Interval
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN

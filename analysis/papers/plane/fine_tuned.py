@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from adnominal.analysis.inference.intervals import Interval, clustered_interval, mean_over_runs
 from adnominal.analysis.numbers import Cells, Key, Row, Value
 from adnominal.analysis.papers.exhibits import Chart, Finding, Missing, exhibit
 from adnominal.analysis.papers.plane.sources import (
@@ -17,6 +16,7 @@ from adnominal.analysis.papers.plane.sources import (
     Plane,
 )
 from adnominal.analysis.rows import is_right, lists, places
+from adnominal.analysis.statistics import Interval, clustered_interval, mean_over_runs
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
 

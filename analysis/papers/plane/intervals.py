@@ -4,25 +4,22 @@ The three items of an adjective, noun and hypernym are dependent, and each has s
 whole groups are resampled within each class (percentile bootstrap).
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.rows import lists, tuples
+from adnominal.analysis.statistics import Floats, Interval, bootstrap_sums, percentile_interval
 from adnominal.etl.plane import CLASSES
+from adnominal.training.metrics import weighted_f1
 from adnominal.training.prompting import scores
 from adnominal.training.scoring import label_map
 
-RESAMPLES = 2_000
-
-_Floats: TypeAlias = npt.NDArray[np.float64]
-# Maps counts [..., cells] to F1 [...].
-_Statistic: TypeAlias = Callable[[_Floats], _Floats]
+_CELL = ("inference_type", "prompt", "verbaliser", "premise_order")
+_METHOD = "bootstrap over groups"
+_YES, _NO, _THIRD = range(3)
 
 
 def prompt_interval(
@@ -35,43 +32,38 @@ def prompt_interval(
     """
     if not rows.num_rows:
         return {}
-    correct = [
-        answer == gold
-        for answer, gold in zip(
-            scores.answers(rows, "first"), rows.column("gold").to_pylist(), strict=True
-        )
-    ]
-    keys = tuples(rows, "inference_type", "prompt", "verbaliser", "premise_order")
-    members: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for place, cell in enumerate(tuples(rows, "model", "class")):
-        members[cell].append(place)
+    models, kinds, gold = lists(rows, "model", "class", "gold")
+    first_tokens = scores.answers(rows, "first")
+    answers = pd.DataFrame({"model": models, "class": kinds, "group": groups})
+    answers["cell"] = tuples(rows, *_CELL)
+    answers["correct"] = [token == label for token, label in zip(first_tokens, gold, strict=True)]
     intervals: dict[tuple[str, str], Interval] = {}
-    for model in sorted({model for model, _ in members}):
-        parts = []
-        for kind in CLASSES:
-            items = members.get((model, kind), [])
-            if not items:
-                continue
-            # Right answers and all answers per cell; all items of a cell have one gold label.
-            cells, cell_number = _codes([keys[place] for place in items])
-            codes, group_number = _codes([groups[place] for place in items])
-            counts = np.zeros((group_number, 2 * cell_number))
-            np.add.at(counts, (codes, cells + cell_number), 1.0)
-            np.add.at(
-                counts, (codes, cells), np.array([correct[place] for place in items], np.float64)
-            )
-            parts.append((kind, counts, _mean_f1))
-        intervals |= {
-            (name, model): cell for name, cell in _bootstrap_interval(parts, seed).items()
-        }
+    for model, of_model in answers.groupby("model"):
+        by_class = of_model.groupby("class")
+        counts = {str(kind): _right_and_all(of_class) for kind, of_class in by_class}
+        of_classes = _intervals(counts, _mean_f1, seed)
+        for name, interval in of_classes.items():
+            intervals[name, str(model)] = interval
     return intervals
 
 
-def _mean_f1(counts: _Floats) -> _Floats:
-    """The mean over cells of 2r / (1 + r), which is F1 if a cell has a single gold label."""
-    correct, totals = np.split(counts, 2, axis=-1)
-    share = np.divide(correct, totals, out=np.zeros_like(correct), where=totals > 0)
-    return np.asarray((2 * share / (1 + share)).mean(axis=-1), dtype=np.float64)
+def _right_and_all(answers: pd.DataFrame) -> Floats:
+    """The right answers of each group in each cell, then all its answers: [groups, 2 × cells]."""
+    groups, group_names = pd.factorize(answers["group"])
+    cells, cell_names = pd.factorize(answers["cell"])
+    counts = np.zeros((len(group_names), 2, len(cell_names)))
+    right, total = counts[:, 0], counts[:, 1]
+    np.add.at(right, (groups, cells), answers["correct"].to_numpy(np.float64))
+    np.add.at(total, (groups, cells), 1.0)
+    return counts.reshape(len(group_names), -1)
+
+
+def _mean_f1(counts: Floats) -> Floats:
+    """The mean F1 of the cells, which have a single gold label each."""
+    right, total = np.split(counts, 2, axis=-1)
+    right_or_wrong = np.stack([right, total - right], axis=-1)
+    only_gold_label = right_or_wrong[..., np.newaxis, :]
+    return np.asarray(weighted_f1(only_gold_label).mean(axis=-1))
 
 
 def nli(
@@ -82,62 +74,59 @@ def nli(
     `predictions` are one model's; `classes` and `groups` map each item to its class and group. A
     third label is always wrong, as in `f1_by_group`.
     """
-    cells: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for item, gold, text, predicted in zip(
-        *lists(predictions, "item_id", "gold", "text", "predicted"), strict=True
-    ):
-        answer = text or predicted
-        column = 2 if answer == "neutral" else 1 - int(label_map.holds(answer))
-        cell = 3 * (1 - int(label_map.holds(gold))) + column
-        cells[classes[item]].append((groups[item], cell))
-    parts = []
-    for kind in CLASSES:
-        if kind in cells:
-            codes, number = _codes([group for group, _ in cells[kind]])
-            counts = np.zeros((number, 6))
-            np.add.at(counts, (codes, np.array([cell for _, cell in cells[kind]])), 1.0)
-            parts.append((kind, counts, _weighted_f1))
-    return _bootstrap_interval(parts, seed)
+    items, gold, texts, predicted = lists(predictions, "item_id", "gold", "text", "predicted")
+    # The answer is the model's own label, or the task's where it has no other.
+    labels = [text or label for text, label in zip(texts, predicted, strict=True)]
+    answers = pd.DataFrame()
+    answers["class"] = [classes[item] for item in items]
+    answers["group"] = [groups[item] for item in items]
+    answers["gold"] = [_three_way(label) for label in gold]
+    answers["answer"] = [_three_way(label) for label in labels]
+    by_class = answers.groupby("class")
+    counts = {str(kind): _gold_by_answer(of_class) for kind, of_class in by_class}
+    return _intervals(counts, _f1_of_answers, seed)
 
 
-def _weighted_f1(counts: _Floats) -> _Floats:
-    """F1 of yes and no, weighted by gold; counts of gold (yes, no) by answer (yes, no, third)."""
-    table = counts.reshape(*counts.shape[:-1], 2, 3)
-    gold, answers = table.sum(axis=-1), table.sum(axis=-2)[..., :2]
-    hits = np.stack([table[..., 0, 0], table[..., 1, 1]], axis=-1)
-    gold_and_answers = gold + answers
-    f1 = np.divide(2 * hits, gold_and_answers, out=np.zeros_like(hits), where=gold_and_answers > 0)
-    return np.asarray((gold * f1).sum(axis=-1) / gold.sum(axis=-1), dtype=np.float64)
+def _three_way(label: str) -> int:
+    if label == "neutral":
+        return _THIRD
+    return _YES if label_map.holds(label) else _NO
 
 
-def _codes(values: Sequence[Any]) -> tuple[npt.NDArray[np.int64], int]:
-    """Each value as a code in order of appearance, and the number of codes."""
-    codes: dict[Any, int] = {}
-    return np.array([codes.setdefault(value, len(codes)) for value in values]), len(codes)
+def _gold_by_answer(answers: pd.DataFrame) -> Floats:
+    """The answers of each group by gold (yes, no) and answer (yes, no, third): [groups, 2 × 3]."""
+    groups, group_names = pd.factorize(answers["group"])
+    counts = np.zeros((len(group_names), 2, 3))
+    np.add.at(counts, (groups, answers["gold"], answers["answer"]), 1.0)
+    return counts.reshape(len(group_names), -1)
 
 
-def _bootstrap_interval(
-    parts: Sequence[tuple[str, _Floats, _Statistic]], seed: int
+def _f1_of_answers(counts: Floats) -> Floats:
+    """F1 of yes and no, weighted by gold."""
+    return weighted_f1(counts.reshape(*counts.shape[:-1], 2, 3))
+
+
+def _intervals(
+    counts: Mapping[str, Floats], statistic: Callable[[Floats], Floats], seed: int
 ) -> dict[str, Interval]:
-    """The statistic of each part with its interval over groups, and their mean as ``average``."""
+    """The statistic of each class with its interval over groups, and their mean as ``average``.
+
+    `counts` has the rows [groups, columns] of each class.
+    """
     intervals: dict[str, Interval] = {}
-    draws, estimates, items = [], [], 0
-    for kind, unordered, statistic in parts:
-        number = len(unordered)
-        generator = np.random.default_rng([seed, CLASSES.index(kind)])
+    resampled = []
+    for number, kind in enumerate(CLASSES):
+        if kind not in counts:
+            continue
+        rows = counts[kind]
         # Groups are exchangeable: sorting them by content makes the order of rows irrelevant.
-        counts = unordered[np.lexsort(unordered.T[::-1])]
-        weights = generator.multinomial(number, np.full(number, 1 / number), size=RESAMPLES)
-        draws.append(statistic(weights @ counts))
-        estimates.append(float(statistic(counts.sum(axis=0))))
-        items += number
-        intervals[kind] = _interval(estimates[-1], draws[-1], number)
-    if parts:
-        mean = float(np.mean(estimates))
-        intervals[scores.AVERAGE] = _interval(mean, np.mean(draws, axis=0), items)
+        rows = rows[np.lexsort(rows.T[::-1])]
+        estimate, values = bootstrap_sums(statistic, rows, seed=[seed, number])
+        intervals[kind] = percentile_interval(estimate, values, len(rows), kind=_METHOD)
+        resampled.append(values)
+    if intervals:
+        mean = float(np.mean([interval.estimate for interval in intervals.values()]))
+        groups = sum(interval.n for interval in intervals.values())
+        mean_values = np.mean(resampled, axis=0)
+        intervals[scores.AVERAGE] = percentile_interval(mean, mean_values, groups, kind=_METHOD)
     return intervals
-
-
-def _interval(estimate: float, draws: _Floats, groups: int) -> Interval:
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return Interval(estimate, float(low), float(high), groups, kind="bootstrap over groups")

@@ -6,8 +6,6 @@ from typing import Any
 import pyarrow as pa
 from scipy import stats
 
-from adnominal.analysis.inference.intervals import Interval, wilson
-from adnominal.analysis.inference.regression import slope
 from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import Chart, Finding, Missing, exhibit
 from adnominal.analysis.papers.plane.sources import (
@@ -18,7 +16,9 @@ from adnominal.analysis.papers.plane.sources import (
     Plane,
     Tokenize,
 )
+from adnominal.analysis.regression import slope
 from adnominal.analysis.rows import distinct_values, is_right, lists, places, where_equal
+from adnominal.analysis.statistics import Interval, wilson
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
 

@@ -10,17 +10,23 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.inference.intervals import Interval, mean_over_runs, wilson
 from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import labelled, runs_with_answers
 from adnominal.analysis.rows import lists, schema, with_columns
 from adnominal.analysis.semantics import drs_matching, polarity
 from adnominal.analysis.semantics.prover import Outcome, Proving, provers
+from adnominal.analysis.statistics import (
+    Floats,
+    Interval,
+    bootstrap_sums,
+    mean_over_runs,
+    percentile_interval,
+    wilson,
+)
 from adnominal.conf import UserError
 from adnominal.conf.progress import Progress
 from adnominal.etl.lake import arrow
@@ -32,9 +38,7 @@ log = logging.getLogger("adnominal")
 
 # The paper's training length (section 4.1); longer or shorter runs are only listed.
 EPOCHS = "25"
-_RESAMPLES = 2000
 _T = TypeVar("_T")
-_Floats = npt.NDArray[np.float64]
 Triple = tuple[Interval, ...]
 QUANTIFIERS = ("EXI", "NUM", "UNI")
 _CLASSES = schema("sentence_id quantifier modifier depth:int32")
@@ -258,7 +262,7 @@ def clause_f(clauses: Sequence[tuple[int, int, int]]) -> Interval:
         ValueError: no items.
     """
 
-    def f(sums: _Floats) -> _Floats:
+    def f(sums: Floats) -> Floats:
         return 2 * sums[..., 0] / (sums[..., 1] + sums[..., 2])
 
     return _over_items(np.array(clauses, dtype=np.float64), f)
@@ -274,15 +278,13 @@ def mean(values: Sequence[float]) -> Interval:
     return _over_items(np.array(values)[:, None], lambda sums: sums[..., 0] / number)
 
 
-def _over_items(rows: _Floats, statistic: Callable[[_Floats], _Floats]) -> Interval:
+def _over_items(rows: Floats, statistic: Callable[[Floats], Floats]) -> Interval:
     """A statistic of the sums of rows. There are few distinct rows, so their counts are drawn."""
     if not len(rows):
         raise ValueError("no items")
-    unique, counts = np.unique(rows, axis=0, return_counts=True)
-    generator = np.random.default_rng(0)
-    draws = generator.multinomial(len(rows), counts / len(rows), size=_RESAMPLES)
-    low, high = np.quantile(statistic(draws @ unique), (0.025, 0.975))
-    return Interval(float(statistic(counts @ unique)), float(low), float(high), len(rows))
+    distinct_rows, times = np.unique(rows, axis=0, return_counts=True)
+    estimate, resampled = bootstrap_sums(statistic, distinct_rows, seed=0, times=times)
+    return percentile_interval(estimate, resampled, len(rows))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 /* Adjective–noun pairs from raw text in one pass: tokens, tags, heads, lemmas, counts. */
 #define PY_SSIZE_T_CLEAN
+/* One build for Python 3.11 and all later versions: only their stable ABI is used. */
+#define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
 #include <math.h>
@@ -358,8 +360,8 @@ static int data_buffer(PyObject *data, const char *name, const void **out, Py_ss
         PyErr_Format(PyExc_ValueError, "data: expected bytes under %s", name);
         return 0;
     }
-    *out = PyBytes_AS_STRING(value);
-    *size = PyBytes_GET_SIZE(value);
+    *out = PyBytes_AsString(value);
+    *size = PyBytes_Size(value);
     return 1;
 }
 
@@ -461,7 +463,9 @@ static void extractor_free(Extractor *x) {
     free(x->pair_index);
     free(x->pair_bytes);
     Py_CLEAR(x->data_owner);
-    Py_TYPE(x)->tp_free((PyObject *)x);
+    PyTypeObject *type = Py_TYPE((PyObject *)x);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(x);
+    Py_DECREF(type); /* which each object of a type made from a specification holds */
 }
 
 static PyObject *run(Extractor *x, PyObject *arguments, int mode) {
@@ -517,13 +521,16 @@ static PyObject *extractor_tokens(Extractor *x, PyObject *ignored) {
             Py_XDECREF(opens);
         return NULL;
     }
+    char *begins = PyBytes_AsString(begin), *ends = PyBytes_AsString(end),
+         *tags = PyBytes_AsString(tag), *heads = PyBytes_AsString(head),
+         *spaces = PyBytes_AsString(space);
     for (Py_ssize_t i = 0; i < n; i++) {
         const Token *t = &x->tokens[i];
-        memcpy(PyBytes_AS_STRING(begin) + 4 * i, &t->begin, 4);
-        memcpy(PyBytes_AS_STRING(end) + 4 * i, &t->end, 4);
-        memcpy(PyBytes_AS_STRING(head) + 4 * i, &t->head, 4);
-        PyBytes_AS_STRING(tag)[i] = (char)t->tag;
-        PyBytes_AS_STRING(space)[i] = (char)t->space_after;
+        memcpy(begins + 4 * i, &t->begin, 4);
+        memcpy(ends + 4 * i, &t->end, 4);
+        memcpy(heads + 4 * i, &t->head, 4);
+        tags[i] = (char)t->tag;
+        spaces[i] = (char)t->space_after;
     }
     return Py_BuildValue("NNNNNN", begin, end, tag, head, space, opens);
 }
@@ -585,17 +592,19 @@ static PyObject *extractor_drain(Extractor *x, PyObject *ignored) {
         return NULL;
     }
     for (int k = 0; k < 2; k++) {
+        char *starts = PyBytes_AsString(offsets[k]), *letters = PyBytes_AsString(bytes[k]);
         int32_t at = 0;
         for (Py_ssize_t i = 0; i < n; i++) {
             const Pair *p = &x->pairs[i];
             uint32_t size = k ? p->noun : p->adjective;
-            memcpy(PyBytes_AS_STRING(offsets[k]) + 4 * i, &at, 4);
-            memcpy(PyBytes_AS_STRING(bytes[k]) + at, x->pair_bytes + p->at + (k ? p->adjective : 0), size);
+            memcpy(starts + 4 * i, &at, 4);
+            memcpy(letters + at, x->pair_bytes + p->at + (k ? p->adjective : 0), size);
             at += (int32_t)size;
         }
-        memcpy(PyBytes_AS_STRING(offsets[k]) + 4 * n, &at, 4);
+        memcpy(starts + 4 * n, &at, 4);
     }
-    for (Py_ssize_t i = 0; i < n; i++) memcpy(PyBytes_AS_STRING(counts) + 8 * i, &x->pairs[i].count, 8);
+    char *numbers = PyBytes_AsString(counts);
+    for (Py_ssize_t i = 0; i < n; i++) memcpy(numbers + 8 * i, &x->pairs[i].count, 8);
     x->pair_count = 0;
     x->pair_used = 0;
     if (x->pair_index) memset(x->pair_index, 0, x->pair_slots * sizeof *x->pair_index);
@@ -657,17 +666,19 @@ static PyGetSetDef extractor_members[] = {
     {"nbytes", (getter)extractor_nbytes, NULL, "bytes of memory that the pairs hold", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
-static PyTypeObject extractor_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "etl.parsing.fast._fast.Extractor",
-    .tp_basicsize = sizeof(Extractor),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "Pairs from text; used by one thread at a time.",
-    .tp_new = PyType_GenericNew,
-    .tp_init = (initproc)extractor_init,
-    .tp_dealloc = (destructor)extractor_free,
-    .tp_methods = extractor_methods,
-    .tp_getset = extractor_members,
-};
+static PyType_Slot extractor_slots[] = {
+    {Py_tp_doc, "Pairs from text; used by one thread at a time."},
+    {Py_tp_new, PyType_GenericNew},
+    {Py_tp_init, extractor_init},
+    {Py_tp_dealloc, extractor_free},
+    {Py_tp_methods, extractor_methods},
+    {Py_tp_getset, extractor_members},
+    {0, NULL}};
+
+static PyType_Spec extractor_spec = {.name = "adnominal.etl.parsing.fast._fast.Extractor",
+                                     .basicsize = sizeof(Extractor),
+                                     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                                     .slots = extractor_slots};
 
 static PyMethodDef module_methods[] = {
     {"word_hash", word_hash, METH_VARARGS, "The hash of a word in the lexicon or, with a kind, in the lemma table."},
@@ -677,16 +688,13 @@ static PyModuleDef module = {PyModuleDef_HEAD_INIT, "_fast", "Compiled extractio
                              module_methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__fast(void) {
-    if (PyType_Ready(&extractor_type) < 0) return NULL;
     PyObject *m = PyModule_Create(&module);
-    if (m == NULL) return NULL;
-    Py_INCREF(&extractor_type);
-    if (PyModule_AddObject(m, "Extractor", (PyObject *)&extractor_type) < 0
+    PyObject *type = m ? PyType_FromModuleAndSpec(m, &extractor_spec, NULL) : NULL;
+    if (type == NULL || PyModule_AddObjectRef(m, "Extractor", type) < 0
         || PyModule_AddStringConstant(m, "FORMAT", "adnominal-fast-2") < 0
         || PyModule_AddIntConstant(m, "TAG_ROWS", 1 << TAG_BITS) < 0
-        || PyModule_AddIntConstant(m, "HEAD_ROWS", 1 << HEAD_BITS) < 0) {
-        Py_DECREF(m);
-        return NULL;
-    }
+        || PyModule_AddIntConstant(m, "HEAD_ROWS", 1 << HEAD_BITS) < 0)
+        Py_CLEAR(m);
+    Py_XDECREF(type);
     return m;
 }

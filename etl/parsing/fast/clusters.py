@@ -48,33 +48,77 @@ def clusters(
 
 
 def _vectors(tokens: Numbers, sentence_starts: npt.NDArray[np.uint32], size: int) -> Matrix:
-    """One row of unit length per word."""
+    """One row of unit length per word.
+
+    The idea: words of similar use have similar neighbours, so a word is described by how much more
+    often than by chance each frequent word occurs directly before and directly after it. Two counts
+    for each frequent word make a wide and mostly empty matrix; its singular value decomposition
+    keeps the `DIMENSIONS` directions in which words differ most.
+
+    `tokens` are the numbers of words by frequency, from 0 to `size` - 1, or -1 for a rare word.
+    """
+    counts = _neighbour_counts(tokens, sentence_starts, size)
+    weights = _positive_pmi(counts)
+    left, singular_values = _largest_singular_vectors(weights)
+    coordinates = left * np.sqrt(singular_values)
+    vectors: Matrix = _unit_rows(coordinates).astype(np.float32)
+    return vectors
+
+
+def _neighbour_counts(tokens: Numbers, sentence_starts: npt.NDArray[np.uint32], size: int) -> Any:
+    """How often each word has each frequent word as its neighbour, a sparse matrix.
+
+    There is a row for each word; the first half of the columns is for the neighbours before it, the
+    second half for those after it.
+    """
     from scipy.sparse import coo_array
-    from scipy.sparse.linalg import svds
 
     contexts = min(NEIGHBOURS, size)
-    is_inner = np.ones(len(tokens), dtype=np.bool_)
-    is_inner[sentence_starts] = False
-    rows, columns = [], []
-    for side, (word, neighbour) in enumerate(
-        ((tokens[1:], tokens[:-1]), (tokens[:-1], tokens[1:]))
-    ):
-        counted = is_inner[1:] & (word >= 0) & (neighbour >= 0) & (neighbour < contexts)
-        rows.append(word[counted])
-        columns.append(neighbour[counted] + side * contexts)
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    # Equal entries are summed.
-    table = coo_array((np.ones(len(row)), (row, column)), shape=(size, 2 * contexts)).tocsr()
-    row_sums, column_sums = table.sum(axis=1), table.sum(axis=0)
-    # Sums of contexts are smoothed (Levy, Goldberg and Dagan 2015, section 3.1).
-    smoothed = column_sums**0.75 / (column_sums**0.75).sum()
-    entries = table.tocoo()
-    share = entries.data / row_sums[entries.row]
-    entries.data = np.maximum(0, np.log(share / smoothed[entries.col]))
-    start = np.ones(min(entries.shape))  # without it the start, and so the result, is random
-    left, values, _ = svds(entries.tocsr(), k=min(DIMENSIONS, min(entries.shape) - 1), v0=start)
-    vectors: Matrix = _unit_rows(left * np.sqrt(values)).astype(np.float32)
-    return vectors
+    previous, following = tokens[:-1], tokens[1:]
+    opens_sentence = np.zeros(len(tokens), dtype=np.bool_)
+    opens_sentence[sentence_starts] = True
+    in_one_sentence = ~opens_sentence[1:]
+
+    def with_frequent(words: Numbers, neighbours: Numbers) -> tuple[Numbers, Numbers]:
+        """The pairs in one sentence whose word is not rare and whose neighbour is frequent."""
+        is_frequent = (neighbours >= 0) & (neighbours < contexts)
+        counted = in_one_sentence & (words >= 0) & is_frequent
+        return words[counted], neighbours[counted]
+
+    rows_before, columns_before = with_frequent(words=following, neighbours=previous)
+    rows_after, columns_after = with_frequent(words=previous, neighbours=following)
+    rows = np.concatenate([rows_before, rows_after])
+    columns = np.concatenate([columns_before, columns_after + contexts])
+    ones = np.ones(len(rows))
+    occurrences = coo_array((ones, (rows, columns)), shape=(size, 2 * contexts))
+    return occurrences.tocsr()  # which adds up equal entries
+
+
+def _positive_pmi(counts: Any) -> Any:
+    """The counts weighted by positive pointwise mutual information.
+
+    The totals of the neighbours are smoothed, so that rare neighbours do not get the highest
+    weights (Levy, Goldberg and Dagan 2015, section 3.1).
+    """
+    word_totals = counts.sum(axis=1)
+    smoothed_totals = counts.sum(axis=0) ** 0.75
+    expected_share = smoothed_totals / smoothed_totals.sum()
+    entries = counts.tocoo()
+    share = entries.data / word_totals[entries.row]
+    pmi = np.log(share / expected_share[entries.col])
+    entries.data = np.maximum(0, pmi)
+    return entries.tocsr()
+
+
+def _largest_singular_vectors(matrix: Any) -> tuple[Any, Any]:
+    """The left singular vectors of the `DIMENSIONS` largest singular values, and these values."""
+    from scipy.sparse.linalg import svds
+
+    smaller_side = min(matrix.shape)
+    # Without a given start, the solver takes a random one, and the result is random as well.
+    start = np.ones(smaller_side)
+    left, singular_values, _ = svds(matrix, k=min(DIMENSIONS, smaller_side - 1), v0=start)
+    return left, singular_values
 
 
 def _k_means(vectors: Matrix, count: int, seed: int) -> Numbers:

@@ -4,7 +4,7 @@ The pairs are those that `etl.amod.columns.occurrences` finds in the columns of
 `etl.parsing.fast.parser.FastParser`, but the columns are not built.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +13,9 @@ import pyarrow as pa
 from adnominal.conf import UserError
 from adnominal.etl.amod.kernel import bucket_of, pairs_in
 from adnominal.etl.amod.reference import Stats, Tally
-from adnominal.etl.amod.rules import ReadingRules
+from adnominal.etl.amod.rules import CLEAN, ReadingRules
+from adnominal.etl.corpora.documents import Document, Rejected, sample_of
+from adnominal.etl.corpora.text import text_events
 from adnominal.etl.parsing.fast.extractor import new_extractor
 from adnominal.etl.parsing.tokens import encoded
 
@@ -78,3 +80,26 @@ class TextCounter:
         stats = Stats(**counts)
         stats.left_out = {reason: Tally(n, 0, sample) for reason, (n, sample) in left_out.items()}
         return stats
+
+
+def count_texts(texts: Iterable[str]) -> pa.Table:
+    """The pairs of texts in memory (schema `PAIRS`), the most frequent first.
+
+    A text is read like a row of a Parquet file: a line is a paragraph, except in blocks that were
+    wrapped at a fixed width. The reading rules are those of the preset ``clean``.
+
+    Raises:
+        UserError: the extension was not built, or a text is no text.
+    """
+    counter = TextCounter(CLEAN)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise UserError(f"text {place}: got a {type(text).__name__}; expected a string")
+        for event in text_events(f"text {place}", text, sample_of(text)):
+            if isinstance(event, Rejected):
+                raise UserError(f"text {place} cannot be read ({event.reason}): {event.sample}")
+            if isinstance(event, Document):
+                counter.feed(event.text)
+    pairs = pa.Table.from_batches([counter.drain()])
+    by_count = [("count", "descending"), ("adjective", "ascending"), ("noun", "ascending")]
+    return pairs.sort_by(by_count)

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from adnominal.conf import UserError
-from adnominal.etl.amod.kernel import BUILD_COMMAND
+from adnominal.etl.amod.kernel import BUILD_COMMAND, REMEDY
 from adnominal.etl.parsing.fast.model import FORMAT, MODEL, load
 
 
@@ -15,15 +15,14 @@ def compiled() -> ModuleType:
     """The compiled extension.
 
     Raises:
-        UserError: it was not built here, or from another version of its sources.
+        UserError: it is missing, or was built from another version of its sources.
     """
     try:
         module = importlib.import_module("adnominal.etl.parsing.fast._fast")
     except ImportError as error:
         raise UserError(
-            f"parser=fast: its compiled extension was not built here ({error}); install a C "
-            f"compiler (Debian: apt-get install gcc python3-dev) and run `{BUILD_COMMAND}`, or "
-            "use parser=spacy"
+            f"parser=fast: its compiled extension is missing ({error}); {REMEDY}, or use "
+            "parser=spacy"
         ) from error
     # An older build computes other features from the same tables and would find wrong pairs.
     built = getattr(module, "FORMAT", "an earlier one")

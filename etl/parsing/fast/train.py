@@ -209,25 +209,52 @@ class Labels:
 
 
 def align(extractor: Any, treebank: Treebank) -> Labels:
-    """Tags and heads of the extractor's tokens that the treebank has with the same ends."""
+    """Tags and heads of the extractor's tokens that the treebank has with the same ends.
+
+    The extractor cuts the treebank's text into tokens of its own. One of them gets labels if a
+    token of the treebank begins and ends at the same bytes; the others serve only as context.
+    """
     extractor.split_lines(treebank.text, True)
     starts, end, sentence_starts = _bounds(extractor)
-    place = np.searchsorted(treebank.starts, starts)
-    place = np.minimum(place, len(treebank.starts) - 1)
-    aligned = (treebank.starts[place] == starts) & (treebank.end[place] == end)
-    tags = np.where(aligned, treebank.tag[place], UNKNOWN_TAG).astype(np.uint8)
-    # The inverse: the number in the extractor of each token of the treebank.
-    number = np.full(len(treebank.starts), -1, dtype=np.int64)
-    number[place[aligned]] = np.flatnonzero(aligned)
-    gold = treebank.head[place]
-    is_name = gold >= NAME_FLAG
-    noun = np.where(is_name, gold - NAME_FLAG, gold)
-    mapped = number[np.maximum(noun, 0)]
-    heads = np.where(
-        noun < 0, gold, np.where(mapped < 0, UNKNOWN_HEAD, mapped + is_name * NAME_FLAG)
+    # For each token of the extractor, the token of the treebank that may be the same: the first
+    # that does not begin before it.
+    candidate = np.searchsorted(treebank.starts, starts)
+    candidate = np.minimum(candidate, len(treebank.starts) - 1)
+    begins_alike = treebank.starts[candidate] == starts
+    ends_alike = treebank.end[candidate] == end
+    aligned = begins_alike & ends_alike
+    tags = np.where(aligned, treebank.tag[candidate], UNKNOWN_TAG)
+    heads = _renumbered_heads(treebank.head, candidate, aligned)
+    return Labels(
+        tags=tags.astype(np.uint8),
+        heads=heads.astype(np.int32),
+        sentence_starts=sentence_starts,
+        starts=starts,
+        aligned=float(aligned.mean()),
     )
-    heads[~aligned] = UNKNOWN_HEAD
-    return Labels(tags, heads.astype(np.int32), sentence_starts, starts, float(aligned.mean()))
+
+
+def _renumbered_heads(
+    treebank_heads: npt.NDArray[np.int64],
+    candidate: npt.NDArray[np.intp],
+    aligned: npt.NDArray[np.bool_],
+) -> npt.NDArray[np.int64]:
+    """The heads of the extractor's tokens, with the numbers of its own tokens.
+
+    A head that is no token of the extractor is unknown, and so are the heads of tokens that are not
+    `aligned` with their `candidate` in the treebank.
+    """
+    # The inverse of `candidate`: the extractor's number of each token of the treebank, -1 for none.
+    number_of = np.full(len(treebank_heads), -1, dtype=np.int64)
+    number_of[candidate[aligned]] = np.flatnonzero(aligned)
+    old_heads = treebank_heads[candidate]
+    has_noun = old_heads >= 0
+    name_flag = np.where(old_heads >= NAME_FLAG, NAME_FLAG, 0)
+    old_noun = np.where(has_noun, old_heads - name_flag, 0)
+    new_noun = number_of[old_noun]
+    heads = np.where(new_noun >= 0, new_noun + name_flag, UNKNOWN_HEAD)
+    heads = np.where(has_noun, heads, old_heads)
+    return np.where(aligned, heads, UNKNOWN_HEAD)
 
 
 def _bounds(extractor: Any) -> tuple[npt.NDArray[np.uint32], ...]:

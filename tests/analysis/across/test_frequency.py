@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adnominal.analysis import slices
+from adnominal.analysis import regression, slices
 from adnominal.analysis.across import frequency
-from adnominal.analysis.inference import regression
-from adnominal.analysis.inference.intervals import wilson
+from adnominal.analysis.statistics import wilson
 from adnominal.conf import UserError
 from tests.rows import write
 

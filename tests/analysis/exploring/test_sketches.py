@@ -11,6 +11,7 @@ from adnominal.analysis.exploring.sketches import Query, Sketches, tsv
 from adnominal.conf import UserError
 from adnominal.conf.commandline.__main__ import main
 from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import LOOKED_UP
 from tests.lake_of_pairs import SCRIPT, association, write_pairs
 
 
@@ -128,6 +129,15 @@ def test_suggestions_are_the_most_frequent_words_with_the_prefix(sketches):
     assert [entry.word for entry in vocabulary.beginning("q", 5)] == ["question"]
     assert [entry.word for entry in sketches.words["adjective"].beginning("naï", 5)] == ["naïve"]
     assert vocabulary.beginning("x", 5) == []
+
+
+def test_a_word_in_two_row_groups_is_listed_once(tmp_path):
+    lake = str(tmp_path / "lake")
+    pairs = [(f"adjective{number}", "key", 2) for number in range(LOOKED_UP + 1)]
+    write_pairs(lake, {"web": [*pairs, ("old", "door", 1)]})
+    nouns = Sketches(lake, tmp_path / "cache").words["noun"]
+    listed = [(entry.word, entry.count) for entry in nouns.beginning("", 5)]
+    assert listed == [("key", 2 * len(pairs)), ("door", 1)]
 
 
 def test_a_suggestion_has_its_total_count_in_all_corpora(tmp_path):

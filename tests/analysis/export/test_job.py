@@ -9,6 +9,7 @@ import mlcroissant
 import pytest
 import yaml
 
+import adnominal
 from adnominal import conf
 from adnominal.analysis.export.job import Settings, export
 from adnominal.analysis.export.sources import Origin, about
@@ -196,3 +197,22 @@ def test_the_command_line_reports_mistakes(small_lake, tmp_path):
     words = ("-m", "analysis.export", "dataset=adept", "edition=none", "format=huggingface")
     process = run_python(*words, f"out={tmp_path}/out", f"lake={small_lake}", code=2)
     assert process.stderr.splitlines()[-1].startswith("error: edition=none: not in the table adept")
+
+
+@pytest.mark.parametrize("dataset", ["adept", "plane", "asp", "sygns"])
+def test_a_dataset_in_memory_equals_its_export(small_lake, tmp_path, dataset):
+    out = exported(small_lake, tmp_path, dataset, "huggingface")
+    header, _, _ = (out / "README.md").read_text()[4:].partition("\n---\n")
+    names = [config["config_name"] for config in yaml.safe_load(header)["configs"]]
+    default = adnominal.load_dataset(dataset, edition=EDITION, lake=small_lake)
+    for name in names:
+        from_files = open_dataset(out, name, tmp_path)
+        in_memory = adnominal.load_dataset(dataset, edition=EDITION, config=name, lake=small_lake)
+        assert list(in_memory) == list(from_files)
+        for part, rows in from_files.items():
+            assert in_memory[part].features == rows.features
+            assert in_memory[part].to_list() == rows.to_list()
+        if name == names[0]:
+            assert {part: rows.to_list() for part, rows in default.items()} == {
+                part: rows.to_list() for part, rows in from_files.items()
+            }

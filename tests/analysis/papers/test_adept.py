@@ -5,11 +5,11 @@ import pytest
 
 from adnominal.analysis import slices
 from adnominal.analysis.editions import Lake, open_lake
-from adnominal.analysis.inference.intervals import Interval
 from adnominal.analysis.numbers import Cells
 from adnominal.analysis.papers.adept import dataset, models, sources
 from adnominal.analysis.papers.exhibits import Chart
 from adnominal.analysis.papers.published import agrees, table, value
+from adnominal.analysis.statistics import Interval
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.knowledge import lexicons
@@ -92,7 +92,7 @@ def test_labels_are_counted_by_part_and_kind():
 def test_the_caption_of_a_confusion_matrix_has_the_accuracy_of_its_run(tmp_path, monkeypatch):
     gold = [*LABELS[:4], LABELS[0]]
     answers = pa.table({"gold": gold, "predicted": [*gold[:4], LABELS[1]]})
-    runs = [Run(name, "finetune", 1, {"model": "small"}) for name in ("a", "b")]
+    runs = [Run(name, "finetune", 1, {"model": "small"}, group="g") for name in ("a", "b")]
     mean_of_seeds = Interval(0.5, 0.4, 0.6, 10)
     best = sources.Scored(runs, 5, True, mean_of_seeds, answers)
     monkeypatch.setattr(sources.Adept, "best", lambda page, classes: best)

@@ -7,9 +7,14 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from adnominal.analysis.editions import open_lake
-from adnominal.analysis.inference.intervals import kappa
 from adnominal.analysis.numbers import Cells
-from adnominal.analysis.papers.adept.annotators import Annotations, editions, experts, labelling
+from adnominal.analysis.papers.adept.annotators import (
+    Annotations,
+    editions,
+    experts,
+    kappa,
+    labelling,
+)
 from adnominal.analysis.papers.adept.sources import Adept, has_simulated_labels
 from adnominal.training.finished_runs import Runs
 from tests.analysis.report.conftest import adept
@@ -33,6 +38,13 @@ def test_kappa_equals_scikit_learns_and_has_an_interval():
     for first, second in (([0], [1]), ([0, 0, 0], [1, 0, 1]), ([1, 2, 1, 0], [0, 0, 0, 0])):
         interval = kappa(first, second)
         assert interval.estimate == 0 and math.isnan(interval.low) and math.isnan(interval.high)
+
+
+def test_kappas_interval_lies_between_minus_one_and_one():
+    share = kappa([0, 0, 1, 1, 2], [0, 0, 1, 2, 2])
+    assert -1 <= share.low < share.estimate < share.high == 1
+    worst = kappa([0, 0, 1, 1], [1, 1, 0, 1])
+    assert worst.low == -1
 
 
 def test_editions_with_answers_are_listed(lake, tmp_path):
@@ -63,6 +75,43 @@ def test_an_expert_with_a_single_label_has_a_kappa_without_interval(tmp_path):
     write(tmp_path, "adept_annotations", [{**answer, **constants} for answer in answers])
     write(tmp_path, "adept_batches", [{**place, "question_id": "e", "edition": "published"}])
     assert Annotations(str(tmp_path), "published").kappas() == {("two experts", "kappa"): 0.0}
+
+
+def write_round(root, round, answers, labels):
+    """A lake with these answers of a round, and a dataset with these labels."""
+    place = {"batch": "b", "page": "b-1", "round": round}
+    constants = {"annotator": "one", "kind": "item", "platform": "csv", "condition": "context"}
+    write(root, "adept_annotations", [{**constants, **answer, **place} for answer in answers])
+    dataset = rows("item_id label", *labels.items(), edition="published")
+    write(root, "adept", dataset)
+    write(root, "adept_batches", [{**place, "question_id": "b", "edition": "published"}])
+    return Annotations(str(root), "published")
+
+
+def test_human_baselines_of_five_classes_and_of_three(tmp_path):
+    answers = rows("item_id label", ("i1", 2), ("i2", 1), ("i4", 4))
+    answers += rows("item_id label", ("i3", 4), condition="no_context")
+    answers += rows("item_id label expected", ("i1", 4, 4), kind="attention")
+    human = write_round(tmp_path, "human", answers, {"i1": 2, "i2": 0, "i3": 2}).human()
+    # "Less likely" for i2, which is impossible, is right among three labels; i4 has no label.
+    assert human["human", "5-class"].estimate == 0.5
+    assert human["human", "3-class"].estimate == 1
+    assert {human["human", f"{classes}-class"].n for classes in (3, 5)} == {2}
+    assert human["human, no context", "3-class"].estimate == 0
+
+
+def test_audited_items_with_another_label_do_not_count(tmp_path):
+    names = "item_id expected label"
+    answers = rows(names, ("i2", 0, 0), ("i9", 0, 4), ("i8", 4, 1), ("i3", 4, 0), ("gone", 0, 0))
+    answers += rows(names, ("check", 0, 0), kind="attention")
+    annotations = write_round(tmp_path, "audit", answers, {"i2": 0, "i9": 0, "i8": 4, "i3": 0})
+    cells, table = annotations.audit()
+    assert cells["clear case", "impossible"] == 0.5
+    assert cells["not so or not well formed", "impossible"] == 0.5
+    assert cells["clear case", "necessarily true"] == 0
+    counts = {(row["label"], row["finding"]): row["count"] for row in table.to_pylist()}
+    assert counts["impossible", "not so"] == 1 and counts["necessarily true", "already so"] == 1
+    assert sum(counts.values()) == 3
 
 
 def test_findings_of_an_audit(tmp_path):

@@ -4,13 +4,13 @@ import pyarrow as pa
 import pytest
 
 from adnominal.analysis.editions import Lake, open_lake
-from adnominal.analysis.inference.intervals import wilson
 from adnominal.analysis.papers.asp import curves as asp
 from adnominal.analysis.papers.asp.dataset import baseline_table, degree
 from adnominal.analysis.papers.asp.models import correlation
 from adnominal.analysis.papers.asp.sources import Asp
 from adnominal.analysis.papers.exhibits import Examples
 from adnominal.analysis.papers.published import load
+from adnominal.analysis.statistics import wilson
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN, PUBLISHED
@@ -191,7 +191,7 @@ def answered_prompts(lake: str, rights: list[bool], job: str = "prompt") -> Asp:
         ("predictions", predictions),
     ):
         write(lake, name, records)
-    run = Run("r", job, 1, {"task.name": "asp"})
+    run = Run("r", job, 1, {"task.name": "asp"}, group="g")
     return Asp(open_lake(lake), Runs([run]))
 
 

@@ -119,7 +119,7 @@ def test_runs_on_the_release_are_preferred_to_newer_ones(tmp_path):
             root, "predictions", prediction_rows([("entailed", "entailed")], run=name), job="t"
         )
         task = {"task.name": "plane", "task.scheme": "one_it", "task.fold": "1", **params}
-        return Run(name, "finetune", ended, {"model": "small", **task})
+        return Run(name, "finetune", ended, {"model": "small", **task}, group=name)
 
     rebuilt = {"task.edition": "released_phrases"}
     folds = [run(f"fold {fold}", 5, **rebuilt, **{"task.fold": fold}) for fold in ("1", "2")]
@@ -146,7 +146,8 @@ def test_nli_runs_on_the_two_shot_items_are_preferred(tmp_path):
         answers = [("entailed", "entailed")]
         table = prediction_rows(answers, run=name, scheme=scheme, texts=["entailment"])
         arrow.append(root, "predictions", table, job="test")
-        return Run(name, "score", ended, {"task.name": "plane", "task.scheme": scheme})
+        params = {"task.name": "plane", "task.scheme": scheme}
+        return Run(name, "score", ended, params, group=name)
 
     newer, older = run("newer", 2, "one_it"), run("older", 1, "two_shot")
     lake = Lake(root, {"predictions": (), "plane_items": ("published",)})
@@ -164,7 +165,7 @@ def test_runs_are_shown_for_the_requested_edition_or_the_first_with_runs(tmp_pat
         table = table.set_column(place, "edition", pa.array([edition]))
         arrow.append(root, "predictions", table, job="test")
         common = {"task.name": "plane", "task.edition": edition, "model": "m"}
-        return Run(name, job, 1, {**common, **params})
+        return Run(name, job, 1, {**common, **params}, group=name)
 
     for edition in editions:
         write(root, "plane_items", rows("item_id class", ("0", "I"), edition=edition))

@@ -96,7 +96,7 @@ def test_the_edition_is_requested_or_that_of_the_runs(tmp_path):
     answer = {"run_id": "trained", "task": "sygns", "item_id": "1", "text": "run(x1)"}
     write(lake, "predictions", [answer])
     params = {"task.name": "sygns", "task.edition": "paper"}
-    runs = Runs((Run(id="trained", job="finetune", ended=1, params=params),))
+    runs = Runs((Run(id="trained", job="finetune", ended=1, params=params, group="g"),))
 
     def edition(requested: str | None, stored_runs: Runs) -> str:
         meanings = sources.Sygns(open_lake(lake, requested), stored_runs).meanings

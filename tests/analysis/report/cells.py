@@ -9,12 +9,14 @@ T = TypeVar("T")
 
 
 def row_of(section: Section, table: str, row: str, column: str) -> Row:
-    """The one row of ``report_numbers`` for a cell; `table` may be the beginning of its name."""
+    """The one row of ``report_numbers`` for a cell; `table` is its name or how the name begins."""
     rows = [
         entry
         for entry in section.rows
         if entry["table"].startswith(table) and (entry["row"], entry["column"]) == (row, column)
     ]
+    exact = [entry for entry in rows if entry["table"] == table]
+    rows = exact or rows
     known = sorted({(entry["table"], entry["row"], entry["column"]) for entry in section.rows})
     assert len(rows) == 1, (table, row, column, known)
     return rows[0]

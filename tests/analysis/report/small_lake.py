@@ -149,7 +149,8 @@ class SmallLake:
 
     def run(self, name: str, job: str, answers: list[dict[str, Any]], **params: str) -> None:
         """Add a run with its answers."""
-        self.runs.append(Run(name, job, len(self.runs), params))
+        group = str({key: value for key, value in params.items() if key != "seeds"})
+        self.runs.append(Run(name, job, len(self.runs), params, group=group))
         constants = {"run_id": name, "seed": int(params.get("seeds", "[0]").strip("[]"))}
         constants["model"] = params.get("model_name", params["model"])
         self.rows += [{**constants, **row} for row in answers]

@@ -27,6 +27,11 @@ NOT_READ: dict[tuple[str, str], Names] = {
     **{("sygns", f"Table {number}"): MEANINGS for number in (6, 10, 14, 16, 17)},
 }
 
+# Published numbers that an exhibit computes with, beside those that ours are compared with.
+ALSO_READ: dict[tuple[str, str], Names] = {
+    ("asp", "degree estimation against numerical reasoning"): {"table 3, degree estimation"},
+}
+
 
 @contextmanager
 def recorded() -> Iterator[tuple[Names, Names]]:
@@ -77,7 +82,7 @@ def exhibits() -> Iterator[tuple[str, Exhibit[Any]]]:
 )
 def test_exhibits_read_exactly_what_they_declare(observed, name, entry):
     tables, printed = observed[name, entry.title]
-    assert printed == set(entry.printed)
+    assert printed == {*entry.printed, *ALSO_READ.get((name, entry.title), ())}
     assert tables <= set(entry.reads)
     assert set(entry.reads) - tables == NOT_READ.get((name, entry.number or entry.title), set())
 

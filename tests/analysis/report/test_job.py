@@ -1,5 +1,6 @@
 """The written report of a small lake with runs and of one without."""
 
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -102,7 +103,7 @@ def test_the_page_is_well_formed_and_self_contained(written):
 
 def test_the_first_screen_has_a_line_for_each_paper(written):
     text = (written / "report.html").read_text(encoding="utf-8")
-    first_screen = text.partition("</header>")[0]
+    first_screen = html.unescape(text.partition("</header>")[0])
     for paper in ("ADEPT", "ASP", "SyGNS"):
         assert f">{paper}</a>" in first_screen
     assert re.search(r"\d+ of 12 exhibits reproduced, \d+ compared", first_screen)
@@ -176,7 +177,7 @@ def test_an_almost_empty_lake_gives_a_complete_report(tmp_path):
     text = (out / "report.html").read_text(encoding="utf-8")
     assert "cannot be read (no file" in text
     assert not (tmp_path / "none.db").exists()
-    assert text.count("<b>Not run:</b>") > 30
+    assert text.count("<b>Not run:</b>") >= 30
     parse(text)
     # The papers' figures are there nevertheless.
     numbers = pq.read_table(out / "report_numbers.parquet").to_pylist()

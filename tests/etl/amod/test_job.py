@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from adnominal.conf import JobFailed, UserError, load
+from adnominal.conf import ROOT, JobFailed, UserError, load
 from adnominal.etl.amod import staging, wave_tasks
 from adnominal.etl.amod.job import checked_engine
-from adnominal.etl.amod.kernel import NO_COMPILER
+from adnominal.etl.amod.kernel import NO_KERNEL
 from adnominal.etl.amod.plan import plan
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.corpora.inputs import list_inputs
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.spark import Lake
+from tests.commands import run_python, without_module
 from tests.etl.amod.corpus import contents, depcc_part, run_job, write_part
 
 PARTS: dict[str, list[Any]] = {
@@ -155,6 +156,18 @@ def test_files_added_later_give_the_tables_of_one_run_over_all(run, tmp_path, ex
     assert arrow.version(str(lake), "amod_pairs") == version
 
 
+@pytest.mark.slow
+def test_without_the_compiled_kernel_the_job_says_so_once_and_counts_the_same(parts, tmp_path):
+    variables = without_module("adnominal.etl.amod._kernel", tmp_path / "hidden")
+    words = ("source=depcc", f"input={parts}", "wave_bytes=1", f"lake={tmp_path / 'lake'}")
+    script = ROOT / "etl" / "extract_amod.py"
+    log = run_python(script, *words, "engine=sail", variables=variables).stderr
+    assert log.count(NO_KERNEL) == 1
+    assert "wave 3 of 3" in log and "(reference kernel)" in log
+    assert "(compiled kernel)" not in log
+    assert pairs_of(tmp_path / "lake") == PAIRS
+
+
 def test_repeated_sentences_are_counted_once_on_request(run, tmp_path, caplog):
     run(tmp_path / "once", "deduplicate=sentence", "keep_text=true")
     assert pairs_of(tmp_path / "once") == {
@@ -229,7 +242,7 @@ def test_a_missing_compiled_kernel_is_reported(spark, parts, monkeypatch, caplog
     for kernel, is_warned in (("reference", False), ("auto", True)):
         settings = load(Settings, ["source=depcc", f"input={parts}", f"kernel={kernel}"])
         checked_engine(settings, list_inputs(settings.input))
-        assert (NO_COMPILER in caplog.text) == is_warned
+        assert (NO_KERNEL in caplog.text) == is_warned
 
 
 def test_the_error_for_another_layout_names_its_source(run, tmp_path):

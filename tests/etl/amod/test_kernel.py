@@ -301,7 +301,7 @@ def test_auto_uses_the_reference_if_no_kernel_was_compiled(monkeypatch):
     monkeypatch.setattr(kernel, "compiled", lambda: None)
     assert PairCounter("depcc", CLEAN).implementation == "reference"
     assert available() == ("reference",)
-    message = "install a C compiler .* and run `python setup.py build_ext"
+    message = r"install the wheel \(pip install adnominal\), or a C compiler .* run make setup"
     with pytest.raises(UserError, match=message):
         PairCounter("depcc", CLEAN, "compiled")
 

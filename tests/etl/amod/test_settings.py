@@ -2,7 +2,7 @@
 
 import pytest
 
-from adnominal.conf import UserError, load
+from adnominal.conf import UserError, load, settings_hash
 from adnominal.etl.amod.settings import Settings, decisive
 
 
@@ -13,6 +13,19 @@ def test_the_automatic_parser_is_spacy_for_unknown_files():
     assert decisive(settings) == decisive(with_spacy)
     with pytest.raises(UserError, match="parser=fast with dependent=any"):
         load(Settings, ["source=text", "input=x", "parser=fast", "preset=paper"])
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["source=depcc"], "9b80ba4cba0b5836"),
+        (["source=conllu", "preset=paper"], "e575920f16390619"),
+        (["source=wikipedia", "examples=3", "keep_text=true"], "ee07573c67f77324"),
+        (["source=depcc", "deduplicate=sentence"], "c07fff52cd31441d"),
+    ],
+)
+def test_the_hash_of_a_corpus_stays_so_that_it_continues(words, expected):
+    assert settings_hash(decisive(load(Settings, [*words, "input=x"]))) == expected
 
 
 @pytest.mark.parametrize(

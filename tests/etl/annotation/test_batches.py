@@ -9,16 +9,10 @@ from hypothesis import strategies as st
 
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
-from adnominal.etl.annotation.batches import (
-    AUDIT,
-    Batch,
-    ShownItem,
-    compose,
-    gold_labels,
-    options,
-    shown_item,
-)
+from adnominal.etl.adept.annotation_task import ADEPT
+from adnominal.etl.annotation.batches import ShownItem, compose, gold_labels
 from adnominal.etl.annotation.quality import Answer
+from adnominal.etl.annotation.settings import ExportSettings
 
 
 def items(count, letter="i"):
@@ -32,8 +26,8 @@ def golds(count):
     return [item._replace(expected=at % 5) for at, item in enumerate(items(count, "g"))]
 
 
-def batch(**options):
-    return Batch("b", "main", "mturk", "clean", **options)
+def batch(gold=0.0, attention=0.0, **options):
+    return ExportSettings(batch="b.csv", gold=gold, attention=attention, **options)
 
 
 def pages(questions):
@@ -48,12 +42,12 @@ def pages(questions):
     st.integers(0, 5),
 )
 def test_every_item_occurs_once_and_checks_at_their_rates(count, per_page, gold, attention, seed):
-    settings = batch(per_page=per_page, gold=gold, attention=attention, seed=seed)
+    options = {"per_page": per_page, "gold": gold, "attention": attention, "seed": seed}
     if gold + attention >= per_page:
         with pytest.raises(UserError, match="no room for items"):
-            compose(settings, items(count), golds(3))
+            batch(**options)
         return
-    questions = compose(settings, items(count), golds(3))
+    questions = compose(ADEPT, batch(**options), items(count), golds(3))
     assert sorted(q.item_id for q in questions if q.kind == "item") == [
         item.item_id for item in items(count)
     ]
@@ -74,44 +68,38 @@ def test_every_item_occurs_once_and_checks_at_their_rates(count, per_page, gold,
 
 def test_a_batch_depends_only_on_the_seed():
     settings = batch(gold=0.5, attention=0.5, seed=1)
-    first_batch = compose(settings, items(30), golds(4))
+    first_batch = compose(ADEPT, settings, items(30), golds(4))
     shuffled = random.Random(0).sample(items(30), 30)
-    assert compose(settings, shuffled, golds(4)[::-1]) == first_batch
-    other_seed = compose(batch(gold=0.5, attention=0.5, seed=2), items(30), golds(4))
+    assert compose(ADEPT, settings, shuffled, golds(4)[::-1]) == first_batch
+    other_seed = compose(ADEPT, batch(gold=0.5, attention=0.5, seed=2), items(30), golds(4))
     assert [q.item_id for q in other_seed] != [q.item_id for q in first_batch]
     # Checks are at any place of a page and ask for any label.
-    checks = [q for q in compose(batch(attention=1.0), items(60)) if q.kind == "attention"]
+    checks = [q for q in compose(ADEPT, batch(attention=1.0), items(60)) if q.kind == "attention"]
     assert {check.place for check in checks} == {1, 2, 3, 4}
     assert {check.expected for check in checks} == set(range(5))
 
 
 def test_an_attention_check_asks_for_one_of_the_options():
-    question = next(q for q in compose(batch(attention=1.0), items(1)) if q.kind == "attention")
+    question = next(
+        q for q in compose(ADEPT, batch(attention=1.0), items(1)) if q.kind == "attention"
+    )
     assert question.sentence2 == f"Please choose “{LABELS[question.expected or 0]}” here."
-    audit = Batch("a", "audit", "csv", "clean", per_page=2)
-    question = next(q for q in compose(audit, items(1)) if q.kind == "attention")
-    assert question.sentence2 == f"Please choose “{AUDIT[question.expected or 0]}” here."
-    assert options("audit") == AUDIT and options("human") == LABELS
+    audit = batch(round="audit", per_page=2)
+    question = next(q for q in compose(ADEPT, audit, items(1)) if q.kind == "attention")
+    assert question.sentence2 == f"Please choose “{ADEPT.findings[question.expected or 0]}” here."
+    assert ADEPT.options("audit") == ADEPT.findings and ADEPT.options("human") == LABELS
 
 
 def test_an_item_of_the_batch_is_no_gold_item_in_it():
-    questions = compose(batch(gold=1.0), items(9), [*golds(2), *items(9)])
+    questions = compose(ADEPT, batch(gold=1.0), items(9), [*golds(2), *items(9)])
     assert {q.item_id for q in questions if q.kind == "gold"} == {"g000", "g001"}
     with pytest.raises(UserError, match="no gold items outside of the batch"):
-        compose(batch(gold=1.0), items(9), items(3))
+        compose(ADEPT, batch(gold=1.0), items(9), items(3))
 
 
-def test_batches_without_items_or_gold_are_refused():
-    with pytest.raises(UserError, match="no items; expected one or more"):
-        compose(batch(), [])
+def test_batches_without_gold_are_refused():
     with pytest.raises(UserError, match=r"gold=0\.2: no gold items .*export round=pilot"):
-        compose(batch(gold=0.2), items(3))
-
-
-def test_without_context_only_noun_and_phrase_are_shown():
-    item = ("x", "A key opens doors.", "A false key opens doors.", "false", "key")
-    assert shown_item(*item, "context") == ShownItem("x", item[1], item[2])
-    assert shown_item(*item, "no_context") == ShownItem("x", "key", "false key")
+        compose(ADEPT, batch(gold=0.2), items(3))
 
 
 def test_gold_labels_are_unanimous_answers_of_four_in_a_pilot():

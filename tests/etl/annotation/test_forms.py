@@ -1,18 +1,17 @@
 import csv
 import io
-import json
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
-from adnominal.etl.annotation.batches import AUDIT, Batch, ShownItem, compose
-from adnominal.etl.annotation.forms import batch_files, check_path, page_html
+from adnominal.etl.adept.annotation_task import ADEPT
+from adnominal.etl.annotation.batches import ShownItem, compose
+from adnominal.etl.annotation.forms import batch_files, layout_html, preview_html
+from adnominal.etl.annotation.settings import ExportSettings
 
 ITEMS = [
     ShownItem("one", "A key opens doors.", "A false key opens doors."),
@@ -26,8 +25,8 @@ QUIET = (
 
 
 def questions(platform="mturk", round="main", items=ITEMS, **options):
-    batch = Batch("b", round, platform, "clean", attention=options.pop("attention", 1.0), **options)
-    return compose(batch, items)
+    settings = {"format": platform, "round": round, "gold": 0.0, "attention": 1.0} | options
+    return compose(ADEPT, ExportSettings(batch="b.csv", **settings), items)
 
 
 class Page(HTMLParser):
@@ -56,7 +55,7 @@ RADIOS = [(f"label_{at}", str(code)) for at in range(1, 5) for code in range(5)]
 
 
 def test_the_preview_shows_the_first_page():
-    page = Page(page_html(questions()))
+    page = Page(preview_html(ADEPT, questions()))
     assert page.radios == RADIOS
     assert page.texts.count("necessarily true") == 4
     # Values are shown as text, not read as markup or as our variables.
@@ -66,7 +65,7 @@ def test_the_preview_shows_the_first_page():
 
 
 def test_the_layout_has_the_variables_of_the_csv(tmp_path):
-    files = batch_files(tmp_path / "b.csv", questions())
+    files = batch_files(ADEPT, tmp_path / "b.csv", questions())
     assert {path.name for path in files} == {"b.csv", "b.html", "b.preview.html"}
     layout = files[tmp_path / "b.html"]
     rows = list(csv.DictReader(io.StringIO(files[tmp_path / "b.csv"])))
@@ -81,9 +80,10 @@ def test_the_layout_has_the_variables_of_the_csv(tmp_path):
 
 
 def test_label_studio_gets_tasks_and_a_configuration(tmp_path):
-    files = batch_files(tmp_path / "b.json", questions("label_studio", items=ITEMS * 2))
-    tasks = json.loads(files[tmp_path / "b.json"])
-    assert [task["data"]["page"] for task in tasks] == ["b-00001", "b-00002"]
+    files = batch_files(ADEPT, tmp_path / "b.csv", questions("label_studio", items=ITEMS * 2))
+    tasks = list(csv.DictReader(io.StringIO(files[tmp_path / "b.csv"])))
+    assert [task["page"] for task in tasks] == ["b-00001", "b-00002"]
+    assert "R&D <b>pays</b>." in tasks[0].values()
     view = ET.fromstring(files[tmp_path / "b.xml"])
     names = {node.get("name") for node in view.iter() if node.get("name")}
     for choices in view.iter("Choices"):
@@ -91,43 +91,38 @@ def test_label_studio_gets_tasks_and_a_configuration(tmp_path):
         assert [c.get("value") for c in choices] == list(LABELS)
         assert [c.get("alias") for c in choices] == ["0", "1", "2", "3", "4"]
     used = {node.get("value", "")[1:] for node in view.iter("Text")}
-    assert used <= set(tasks[0]["data"])
+    assert used <= set(tasks[0])
 
 
-def test_plain_csv_has_one_line_per_question(tmp_path):
-    files = batch_files(tmp_path / "b.csv", questions("csv"))
-    rows = list(csv.DictReader(io.StringIO(files[tmp_path / "b.csv"])))
-    assert len(rows) == 4 and {row["label"] for row in rows} == {""}
-    assert {"A false key opens doors.", "Dead R&D <b>pays</b>."} <= {r["sentence2"] for r in rows}
+def test_the_csv_has_columns_to_fill_in(tmp_path):
+    files = batch_files(ADEPT, tmp_path / "b.csv", questions("csv"))
+    assert {path.name for path in files} == {"b.csv", "b.preview.html"}
+    (row,) = csv.DictReader(io.StringIO(files[tmp_path / "b.csv"]))
+    assert {"A false key opens doors.", "Dead R&D <b>pays</b>."} <= set(row.values())
+    empty = {name for name, text in row.items() if not text}
+    assert empty == {"label_1", "label_2", "label_3", "label_4", "annotator", "seconds"}
 
 
 @pytest.mark.parametrize("platform", ["mturk", "label_studio", "csv"])
 def test_auditors_see_the_label_and_other_options(tmp_path, platform):
     items = [item._replace(expected=4) for item in ITEMS]
     audit_questions = questions(platform, "audit", items, attention=0.0)
-    page = Page(page_html(audit_questions))
+    page = Page(preview_html(ADEPT, audit_questions))
     assert page.texts.count("not well formed") == 4
     assert page.texts.count("necessarily true") == 3
-    assert Page(page_html(audit_questions, layout=True)).texts.count("${given_4}") == 1
-    name = tmp_path / ("b.json" if platform == "label_studio" else "b.csv")
-    files = batch_files(name, audit_questions)
-    assert files[name].count("necessarily true") == 3
+    assert Page(layout_html(ADEPT, audit_questions)).texts.count("${given_4}") == 1
+    files = batch_files(ADEPT, tmp_path / "b.csv", audit_questions)
+    assert files[tmp_path / "b.csv"].count("necessarily true") == 3
     if platform == "label_studio":
         view = ET.fromstring(files[tmp_path / "b.xml"])
-        assert [c.get("value") for c in view.iter("Choice")] == list(AUDIT) * 4
-
-
-def test_file_names_that_do_not_fit_the_platform_are_refused():
-    for name, platform in (("b.csv", "label_studio"), ("b.json", "mturk"), ("b", "csv")):
-        with pytest.raises(UserError, match=r"expected a name that ends in \."):
-            check_path(Path(name), platform)
+        assert [c.get("value") for c in view.iter("Choice")] == list(ADEPT.findings) * 4
 
 
 def test_a_browser_renders_the_page(tmp_path):
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
         pytest.skip("no chromium on the PATH (Debian: apt-get install chromium)")
-    for path, text in batch_files(tmp_path / "b.csv", questions()).items():
+    for path, text in batch_files(ADEPT, tmp_path / "b.csv", questions()).items():
         path.write_text(text, encoding="utf-8")
     # A script chooses the first option of every question before the browser returns the page.
     page = tmp_path / "b.preview.html"

@@ -1,12 +1,13 @@
 """Imports of answers into a lake that has some already."""
 
-import csv
 import logging
 
 import pytest
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.annotation import job
+from adnominal.etl.lake import arrow
+from tests.etl.annotation.study import as_mturk, read_csv, write_csv
 
 
 def test_all_imports_must_use_the_same_key(study):
@@ -25,32 +26,21 @@ def test_all_imports_must_use_the_same_key(study):
 
 def test_answers_can_be_imported_in_several_files(study):
     path = study.export("main", "gold=0", format="csv")
-    answers = study.simulate(path)
-    lines = answers.read_text(encoding="utf-8").splitlines(keepends=True)
-    half = study.folder / "half.csv"
-    half.write_text("".join(lines[:40]), encoding="utf-8")
-    study.import_answers(half)
-    assert len(study.rows("adept_annotations")) == 39
-    study.import_answers(answers)
-    assert len(study.rows("adept_annotations")) == len(lines) - 1
-    with half.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    rows[3]["label"] = str((int(rows[3]["label"]) + 1) % 5)
-    with half.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    rows = read_csv(study.simulate(path))
+    study.import_answers(write_csv(study.folder / "half.csv", rows[:10]))
+    assert len(study.rows("adept_annotations")) == 10 * 4
+    whole = write_csv(study.folder / "whole.csv", rows)
+    study.import_answers(whole)
+    assert len(study.rows("adept_annotations")) == len(rows) * 4
+    rows[3]["label_2"] = str((int(rows[3]["label_2"]) + 1) % 5)
     with pytest.raises(UserError, match=r"line 5: question .* in an earlier import"):
-        study.import_answers(half)
+        study.import_answers(write_csv(whole, rows))
 
 
 def test_answers_of_pages_that_are_rejected_later_are_removed(study, caplog):
     caplog.set_level(logging.INFO, "adnominal")
-    batch = study.export("main", "gold=0")
-    answers = study.simulate(batch)
-    text = answers.read_text(encoding="utf-8")
-    submitted = text.replace("Approved", "Submitted")
-    answers.write_text(submitted, encoding="utf-8")
+    answers = as_mturk(study.simulate(study.export("main", "gold=0")), "Submitted")
+    submitted = answers.read_text(encoding="utf-8")
     study.import_answers(answers)
     stored = study.rows("adept_annotations")
     *first, last_page = submitted.splitlines(keepends=True)
@@ -61,7 +51,7 @@ def test_answers_of_pages_that_are_rejected_later_are_removed(study, caplog):
         assert f"1 pages rejected or cancelled ({left} stored answers removed)" in caplog.text
         assert len(study.rows("adept_annotations")) == len(stored) - 4
     # A rejection that is taken back.
-    answers.write_text(text, encoding="utf-8")
+    answers.write_text(submitted.replace("Submitted", "Approved"), encoding="utf-8")
     study.import_answers(answers)
     assert sorted(study.rows("adept_annotations"), key=str) == sorted(stored, key=str)
 
@@ -74,3 +64,25 @@ def test_one_of_two_concurrent_imports_fails(study, monkeypatch):
     monkeypatch.setattr(job, "_transaction_number", lambda base: 0)
     with pytest.raises(JobFailed, match="another import ran at the same time"):
         study.import_answers(answers)
+
+
+def test_an_import_that_is_stopped_between_rounds_is_completed_by_the_next(study, monkeypatch):
+    batches = [study.export("pilot", "round=pilot", "items=8"), study.export("main", "gold=0")]
+    rows = [row for batch in batches for row in read_csv(study.simulate(batch))]
+    answers = write_csv(study.folder / "both.csv", rows)
+    replace = arrow.replace
+    commits: list[object] = []
+
+    def replace_once(*arguments, **options):
+        if commits:
+            raise KeyboardInterrupt
+        commits.append(replace(*arguments, **options))
+        return commits[-1]
+
+    monkeypatch.setattr(arrow, "replace", replace_once)
+    with pytest.raises(KeyboardInterrupt):
+        study.import_answers(answers)
+    assert 0 < len(study.rows("adept_annotations")) < 4 * len(rows)
+    monkeypatch.undo()
+    study.import_answers(answers)
+    assert len(study.rows("adept_annotations")) == 4 * len(rows)

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adnominal.etl.annotation import quality
 from adnominal.etl.annotation.quality import (
     Answer,
     Rules,
     beyond_limit,
     failed_attention,
     far_from_gold,
-    filtered,
     majority,
 )
 
@@ -21,6 +21,13 @@ def answer(who, item, label, kind="item", expected=None):
 
 def gold(who, label, expected, times=1):
     return [answer(who, f"g{at}", label, "gold", expected) for at in range(times)]
+
+
+ITEM_IDS = {"one", "two", "three", "four", *(f"i{number}" for number in range(12))}
+
+
+def filtered(answers, rules):
+    return quality.filtered(answers, rules, ITEM_IDS)
 
 
 # Three people agree on one item, two on another, none on a third.
@@ -70,27 +77,29 @@ def test_items_left_without_answers_are_counted():
     answers += [answer(who, "x", 0, "attention", 1) for who in "ab"]
     dropped_items = {"few_answers (items)": (1, "item one: 0 of 3 answers")}
     assert dropped_items.items() <= filtered(answers, Rules()).dropped.items()
-    # Whole instances are counted under the rule that dropped them.
-    assert not dropped_items.keys() & filtered(answers, Rules(drop="instances")).dropped.keys()
 
 
-def test_whole_instances_are_dropped_on_request():
-    answers = [*ITEMS, answer("d", "three", 2), answer("d", "x", 0, "attention", 1)]
-    result = filtered(answers, Rules(drop="instances"))
-    assert result.dropped == {
-        "attention_failed (items)": (1, "annotator d: 1 of 1 attention checks failed")
-    }
-    assert result.labels.keys() == {"one", "two"}
-    # Otherwise only the fourth answer is dropped, and the item has no agreement.
-    assert "no_agreement (items)" in filtered(answers, Rules()).dropped
+def test_people_are_judged_by_all_their_checks_in_rounds_that_decide_labels():
+    failed = answer("c", "x", 0, "attention", 1)._replace(round="pilot", page="p-2")
+    stranger = failed._replace(annotator="d")
+    other_item = answer("c", "other", 1)._replace(page="p-2")
+    expert = answer("a", "x", 0, "attention", 1)._replace(round="expert")
+    result = filtered([*ITEMS, failed, stranger, other_item, expert], Rules())
+    assert result.excluded["attention_failed"] == ["c"]
+    assert result.answers == sorted(ITEMS) and result.checks == [failed]
 
 
-def test_the_gold_rule_counts_misses_among_gold_items_or_all_items():
-    # One miss by two degrees is 11 % of nine gold items, and 8 % of these and three items.
+def test_answers_of_other_rounds_decide_no_label():
+    experts = [a._replace(round="expert") for a in ITEMS]
+    result = filtered(experts, Rules())
+    assert not result.answers and not result.labels
+
+
+def test_the_gold_rule_counts_misses_among_gold_items():
+    # One miss by two degrees is 11 % of nine gold items.
     answers = [*ITEMS, *gold("a", 2, 2, 8), answer("a", "g8", 2, "gold", 0)]
     reason = "1 of 9 gold items 2 degrees or more from gold"
     assert far_from_gold(answers, Rules()) == {"a": reason}
-    assert far_from_gold(answers, Rules(gold_of="all")) == {}
     assert far_from_gold(answers, Rules(gold_degrees=3)) == {}
     # One in ten is not more than 10 %.
     assert far_from_gold([*answers, answer("a", "g9", 2, "gold", 2)], Rules()) == {}
@@ -147,19 +156,16 @@ ANSWERS = st.lists(
 )
 
 
-@given(ANSWERS, st.sampled_from(["gold", "all"]), st.sampled_from(["answers", "instances"]))
-def test_order_does_not_matter_and_every_item_is_accounted_for(answers, gold_of, drop):
-    rules = Rules(gold_of=gold_of, drop=drop, per_person=2)
+@given(ANSWERS)
+def test_order_does_not_matter_and_every_item_is_accounted_for(answers):
+    rules = Rules(per_person=2)
     result = filtered(answers, rules)
-    assert filtered(random.Random(0).sample(answers, len(answers)), rules) == result
+    shuffled = filtered(random.Random(0).sample(answers, len(answers)), rules)
+    assert (shuffled.items, shuffled.labels) == (result.items, result.labels)
+    assert (shuffled.excluded, shuffled.dropped) == (result.excluded, result.dropped)
     excluded = {who for group in result.excluded.values() for who in group}
     counted = {a.annotator for item_answers in result.items.values() for a in item_answers}
     assert not counted & excluded
     assert all(len(item_answers) >= 3 for item_answers in result.items.values())
     without_agreement = result.dropped.get("no_agreement (items)", (0, ""))[0]
     assert len(result.labels) + without_agreement == len(result.items)
-    if drop == "instances":
-        by_answers = filtered(answers, Rules(gold_of=gold_of, per_person=2))
-        assert result.labels.items() <= by_answers.labels.items()
-        lost = {a.item_id for a in answers if a.kind == "item" and a.annotator in excluded}
-        assert not lost & set(result.labels)

@@ -4,12 +4,19 @@ from itertools import groupby
 import pytest
 
 from adnominal.conf import UserError
-from adnominal.etl.annotation.aggregation import aggregate
-from adnominal.etl.annotation.batches import Batch, ShownItem, compose
+from adnominal.etl.adept.annotation_task import ADEPT
+from adnominal.etl.annotation import simulate
+from adnominal.etl.annotation.agreement import labels_by_model
+from adnominal.etl.annotation.batches import ShownItem, compose
 from adnominal.etl.annotation.quality import Answer, Rules, filtered, majority
-from adnominal.etl.annotation.simulate import annotators, simulated, true_label
+from adnominal.etl.annotation.settings import ExportSettings
+from adnominal.etl.annotation.simulate import annotators, simulated_rows
 
 SEED = 4
+
+
+def true_label(seed, item_id):
+    return simulate.true_label(ADEPT, seed, item_id)
 
 
 def campaign(answers=3, careful=9, noisy=3, spammers=8, items=300):
@@ -18,18 +25,23 @@ def campaign(answers=3, careful=9, noisy=3, spammers=8, items=300):
         ShownItem(f"i{at:04d}", "A dog barks.", "An old dog barks.") for at in range(items)
     ]
     gold = [ShownItem(f"g{at}", "s", "t", true_label(SEED, f"g{at}")) for at in range(20)]
-    batch = Batch("b", "main", "mturk", "clean", gold=0.5, attention=0.5, seed=SEED)
-    pages = [
-        list(page) for _, page in groupby(compose(batch, unlabelled, gold), key=lambda q: q.page)
-    ]
+    batch = ExportSettings(batch="b.csv", gold=0.5, attention=0.5, seed=SEED)
+    questions = compose(ADEPT, batch, unlabelled, gold)
+    pages = {name: list(page) for name, page in groupby(questions, key=lambda q: q.page)}
     people = annotators(careful, noisy, spammers)
-    labels_of_page = simulated(pages, people, answers, SEED)
     return [
-        Answer(q.item_id, p.name, label, q.expected, q.kind, "main", "context", "b", q.page)
-        for page in pages
-        for p, labels in labels_of_page[page[0].page]
-        for q, label in zip(page, labels, strict=True)
-    ]
+        Answer(
+            q.item_id, row["annotator"], row[f"label_{at}"], q.expected, q.kind, "main", "context",
+            "b", q.page,
+        )
+        for row in simulated_rows(ADEPT, pages.values(), people, answers, SEED)
+        for at, q in enumerate(pages[row["page"]], 1)
+    ]  # fmt: skip
+
+
+def labels_by_rules(answers):
+    rules = Rules(answers=2, per_person=1000)
+    return filtered(answers, rules, {a.item_id for a in answers if a.kind == "item"})
 
 
 def correct(labels):
@@ -47,10 +59,10 @@ def majority_labels(answers):
 
 def test_spammers_are_dropped_and_labels_recovered():
     answers = campaign(answers=6)
-    result = filtered(answers, Rules(answers=2, per_person=1000))
+    result = labels_by_rules(answers)
     excluded = {who for group in result.excluded.values() for who in group}
-    assert excluded >= {f"spammer{at}" for at in range(8)}
-    assert sum(who.startswith("careful") for who in excluded) <= 1
+    assert excluded >= {f"simulated-spammer{at}" for at in range(8)}
+    assert sum(who.startswith("simulated-careful") for who in excluded) <= 1
     by_rules = {item: vote.label for item, vote in result.labels.items()}
     by_majority = majority_labels(answers)
     # The rules label fewer items than a majority of all answers, but more of them correctly.
@@ -59,14 +71,13 @@ def test_spammers_are_dropped_and_labels_recovered():
 
 
 def test_models_recover_more_than_a_majority():
-    pytest.importorskip("crowdkit")
     answers = [a for a in campaign() if a.kind == "item"]
-    assert correct(aggregate("dawid_skene", answers)) > correct(majority_labels(answers)) + 10
+    assert correct(labels_by_model("dawid_skene", answers)) > correct(majority_labels(answers)) + 10
 
 
 def test_without_spammers_the_rules_drop_few_items():
     answers = campaign(careful=20, noisy=0, spammers=0)
-    result = filtered(answers, Rules(answers=2, per_person=1000))
+    result = labels_by_rules(answers)
     assert len(result.labels) > 0.85 * 300
 
 
@@ -81,4 +92,4 @@ def test_labels_have_the_published_shares():
 
 def test_more_answers_than_people_are_refused():
     with pytest.raises(UserError, match="answers=3: 2 annotators"):
-        simulated([], annotators(2, 0, 0), 3, 0)
+        simulated_rows(ADEPT, [], annotators(2, 0, 0), 3, 0)

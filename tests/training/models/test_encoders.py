@@ -182,10 +182,12 @@ def test_a_name_that_no_hub_model_can_have_is_refused(name):
         find(name)
 
 
-def test_a_folder_needs_safetensors(tmp_path):
+def test_a_folder_needs_weights(tmp_path):
     with pytest.raises(UserError, match=r"without config\.json; expected a model's folder"):
         find(str(tmp_path))
     (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "pytorch_model.bin").write_text("")
-    with pytest.raises(UserError, match=r"no model\.safetensors"):
+    (tmp_path / "pytorch_model-00001-of-00002.bin").write_text("")
+    with pytest.raises(
+        UserError, match=r"no weights there; expected model\.safetensors or pytorch_"
+    ):
         find(str(tmp_path))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from adnominal import conf
-from adnominal.conf import UserError
+from adnominal.conf import JobFailed, UserError
 from adnominal.etl.adept import LABELS
 from adnominal.training.answering import classifier
 from adnominal.training.evaluation import loss_sum
@@ -185,6 +185,13 @@ def test_encoders_are_refused_and_long_prompts_are_cut(adept_lake, llama, tiny_e
     learner.prepare()
     assert learner.truncated()["train"] > 0
     assert learner.lengths("train").max() <= 28
+
+
+def test_a_limit_without_room_for_a_prompt_stops_no_other_run(adept_lake, llama, tmp_path):
+    more = ["grid.max_length=[16,28]", "train_size=[32]", "epochs=1", f"out={tmp_path}"]
+    with pytest.raises(JobFailed, match=r"1 of 2 runs failed: max_length=16 .*the longest answer"):
+        finetune(settings(adept_lake, llama, "task.name=adept", *more))
+    assert run_folder(tmp_path)
 
 
 _TINY = {"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2}

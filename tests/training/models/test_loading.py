@@ -1,7 +1,6 @@
 """Loading models by MLflow address or folder, and the answers of loaded models."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -175,7 +174,7 @@ def test_addresses_that_lead_nowhere_are_refused_in_one_line(tuned, tmp_path, ti
     shutil.copytree(runs / "a", runs / "b")
     plain = tmp_path / "plain"
     shutil.copytree(runs / "a" / "model", plain)
-    os.rename(plain / "model.safetensors", plain / "pytorch_model.bin")
+    (plain / "model.safetensors").unlink()
     (runs / "a" / "model" / loading.RECORD).write_text("[]")
     (tmp_path / "empty").mkdir()
     run_id = result_of(tuned / "out")["run_id"]
@@ -189,7 +188,7 @@ def test_addresses_that_lead_nowhere_are_refused_in_one_line(tuned, tmp_path, ti
         (f"runs:/{run_id}/other", "has logged model"),
         (str(runs), "2 runs there"),
         (str(runs / "a"), "not what training/finetune.py writes"),
-        (str(plain), "no model.safetensors"),
+        (str(plain), "no weights there; expected model.safetensors"),
         (str(tmp_path / "empty"), "without config.json"),
         ("./nowhere", "no such folder"),
     ):

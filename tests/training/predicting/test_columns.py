@@ -12,7 +12,21 @@ def source(pair: bool | None, **task: Any) -> ModelSource:
     record = None
     if pair is not None:
         record = Trained(
-            task, "x", "e", "s", "", labels, labels, (0, 1), pair, None, "some-encoder", 0
+            task=task,
+            dataset="x",
+            edition="e",
+            scheme="s",
+            fold="",
+            labels=labels,
+            outcomes=labels,
+            outcome_of=(0, 1),
+            pair=pair,
+            max_length=None,
+            model="some-encoder",
+            seed=0,
+            instruction=None,
+            base_content=None,
+            longest_answer=None,
         )
     return ModelSource("folder", "some-model", labels, False, record)
 

@@ -1,7 +1,5 @@
-"""``training/predict.py`` from rows to predictions: uninterrupted, killed, by two processes, and
-selecting items for annotators."""
+"""``training/predict.py`` from rows to predictions: uninterrupted, killed, by two processes."""
 
-import csv
 import json
 import os
 from collections import Counter
@@ -14,8 +12,6 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError
-from adnominal.etl.annotation.job import export_batch
-from adnominal.etl.annotation.settings import ExportSettings
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 from adnominal.training.answering import classifier
@@ -225,45 +221,6 @@ def test_rows_are_filtered_and_sampled_and_columns_are_chosen(workspace):
     assert {row["edition"] for row in workspace.rows(result["run_id"])} == {"paper"}
 
 
-def test_uncertain_items_become_a_batch_for_annotators(finished_run, tmp_path):
-    workspace, _ = finished_run
-    out, batch = tmp_path / "uncertain.tsv", tmp_path / "main1.csv"
-    workspace.predict("select=uncertain", "count=30", f"out={out}", "measure=margin")
-    with out.open(newline="") as lines:
-        selected_items = list(csv.DictReader(lines, delimiter="\t"))
-    assert len(selected_items) == 30
-    margins = [float(row["margin"]) for row in selected_items]
-    assert margins == sorted(margins, reverse=True)
-    clean = {row["item_id"] for row in selected_items if row["edition"] == "clean"}
-    words = [f"batch={batch}", f"ids={out}", f"lake={workspace.lake}", "gold=0", "attention=0"]
-    export_batch(conf.load(ExportSettings, words))
-    batch_items = arrow.read(workspace.lake, "adept_batches", where=[("kind", "=", "item")])
-    assert set(batch_items["item_id"].to_pylist()) == clean
-
-
-def test_items_on_which_two_runs_differ_are_selected(finished_run, tmp_path):
-    workspace, result = finished_run
-    # Given only noun and adjective, the same model answers differently.
-    state, workspace.folder = workspace.folder, tmp_path / "state"
-    other = workspace.predict("first=noun", "second=adjective")
-    workspace.folder = state
-    out = tmp_path / "disputed.csv"
-    runs = f"runs={result['run_id']},{other['run_id']}"
-    words = workspace.arguments("select=disputed", "count=5", f"out={out}", runs)
-    predict(conf.load(Settings, words))
-    with out.open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    answers = [
-        {row["item_id"]: row["predicted"] for row in workspace.rows(r)}
-        for r in (result["run_id"], other["run_id"])
-    ]
-    assert len(rows) == 5
-    for row in rows:
-        first, second = row["predicted"].split(" | ")
-        assert first != second
-        assert (first, second) == tuple(run_answers[row["item_id"]] for run_answers in answers)
-
-
 def test_nan_scores_are_refused(workspace, tmp_path):
     trained = run_folder(workspace.tuned / "out") / "model"
     workspace.lake = os.fspath(tmp_path / "lake")
@@ -274,22 +231,9 @@ def test_nan_scores_are_refused(workspace, tmp_path):
     assert "predictions" not in arrow.tables(workspace.lake)
 
 
-def test_selecting_disputed_items_fails_if_all_runs_agree(finished_run, tmp_path):
-    workspace, result = finished_run
-    more = (f"runs={result['run_id']}", "select=disputed", "count=5", f"out={tmp_path / 'x.tsv'}")
-    with pytest.raises(JobFailed, match="all runs agree"):
-        workspace.predict(*more)
-    assert not (tmp_path / "x.tsv").exists()
-
-
-def test_impossible_selections_are_refused_early(workspace, tmp_path, monkeypatch):
+def test_a_folder_that_is_a_file_is_refused_early(workspace, tmp_path, monkeypatch):
     monkeypatch.setattr(job, "classifier", lambda *_, **__: pytest.fail("weights were read"))
-    select = ["select=disputed", "count=5", "runs=nobody"]
-    with pytest.raises(UserError, match="run nobody: no rows"):
-        workspace.predict(*select, f"out={tmp_path / 'x.tsv'}")
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match=r"out=.*file is a file; expected a folder"):
-        workspace.predict(*select, f"out={tmp_path / 'file' / 'x.tsv'}")
     workspace.folder = tmp_path / "file"
     with pytest.raises(UserError, match=r"folder=.*file is a file; expected a folder"):
         workspace.predict()
@@ -309,16 +253,9 @@ def test_missing_predictions_are_made_again(workspace):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["model=models:/adept/1"], "expected model= and table= together"),
-        (["table=adept_items"], "expected model= and table= together"),
-        ([], "nothing to do: expected model= and table="),
-        (["count=3"], "count=3: expected select= with it"),
-        (["select=uncertain", "runs=a"], "expected count= and out="),
-        (["select=uncertain", "count=3", "out=x.json", "runs=a"], "a .tsv or .csv file"),
-        (["select=uncertain", "count=3", "out=x.tsv", "runs=a,b"], "2 runs; expected one"),
-        (["select=disputed", "count=3", "out=x.tsv", "runs=a"], "1 run; expected two or more"),
-        (["select=disputed", "count=3", "out=x.tsv", "runs=a,a"], "the same value twice"),
-        (["select=best", "count=3", "out=x.tsv"], "select=best: expected one of uncertain"),
+        (["model=models:/adept/1"], "missing setting 'table'"),
+        (["table=adept_items"], "missing setting 'model'"),
+        ([], "missing setting 'model'"),
         (["model=m", "table=t", "second=x"], "second=x: expected first="),
         (["model=m", "table=t", "chunk=0"], "chunk=0: expected 1 or more"),
         (["model=m", "table=t", "version=-1"], "version=-1: expected 0 or more"),

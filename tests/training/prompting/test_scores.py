@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from adnominal.etl.lake.tables import table
-from adnominal.training.metrics import weighted_f1
 from adnominal.training.prompting import scores
 
 MODEL = "bert"
@@ -42,17 +41,25 @@ def two_shot(kind, right, gold=YES, prompt="plane/internal@1", inference=1, orde
     ]
 
 
-def test_weighted_f1_of_literal_answers():
+def only_cell(gold, predicted):
+    """The F1 of a single cell with these labels and answers."""
+    answers = [
+        ("I", 1, "plane/internal@1", "good/poor", "2,3", label, answer, FIRST_YES)
+        for label, answer in zip(gold, predicted, strict=True)
+    ]
+    (cell,) = scores.cells(rows(answers)).to_pylist()
+    assert cell["rows"] == len(gold)
+    return cell["f1"]
+
+
+def test_f1_of_literal_answers():
     # Half of four rows are right and the others have no label: 2·½ / (1 + ½).
-    assert weighted_f1([YES] * 4, [YES, YES, None, None]) == pytest.approx(2 / 3)
-    assert weighted_f1([YES] * 4, [YES, YES, NO, NO]) == pytest.approx(2 / 3)
+    assert only_cell([YES] * 4, [YES, YES, None, None]) == pytest.approx(2 / 3)
+    assert only_cell([YES] * 4, [YES, YES, NO, NO]) == pytest.approx(2 / 3)
     # Both labels are gold equally often: F1 of yes is 2·1/(2+2), of no 2·1/(2+1).
-    assert weighted_f1([YES, YES, NO, NO], [YES, None, YES, NO]) == pytest.approx(
-        (1 / 2 + 2 / 3) / 2
-    )
-    assert weighted_f1([YES], [None]) == 0.0
-    with pytest.raises(ValueError, match="no rows"):
-        weighted_f1([], [])
+    assert only_cell([YES, YES, NO, NO], [YES, None, YES, NO]) == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert only_cell([YES], [None]) == 0.0
+    assert scores.always(rows([]), YES).num_rows == 0
 
 
 @settings(max_examples=25)
@@ -64,7 +71,7 @@ def test_f1_equals_scikit_learns_weighted_f1(pairs):
     expected = f1_score(
         gold, predicted, labels=sorted(set(gold)), average="weighted", zero_division=0
     )
-    assert weighted_f1(gold, predicted) == pytest.approx(expected)
+    assert only_cell(gold, predicted) == pytest.approx(expected)
 
 
 def test_a_row_gives_first_token_and_restricted_choice():

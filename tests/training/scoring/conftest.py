@@ -57,6 +57,9 @@ def record(task: dict[str, Any], dataset: str, labels: Sequence[str], **more: An
         "max_length": None,
         "model": "base",
         "seed": 0,
+        "instruction": None,
+        "base_content": None,
+        "longest_answer": None,
     }
     return Trained(task=task, dataset=dataset, labels=tuple(labels), **{**values, **more})
 

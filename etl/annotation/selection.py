@@ -1,0 +1,148 @@
+"""Which items a batch asks about."""
+
+import logging
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from adnominal.conf import UserError
+from adnominal.conf.delimited import rows_of, text_of
+from adnominal.etl.adept.annotation_task import ADEPT
+from adnominal.etl.annotation.answers import stored_answers
+from adnominal.etl.annotation.batches import Question, ShownItem, gold_labels
+from adnominal.etl.annotation.quality import LABELLING
+from adnominal.etl.annotation.settings import ExportSettings
+from adnominal.etl.draws import rank
+from adnominal.etl.lake import arrow
+
+# The columns of adept_items under their names in the table adept.
+_DATASET_NAMES = {
+    "item_id": "item_id",
+    "sentence": "sentence1",
+    "modified_sentence": "sentence2",
+    "adjective": "modifier",
+    "noun": "noun",
+}
+_EXTREMES = (0, len(ADEPT.labels) - 1)  # the labels that are audited (section 4.2)
+_SMALL_ROUND = 100  # items of all rounds but main (sections 4.2 and 5.2)
+log = logging.getLogger("adnominal")
+
+
+def select_items(settings: ExportSettings, questions: Sequence[Question]) -> list[ShownItem]:
+    """The items to ask about: the requested number of those that no batch of such a round has.
+
+    `questions` are all that were asked. Items are drawn by the seed, or taken in the order of the
+    file ids=.
+
+    Raises:
+        UserError: too few items are left.
+    """
+    rows = _rows_of_round(settings)
+    if settings.ids is None:
+        rows.sort(key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"]))
+        if settings.round == "audit":
+            rows = _alternate(rows)
+    else:
+        places = _places(Path(settings.ids), settings.edition)
+        rows = [row for row in rows if row["item_id"] in places]
+        rows.sort(key=lambda row: places[row["item_id"]])
+        log.info("%s: %d items, %d of them fit the round", settings.ids, len(places), len(rows))
+    rounds = LABELLING if settings.round in LABELLING else (settings.round,)
+    asked = {q.item_id for q in questions if q.kind == "item" and q.round in rounds}
+    left = [row for row in rows if row["item_id"] not in asked]
+    if not left or len(left) < (settings.items or 1):
+        raise UserError(
+            f"round={settings.round} edition={settings.edition}: {len(left)} of {len(rows)} "
+            f"suitable items are left ({len(rows) - len(left)} are already in batches); "
+            f"expected {settings.items or 'one or more'}"
+        )
+    default = len(left) if settings.round == "main" else _SMALL_ROUND
+    return [_shown_item(row, settings) for row in left[: settings.items or default]]
+
+
+def _rows_of_round(settings: ExportSettings) -> list[dict[str, Any]]:
+    """The rows that fit the round, with the names of the table adept."""
+    if settings.round in LABELLING:
+        columns = [*_DATASET_NAMES, "chosen"]
+        items = edition_rows(settings.lake, "adept_items", settings.edition, columns)
+        return [
+            {name: item[column] for column, name in _DATASET_NAMES.items()}
+            for item in items
+            if item["chosen"]
+        ]
+    columns = [*_DATASET_NAMES.values(), "label", "split_random"]
+    rows = edition_rows(settings.lake, "adept", settings.edition, columns)
+    if settings.round == "human":
+        return [row for row in rows if row["split_random"] == "val"]
+    if settings.round == "audit":
+        return [row for row in rows if row["label"] in _EXTREMES]
+    return rows
+
+
+def _alternate(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of both extreme labels in turn, because these are far from equally frequent."""
+    lowest, highest = ([row for row in rows if row["label"] == label] for label in _EXTREMES)
+    alternating = []
+    for pair in zip_longest(lowest, highest):
+        alternating += [row for row in pair if row is not None]
+    return alternating
+
+
+def _places(path: Path, edition: str) -> dict[str, int]:
+    """The places of the ids in a file; of an edition only, if the file has editions.
+
+    Raises:
+        UserError: the file does not exist, lacks the column item_id, or has lines without ids or no
+            id of the edition.
+    """
+    text = text_of(path, f"ids={path}")
+    places: dict[str, int] = {}
+    for line, row in rows_of(text, f"ids={path}", ("item_id",), tabs=path.suffix == ".tsv"):
+        if not row["item_id"]:
+            raise UserError(f"ids={path}: line {line} has no item_id")
+        if row.get("edition") in (None, "", edition):
+            places.setdefault(row["item_id"], len(places))
+    if not places:
+        raise UserError(f"ids={path}: no item of edition={edition} in it")
+    return places
+
+
+def _shown_item(row: dict[str, Any], settings: ExportSettings) -> ShownItem:
+    """An item as annotators see it.
+
+    In section 5.2, the human baseline without context saw only the noun and the modifier.
+    """
+    texts = (row["sentence1"], row["sentence2"])
+    if settings.condition == "no_context":
+        texts = (row["noun"], f"{row['modifier']} {row['noun']}")
+    expected = row["label"] if settings.round == "audit" else None
+    return ShownItem(row["item_id"], *texts, expected)
+
+
+def select_gold(settings: ExportSettings, questions: Sequence[Question]) -> list[ShownItem]:
+    """The gold items, with the sentences shown in the pilot."""
+    labels = gold_labels(stored_answers(settings.lake), settings.gold_answers)
+    pilot = [q for q in questions if q.round == "pilot" and q.kind == "item"]
+    return [
+        ShownItem(q.item_id, q.sentence1, q.sentence2, labels[q.item_id])
+        for q in pilot
+        if q.item_id in labels
+    ]
+
+
+def edition_rows(lake: str, name: str, edition: str, columns: list[str]) -> list[dict[str, Any]]:
+    """The rows of an edition in the order of their ids.
+
+    Raises:
+        UserError: the table has no such edition.
+    """
+    rows = arrow.read(lake, name, where=[("edition", "=", edition)], columns=columns)
+    if not rows.num_rows:
+        editions = {str(dict(file.partition)["edition"]) for file in arrow.files(lake, name)}
+        raise UserError(
+            f"edition={edition}: not in {name} of lake={lake}; expected one of "
+            f"{', '.join(sorted(editions)) or 'none'}"
+        )
+    members: list[dict[str, Any]] = rows.sort_by("item_id").to_pylist()
+    return members

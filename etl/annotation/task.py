@@ -1,0 +1,29 @@
+"""What people are asked about the items of a dataset: all that the annotation code knows of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class AnnotationTask:
+    """The options and texts of a dataset's annotation pages.
+
+    Attributes:
+        labels: the labels of an item, in the order of their codes.
+        findings: the options of the round audit, in the order of their codes.
+        title: heading of a page.
+        audit_title: heading of a page of the round audit.
+        texts: folder of the page's templates and instructions.
+        label_shares: share of each label among the items, for simulated annotators.
+    """
+
+    labels: tuple[str, ...]
+    findings: tuple[str, ...]
+    title: str
+    audit_title: str
+    texts: Path
+    label_shares: tuple[float, ...]
+
+    def options(self, round: str) -> tuple[str, ...]:
+        """The possible answers in a round: labels, or findings about labels."""
+        return self.findings if round == "audit" else self.labels
