@@ -185,7 +185,7 @@ class PairLearner(TokenLearner):
             if is_pickled(self._path):
                 names = weight_names(self._path)
             else:
-                names = lazy_weights(self._path).keys()
+                names = set(lazy_weights(self._path))
         except (OSError, RuntimeError, UserError):  # Reported when weights are loaded.
             return set()
         prefix = f"{model.base_model_prefix}."

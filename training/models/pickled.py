@@ -10,7 +10,7 @@ import functools
 import logging
 import os
 import pickle
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from adnominal.conf import UserError
@@ -83,7 +83,7 @@ def explain_pickle_errors(path: str) -> Iterator[None]:
         ) from error
 
 
-def weight_names(folder: str) -> Collection[str]:
+def weight_names(folder: str) -> set[str]:
     """Return the names of the weights in the pickles of a folder; their values are not read.
 
     Raises:
@@ -97,7 +97,6 @@ def weight_names(folder: str) -> Collection[str]:
     index = Path(folder) / WEIGHTS_INDEX_NAME
     if (Path(folder) / WEIGHTS_NAME).is_file() or not index.is_file():
         with explain_pickle_errors(folder):
-            return load_state_dict(Path(folder) / WEIGHTS_NAME, map_location="meta").keys()
+            return set(load_state_dict(Path(folder) / WEIGHTS_NAME, map_location="meta"))
     _, metadata = get_checkpoint_shard_files(folder, os.fspath(index))
-    names: Collection[str] = metadata["weight_map"].keys()
-    return names
+    return set(metadata["weight_map"])

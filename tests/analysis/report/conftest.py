@@ -207,7 +207,9 @@ class Store:
         from mlflow.entities import Param
 
         self.clock += 1_000
-        run = self.client.create_run(self.experiment, self.clock, {"job": job})
+        group = str({key: value for key, value in params.items() if key != "seeds"})
+        tags = {"job": job, "group": group}
+        run = self.client.create_run(self.experiment, self.clock, tags)
         run_id = str(run.info.run_id)
         self.client.log_batch(run_id, params=[Param(k, v) for k, v in params.items()])
         self.client.set_terminated(run_id, "FINISHED", self.clock + 500)

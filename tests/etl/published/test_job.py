@@ -2,7 +2,6 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.etl.dropped import Dropped, write_dropped
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.spark import Lake
 from adnominal.etl.published.job import ImportSettings, Settings, import_published
@@ -52,16 +51,6 @@ def test_drops_of_a_source_stay_when_another_is_imported(tmp_path):
     assert dropped(f"nli={tmp_path}") == both
     jsonl(tmp_path / "snli" / "snli_1.0_train.jsonl", PAIR)
     assert dropped(f"nli={tmp_path / 'snli'}") == {"import_published/nli/mnli": 1}
-
-
-def test_drops_that_an_earlier_version_counted_for_all_sources_are_removed(tmp_path):
-    lake = str(tmp_path / "lake")
-    write_dropped(lake, "import_published/nli", [Dropped("nli", "no label", 9, "x")])
-    write_dropped(lake, "import_published/nlis", [Dropped("nli", "no label", 9, "x")])
-    jsonl(tmp_path / "snli_1.0_train.jsonl", PAIR)
-    import_published(conf.load(Settings, [f"nli={tmp_path}", f"lake={lake}"]))
-    (row,) = arrow.read(lake, "dropped").to_pylist()
-    assert row["job"] == "import_published/nlis"
 
 
 def test_settings_without_a_release_are_refused():
