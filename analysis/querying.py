@@ -35,7 +35,7 @@ def query(sql: str, settings: Settings) -> str:
     if not rows.num_rows:
         return "no rows"
     shown = rows.slice(0, _MOST_ROWS)
-    text = shown.to_pandas().to_string(index=False, na_rep="–", max_colwidth=60)
+    text = str(shown.to_pandas().to_string(index=False, na_rep="–", max_colwidth=60))
     hidden = rows.num_rows - shown.num_rows
     return text + (f"\n… and {hidden:,} more rows; add a LIMIT or a WHERE" if hidden else "")
 
