@@ -14,20 +14,24 @@ rows are too narrow.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from adnominal.analysis.statistics import Floats, Interval, percentile_interval, wilson
+from adnominal.analysis.statistics import (
+    Floats,
+    Interval,
+    bootstrap_sums,
+    percentile_interval,
+    wilson,
+)
 
 Labels = Sequence[object]
 Slices = Mapping[str, Sequence[str | None]]
 _Ints = npt.NDArray[np.int64]
-# Maps counts [..., cells] to values of the statistic [...].
-_Measure = Callable[[Floats], Floats]
 
 STATISTICS = ("accuracy", "macro_f1")
 # Resamples that share a generator: few enough for memory. Not a setting, because a change would
@@ -228,10 +232,7 @@ def bootstrap(
     Raises:
         ValueError: unknown statistic, no items, lengths that differ, or fewer than two groups.
     """
-    cells = _count_cells(statistic, [gold, predicted], groups)
-    labels, guesses = cells.labels
-    measure = _MEASURES[statistic](labels, guesses)
-    return _bootstrap(measure, cells, resampling)
+    return _bootstrap(statistic, [gold, predicted], groups, resampling)
 
 
 def paired_bootstrap(
@@ -249,15 +250,30 @@ def paired_bootstrap(
     Raises:
         ValueError: as `bootstrap`.
     """
-    cells = _count_cells(statistic, [gold, first, second], groups)
-    labels, first_guesses, second_guesses = cells.labels
-    measure_first = _MEASURES[statistic](labels, first_guesses)
-    measure_second = _MEASURES[statistic](labels, second_guesses)
+    return _bootstrap(statistic, [gold, first, second], groups, resampling)
 
-    def difference(counts: Floats) -> Floats:
-        return measure_first(counts) - measure_second(counts)
 
-    return _bootstrap(difference, cells, resampling)
+def _bootstrap(
+    statistic: str, columns: Sequence[Labels], groups: Labels | None, resampling: Resampling
+) -> Interval:
+    """The score of the first model, less that of the second if there is one, with its interval."""
+    models = len(columns) - 1
+    rows_of_models, counts = _count_cells(statistic, columns, groups)
+    rows = np.hstack(rows_of_models)
+    times: _Ints | None = counts[0]
+    if groups is not None:
+        rows, times = counts @ rows, None
+
+    def difference(sums: Floats) -> Floats:
+        first, *second = map(_mean_f1, np.split(sums, models, axis=-1))
+        return first - second[0] if second else first
+
+    resampled = []
+    for seed, size in _blocks(resampling):
+        estimate, values = bootstrap_sums(difference, rows, seed, times=times, resamples=size)
+        resampled.append(values)
+    items = int(counts.sum())
+    return percentile_interval(estimate, np.concatenate(resampled), items, resampling.level)
 
 
 def permutation(
@@ -276,56 +292,60 @@ def permutation(
     Raises:
         ValueError: as `bootstrap`.
     """
-    cells = _count_cells(statistic, [gold, first, second], groups)
-    labels, first_guesses, second_guesses = cells.labels
-    # The first half of the cells holds the first model's prediction, the second half the second's.
-    labels_twice = np.concatenate([labels, labels])
-    guesses = np.concatenate([first_guesses, second_guesses])
-    measure = _MEASURES[statistic](labels_twice, guesses)
-    totals = cells.counts.sum(axis=0)
+    (first_rows, second_rows), counts = _count_cells(statistic, [gold, first, second], groups)
+    totals = counts.sum(axis=0)
 
-    def difference(exchanged: Floats) -> Floats:
-        unchanged = totals - exchanged
-        one = np.concatenate([unchanged, exchanged], axis=-1)
-        other = np.concatenate([exchanged, unchanged], axis=-1)
-        return measure(one) - measure(other)
-
-    def draw(generator: np.random.Generator, size: int) -> Floats:
-        return difference(_exchanged_counts(cells.counts, generator, size))
+    def difference(exchanged: npt.NDArray[np.int64]) -> Floats:
+        kept = totals - exchanged
+        of_first = kept @ first_rows + exchanged @ second_rows
+        of_second = kept @ second_rows + exchanged @ first_rows
+        return _mean_f1(of_first) - _mean_f1(of_second)
 
     observed = abs(float(difference(np.zeros_like(totals))))
-    values = _in_blocks(draw, resampling)
-    at_least_as_large = int((np.abs(values) >= observed - _TIE).sum())
+    at_least_as_large = 0
+    for seed, size in _blocks(resampling):
+        generator = np.random.default_rng(seed)
+        if groups is None:
+            exchanged = generator.binomial(totals, 0.5, size=(size, len(totals)))
+        else:
+            exchanged = generator.integers(0, 2, size=(size, len(counts))) @ counts
+        values = np.abs(difference(exchanged))
+        at_least_as_large += int((values >= observed - _TIE).sum())
     return (at_least_as_large + 1) / (resampling.resamples + 1)
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Items that have the same labels are one cell.
+def _blocks(resampling: Resampling) -> Iterator[tuple[list[int], int]]:
+    """The seed and the size of each block of resamples."""
+    resamples = resampling.resamples
+    if resamples < 1:
+        raise ValueError(f"resamples={resamples}; expected 1 or more")
+    for block, start in enumerate(range(0, resamples, BLOCK)):
+        yield [resampling.seed, block], min(BLOCK, resamples - start)
 
-    `labels` [1 + models, cells] has the class of gold and of each model's answer, `counts` [groups,
-    cells] the items of each group. There is one row of counts if items are independent.
+
+def _count_cells(
+    statistic: str, columns: Sequence[Labels], groups: Labels | None
+) -> tuple[list[Floats], _Ints]:
+    """Count the items by their labels, which are gold and the answers of each model.
+
+    Returns the rows of `_rows` for each model, and the number of items of each group in each cell
+    [groups, cells]; without groups, there is one row of numbers.
     """
-
-    labels: _Ints
-    counts: Floats
-
-
-def _count_cells(statistic: str, columns: Sequence[Labels], groups: Labels | None) -> _Cells:
-    """Count the items by their labels: the columns are gold and the answers of each model."""
     if statistic not in STATISTICS:
         raise ValueError(f"statistic {statistic!r}; expected one of {', '.join(STATISTICS)}")
     items = _texts(columns)
     if statistic == "accuracy":
         # Only right or wrong matters: at most two cells per model for any number of labels.
         items = items.eq(items[0], axis="index")
-    classes, _ = pd.factorize(items.to_numpy().ravel(), sort=True)
-    labels, cell_of_item = np.unique(classes.reshape(items.shape), axis=0, return_inverse=True)
-    return _Cells(labels.T, _counts_by_group(cell_of_item, groups))
+    codes, classes = pd.factorize(items.to_numpy().ravel(), sort=True)
+    labels, cell_of_item = np.unique(codes.reshape(items.shape), axis=0, return_inverse=True)
+    gold, *predictions = labels.T
+    rows = [_rows(statistic, gold, predicted, len(classes)) for predicted in predictions]
+    return rows, _counts_by_group(cell_of_item, groups)
 
 
 def _texts(columns: Sequence[Labels]) -> pd.DataFrame:
-    """The labels as text, with a row for each item: gold, and the answer of each model."""
+    """The labels as text, with a row for each item."""
     sizes = [len(column) for column in columns]
     if len(set(sizes)) > 1:
         raise ValueError(f"labels of {' and '.join(map(str, sizes))} items")
@@ -337,99 +357,39 @@ def _texts(columns: Sequence[Labels]) -> pd.DataFrame:
     return items.astype(str)
 
 
-def _counts_by_group(cell_of_item: _Ints, groups: Labels | None) -> Floats:
-    """The number of items in each cell, for each group [groups, cells]."""
+def _counts_by_group(cell_of_item: _Ints, groups: Labels | None) -> _Ints:
     if groups is None:
-        return np.bincount(cell_of_item)[None, :].astype(np.float64)
+        return np.bincount(cell_of_item)[np.newaxis]
     if len(groups) != len(cell_of_item):
         raise ValueError(f"{len(groups)} groups for {len(cell_of_item)} items")
-    codes, names = pd.factorize(pd.Index([str(group) for group in groups]))
+    group_of_item, names = pd.factorize(pd.Index([str(group) for group in groups]))
     if len(names) < 2:
         raise ValueError("one group; expected at least two to resample")
-    counts = np.zeros((len(names), cell_of_item.max() + 1))
-    np.add.at(counts, (codes, cell_of_item), 1.0)
+    counts = np.zeros((len(names), 1 + cell_of_item.max()), dtype=np.int64)
+    np.add.at(counts, (group_of_item, cell_of_item), 1)
     # Groups are exchangeable: sorting them by content makes their names irrelevant.
     return counts[np.lexsort(counts.T[::-1])]
 
 
-def _accuracy(gold: _Ints, predicted: _Ints) -> _Measure:
-    """Accuracy as a function of the counts of cells with these labels."""
-    is_right = (gold == predicted).astype(np.float64)
+def _rows(statistic: str, gold: _Ints, predicted: _Ints, classes: int) -> Floats:
+    """What an item of each cell adds to the sums of `_mean_f1` [cells, 2 × classes].
 
-    def accuracy(counts: Floats) -> Floats:
-        right = counts @ is_right
-        return np.asarray(right / counts.sum(axis=-1))
-
-    return accuracy
-
-
-def _macro_f1(gold: _Ints, predicted: _Ints) -> _Measure:
-    """Macro-F1 as a function of the counts of cells with these labels."""
-    classes = 1 + max(gold.max(), predicted.max())
-    is_class = np.eye(classes)
-    gold_class = is_class[gold]
-    predicted_class = is_class[predicted]
-    right_class = gold_class * predicted_class
-    gold_and_predicted = gold_class + predicted_class
-
-    def macro_f1(counts: Floats) -> Floats:
-        hits = counts @ right_class
-        sizes = counts @ gold_and_predicted
-        f1 = 2 * hits / np.maximum(sizes, 1)
-        present_classes = (sizes > 0).sum(axis=-1)
-        return np.asarray(f1.sum(axis=-1) / present_classes)
-
-    return macro_f1
+    Accuracy is F1 with a single class, to which all labels belong.
+    """
+    if statistic == "accuracy":
+        return np.column_stack([gold == predicted, np.full(len(gold), 2.0)])
+    is_gold = np.eye(classes)[gold]
+    is_predicted = np.eye(classes)[predicted]
+    return np.hstack([is_gold * is_predicted, is_gold + is_predicted])
 
 
-_MEASURES = {"accuracy": _accuracy, "macro_f1": _macro_f1}
+def _mean_f1(sums: Floats) -> Floats:
+    """The mean F1 over the classes among gold or predicted labels.
 
-
-def _bootstrap(measure: _Measure, cells: _Cells, resampling: Resampling) -> Interval:
-    """The measure of all items, with the percentile interval over resampled items or groups."""
-
-    def draw(generator: np.random.Generator, size: int) -> Floats:
-        return measure(_resampled_counts(cells.counts, generator, size))
-
-    totals = cells.counts.sum(axis=0)
-    estimate = float(measure(totals))
-    items = int(totals.sum())
-    return percentile_interval(estimate, _in_blocks(draw, resampling), items, resampling.level)
-
-
-def _in_blocks(
-    draw: Callable[[np.random.Generator, int], Floats], resampling: Resampling
-) -> Floats:
-    """The values that `draw` gives for each resample, with a generator for each block of them."""
-    resamples = resampling.resamples
-    if resamples < 1:
-        raise ValueError(f"resamples={resamples}; expected 1 or more")
-    blocks = []
-    for number, start in enumerate(range(0, resamples, BLOCK)):
-        generator = np.random.default_rng([resampling.seed, number])
-        blocks.append(draw(generator, min(BLOCK, resamples - start)))
-    return np.concatenate(blocks)
-
-
-def _resampled_counts(counts: Floats, generator: np.random.Generator, size: int) -> Floats:
-    """Counts [size, cells] of resamples of all items, or groups, drawn with replacement."""
-    groups = len(counts)
-    if groups == 1:
-        items = int(counts.sum())
-        return generator.multinomial(items, counts[0] / items, size=size).astype(np.float64)
-    # Counting the draws of each group is faster than a multinomial over many groups.
-    drawn = generator.integers(0, groups, size=(size, groups))
-    drawn += np.arange(size)[:, None] * groups
-    times = np.bincount(drawn.reshape(-1), minlength=size * groups).reshape(size, groups)
-    return times.astype(np.float64) @ counts
-
-
-def _exchanged_counts(counts: Floats, generator: np.random.Generator, size: int) -> Floats:
-    """Counts [size, cells] of the items, or of the items of the groups, drawn with probability
-    1/2."""
-    groups, cells = counts.shape
-    if groups == 1:
-        items = counts[0].astype(np.int64)
-        return generator.binomial(items, 0.5, size=(size, cells)).astype(np.float64)
-    is_drawn = generator.integers(0, 2, size=(size, groups))
-    return is_drawn.astype(np.float64) @ counts
+    `sums` [..., 2 × classes] are the right answers of each class, then the labels of each class
+    among gold and predicted ones together.
+    """
+    right, labels = np.split(sums, 2, axis=-1)
+    f1 = 2 * right / np.maximum(labels, 1)
+    present_classes = (labels > 0).sum(axis=-1)
+    return np.asarray(f1.sum(axis=-1) / present_classes)

@@ -141,14 +141,20 @@ def bootstrap_sums(
 ) -> tuple[float, Floats]:
     """A statistic of the sums of `rows`, and its values if rows are drawn with replacement.
 
-    A row [columns] is what an item, or a group of dependent items, adds to the sums; `times` is how
-    many items or groups have this row (by default one). `statistic` maps sums [..., columns] to
-    values [...]. scipy's bootstrap draws items one by one and cannot draw groups of several sizes.
+    A row [columns] is what an item, or a group of dependent items, adds to the sums. With `times`,
+    so many items or groups have the row, and one draw gives the number of each row; this is faster
+    for few rows, without it for many. `statistic` maps sums [..., columns] to values [...]. scipy's
+    bootstrap draws items one by one and cannot draw groups of several sizes.
     """
-    if times is None:
-        times = np.ones(len(rows), dtype=np.int64)
-    number = int(times.sum())
     generator = np.random.default_rng(seed)
+    if times is None:
+        number = len(rows)
+        drawn = generator.integers(0, number, size=(resamples, number))
+        first_of_resample = np.arange(resamples)[:, np.newaxis] * number
+        drawn_times = np.bincount((drawn + first_of_resample).ravel(), minlength=drawn.size)
+        draws = drawn_times.reshape(drawn.shape)
+        return float(statistic(rows.sum(axis=0))), statistic(draws @ rows)
+    number = int(times.sum())
     draws = generator.multinomial(number, times / number, size=resamples)
     return float(statistic(times @ rows)), statistic(draws @ rows)
 

@@ -6,7 +6,7 @@ true` with `more likely`.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from adnominal.etl.adept import LABELS
 
@@ -57,19 +57,3 @@ def normative_rule(modifier: str, nonsubsective: Collection[str], classes: int) 
     equal = label_of(EQUALLY_LIKELY, classes)
     assert equal is not None
     return equal
-
-
-def accuracy(predicted: Sequence[int], labels: Sequence[int], classes: int) -> float:
-    """Return the percentage of correct classes among the labels 0..4 that fall in a class.
-
-    Raises:
-        ValueError: predictions and labels differ in number, or no label counts.
-    """
-    pairs = [
-        (guess, gold)
-        for guess, label in zip(predicted, labels, strict=True)
-        if (gold := label_of(label, classes)) is not None
-    ]
-    if not pairs:
-        raise ValueError("no labels")
-    return 100 * sum(guess == gold for guess, gold in pairs) / len(pairs)

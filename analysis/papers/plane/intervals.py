@@ -121,7 +121,8 @@ def _intervals(
         rows = counts[kind]
         # Groups are exchangeable: sorting them by content makes the order of rows irrelevant.
         rows = rows[np.lexsort(rows.T[::-1])]
-        estimate, values = bootstrap_sums(statistic, rows, seed=[seed, number])
+        once = np.ones(len(rows), dtype=np.int64)
+        estimate, values = bootstrap_sums(statistic, rows, seed=[seed, number], times=once)
         intervals[kind] = percentile_interval(estimate, values, len(rows), kind=_METHOD)
         resampled.append(values)
     if intervals:

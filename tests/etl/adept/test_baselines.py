@@ -1,6 +1,6 @@
 import pytest
 
-from adnominal.etl.adept.baselines import accuracy, label_of, majority, normative_rule
+from adnominal.etl.adept.baselines import label_of, majority, normative_rule
 
 LABELS = [2, 2, 0, 1, 3, 4]
 
@@ -27,12 +27,3 @@ def test_the_majority_label_of_the_training_rows():
 def test_non_subsective_adjectives_lower_the_plausibility(classes, lower, equal):
     assert normative_rule("Dead", {"dead"}, classes) == lower
     assert normative_rule("old", {"dead"}, classes) == equal
-
-
-def test_accuracy_skips_labels_without_a_class():
-    assert accuracy([2] * 6, LABELS, 5) == pytest.approx(100 / 3)
-    assert accuracy([1] * 6, LABELS, 4) == pytest.approx(40)
-    with pytest.raises(ValueError, match="no labels"):
-        accuracy([0], [0], 4)
-    with pytest.raises(ValueError, match="argument"):
-        accuracy([0], LABELS, 5)
