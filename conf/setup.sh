@@ -41,7 +41,7 @@ if [ ! -e /usr/share/wordnet/data.noun ] && [ -z "${WNHOME:-}${WNSEARCHDIR:-}" ]
     as_root_or_say "WordNet 3.0" apt-get install -y -qq --no-install-recommends wordnet-base wordnet-sense-index || true
 fi
 
-command -v cc >/dev/null || echo "setup: no C compiler: pairs will be counted many times slower (install: sudo apt-get install gcc python3-dev, then: make clean setup)"
+command -v cc >/dev/null || echo "setup: no C compiler: pairs will be counted many times slower (install: sudo apt-get install gcc python3-dev, then: make setup)"
 
 if [ ! -x .venv/bin/python ]; then
     "$python" -m venv .venv || {

@@ -124,8 +124,8 @@ def jvm_class_exists(jvm: Any, name: str) -> bool:
 def pack(folder: Path) -> Path:
     """Write ``adnominal.zip`` to `folder`: the package, for executors to unpack.
 
-    It omits what workers do not need (C sources, caches, the demo corpus). The file name of a
-    compiled module has its platform, so others ignore it.
+    It omits what workers do not need (C sources, caches, the demo corpus). A compiled module that
+    was built for another platform cannot be imported, as if it were missing.
     """
     import adnominal
 
