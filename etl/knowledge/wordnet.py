@@ -104,31 +104,20 @@ class WordNet:
 
         return Reader(self)
 
-    def lines(self, name: str) -> Iterator[tuple[int, str]]:
-        """Number and text of the lines of a file, without the licence at its beginning.
+    def lines(self, name: str) -> list[str]:
+        """The lines of a file; none of a list of exceptions that is missing.
 
         Raises:
             UserError: the file cannot be read.
         """
+        if name.endswith(".exc") and not (self.folder / name).is_file():
+            log.warning("no %s at %s: irregular forms stay unknown", name, self.place)
+            return []
         try:
             # 3.0 is ASCII; other versions are read as UTF-8, as NLTK does.
-            text = _read(self.folder, name).decode("utf-8")
+            return _read(self.folder, name).decode("utf-8").replace("\r\n", "\n").split("\n")
         except _UNREADABLE as error:
             raise UserError(f"{self.place}: {name} cannot be read: {error}") from error
-        for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-            if line and not line.startswith(" "):
-                yield number, line
-
-    def has(self, name: str) -> bool:
-        """Whether a file exists."""
-        return (self.folder / name).is_file()
-
-    def fault(self, name: str, line: int, problem: str) -> UserError:
-        """The error for a line that violates the format."""
-        return UserError(
-            f"{self.place}: {name}:{line}: {problem}; the file is damaged or not of one release "
-            "with the others"
-        )
 
 
 def _read(folder: _Folder, name: str) -> bytes:
@@ -159,12 +148,13 @@ def find(location: str = "auto") -> WordNet:
     path = Path(location).expanduser()
     if not path.exists():
         raise UserError(f"wordnet={location}: no such folder or archive")
-    wordnet = _open(path)
-    if wordnet is None:
+    try:
+        wordnet = _open(path)
+    except LookupError as absence:
         raise UserError(
-            f"wordnet={location}: no WordNet there ({_absence(path)}); expected a folder, or "
-            f"NLTK's wordnet.zip, with {', '.join(_REQUIRED_FILES)}"
-        )
+            f"wordnet={location}: no WordNet there ({absence}); expected a folder, or NLTK's "
+            f"wordnet.zip, with {', '.join(_REQUIRED_FILES)}"
+        ) from None
     if wordnet.version != VERSION:
         log.warning(
             "WordNet %s at %s, where 3.0 is expected: senses, their order and hypernyms differ "
@@ -178,13 +168,14 @@ def find(location: str = "auto") -> WordNet:
 def _find_expected_version() -> WordNet:
     rejected_places: list[str] = []
     for place in _usual_places():
-        wordnet = _open(place)
-        if wordnet is None:
-            rejected_places.append(f"{place} ({_absence(place)})")
-        elif wordnet.version != VERSION:
-            rejected_places.append(f"{place} (version {wordnet.version})")
-        else:
+        try:
+            wordnet = _open(place)
+        except LookupError as absence:
+            rejected_places.append(f"{place} ({absence})")
+            continue
+        if wordnet.version == VERSION:
             return wordnet
+        rejected_places.append(f"{place} (version {wordnet.version})")
     raise UserError(
         f"no WordNet 3.0; looked in {', '.join(rejected_places)}. Install it (Debian: apt-get "
         "install wordnet-base; NLTK: python -m nltk.downloader wordnet), set WNHOME or "
@@ -207,26 +198,25 @@ def _usual_places() -> list[Path]:
     return list(dict.fromkeys(places))
 
 
-def _open(path: Path) -> WordNet | None:
-    """The WordNet in a folder, in its folder ``dict``, or in an archive; None if there is none."""
+def _open(path: Path) -> WordNet:
+    """The WordNet in a folder, in its folder ``dict``, or in an archive.
+
+    Raises:
+        LookupError: there is none; the message says which files are missing.
+        UserError: the archive cannot be read.
+    """
     try:
-        for folder in _folders(path):
-            if not _missing_files(folder):
-                place = path if isinstance(folder, zipfile.Path) else folder
-                return WordNet(folder, str(place), _version(folder))
+        folder = min(_folders(path), key=lambda folder: len(_missing_files(folder)))
+        missing = _missing_files(folder)
+        if len(missing) == len(_REQUIRED_FILES):
+            raise LookupError("none")
+        if missing:
+            raise LookupError(f"without {', '.join(missing)}")
+        place = path if isinstance(folder, zipfile.Path) else folder
+        return WordNet(folder, str(place), _version(folder))
     except _UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"wordnet={path}: cannot be read: {reason}") from error
-    return None
-
-
-def _absence(path: Path) -> str:
-    """What is missing at a place without a usable WordNet: all of it, or some files."""
-    for folder in _folders(path):
-        missing = _missing_files(folder)
-        if len(missing) < len(_REQUIRED_FILES):
-            return f"without {', '.join(missing)}"
-    return "none"
 
 
 def _folders(path: Path) -> list[_Folder]:
@@ -236,7 +226,7 @@ def _folders(path: Path) -> list[_Folder]:
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     folders = [name.rpartition("/")[0] for name in names if name.endswith("/data.noun")]
-    return [zipfile.Path(path, f"{folder}/") for folder in folders]
+    return [zipfile.Path(path, f"{folder}/") for folder in folders] or [path]
 
 
 def _missing_files(folder: _Folder) -> list[str]:
@@ -250,9 +240,6 @@ def _version(folder: _Folder) -> str:
 
 
 # ----------------------------------------------------------------------------------- flattening
-
-# Distance, word, synset of the noun, synset of the hypernym, whether the word is its first lemma.
-_HypernymRow = tuple[int, str, str, str, bool]
 
 
 def tables(wordnet: WordNet) -> dict[str, pa.Table]:
@@ -273,49 +260,29 @@ def lemmas(wordnet: WordNet) -> pa.Table:
     rows = sorted(
         (_with_spaces(lemma), pos) for pos in POS for lemma in wordnet.reader.all_lemma_names(pos)
     )
-    return _table(table("wordnet_lemmas").schema, rows)
+    return _table("wordnet_lemmas", rows)
 
 
 def exceptions(wordnet: WordNet) -> pa.Table:
-    """Rows of table ``wordnet_exceptions``, sorted by form and place.
-
-    Releases without lists of exceptions (npm's) yield an empty table and a warning.
-
-    Raises:
-        UserError: a form without a lemma.
-    """
-    rows: list[tuple[str, str, int, str]] = []
-    for pos, name in POS.items():
-        if not wordnet.has(f"{name}.exc"):
-            log.warning("no %s.exc at %s: irregular forms stay unknown", name, wordnet.place)
+    """Rows of table ``wordnet_exceptions``, sorted by form, part of speech and place."""
+    rows: list[tuple[str, str, str, int]] = []
+    for pos in POS:
         # Five forms have two lines; NLTK uses the last one.
         for form, base_lemmas in wordnet.reader.exceptions(pos).items():
-            if not base_lemmas:
-                raise _form_without_lemma(wordnet, f"{name}.exc", form)
             for place, lemma in enumerate(dict.fromkeys(base_lemmas)):
-                rows.append((_with_spaces(form), pos, place, _with_spaces(lemma)))
-    schema = table("wordnet_exceptions").schema
-    return _table(schema, [(form, lemma, pos, place) for form, pos, place, lemma in sorted(rows)])
-
-
-def _form_without_lemma(wordnet: WordNet, file: str, form: str) -> UserError:
-    numbers = [number for number, line in wordnet.lines(file) if line.split() == [form]]
-    return wordnet.fault(file, numbers[-1], f"the form {form!r} without a lemma")
+                rows.append((_with_spaces(form), _with_spaces(lemma), pos, place))
+    rows.sort(key=lambda row: (row[0], row[2], row[3]))
+    return _table("wordnet_exceptions", rows)
 
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Skip the search for garbage, which takes a third of the time.
-
-    Millions of objects are made and nearly all are kept.
-    """
-    was_enabled = gc.isenabled()
+    """Skip the search for garbage: millions of objects are made, and nearly all are kept."""
     gc.disable()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
 
 
 @_no_garbage_collection()
@@ -328,44 +295,18 @@ def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
     the table drops words of several parts.
     """
     nouns = wordnet.reader.nouns()
-    # The rows of a synset are made once, and each sense of a noun then takes them by number.
-    rows: list[_HypernymRow] = []
-    numbers_of_synset: dict[str, range] = {}
-    words = {synset: _words(lemmas) for synset, lemmas in nouns.lemmas.items()}
-    for synset in words:
-        start = len(rows)
-        rows += _rows_of_synset(synset, words, nouns.hypernyms, distance)
-        numbers_of_synset[synset] = range(start, len(rows))
-    senses: list[tuple[str, int]] = []
-    sense_numbers: list[int] = []
-    row_numbers: list[int] = []
+    rows_of_synset: dict[str, list[tuple[object, ...]]] = {}
+    for synset in nouns.lemmas:
+        rows_of_synset[synset] = [
+            (steps, _with_spaces(lemma), synset, ancestor, place == 0)
+            for steps, ancestor in _ancestors(synset, nouns.hypernyms, distance)
+            for place, lemma in enumerate(nouns.lemmas[ancestor])
+        ]
+    rows: list[tuple[object, ...]] = []
     for noun, synsets in nouns.synsets.items():
         for sense, synset in enumerate(synsets, 1):
-            numbers = numbers_of_synset[synset]
-            sense_numbers += [len(senses)] * len(numbers)
-            row_numbers += numbers
-            senses.append((_with_spaces(noun), sense))
-    schema = table("wordnet_hypernyms").schema
-    sense_fields = [schema.field("noun"), schema.field("sense")]
-    hypernym_fields = [field for field in schema if field not in sense_fields]
-    flattened = _table(pa.schema(sense_fields), senses).take(pa.array(sense_numbers, pa.int64()))
-    hypernym_columns = _table(pa.schema(hypernym_fields), rows).take(
-        pa.array(row_numbers, pa.int64())
-    )
-    for field in hypernym_fields:
-        flattened = flattened.append_column(field, hypernym_columns[field.name])
-    return flattened.select(schema.names).cast(schema)
-
-
-def _rows_of_synset(
-    synset: str,
-    words: Mapping[str, Sequence[str]],
-    hypernyms: Mapping[str, Sequence[str]],
-    distance: int,
-) -> Iterator[_HypernymRow]:
-    for steps, ancestor in _ancestors(synset, hypernyms, distance):
-        for place, word in enumerate(words[ancestor]):
-            yield steps, word, synset, ancestor, place == 0
+            rows += [(_with_spaces(noun), sense, *row) for row in rows_of_synset[synset]]
+    return _table("wordnet_hypernyms", rows)
 
 
 def _ancestors(
@@ -383,14 +324,9 @@ def _ancestors(
     return ancestors
 
 
-def _words(lemmas: Sequence[str]) -> list[str]:
-    """The lemmas of a synset in lower case, each once."""
-    return list(dict.fromkeys(_with_spaces(lemma.lower()) for lemma in lemmas))
-
-
 def _with_spaces(lemma: str) -> str:
     return lemma.replace("_", " ")
 
 
-def _table(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:
-    return pa.Table.from_batches([batch_of(rows, schema)])
+def _table(name: str, rows: Sequence[tuple[object, ...]]) -> pa.Table:
+    return pa.Table.from_batches([batch_of(rows, table(name).schema)])
