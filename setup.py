@@ -104,7 +104,6 @@ DEV = [
     "hypothesis>=6.170",
     "chispa>=0.12",
     "moto[s3]>=5.2",
-    "nltk>=3.10",
     "ruff>=0.17",
     "mypy>=2.4",
     "pandas-stubs",
@@ -163,6 +162,7 @@ setup(
         "isal>=1.9",
         "zstandard>=0.25",
         "lemminflect>=0.2.3",
+        "nltk>=3.10,<4",
         "tqdm>=4.67",
         # The explorer's page is served by them.
         "starlette>=1.10,<2",

@@ -91,6 +91,12 @@ def test_every_package_is_of_the_core_or_of_a_named_extra():
             "from adnominal.etl.parsing import stanza_parser, spacy_parser, sparknlp_parser",
             {"torch", "spacy"},
         ),
+        (
+            "import adnominal, adnominal.etl.import_knowledge, adnominal.etl.plane.job, "
+            "adnominal.etl.knowledge.wordnet",
+            {"nltk"},
+        ),
+        ("from adnominal.etl.knowledge import wordnet_reader", {"scipy", "sklearn"}),
     ],
 )
 def test_large_libraries_are_imported_only_where_they_are_needed(code, libraries):

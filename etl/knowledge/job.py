@@ -64,16 +64,22 @@ def import_knowledge(settings: Settings) -> None:
     other release stays) and adjective_classes (other ones that are there stay, unless classes=FILE
     is given); dropped lines are counted in dropped.
     """
-    # Every mistake in a path or a list is found before a session starts.
+    # Every mistake in a path or a list is found before a session starts, and so is damage to
+    # WordNet's files: all of its tables are those of one release.
     words = class_list(settings.classes)
-    files_of_wordnet = None if settings.wordnet == "none" else wordnet.find(settings.wordnet)
+    wordnet_tables: dict[str, pa.Table] = {}
+    wordnet_metadata: dict[str, str] = {}
+    if settings.wordnet != "none":
+        files = wordnet.find(settings.wordnet)
+        wordnet_tables = _read_wordnet(files)
+        wordnet_metadata = {"wordnet": files.version, "place": files.place}
     releases: dict[str, list[InputFile]] = defaultdict(list)
     for file in list_inputs(settings.conceptnet) if settings.conceptnet else ():
         releases[conceptnet.release_of(file)].append(file)
     lake = Lake(start(JOB, settings).spark, settings.lake)
     _classes(lake, words, is_asked_for=settings.classes is not None)
-    if files_of_wordnet is not None:
-        _wordnet(lake, files_of_wordnet)
+    for name, rows in wordnet_tables.items():
+        _replace(lake, name, rows, wordnet_metadata)
     for release, files in sorted(releases.items()):
         with scratch(settings.lake) as folder:
             _conceptnet(lake, folder, release, files, settings.max_rejected)
@@ -97,16 +103,11 @@ def _classes(lake: Lake, words: WordList, *, is_asked_for: bool) -> None:
     _replace(lake, name, rows, {"lexicon": words.source})
 
 
-def _wordnet(lake: Lake, files: wordnet.WordNet) -> None:
+def _read_wordnet(files: wordnet.WordNet) -> dict[str, pa.Table]:
     started = time.monotonic()
-    metadata = {"wordnet": files.version, "place": files.place}
-    for name, rows in (
-        ("wordnet_lemmas", wordnet.lemmas),
-        ("wordnet_exceptions", wordnet.exceptions),
-        ("wordnet_hypernyms", wordnet.hypernyms),
-    ):
-        _replace(lake, name, rows(files), metadata)
+    tables = wordnet.tables(files)
     log.info("WordNet %s from %s in %.1f s", files.version, files.place, time.monotonic() - started)
+    return tables
 
 
 def _replace(lake: Lake, name: str, rows: pa.Table, metadata: dict[str, str]) -> None:

@@ -98,6 +98,23 @@ def test_an_import_replaces_one_release_and_keeps_the_other(
     assert arrow.version(lake, "conceptnet_edges") == version
 
 
+def test_a_damaged_wordnet_leaves_the_lake_as_it_was(spark, tmp_path):
+    folder = write_wordnet(tmp_path / "wordnet")
+    root = str(tmp_path / "lake")
+    classes = tmp_path / "mine.tsv"
+    classes.write_text("# version: 2\nadjective\tclass\nred\tI\n")
+    import_knowledge(Settings(wordnet=str(folder), lake=root))
+    names = arrow.tables(root)
+    versions = {name: arrow.version(root, name) for name in names}
+    assert {"wordnet_lemmas", "wordnet_exceptions", "wordnet_hypernyms"} <= set(names)
+    index = folder / "index.noun"
+    lines = [line for line in index.read_text().splitlines() if not line.startswith("box ")]
+    index.write_text("\n".join([*lines, "key n 1 1 @ 1 0 00000031"]))
+    with pytest.raises(UserError, match=r"index\.noun:\d+: data\.noun has no synset at 00000031"):
+        import_knowledge(Settings(wordnet=str(folder), classes=str(classes), lake=root))
+    assert {name: arrow.version(root, name) for name in arrow.tables(root)} == versions
+
+
 def test_a_truncated_archive_fails(spark, tmp_path):
     lines = [line("HasA", f"/c/en/cat{n}", "/c/en/fur", weight=n / 7) for n in range(3000)]
     packed = gzip.compress("\n".join(lines).encode())

@@ -1,17 +1,22 @@
+import contextlib
 import csv
 import gzip
+import pickle
 import shutil
 import warnings
 from pathlib import Path
 
+import nltk
 import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 from adnominal.conf import UserError
 from adnominal.etl.knowledge import wordnet
 from adnominal.etl.knowledge.wordnet import POS, base_forms
+from tests.commands import run_python
 from tests.etl.knowledge.wordnet_files import EXCEPTIONS, NOUNS, OTHER_LEMMAS, write
 
 
@@ -27,14 +32,14 @@ def small(folder) -> wordnet.WordNet:
 
 @pytest.fixture(scope="module")
 def nltk_reader(folder):
-    import nltk
-    from nltk.corpus.reader.wordnet import WordNetCorpusReader
-
     nltk.data.path.insert(0, str(folder.parents[1]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield WordNetCorpusReader(nltk.data.find("corpora/wordnet"), None)
+        reader = WordNetCorpusReader(nltk.data.find("corpora/wordnet"), None)
+    # All is read at once, so that the folder leaves the data path before other tests.
+    list(reader.all_synsets())
     nltk.data.path.remove(str(folder.parents[1]))
+    return reader
 
 
 def forms_by_pos(files: wordnet.WordNet) -> dict[str, dict[str, list[str]]]:
@@ -60,9 +65,9 @@ def test_every_sense_has_hypernyms_at_their_shortest_distance(small):
     dog = [tuple(row.values())[1:] for row in rows if row["noun"] == "dog"]
     # By both paths, "animal" is two steps above "dog", and "entity" four.
     assert dog == [
-        (1, 1, "domestic animal", "dog.n.01", "domestic_animal.n.01", True),
         (1, 1, "canine", "dog.n.01", "canine.n.01", True),
         (1, 1, "canid", "dog.n.01", "canine.n.01", False),
+        (1, 1, "domestic animal", "dog.n.01", "domestic_animal.n.01", True),
         (1, 2, "animal", "dog.n.01", "animal.n.01", True),
         (1, 2, "beast", "dog.n.01", "animal.n.01", False),
         (1, 3, "organism", "dog.n.01", "organism.n.01", True),
@@ -121,20 +126,28 @@ def test_candidates_are_exceptions_and_regular_forms():
     assert base_forms("s", "n", {}) == ["s"]
 
 
-def test_wordnet_is_found_in_archives_and_by_the_environment(folder, tmp_path, monkeypatch, small):
-    for name in ("NLTK_DATA", "WNHOME", "WNSEARCHDIR"):
+@pytest.fixture
+def empty_places(tmp_path, monkeypatch) -> Path:
+    """No WordNet in the usual places; the folder in NLTK's data path."""
+    for name in ("WNHOME", "WNSEARCHDIR"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(wordnet, "DEBIAN", tmp_path / "none")
-    shutil.make_archive(
-        str(tmp_path / "data" / "corpora" / "wordnet"), "zip", folder.parent, "wordnet"
-    )
-    monkeypatch.setenv("NLTK_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(wordnet, "DEBIAN", tmp_path / "debian")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk_data")])
+    return tmp_path / "nltk_data"
+
+
+def test_wordnet_is_found_in_archives_and_by_the_environment(
+    folder, tmp_path, monkeypatch, small, empty_places
+):
+    archive = empty_places / "corpora" / "wordnet.zip"
+    shutil.make_archive(str(archive.with_suffix("")), "zip", folder.parent, "wordnet")
     zipped = wordnet.find()
-    assert zipped.place == str(tmp_path / "data" / "corpora" / "wordnet.zip")
+    assert zipped.place == str(archive)
     assert wordnet.hypernyms(zipped).equals(wordnet.hypernyms(small))
     assert wordnet.exceptions(zipped).equals(wordnet.exceptions(small))
-    monkeypatch.delenv("NLTK_DATA")
+    write(empty_places / "corpora" / "wordnet")
+    assert wordnet.find().place == str(empty_places / "corpora" / "wordnet")
+    monkeypatch.setattr(nltk.data, "path", [])
     write(tmp_path / "home" / "dict")
     monkeypatch.setenv("WNHOME", str(tmp_path / "home"))
     assert wordnet.find().place == str(tmp_path / "home" / "dict")
@@ -142,11 +155,58 @@ def test_wordnet_is_found_in_archives_and_by_the_environment(folder, tmp_path, m
     assert wordnet.find().place == str(folder)
 
 
-def test_a_missing_wordnet_and_other_versions_are_reported(tmp_path, monkeypatch, caplog):
-    for name in ("NLTK_DATA", "WNHOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(wordnet, "DEBIAN", tmp_path / "debian")
+def test_nltk_data_in_the_environment_is_searched(folder):
+    code = "from adnominal.etl.knowledge import wordnet; print(wordnet.find().place)"
+    process = run_python("-c", code, variables={"NLTK_DATA": str(folder.parents[1])})
+    assert process.stdout.strip() == str(folder)
+
+
+def test_files_are_read_through_links_and_with_any_line_ends(folder, tmp_path, small):
+    for file in folder.iterdir():
+        content = file.read_bytes().replace(b"\n", b"\r\n")
+        copy = tmp_path / "files" / file.name
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(content)
+        copy.chmod(0o666)
+        (tmp_path / file.name).symlink_to(copy)
+    assert wordnet.tables(wordnet.find(str(tmp_path))) == wordnet.tables(small)
+
+
+def test_files_that_only_nltk_needs_may_be_missing(tmp_path, small):
+    folder = write(tmp_path)
+    for name in ("lexnames", "index.sense", "cntlist.rev", "data.verb", "data.adv"):
+        (folder / name).unlink()
+    data = folder / "data.noun"
+    data.write_text(data.read_text().replace("| what it is", "| this | that"))
+    assert wordnet.tables(wordnet.find(str(folder))) == wordnet.tables(small)
+
+
+def test_nltk_opens_downloads_and_unpickles_nothing(folder, monkeypatch, small):
+    def refuse(*_args: object, **_settings: object) -> None:
+        raise AssertionError("NLTK opens something")
+
+    for module, name in ((nltk.pathsec, "open"), (nltk.pathsec, "urlopen"), (nltk.data, "find")):
+        monkeypatch.setattr(module, name, refuse)
+    for module, name in ((nltk.data, "load"), (nltk, "download"), (pickle, "load")):
+        monkeypatch.setattr(module, name, refuse)
+    assert wordnet.tables(wordnet.find(str(folder))) == wordnet.tables(small)
+
+
+def test_half_an_installation_is_reported_with_what_is_missing(tmp_path, empty_places):
+    half = write(empty_places / "corpora" / "wordnet")
+    (half / "index.adv").unlink()
+    with pytest.raises(UserError, match=rf"{half} \(without index\.adv\)"):
+        wordnet.find()
+    with pytest.raises(UserError, match=r"no WordNet there \(without index\.adv\); expected"):
+        wordnet.find(str(half))
+    archive = shutil.make_archive(str(tmp_path / "half"), "zip", half.parent, "wordnet")
+    with pytest.raises(UserError, match=r"no WordNet there \(without index\.adv\); expected"):
+        wordnet.find(archive)
+
+
+def test_a_missing_wordnet_and_other_versions_are_reported(
+    tmp_path, monkeypatch, caplog, empty_places
+):
     other = write(tmp_path / "other", version="3.1")
     for name in POS.values():
         (other / f"{name}.exc").unlink()
@@ -154,9 +214,10 @@ def test_a_missing_wordnet_and_other_versions_are_reported(tmp_path, monkeypatch
     with pytest.raises(UserError, match=r"no WordNet 3\.0; .*other \(version 3\.1\).*debian") as e:
         wordnet.find()
     assert all(place in str(e.value) for place in ("nltk_data", "apt-get", "WNHOME"))
+    assert f"{empty_places}/corpora/wordnet.zip (none)" in str(e.value)
     assert wordnet.exceptions(wordnet.find(str(other))).num_rows == 0
     assert "WordNet 3.1" in caplog.text and "no noun.exc" in caplog.text
-    with pytest.raises(UserError, match="no WordNet there; expected a folder"):
+    with pytest.raises(UserError, match=r"no WordNet there \(none\); expected a folder"):
         wordnet.find(str(tmp_path))
     with pytest.raises(UserError, match="no such folder"):
         wordnet.find(str(tmp_path / "gone"))
@@ -167,21 +228,51 @@ def test_a_missing_wordnet_and_other_versions_are_reported(tmp_path, monkeypatch
     [
         ("data.noun", " 03 n 02 ", " 03 n 0f ", r"data\.noun:3: not a synset"),
         ("data.noun", "0 001 @ ", "0 002 @ ", r"data\.noun:3: "),
-        ("data.noun", "0 001 @ ", "0 001 @ x", r"data\.noun:\d+: no synset at x\d+, its hypernym"),
+        ("data.noun", "0 001 @ ", "0 001 @ x", r"data\.noun:3: not a synset"),
+        ("data.noun", "0 001 @ ", "0 001 @ 9", r"data\.noun:3: data\.noun has no synset at 9\d+"),
+        ("data.noun", " box 0 ", " fox 0 ", r"data\.noun:11: not a synset.* not of one release"),
         ("index.noun", "box n 1 1 @ 1", "box n x 1 @ 1", r"index\.noun:7: not an entry"),
         ("index.noun", "box n 1 1 @ 1", "box n 1 3 @ 1", r"index\.noun:7: not an entry"),
         ("index.noun", "box n 1 1 @ 1 0 ", "box n 1 1 @ 1 0  9", "not of one release"),
+        (
+            "index.noun",
+            "box n 1 1 @ 1 0 ",
+            "box n 1 1 @ 1 0 9",
+            r"index\.noun:7: data\.noun has no",
+        ),
+        ("index.adv", "well r 1 1", "well r 1", r"index\.adv:2: not an entry"),
+        ("index.noun", None, " no entries", r"index\.noun has no nouns; the file is damaged"),
         ("noun.exc", "teeth tooth", "teeth", r"noun\.exc:3: the form 'teeth' without a lemma"),
     ],
 )
 def test_damaged_files_are_reported_with_their_line(tmp_path, file, old, new, message):
     damaged = write(tmp_path)
     text = (damaged / file).read_text()
-    assert old in text
-    (damaged / file).write_text(text.replace(old, new, 1))
-    files = wordnet.find(str(damaged))
-    with pytest.raises(UserError, match=message):
-        wordnet.exceptions(files), wordnet.hypernyms(files)
+    assert old is None or old in text
+    (damaged / file).write_text(text.replace(old, new, 1) if old else new)
+    with pytest.raises(UserError, match=message) as error:
+        wordnet.tables(wordnet.find(str(damaged)))
+    assert "\n" not in str(error.value)
+
+
+def test_a_cut_file_of_synsets_is_reported(tmp_path):
+    file = write(tmp_path) / "data.noun"
+    content = file.read_bytes()
+    last_line = content.rindex(b"\n", 0, -1)
+    for size in range(100, last_line, 50):
+        file.write_bytes(content[:size])
+        with pytest.raises(UserError, match=r"(index|data)\.noun:\d+: .* not of one release"):
+            wordnet.tables(wordnet.find(str(tmp_path)))
+
+
+@pytest.mark.parametrize("name", ["index.noun", "data.adj", "noun.exc", "index.adv"])
+def test_other_cut_files_are_read_or_reported(tmp_path, name):
+    file = write(tmp_path) / name
+    content = file.read_bytes()
+    for size in range(0, len(content), 5):
+        file.write_bytes(content[:size])
+        with contextlib.suppress(UserError):
+            wordnet.tables(wordnet.find(str(tmp_path)))
 
 
 def test_wordnet_has_the_published_hypernyms_of_plane(shared_data):
