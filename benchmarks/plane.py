@@ -27,7 +27,8 @@ from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES, SCHEMES, TYPES
 from adnominal.etl.plane.candidates import Pool
 from adnominal.etl.plane.rules import HOLDS, inference_type, label
-from adnominal.etl.plane.splits import Sizes, plan
+from adnominal.etl.plane.sizes import Sizes
+from adnominal.etl.plane.splits import plan
 from benchmarks import plane_scale
 from benchmarks.harness import DATA, Bound, Case, CaseSettings, Exact, in_parts
 from benchmarks.plane_generator import Known, write_knowledge

@@ -70,9 +70,9 @@ def import_knowledge(settings: Settings) -> None:
     wordnet_tables: dict[str, pa.Table] = {}
     wordnet_metadata: dict[str, str] = {}
     if settings.wordnet != "none":
-        files = wordnet.find(settings.wordnet)
-        wordnet_tables = _read_wordnet(files)
-        wordnet_metadata = {"wordnet": files.version, "place": files.place}
+        wordnet_files = wordnet.find(settings.wordnet)
+        wordnet_tables = _read_wordnet(wordnet_files)
+        wordnet_metadata = {"wordnet": wordnet_files.version, "place": wordnet_files.place}
     releases: dict[str, list[InputFile]] = defaultdict(list)
     for file in list_inputs(settings.conceptnet) if settings.conceptnet else ():
         releases[conceptnet.release_of(file)].append(file)

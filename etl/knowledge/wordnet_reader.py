@@ -171,7 +171,7 @@ class _Lines(io.StringIO):
             raise self._reader.no_synset(self._file, digits)
         return super().seek(self._positions[digits] if offset else 0, whence)
 
-    def readline(self, size: int | None = -1) -> str:
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
         """The next line, of which the reader takes note."""
         line = super().readline(size)
         self._reader.last_line = (self._file, line.removesuffix("\n").removesuffix(" |"))

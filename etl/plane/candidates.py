@@ -41,35 +41,39 @@ class Pool:
     def of(cls, classes: Sequence[tuple[str, str]], nouns: pa.Table) -> Pool:
         """Build the pool from a table with one row per noun.
 
+        Words become their positions in the list of all words, sorted by spelling, and a list in a
+        row becomes rows of its own, one per member.
+
         Args:
             classes: (adjective, class); an adjective's number is its position here.
             nouns: columns noun, adjectives (list of numbers), hypernyms (list of texts), distances
                 (list of numbers, as long) and chain (three hypernyms, or null).
         """
-        order = np.argsort(nouns["noun"].to_numpy(zero_copy_only=False).astype(object))
-        rows = nouns.take(pa.array(order)).combine_chunks()
-        lists = {name: _flat(rows[name]) for name in ("adjectives", "hypernyms", "chain")}
-        distances = _flat(rows["distances"])[1].to_numpy(zero_copy_only=False)
-        spoken = [rows["noun"], lists["hypernyms"][1], lists["chain"][1]]
-        words = sorted({word for column in spoken for word in pc.unique(column).to_pylist()})
-        number = pa.array(words, pa.string())
-        ids = [
-            pc.index_in(column, value_set=number).to_numpy(zero_copy_only=False).astype(np.int64)
-            for column in spoken
-        ]
-        noun = ids[0]
+        spellings = nouns["noun"].to_numpy(zero_copy_only=False).astype(object)
+        rows = nouns.take(pa.array(np.argsort(spellings))).combine_chunks()
+        adjective_rows, adjectives = _flat(rows["adjectives"])
+        hypernym_rows, hypernyms = _flat(rows["hypernyms"])
+        _, distances = _flat(rows["distances"])
+        chain_rows, chain_members = _flat(rows["chain"])
 
-        def sorted_rows(*columns: npt.NDArray[np.generic]) -> Ids:
-            table = np.stack([column.astype(np.int64) for column in columns], axis=1)
-            return table[np.lexsort(table.T[::-1])]
+        words = _sorted_words(rows["noun"], hypernyms, chain_members)
+        noun_ids = _positions(rows["noun"], words)
+        hypernym_ids = _positions(hypernyms, words)
+        chain_ids = _positions(chain_members, words)
 
-        members = lists["adjectives"][1].to_numpy(zero_copy_only=False)
-        phrases = sorted_rows(noun[lists["adjectives"][0]], members)
-        pairs = sorted_rows(noun[lists["hypernyms"][0]], ids[1], distances)
-        owners = lists["chain"][0][::3]
-        chains = np.concatenate([noun[owners][:, None], ids[2].reshape(-1, 3)], axis=1)
-        kinds = np.array([CLASSES.index(kind) for _, kind in classes], np.int64)
-        return cls(tuple(word for word, _ in classes), kinds, tuple(words), phrases, pairs, chains)
+        phrases = _sorted_rows(noun_ids[adjective_rows], _numbers(adjectives))
+        pairs = _sorted_rows(noun_ids[hypernym_rows], hypernym_ids, _numbers(distances))
+        chain_nouns = noun_ids[chain_rows[::3]]
+        chains = np.column_stack([chain_nouns, chain_ids.reshape(-1, 3)])
+        class_ids = [CLASSES.index(kind) for _, kind in classes]
+        return cls(
+            adjectives=tuple(word for word, _ in classes),
+            classes=np.array(class_ids, np.int64),
+            words=tuple(words),
+            phrases=phrases,
+            pairs=pairs,
+            chains=chains,
+        )
 
     @cached_property
     def word_keys(self) -> Keys:
@@ -101,3 +105,27 @@ def _flat(column: pa.ChunkedArray) -> tuple[Ids, pa.Array]:
     lists = column.combine_chunks()
     rows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     return rows, pc.list_flatten(lists)
+
+
+def _sorted_words(*columns: pa.Array) -> list[str]:
+    words: set[str] = set()
+    for column in columns:
+        words.update(pc.unique(column).to_pylist())
+    return sorted(words)
+
+
+def _positions(column: pa.Array, words: Sequence[str]) -> Ids:
+    """The position of each member of a column in `words`."""
+    positions = pc.index_in(column, value_set=pa.array(words, pa.string()))
+    return _numbers(positions)
+
+
+def _numbers(column: pa.Array) -> Ids:
+    numbers: Ids = column.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
+
+
+def _sorted_rows(*columns: Ids) -> Ids:
+    """A table of these columns, sorted by the first, then by the second, and so on."""
+    table = np.stack(columns, axis=1)
+    return table[np.lexsort(columns[::-1])]

@@ -9,7 +9,7 @@ from adnominal.conf.checks import check_minimum
 from adnominal.etl.engine import EngineSettings
 from adnominal.etl.plane import SCHEMES
 from adnominal.etl.plane.rules import TEXTS
-from adnominal.etl.plane.splits import Sizes
+from adnominal.etl.plane.sizes import Sizes
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ def test_candidates_are_exceptions_and_regular_forms():
 
 
 @pytest.fixture
-def empty_places(tmp_path, monkeypatch) -> Path:
+def empty_places(tmp_path, monkeypatch):
     """No WordNet in the usual places; the folder in NLTK's data path."""
     for name in ("WNHOME", "WNSEARCHDIR"):
         monkeypatch.delenv(name, raising=False)

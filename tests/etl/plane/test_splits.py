@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from adnominal.conf import UserError
 from adnominal.etl.plane import SCHEMES, TYPES
 from adnominal.etl.plane.rules import label
-from adnominal.etl.plane.splits import GROUPS, Sizes, plan
+from adnominal.etl.plane.sizes import Sizes
+from adnominal.etl.plane.splits import GROUPS, plan
 from tests.etl.plane.pools import LEXICON, pool, zipf_pool
 
 SMALL = Sizes(
