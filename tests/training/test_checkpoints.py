@@ -44,7 +44,9 @@ def test_a_checkpoint_counts_only_with_its_pointer(tmp_path):
     assert checkpoints.latest() == Pointer("step-3", 1, state)
 
 
-@pytest.mark.parametrize("files", [{}, {"files": {"a.pt": 3}}, {"files": {}}])
+@pytest.mark.parametrize(
+    "files", [{"weights": {}}, {"files": {}}, {"files": {"a.pt": 3}, "weights": {}}]
+)
 def test_a_pointer_without_checksums_is_refused(tmp_path, files):
     (tmp_path / "step-3").mkdir()
     (tmp_path / "step-3" / "a.pt").write_bytes(b"012")
