@@ -88,7 +88,7 @@ JOBS = {
     ),
     "report": Job(
         "-m analysis.report lake={lake} tracking=sqlite:///{folder}/mlflow.db out={folder}/report",
-        files=("report/report.html", "report/report.md"),
+        files=("report/report.html", "report/report_numbers.tsv"),
     ),
 }
 

@@ -98,5 +98,5 @@ def test_the_commands_lead_from_the_build_to_the_report(repository, lake, tmp_pa
     assert "noun_disjoint" in card and "Apache" not in card.partition("## Licence")[0]
     cards = list(repository.rglob("README.md"))
     assert any("eight adjectives" in path.read_text(encoding="utf-8") for path in cards)
-    report = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    report = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert "colours" in report

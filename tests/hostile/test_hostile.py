@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from adnominal import conf
-from adnominal.analysis.rendering.blocks import Part, Report, Section, Table, Text
-from adnominal.analysis.rendering.html import html
-from adnominal.analysis.rendering.markdown import markdown
+from adnominal.analysis.numbers import Cells, Source, rows_of, table_of
+from adnominal.analysis.page.rendering import html
+from adnominal.analysis.page.view import contents, paper_view
+from adnominal.analysis.papers.exhibits import Chart, Examples, Missing, Note, Section
 from adnominal.conf import ROOT, UserError, setting
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation.batches import Question
@@ -206,11 +207,21 @@ def test_texts_in_the_files_for_annotators_are_escaped(tmp_path):
 
 
 def test_texts_in_the_report_are_escaped():
-    table = Table(SCRIPT, pa.table({SCRIPT: [SCRIPT]}))
-    report = Report(SCRIPT, [Text(SCRIPT)], [Part("p", SCRIPT, [Section("s", SCRIPT, [table])])])
-    for text in (html(report, {}), markdown(report)):
-        assert SCRIPT not in text
-        assert "alert(1)" in text
+    texts = pa.table({SCRIPT: [SCRIPT]})
+    cells = Cells(SCRIPT, {(SCRIPT, SCRIPT): 1.0}, unit=SCRIPT, model=SCRIPT, note=SCRIPT)
+    rows = rows_of(Source("adept", SCRIPT, command=SCRIPT), [cells])
+    findings = [
+        Chart("bars", SCRIPT, [SCRIPT], x=SCRIPT, y=SCRIPT),
+        Examples(SCRIPT, texts),
+        Note(SCRIPT),
+        Missing(SCRIPT, SCRIPT, SCRIPT),
+    ]
+    section = Section("s", SCRIPT, SCRIPT, rows, [], findings)
+    paper = paper_view("p", SCRIPT, SCRIPT, SCRIPT, [section])
+    facts = {SCRIPT: SCRIPT}
+    page = html(SCRIPT, facts, SCRIPT, [paper], contents(texts), table_of(rows))
+    assert SCRIPT not in page
+    assert page.count("alert(1)") > 10
 
 
 def test_a_log_of_great_depth_is_refused(lake):
