@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from adnominal.etl.draws import mix
+from adnominal.etl.draws import Keys, mix
 from adnominal.etl.plane.candidates import Flags, Ids, Pool
 from adnominal.etl.plane.sizes import CHAIN_PAIRS, Sizes
 from adnominal.etl.plane.units import (
@@ -74,7 +74,8 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
         has_units = capacity[direct[:, NOUN]] > 0
         pairs = one_pair_per_noun(pool, direct[is_open & has_units], salt)
         if strict and part == "test":
-            pairs = _different_hypernyms_first(pool, pairs, salt)
+            keys = mix(pool.word_keys[pairs[:, NOUN]], salt)
+            pairs = pairs[_hypernyms_in_turn(pairs[:, HYPERNYM], keys)]
         max_weights = np.minimum(capacity[pairs[:, NOUN]], _MOST)
         units = sizes.part("published", part).units
         weights = pair_weights(_WEIGHTS[part], max_weights, units, part)
@@ -89,11 +90,10 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
     return parts
 
 
-def _different_hypernyms_first(pool: Pool, pairs: Ids, salt: np.uint64) -> Ids:
-    """One pair of each hypernym before any second one, for as many hypernyms as possible."""
-    keys = mix(pool.word_keys[pairs[:, NOUN]], salt)
-    nth_of_hypernym = rank_in_group(pairs[:, HYPERNYM], keys)
-    return pairs[np.argsort(nth_of_hypernym, kind="stable")]
+def _hypernyms_in_turn(hypernyms: Ids, keys: Keys) -> Ids:
+    """An order in which one member of each hypernym comes before any second one, these by key."""
+    order: Ids = np.argsort(rank_in_group(hypernyms, keys), kind="stable")
+    return order
 
 
 def _one_inference_type(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
@@ -163,8 +163,10 @@ def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids
     draws = _draw_units(pool, pairs, weights, salt)
 
     candidates = _last_units(pool, draws, weights)
+    # Units of one hypernym take each other's phrases; they are in a random order already.
     hypernyms = pairs[draws.place[candidates[:, 0]], HYPERNYM]
-    candidates = candidates[_different_first(hypernyms)]
+    positions = np.arange(len(candidates), dtype=np.uint64)
+    candidates = candidates[_hypernyms_in_turn(hypernyms, positions)]
     moved = _units_to_move(pool, draws, candidates, test_units * _SPARE)
     if len(moved) < test_units:
         raise TooFewUnits("test", len(moved))
@@ -228,16 +230,6 @@ def _last_units(pool: Pool, draws: Draws, weights: Ids) -> Ids:
     return members.reshape(-1, sum(_UNIT))
 
 
-def _different_first(hypernyms: Ids) -> Ids:
-    """An order in which one unit of each hypernym comes before any second one.
-
-    Units of one hypernym take each other's phrases. The units are in a random order already.
-    """
-    positions = np.arange(len(hypernyms), dtype=np.uint64)
-    order: Ids = np.argsort(rank_in_group(hypernyms, positions), kind="stable")
-    return order
-
-
 def _units_to_move(pool: Pool, draws: Draws, candidates: Ids, most: float) -> list[Ids]:
     """The first candidates, up to `most`, whose adjectives all stay in training as well."""
     remaining = np.bincount(draws.adjective, minlength=len(pool.adjectives))
@@ -254,7 +246,8 @@ def _has_trained_words(test: Ids, train: Ids) -> Flags:
     """The test units whose adjectives and nouns are all in training."""
     has_adjective = np.isin(test[..., 0], train[:, 0])
     has_noun = np.isin(test[..., 1], train[:, 1])
-    return (has_adjective & has_noun).all(axis=1)
+    flags: Flags = np.logical_and(has_adjective, has_noun).all(axis=1)
+    return flags
 
 
 def _without_phrases(pool: Pool, groups: Ids, pairs: Ids) -> Pool:
