@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adnominal.analysis.papers.adept.models import baselines
 from adnominal.conf import ROOT, setting
 from adnominal.etl import draws
-from adnominal.etl.adept.baselines import CLASSES, accuracy, majority, normative_rule
+from adnominal.etl.adept.baselines import CLASSES
 from adnominal.etl.adept.predicates import RELATIONS
 from adnominal.etl.adept.variants import insert
 from adnominal.etl.lake import arrow
@@ -46,9 +47,7 @@ def published(settings: Settings) -> Figures:
     reading = read(DATA / "adept")
     rows = reading.tables["adept"].to_pylist()
     words = nonsubsective()
-    train = [row["label"] for row in rows if row["split_random"] == "train"]
-    val = [row for row in rows if row["split_random"] == "val"]
-    gold = [row["label"] for row in val]
+    accuracies = baselines(reading.tables["adept"], words)
     shares: defaultdict[str, Counter[int]] = defaultdict(Counter)
     for row in rows:
         kind = "dead" if row["modifier"] == "dead" else "the 60"
@@ -64,10 +63,8 @@ def published(settings: Settings) -> Figures:
         "dropped": sum(count for count, _ in reading.dropped.values()),
         "baselines": {
             str(classes): {
-                "majority": accuracy([majority(train, classes)] * len(gold), gold, classes),
-                "rule": accuracy(
-                    [normative_rule(row["modifier"], words, classes) for row in val], gold, classes
-                ),
+                "majority": 100 * accuracies["majority", classes].estimate,
+                "rule": 100 * accuracies["normative rule", classes].estimate,
             }
             for classes in CLASSES
         },
