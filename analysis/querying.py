@@ -49,10 +49,20 @@ def _run(sql: str, numbers: pa.Table) -> pa.Table:
         write_deltalake(folder, numbers)
         try:
             reader = QueryBuilder().register(NUMBERS, DeltaTable(folder)).execute(sql)
-            return pa.table(reader.read_all())
+            return _without_views(pa.table(reader.read_all()))
         except Exception as error:  # DataFusion's errors come as several unrelated types
             reason = " ".join(str(error).split())
             columns = ", ".join(numbers.column_names)
             raise UserError(
                 f"the query failed: {reason} (columns of {NUMBERS}: {columns})"
             ) from error
+
+
+def _without_views(rows: pa.Table) -> pa.Table:
+    """The rows with plain strings, which pandas takes in lists, too; DataFusion returns views."""
+    plain_types = {
+        pa.string_view(): pa.string(),
+        pa.list_(pa.string_view()): pa.list_(pa.string()),
+    }
+    fields = [field.with_type(plain_types.get(field.type, field.type)) for field in rows.schema]
+    return rows.cast(pa.schema(fields))
