@@ -12,6 +12,8 @@ from adnominal.conf import UserError, setting
 USAGE = 'adnominal report query "SELECT … FROM report_numbers …" [out=DIR]'
 NUMBERS = "report_numbers"
 _MOST_ROWS = 1000
+# Of a cell: remarks and commands are sentences.
+_MOST_LETTERS = 120
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,10 @@ def query(sql: str, settings: Settings) -> str:
     if not rows.num_rows:
         return "no rows"
     shown = rows.slice(0, _MOST_ROWS)
-    text = shown.to_pandas().to_string(index=False, na_rep="–", max_colwidth=60)
+    frame = shown.to_pandas()
+    for name in frame.columns[frame.dtypes == object]:
+        frame[name] = frame[name].fillna("–")
+    text = frame.to_string(index=False, na_rep="–", max_colwidth=_MOST_LETTERS)
     hidden = rows.num_rows - shown.num_rows
     return text + (f"\n… and {hidden:,} more rows; add a LIMIT or a WHERE" if hidden else "")
 
