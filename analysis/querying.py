@@ -65,9 +65,13 @@ def _run(sql: str, numbers: pa.Table) -> pa.Table:
 
 def _without_views(rows: pa.Table) -> pa.Table:
     """The rows with plain strings, which pandas takes in lists, too; DataFusion returns views."""
-    plain_types = {
-        pa.string_view(): pa.string(),
-        pa.list_(pa.string_view()): pa.list_(pa.string()),
-    }
-    fields = [field.with_type(plain_types.get(field.type, field.type)) for field in rows.schema]
+    fields = [field.with_type(_without_view(field.type)) for field in rows.schema]
     return rows.cast(pa.schema(fields))
+
+
+def _without_view(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(_without_view(kind.value_type))
+    return kind
