@@ -38,7 +38,7 @@ def query(sql: str, settings: Settings) -> str:
         return "no rows"
     shown = rows.slice(0, _MOST_ROWS)
     frame = shown.to_pandas()
-    for name in frame.columns[frame.dtypes == object]:
+    for name in frame.select_dtypes("object").columns:
         frame[name] = frame[name].fillna("–")
     text = frame.to_string(index=False, na_rep="–", max_colwidth=_MOST_LETTERS)
     hidden = rows.num_rows - shown.num_rows
