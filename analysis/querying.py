@@ -12,6 +12,8 @@ from adnominal.conf import UserError, setting
 USAGE = 'adnominal report query "SELECT … FROM report_numbers …" [out=DIR]'
 NUMBERS = "report_numbers"
 _MOST_ROWS = 1000
+# Of a cell: remarks and commands are sentences.
+_MOST_LETTERS = 120
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,10 @@ def query(sql: str, settings: Settings) -> str:
     if not rows.num_rows:
         return "no rows"
     shown = rows.slice(0, _MOST_ROWS)
-    text = str(shown.to_pandas().to_string(index=False, na_rep="–", max_colwidth=60))
+    frame = shown.to_pandas()
+    for name in frame.select_dtypes("object").columns:
+        frame[name] = frame[name].fillna("–")
+    text = frame.to_string(index=False, na_rep="–", max_colwidth=_MOST_LETTERS)
     hidden = rows.num_rows - shown.num_rows
     return text + (f"\n… and {hidden:,} more rows; add a LIMIT or a WHERE" if hidden else "")
 
@@ -49,10 +54,24 @@ def _run(sql: str, numbers: pa.Table) -> pa.Table:
         write_deltalake(folder, numbers)
         try:
             reader = QueryBuilder().register(NUMBERS, DeltaTable(folder)).execute(sql)
-            return pa.table(reader.read_all())
+            return _without_views(pa.table(reader.read_all()))
         except Exception as error:  # DataFusion's errors come as several unrelated types
             reason = " ".join(str(error).split())
             columns = ", ".join(numbers.column_names)
             raise UserError(
                 f"the query failed: {reason} (columns of {NUMBERS}: {columns})"
             ) from error
+
+
+def _without_views(rows: pa.Table) -> pa.Table:
+    """The rows with plain strings, which pandas takes in lists, too; DataFusion returns views."""
+    fields = [field.with_type(_without_view(field.type)) for field in rows.schema]
+    return rows.cast(pa.schema(fields))
+
+
+def _without_view(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(_without_view(kind.value_type))
+    return kind

@@ -7,6 +7,7 @@ spans of that run's time, and the command is repeated until it succeeds. `engine
 the data jobs on both. Finished cases are stored in `folder`; a stopped benchmark continues.
 """
 
+import re
 import shutil
 from dataclasses import dataclass
 from functools import partial
@@ -52,6 +53,7 @@ class Job:
         for name in self.files:
             path = folder / name
             text = path.read_text() if path.exists() else "missing"
+            text = re.sub(r"\d\d \w+ \d{4}, \d\d:\d\d UTC", "DATE", text)
             contents[name] = text.replace(str(folder), "FOLDER")
         return contents
 

@@ -105,6 +105,10 @@ def check_short(words):
         raise UserError(f"{command.name} has no {verb!r}")
     if command.name == "lake":
         lake_commands._parse([verb, *rest])
+    elif command.name == "report query":
+        question, *settings = rest
+        assert question.startswith("SELECT ")
+        conf.load(verbs[verb], settings)
     elif "--help" not in rest:
         conf.load(verbs[verb], rest)
 

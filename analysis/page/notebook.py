@@ -1,12 +1,37 @@
 """Exhibits in a notebook: figures first, then what there is to read, then the numbers."""
 
-import pandas as pd
-from IPython.display import SVG, display
+import io
+from collections.abc import Sequence
 
+import pandas as pd
+from IPython.display import Image, display
+
+from adnominal.analysis.numbers import Row
 from adnominal.analysis.page import figures
 from adnominal.analysis.papers.exhibits import Chart, Context, Examples, Exhibit, Missing
 
 _COLUMNS = ["table", "row", "column", "printed", "ours", "low", "high", "status"]
+_DOTS_PER_INCH = 110
+
+
+def picture(chart: Chart, rows: Sequence[Row]) -> Image:
+    """The chart of rows of ``report_numbers`` as PNG on white, which every viewer of notebooks
+    shows and which is small in the stored file.
+
+    Raises:
+        ValueError: no number to draw in the chart's tables.
+    """
+    figure = figures.draw(chart, rows)
+    content = io.BytesIO()
+    figure.savefig(
+        content,
+        format="png",
+        dpi=_DOTS_PER_INCH,
+        facecolor="white",
+        bbox_inches="tight",
+        metadata={"Software": None},  # matplotlib's version
+    )
+    return Image(content.getvalue())
 
 
 def show(exhibit: Exhibit[Context], paper: str, sources: Context) -> pd.DataFrame:
@@ -19,7 +44,7 @@ def show(exhibit: Exhibit[Context], paper: str, sources: Context) -> pd.DataFram
     for finding in section.findings:
         match finding:
             case Chart():
-                display(SVG(figures.svg(figures.draw(finding, section.rows))))
+                display(picture(finding, section.rows))
             case Examples():
                 display(finding.data.to_pandas())
             case Missing():

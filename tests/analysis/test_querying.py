@@ -22,6 +22,8 @@ def test_questions_about_the_numbers(report, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["row", "column", "d"]
     assert lines[1].split() == ["accuracy", "GOoD", "-0.35"]
+    assert report_query.main(["SELECT * FROM report_numbers", f"out={report}"]) == 0
+    assert "[]" in capsys.readouterr().out  # the runs
     assert report_query.main([f"out={report}", "SELECT 1 FROM report_numbers WHERE n > 1"]) == 0
     assert capsys.readouterr().out == "no rows\n"
 

@@ -38,6 +38,7 @@ def pairs(root: str) -> None:
     write(root, "amod_pairs", counted)
     totals = {"adjective_count": 9, "noun_count": 12, "pmi": 1.5, "npmi": 0.2, "log_dice": 9.0}
     write(root, "amod_association", [{**pair, **totals} for pair in counted])
+    write(root, "amod_by_adjective", [{**pair, **totals} for pair in counted])
     example = {"sentence": "A false key opens no door.", "document": "Key"}
     write(root, "amod_examples", [{**pair, **example} for pair in counted if pair["noun"] == "key"])
     dropped = {"job": "extract_amod/demo-wikipedia", "table": "amod_counts", "sample": "line 7"}

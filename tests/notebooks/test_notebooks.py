@@ -1,6 +1,7 @@
-"""Every notebook runs from top to bottom on a small lake, and is stored without outputs."""
+"""Every notebook runs from top to bottom on small lakes, and is stored with small outputs."""
 
 import os
+import re
 import sys
 
 import nbformat
@@ -9,6 +10,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from adnominal.conf import ROOT
+from adnominal.etl import import_published
 from tests import fork_server
 from tests.lake_of_pairs import write_pairs
 from tests.notebooks import lake
@@ -17,14 +19,16 @@ FOLDER = ROOT / "notebooks"
 FILES = sorted(FOLDER.glob("*.ipynb"))
 # Removes the names of the notebook before.
 CLEAR = "%reset -f -s"
+MOST_BYTES = 300_000
 
 
-def execute(parts, root, monkeypatch):
+def execute(parts, root, monkeypatch, edition="demo"):
     """Run the code cells of several notebooks in one kernel, because a kernel takes seconds to
     start."""
     # The kernel is forked from a process that has imported the libraries.
     monkeypatch.setattr(sys, "executable", fork_server.python())
     monkeypatch.setenv("LAKE", root)
+    monkeypatch.setenv("EDITION", edition)
     monkeypatch.setenv("PYTHONPATH", os.fspath(ROOT))
     notebook = nbformat.v4.new_notebook()
     for cells in parts:
@@ -41,9 +45,23 @@ def test_there_is_a_notebook_per_paper_and_a_tour():
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_notebooks_are_stored_without_outputs(file):
+def test_notebooks_are_stored_with_small_outputs(file):
     cells = [cell for cell in nbformat.read(file, 4).cells if cell.cell_type == "code"]
-    assert cells and all(cell.outputs == [] and cell.execution_count is None for cell in cells)
+    assert all(cell.execution_count is not None for cell in cells)
+    kinds = [output.output_type for cell in cells for output in cell.outputs]
+    assert kinds and "error" not in kinds
+    first = next(cell for cell in cells if cell.outputs)
+    assert any("image/png" in output.get("data", {}) for output in first.outputs)
+    assert file.stat().st_size <= MOST_BYTES
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_stored_outputs_name_no_path_of_a_machine(file):
+    cells = [cell for cell in nbformat.read(file, 4).cells if cell.cell_type == "code"]
+    for output in (output for cell in cells for output in cell.outputs):
+        texts = [output.get("text", ""), *output.get("data", {}).values()]
+        shown = "".join(text for text in texts if not text.startswith("iVBOR"))
+        assert not re.search(r"(?<![\w.])/(tmp|home|root|work|usr)/", shown)
 
 
 @pytest.mark.slow
@@ -53,8 +71,8 @@ def test_notebooks_run_and_show_their_figures(tmp_path, monkeypatch):
     parts = [nbformat.read(file, 4).cells for file in FILES]
     notebook = execute(parts, root, monkeypatch)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    figures = sum("image/svg+xml" in output.get("data", {}) for output in outputs)
-    assert figures >= 6
+    figures = sum("image/png" in output.get("data", {}) for output in outputs)
+    assert figures >= 10
     text = "".join(output.get("text", "") for output in outputs)
     assert "A false key opens no door." in text and "theorem / theorem" in text
 
@@ -67,6 +85,18 @@ def test_the_tour_of_a_lake_of_other_pairs(tmp_path, monkeypatch):
     notebook = execute([cells], root, monkeypatch)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert 'rank with "cup"' in "".join(output.get("text", "") for output in outputs)
+
+
+@pytest.mark.slow
+def test_notebooks_run_on_a_lake_of_releases_alone(shared_data, tmp_path, monkeypatch):
+    root = str(tmp_path / "lake")
+    folders = [f"{name}={shared_data / name}" for name in ("adept", "plane", "asp", "sygns")]
+    assert import_published.main([*folders, f"lake={root}"]) == 0
+    parts = [nbformat.read(file, 4).cells for file in FILES]
+    notebook = execute(parts, root, monkeypatch, "published")
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    text = "".join(output.get("text", "") for output in outputs)
+    assert "no pairs in this lake" in text and "no model has answered" in text
 
 
 @pytest.mark.slow

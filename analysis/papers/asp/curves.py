@@ -244,9 +244,13 @@ def figure_4(page: Asp) -> Iterator[Finding]:
     """Curves of trained models beside people's; the paper draws only booster, diminisher and
     negation."""
     people = human_curves(page.lake.root, page.sources()[0])
+    models = page.trained_runs
+    has_answers = bool(_answers(models))
     for number in (3, 2):
-        yield from _curve_cells(people, number)
-        yield from _model_findings(number, page.trained_runs, TRAIN)
+        # Without a model there is no chart, and people's curves are those of figures 2 and 3.
+        if has_answers:
+            yield from _curve_cells(people, number)
+        yield from _model_findings(number, models, TRAIN)
 
 
 @exhibit("", "thresholds of people and models", fills=IMPORT, reads=_TRAINED)
