@@ -23,7 +23,7 @@ _OPERATIONS = ("append", "append", "append", "replace", "compact", "vacuum")
 _DEPTH = 2  # nesting depth of operations
 
 
-def interleaved(root: str, chance: random.Random, turns: int) -> None:
+def run_interleaved(root: str, chance: random.Random, turns: int) -> None:
     """Do `turns` random operations on a new table in `root`; others may run in the middle of each.
     `AssertionError` if a row is lost or doubled, or a file remains that no version names."""
     run = _Run(root, chance)

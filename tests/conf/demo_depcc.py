@@ -1,4 +1,4 @@
-"""Build the demo's DepCC part from its sentences.
+"""Build the demo's DepCC part from its sentences: ``python -m tests.conf.demo_depcc``.
 
 Reads ``conf/demo/depcc_sentences.txt``, parses it with spaCy's ``en_core_web_sm`` and writes
 ``conf/demo/depcc-part.gz`` in the layout of DepCC (Panchenko et al., LREC 2018): ids from 0, the
@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from adnominal.conf import UserError
+from adnominal.conf import ROOT, UserError
 from adnominal.etl.parsing.spacy_parser import find_model
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-DEMO = Path(__file__).parents[1] / "conf" / "demo"
+DEMO = ROOT / "conf" / "demo"
 SENTENCES = DEMO / "depcc_sentences.txt"
 PART = DEMO / "depcc-part.gz"
 
@@ -133,8 +132,8 @@ def build(lines: Iterable[str]) -> bytes:
     return ("\n".join(out) + "\n").encode()
 
 
-def main(words: Sequence[str] = ()) -> int:
-    """Write the part next to its sentences; return the exit code. There are no settings."""
+def main() -> int:
+    """Write the part next to its sentences; return the exit code."""
     try:
         part = build(SENTENCES.read_text(encoding="utf-8").splitlines())
     except UserError as error:
@@ -144,3 +143,7 @@ def main(words: Sequence[str] = ()) -> int:
     PART.write_bytes(gzip.compress(part, mtime=0))
     print(f"{PART.name}: {part.count(b'# sent_id')} sentences, {PART.stat().st_size:,} bytes")
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
