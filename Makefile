@@ -48,8 +48,9 @@ newer-engine: setup ## the tests of engines and jobs with the newest pysail and 
 fuzz: setup ## mutated input for every reader, ten minutes
 	@$(BIN)/python -m tests.fuzz seconds=600
 
-sanitize: setup ## the compiled kernel under sanitizers: ten million mutated rows against the reference
-	@$(BIN)/python -m benchmarks kernel_mutations rows=10000000 keep=false
+sanitize: setup ## the C extensions under sanitizers, on mutated input; the kernel against the reference
+	@$(BIN)/python -m tests.fuzz.sanitized extension=kernel inputs=1000000
+	@$(BIN)/python -m tests.fuzz.sanitized extension=fast inputs=100000
 
 check: setup ## format, lint and types, changing nothing
 	@$(BIN)/ruff format --check .

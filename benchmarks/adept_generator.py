@@ -4,81 +4,16 @@ Nothing is random: words and counts are hashes of the row number; frequencies fo
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from adnominal.etl import draws
 from adnominal.etl.adept.predicates import DEFAULT_RELATIONS
 
 # Rows per commit: what an append sorts then fits in memory at any size.
-ROWS = 20_000_000
-
-
-def words_by_part(lemmas: Any) -> dict[str, list[str]]:
-    """WordNet's nouns, adjectives and verbs, ordered by hash."""
-    rows = [row for row in lemmas.to_pylist() if re.fullmatch(r"[a-z]{3,}", row["lemma"])]
-    return {
-        part: sorted({r["lemma"] for r in rows if r["pos"] == part}, key=lambda w: draws.rank(0, w))
-        for part in "nav"
-    }
-
-
-def with_words(rows: Any, words: Mapping[str, list[str]], **columns: tuple[str, int]) -> Any:
-    """The rows with columns of words, each given as part of speech and salt of its draws."""
-    from pyspark.sql import functions as F
-
-    for name, (part, salt) in columns.items():
-        numbered = list(enumerate(words[part]))
-        listed = rows.sparkSession.createDataFrame(numbered, f"rank long, {name} string")
-        # Zipf and Mandelbrot's law with an offset of 50: the first word of 60,000 has 0.3 %.
-        most = len(numbered)
-        even = F.pmod(F.xxhash64("id", F.lit(salt)), F.lit(1 << 40)) / float(1 << 40)
-        rank = F.floor(50 * F.pow(F.lit((most + 50) / 50), even) - 50).cast("long")
-        rows = rows.withColumn("rank", rank).join(F.broadcast(listed), "rank").drop("rank")
-    return rows
-
-
-def pairs(rows: Any) -> Any:
-    """Pairs of ``amod_pairs`` from rows with a noun and two adjectives."""
-    from pyspark.sql import functions as F
-
-    tail = F.pmod(F.xxhash64("id", F.lit(9)), F.lit(1_000_000)) / 1e6
-    is_compound = F.pmod(F.xxhash64("id", F.lit(8)), F.lit(2)) == 0
-    compound = F.concat_ws("-", "first", "second")
-    return rows.select(
-        F.lit("generated").alias("corpus"),
-        F.when(is_compound, compound).otherwise(F.col("first")).alias("adjective"),
-        "noun",
-        F.floor(3 / (1 - tail)).cast("long").alias("count"),
-    )
-
-
-def edges(rows: Any) -> Any:
-    """Edges of ``conceptnet_edges`` from rows with a noun, a verb and its object: as in ConceptNet,
-    a fifth has one of the five relations; half of these have a surface text."""
-    from pyspark.sql import functions as F
-
-    number = 5 * len(DEFAULT_RELATIONS)
-    relations = F.array(*[F.lit(name) for name in DEFAULT_RELATIONS])
-    at = F.pmod(F.xxhash64("id", F.lit(4)), F.lit(number)).cast("int")
-    rows = rows.withColumn("relation", F.coalesce(F.get(relations, at), F.lit("RelatedTo")))
-    is_action = F.col("relation").isin("CapableOf", "UsedFor")
-    action = F.concat_ws(" ", "verb", "object")
-    rows = rows.withColumn("end", F.when(is_action, action).otherwise(F.col("object")))
-    sentence = F.concat(F.lit("[["), "noun", F.lit("]] can [["), "end", F.lit("]]"))
-    return rows.select(
-        "relation",
-        F.col("noun").alias("start"),
-        "end",
-        F.col("noun").alias("start_label"),
-        F.col("end").alias("end_label"),
-        F.when(F.col("id") % 2 == 0, sentence).alias("surface_text"),
-        F.lit(1.0).alias("weight"),
-        F.lit("generated").alias("dataset"),
-        F.lit("5").alias("release"),
-        F.lit("none").alias("license"),
-        F.col("id").cast("string").alias("uri"),
-    )
+ROWS_AT_ONCE = 20_000_000
+ZIPF_OFFSET = 50  # the first word of 60,000 then has 0.3 % of the occurrences
 
 
 def generate(size: int, lake: str) -> None:
@@ -93,12 +28,89 @@ def generate(size: int, lake: str) -> None:
     if not tables.exists("wordnet_lemmas"):
         tables.replace("wordnet_lemmas", lemmas, {}, job="benchmark")
     words = words_by_part(lemmas)
-    for start in range(0, size, ROWS):
-        rows = spark.range(start, min(start + ROWS, size))
-        triples = with_words(rows, words, noun=("n", 1), first=("a", 2), second=("a", 3))
-        tables.append("amod_pairs", pairs(triples), job="benchmark")
-    for start in range(0, size // 5, ROWS):
-        rows = spark.range(start, min(start + ROWS, size // 5))
-        triples = with_words(rows, words, noun=("n", 5), verb=("v", 6), object=("n", 7))
-        tables.append("conceptnet_edges", edges(triples), job="benchmark")
+    for rows in numbered_rows(spark, size):
+        rows = with_words(rows, words, noun=("n", 1), first=("a", 2), second=("a", 3))
+        tables.append("amod_pairs", pairs(rows), job="benchmark")
+    for rows in numbered_rows(spark, size // 5):
+        rows = with_words(rows, words, noun=("n", 5), verb=("v", 6), object=("n", 7))
+        tables.append("conceptnet_edges", edges(rows), job="benchmark")
     engine.stop()
+
+
+def numbered_rows(spark: Any, size: int) -> Iterator[Any]:
+    """Rows with the numbers below `size`, those of a commit at a time."""
+    for start in range(0, size, ROWS_AT_ONCE):
+        yield spark.range(start, min(start + ROWS_AT_ONCE, size))
+
+
+def words_by_part(lemmas: Any) -> dict[str, list[str]]:
+    """WordNet's nouns, adjectives and verbs, ordered by hash."""
+    words: dict[str, set[str]] = {"n": set(), "a": set(), "v": set()}
+    for row in lemmas.to_pylist():
+        if row["pos"] in words and re.fullmatch(r"[a-z]{3,}", row["lemma"]):
+            words[row["pos"]].add(row["lemma"])
+    return {part: sorted(words[part], key=partial(draws.rank, 0)) for part in words}
+
+
+def with_words(rows: Any, words: Mapping[str, list[str]], **columns: tuple[str, int]) -> Any:
+    """The rows with columns of words, each given as a part of speech and the salt of its draws."""
+    from pyspark.sql import functions as F
+
+    for name, (part, salt) in columns.items():
+        numbered = list(enumerate(words[part]))
+        listed = rows.sparkSession.createDataFrame(numbered, f"rank long, {name} string")
+        even = drawn("id", salt, 1 << 40) / float(1 << 40)
+        # Zipf and Mandelbrot's law.
+        span = (len(numbered) + ZIPF_OFFSET) / ZIPF_OFFSET
+        rank = F.floor(ZIPF_OFFSET * F.pow(F.lit(span), even) - ZIPF_OFFSET)
+        rows = rows.withColumn("rank", rank.cast("long"))
+        rows = rows.join(F.broadcast(listed), "rank").drop("rank")
+    return rows
+
+
+def pairs(rows: Any) -> Any:
+    """Pairs of ``amod_pairs`` from rows with a noun and two adjectives, half of them compounds."""
+    from pyspark.sql import functions as F
+
+    is_compound = drawn("id", 8, 2) == 0
+    compound = F.concat_ws("-", "first", "second")
+    adjective = F.when(is_compound, compound).otherwise(F.col("first"))
+    tail = drawn("id", 9, 1_000_000) / 1e6
+    count = F.floor(3 / (1 - tail)).cast("long")
+    corpus = F.lit("generated").alias("corpus")
+    return rows.select(corpus, adjective.alias("adjective"), "noun", count.alias("count"))
+
+
+def edges(rows: Any) -> Any:
+    """Edges of ``conceptnet_edges`` from rows with a noun, a verb and its object: as in ConceptNet,
+    a fifth has one of the five relations; half of these have a surface text."""
+    from pyspark.sql import functions as F
+
+    names = F.array(*[F.lit(name) for name in DEFAULT_RELATIONS])
+    place = drawn("id", 4, 5 * len(DEFAULT_RELATIONS)).cast("int")
+    relation = F.coalesce(F.get(names, place), F.lit("RelatedTo"))
+    is_action = relation.isin("CapableOf", "UsedFor")
+    action = F.concat_ws(" ", "verb", "object")
+    rows = rows.withColumn("end", F.when(is_action, action).otherwise(F.col("object")))
+    sentence = F.concat(F.lit("[["), "noun", F.lit("]] can [["), "end", F.lit("]]"))
+    columns = {
+        "relation": relation,
+        "start": F.col("noun"),
+        "end": F.col("end"),
+        "start_label": F.col("noun"),
+        "end_label": F.col("end"),
+        "surface_text": F.when(F.col("id") % 2 == 0, sentence),
+        "weight": F.lit(1.0),
+        "dataset": F.lit("generated"),
+        "release": F.lit("5"),
+        "license": F.lit("none"),
+        "uri": F.col("id").cast("string"),
+    }
+    return rows.select(*[column.alias(name) for name, column in columns.items()])
+
+
+def drawn(column: str, salt: int, size: int) -> Any:
+    """A number below `size` for each value of a column."""
+    from pyspark.sql import functions as F
+
+    return F.pmod(F.xxhash64(column, F.lit(salt)), F.lit(size))

@@ -1,12 +1,10 @@
-"""The explorer on a large lake: how long a page takes while many users look words up at once.
+"""The explorer on a large lake: how long a view takes while many users look words up at once.
 
-Pairs are generated: nouns and adjectives with frequencies that follow Zipf's law, distributed over
-files as in both tables of the extraction job; parts that the lake already has are not made again.
-Then the server runs in its own process, and each user requests one view after another:
-suggestions, a noun's adjectives, an adjective's nouns, differences of two nouns, with words drawn
-by frequency. One measurement has a short pause after each view; one has none, which shows the
-capacity of the machine. The lists of words are made once for each version of a lake; that time is
-reported separately.
+Pairs are generated: nouns and adjectives with frequencies that follow Zipf's law, in files sorted
+like those of both tables of the extraction job; files that the lake already has are not made again.
+Then the server runs in its own process, and each user requests one view after another: suggestions,
+a noun's adjectives, an adjective's nouns, differences of two nouns, with words drawn by frequency.
+Once the users pause after each view; once they do not, which shows the capacity of the machine.
 """
 
 import http.client
@@ -18,28 +16,26 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from adnominal import conf
 from adnominal.conf import ROOT, JobFailed, UserError, setting
 from adnominal.etl.amod.measures import measures
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table as declaration
-from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement, log
-from benchmarks.processes import proportional_bytes
+from benchmarks.cases import Bound, Case, CaseSettings, in_parts
+from benchmarks.pairs_generator import words_of
+from benchmarks.processes import memory_mb
 from benchmarks.results import Figures
 
-CORPUS = "generated"
-_SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou"]
+MEAN_COUNT = 12  # occurrences of a pair
 
 Numbers = npt.NDArray[np.int64]
 
@@ -53,7 +49,6 @@ class Settings(CaseSettings):
     users: int = setting(20, help="concurrent users")
     seconds: int = setting(60, help="how long they look up words")
     pause: float = setting(0.5, help="seconds that a user looks at a view before the next one")
-    only_generate: bool = setting(False, help="stop when the lake is complete")
 
     def __post_init__(self) -> None:
         for name in ("nouns", "adjectives"):
@@ -62,48 +57,50 @@ class Settings(CaseSettings):
                 raise UserError(f"{name}={number}: expected a prime number")
 
 
-def word_of(number: int) -> str:
-    """A pronounceable word for a number, unique for each."""
-    base = len(_SYLLABLES)
-    return "".join(_SYLLABLES[number // base**place % base] for place in range(3))
-
-
 class Role:
-    """The words of a role, their counts, and their numbers of partners in the other role."""
+    """The words of a role, and the number of partners of each in the other role, by Zipf's law."""
 
     def __init__(self, name: str, words: int, partners: int, pairs: int) -> None:
         self.name = name
-        ranks = np.arange(1, words + 1, dtype=np.float64)
-        shape = ranks**-0.9
-        most = partners * 0.5
-        partner_counts = np.clip(shape * (pairs / shape.sum()), 1, most)
+        self.words = words_of(np.arange(words))
+        shares = np.arange(1, words + 1, dtype=np.float64) ** -0.9
+        most = partners / 2
+        numbers = np.clip(pairs * shares / shares.sum(), 1, most)
         # What exceeds the limit of the most frequent words goes to all others.
-        free = partner_counts < most
-        partner_counts[free] *= (pairs - partner_counts[~free].sum()) / partner_counts[free].sum()
-        self.partner_counts: Numbers = np.clip(partner_counts, 1, most).astype(np.int64)
-        self.counts: Numbers = self.partner_counts * 12
-        self.words = pa.array([word_of(number) for number in range(words)])
+        is_free = numbers < most
+        limited = numbers[~is_free].sum()
+        numbers[is_free] *= (pairs - limited) / numbers[is_free].sum()
+        self.partners: Numbers = np.clip(numbers, 1, most).astype(np.int64)
+        self.counts: Numbers = self.partners * MEAN_COUNT
 
-    def draw(self, chance: random.Random) -> str:
+    def draw(self, rng: random.Random) -> str:
         """A word drawn by frequency."""
-        rank = int(len(self.words) ** chance.random()) - 1
+        rank = int(len(self.words) ** rng.random()) - 1
         return str(self.words[rank].as_py())
 
+    def split(self, files: int) -> list[Numbers]:
+        """The numbers of the words of each file: ranges of the sorted words, of equal size."""
+        order = pc.sort_indices(self.words).to_numpy()
+        ends = np.cumsum(self.partners[order])
+        bounds = np.searchsorted(ends, np.linspace(0, ends[-1], files + 1))
+        return np.split(order, bounds[1:-1])
 
-def part_of(role: Role, other: Role, members: Numbers, total: int) -> pa.Table:
-    """Rows of the words `members` for the table sorted by `role`; words are numbered in order."""
-    size = role.partner_counts[members]
-    first = np.repeat(members, size)
-    place = np.arange(len(first)) - np.repeat(np.cumsum(size) - size, size)
+
+def rows_of(role: Role, other: Role, members: Numbers, total: int) -> pa.Table:
+    """Rows of the words `members` for the table sorted by `role`."""
+    sizes = role.partners[members]
+    first = np.repeat(members, sizes)
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = (np.arange(len(first)) - starts).astype(np.uint64)
     # Steps through a prime number of words reach none of them twice.
-    count_of = np.uint64(len(other.words))
+    prime = np.uint64(len(other.words))
     mixed = first.astype(np.uint64) * np.uint64(2_654_435_761)
-    step = mixed % (count_of - np.uint64(1)) + np.uint64(1)
-    second = ((mixed + place.astype(np.uint64) * step) % count_of).astype(np.int64)
-    chance = np.random.default_rng(int(members[0]))
-    counts = np.minimum(1 / chance.random(len(first)) ** 1.2, 1e5).astype(np.int64)
+    step = mixed % (prime - np.uint64(1)) + np.uint64(1)
+    second = ((mixed + places * step) % prime).astype(np.int64)
+    rng = np.random.default_rng(int(members[0]))
+    counts = np.minimum(1 / rng.random(len(first)) ** 1.2, 1e5).astype(np.int64)
     columns = {
-        "corpus": pa.repeat(CORPUS, len(first)),
+        "corpus": pa.repeat("generated", len(first)),
         role.name: role.words.take(pa.array(first)),
         other.name: other.words.take(pa.array(second)),
         "count": counts,
@@ -115,169 +112,133 @@ def part_of(role: Role, other: Role, members: Numbers, total: int) -> pa.Table:
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
-def members_of(role: Role, parts: int) -> Iterator[Numbers]:
-    """The words of each part, sorted: nouns distributed by hash, adjectives by range."""
-    words = role.words.to_pylist()
-    order = np.array(sorted(range(len(words)), key=words.__getitem__))
-    if role.name == "noun":
-        hashed = np.array([crc32(words[place].encode()) % parts for place in order])
-        for number in range(parts):
-            yield order[hashed == number]
-        return
-    sizes = np.cumsum(role.partner_counts[order])
-    bounds = np.searchsorted(sizes, np.linspace(0, sizes[-1], parts + 1)[1:-1])
-    yield from np.split(order, bounds)
-
-
 def generate(settings: Settings, lake: str) -> dict[str, Role]:
-    """Make the parts that the lake lacks; return the words by role."""
+    """Make the files that the lake lacks; the words by role."""
     noun = Role("noun", settings.nouns, settings.adjectives, settings.pairs)
     adjective = Role("adjective", settings.adjectives, settings.nouns, settings.pairs)
-    for role, other, stored in (
-        (noun, adjective, "amod_association"),
-        (adjective, noun, "amod_by_adjective"),
-    ):
-        for number, members in enumerate(members_of(role, settings.files)):
+    tables = {"amod_association": (noun, adjective), "amod_by_adjective": (adjective, noun)}
+    for table, (role, other) in tables.items():
+        for number, members in enumerate(role.split(settings.files)):
             transaction = (f"part-{number}", 0)
-            if not len(members) or arrow.committed(lake, stored, [transaction]):
-                continue
-            rows = part_of(role, other, members, settings.pairs * 12)
-            arrow.append(lake, stored, rows, job="benchmark", transaction=transaction)
-            log.info("%s: part %d of %d", stored, number + 1, settings.files)
+            if len(members) and not arrow.committed(lake, table, [transaction]):
+                rows = rows_of(role, other, members, settings.pairs * MEAN_COUNT)
+                arrow.append(lake, table, rows, job="benchmark", transaction=transaction)
     return {"noun": noun, "adjective": adjective}
 
 
-def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, str]]:
+def views(roles: dict[str, Role], rng: random.Random) -> Iterator[tuple[str, str]]:
     """An endless sequence of URLs, each with its kind of view."""
     noun, adjective = roles["noun"], roles["adjective"]
     while True:
-        word = noun.draw(chance)
-        yield "suggestions", "/api/suggest?" + urlencode({"role": "noun", "word": word[:3]})
-        yield "a noun's adjectives", "/api/rows?" + urlencode({"role": "noun", "word": word})
-        word = adjective.draw(chance)
-        values = {"role": "adjective", "word": word, "measure": "pmi", "floor": 3}
-        yield "an adjective's nouns", "/api/rows?" + urlencode(values)
-        values = {"role": "noun", "word": noun.draw(chance), "other": noun.draw(chance)}
-        yield "a difference", "/api/rows?" + urlencode(values)
+        word = noun.draw(rng)
+        yield "suggestions", f"/api/suggest?{urlencode({'role': 'noun', 'word': word[:3]})}"
+        yield "a noun's adjectives", f"/api/rows?{urlencode({'role': 'noun', 'word': word})}"
+        nouns = {"role": "adjective", "word": adjective.draw(rng), "measure": "pmi", "floor": 3}
+        yield "an adjective's nouns", f"/api/rows?{urlencode(nouns)}"
+        difference = {"role": "noun", "word": noun.draw(rng), "other": noun.draw(rng)}
+        yield "a difference", f"/api/rows?{urlencode(difference)}"
 
 
-@dataclass(frozen=True)
-class Visit:
-    """The activity of users: the server, end time, pause and words; and as results, the seconds of
-    each kind of view, and the failed answers."""
-
-    port: int
-    until: float
-    pause: float
-    roles: dict[str, Role]
-    seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    errors: list[str] = field(default_factory=list)
-
-    def user(self, number: int) -> None:
-        """Look up words until the time is over."""
-        time.sleep(random.Random(-number).random() * self.pause)  # not all at the same moment
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        for kind, address in views(self.roles, random.Random(number)):
-            if time.monotonic() > self.until:
-                return
-            begun = time.monotonic()
-            try:
-                connection.request("GET", address)
-                answer = connection.getresponse()
-                answer.read()
-                if answer.status != 200:
-                    self.errors.append(f"{address}: {answer.status}")
-            except (OSError, http.client.HTTPException) as error:
-                self.errors.append(f"{address}: {error}")
-                connection.close()
-            self.seconds[kind].append(time.monotonic() - begun)
-            time.sleep(self.pause)
+def request(connection: http.client.HTTPConnection, address: str) -> bool:
+    """Request a view; whether it was answered."""
+    try:
+        connection.request("GET", address)
+        answer = connection.getresponse()
+        answer.read()
+    except (OSError, http.client.HTTPException):
+        connection.close()
+        return False
+    return answer.status == 200
 
 
-def measure(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
-    """Start the server, run the users, stop the server; return the figures."""
+def start_server(lake: str) -> tuple[subprocess.Popen[str], int]:
+    """Start the explorer; its process and port. `JobFailed` if it does not start."""
     command = [sys.executable, "-m", "analysis.explore", f"lake={lake}", "port=0"]
     command.append(f"cache={Path(lake).parent / 'words'}")
-    begun = time.monotonic()
     server = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
+    for line in server.stderr:
+        match = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+        if match:
+            return server, int(match[1])
+    raise JobFailed("the server did not start")
+
+
+def visit(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
+    """Start the server, let users look words up, stop the server; the figures."""
+    begun = time.monotonic()
+    server, port = start_server(lake)
+    ready_seconds = time.monotonic() - begun
+    end = time.monotonic() + settings.seconds
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    failed: list[str] = []
+
+    def user(number: int) -> None:
+        time.sleep(random.Random(-number).random() * settings.pause)  # not all at once
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        for kind, address in views(roles, random.Random(number)):
+            if time.monotonic() > end:
+                return
+            asked = time.monotonic()
+            if not request(connection, address):
+                failed.append(address)
+            seconds[kind].append(time.monotonic() - asked)
+            time.sleep(settings.pause)
+
+    users = [threading.Thread(target=user, args=(number,)) for number in range(settings.users)]
+    memory = 0.0
+    process = psutil.Process(server.pid)
     try:
-        addresses = (re.search(r"http://127\.0\.0\.1:(\d+)", line) for line in server.stderr)
-        if (address := next(filter(None, addresses), None)) is None:
-            raise JobFailed("the server did not start")
-        ready = time.monotonic() - begun
-        visit = Visit(int(address[1]), time.monotonic() + settings.seconds, settings.pause, roles)
-        threads = [
-            threading.Thread(target=visit.user, args=(number,)) for number in range(settings.users)
-        ]
-        peak = 0
-        for thread in threads:
+        for thread in users:
             thread.start()
-        while any(thread.is_alive() for thread in threads):
-            peak = max(peak, proportional_bytes(server.pid))
+        while any(thread.is_alive() for thread in users):
+            memory = max(memory, memory_mb([process]))
             time.sleep(0.1)
     finally:
         server.terminate()
         server.wait()
-    every = [second for kind in visit.seconds.values() for second in kind]
-    figures: Figures = {"ready_s": ready, "views": len(every), "errors": len(visit.errors)}
-    figures |= {"memory_mb": peak / 1e6, "users": settings.users}
-    figures |= {"seconds": settings.seconds, "pause": settings.pause}
-    for kind, seconds in {**visit.seconds, "all": every}.items():
-        for percent in (50, 95):
-            figures[f"{kind}: p{percent}_ms"] = 1000 * float(np.percentile(seconds, percent))
-    for error in visit.errors[:3]:
-        log.error("%s", error)
-    return figures
-
-
-def measured(settings: Settings, folder: Path) -> Figures:
-    """Lookups of many concurrent users in the generated lake, with and without a pause."""
-    lake = str(folder / "lake")
-    roles = generate(settings, lake)
-    marker = folder / "first_ready_s"
-    if not marker.exists():
-        first = measure(conf.with_changes(settings, {"seconds": 1}), lake, roles)
-        marker.write_text(str(first["ready_s"]))
-    figures = measure(settings, lake, roles)
-    without = conf.with_changes(settings, {"pause": 0.0, "seconds": max(1, settings.seconds // 3)})
-    saturated = measure(without, lake, roles)
-    files = [file for name in arrow.tables(lake) for file in arrow.files(lake, name)]
-    return figures | {
-        "first_ready_s": float(marker.read_text()),
-        "saturated_p95_ms": saturated["all: p95_ms"],
-        "saturated_views_s": saturated["views"] / saturated["seconds"],
-        "saturated_memory_mb": saturated["memory_mb"],
-        "errors": figures["errors"] + saturated["errors"],
-        "pairs": arrow.row_count(lake, "amod_association"),
-        "gigabytes": sum(file.size for file in files) / 1e9,
+    seconds["all"] = [value for values in list(seconds.values()) for value in values]
+    return {
+        "ready_s": ready_seconds,
+        "views": len(seconds["all"]),
+        "errors": len(failed),
+        "memory_mb": memory,
+        "p50_ms": {kind: 1000 * float(np.median(values)) for kind, values in seconds.items()},
+        "p95_ms": {kind: 1000 * float(np.percentile(v, 95)) for kind, v in seconds.items()},
     }
 
 
-def measurements(settings: Settings) -> dict[str, Measurement]:
-    """The only measurement; none if only the lake is generated."""
-    folder = settings.place("explore")
-    if settings.only_generate:
-        generate(settings, str(folder / "lake"))
-        return {}
-    return {"": partial(measured, settings, folder)}
-
-
-def context(figures: Figures) -> dict[str, Any]:
-    end = ": p95_ms"
-    kinds = [name.removesuffix(end) for name in figures if name.endswith(end)]
-    return {"kinds": sorted(kinds, key=lambda kind: (kind == "all", kind))}
+def measure(settings: Settings) -> Figures:
+    """Lookups of many concurrent users in the generated lake, with and without a pause."""
+    lake = str(settings.place("explore") / "lake")
+    roles = generate(settings, lake)
+    visit(replace(settings, seconds=1), lake, roles)  # its start makes the lists of words
+    with_pause = visit(settings, lake, roles)
+    without_pause = visit(replace(settings, pause=0.0), lake, roles)
+    files = [file for name in arrow.tables(lake) for file in arrow.files(lake, name)]
+    return {
+        "pairs": arrow.row_count(lake, "amod_association"),
+        "gigabytes": sum(file.size for file in files) / 1e9,
+        "users": settings.users,
+        "seconds": settings.seconds,
+        "pause": settings.pause,
+        **with_pause,
+        "errors": with_pause["errors"] + without_pause["errors"],
+        "saturated_p95_ms": without_pause["p95_ms"]["all"],
+        "saturated_views_s": without_pause["views"] / settings.seconds,
+        "saturated_memory_mb": without_pause["memory_mb"],
+    }
 
 
 CASE = Case(
     "explore",
-    measurements,
+    "Word sketches",
+    in_parts(lookups=measure),
     settings=Settings,
     packages=("starlette", "uvicorn", "pyarrow", "deltalake"),
     bounds={
-        "views": Bound("figures['all: p95_ms']", most=300),
-        "memory": Bound("memory_mb", most=500),
+        "views": Bound("lookups.p95_ms.all", most=300),
+        "memory": Bound("lookups.memory_mb", most=500),
     },
-    exact={"views that failed": Exact("errors", 0)},
-    context=context,
+    exact={"lookups.errors": 0},
 )

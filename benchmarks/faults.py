@@ -1,134 +1,170 @@
-"""A fault at every storage operation, two writers at every operation: do tables ever differ?
+"""Extractions killed at random moments and run again: are the tables those of an uninterrupted run?
 
-`tests/faults` numbers the file operations of commands on tiny lakes and disturbs one at a time.
-This benchmark covers all operations, and checks that planted bugs are found. Where a case starts an
-engine, which takes seconds, `engine_kills` and `engine_faults` cases are drawn for each scenario.
-Finished cases are stored in `folder`, so that the benchmark can be stopped and continued.
+On each engine, with 1, 2 and 7 tasks, a job of four waves that writes all of its tables runs once
+uninterrupted. Then it is killed (kill -9) in each of several equal spans of that run's time, and
+the command is repeated until it succeeds. In turn the whole process tree is killed, with JVM and
+workers, or only the driver, so that the others may continue for a while beside the following run.
+`python -m tests.faults` goes through single storage operations of other commands.
 """
 
-import json
+import os
+import random
+import shutil
 import subprocess
 import sys
-from collections import Counter
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+
+import pyspark
 
 from adnominal.conf import ROOT, setting
-from benchmarks.harness import Bound, Case, CaseSettings, Measurement, log
+from adnominal.etl.lake import arrow
+from benchmarks import synthetic_depcc
+from benchmarks.cases import Bound, Case, CaseSettings, Measurement
+from benchmarks.processes import kill_tree
 from benchmarks.results import Figures
-from tests.faults.enumeration import FAULTS
-from tests.faults.planted import SEEN_BY
-from tests.faults.scenarios import SCENARIOS
-from tests.faults.writers import PAIRS
+
+ENGINES = ("sail", "spark")
+PARTITIONS = (1, 2, 7)
+PARTS, MEGABYTES = 8, 0.5
+MOST_RUNS = 5  # after a kill, each of which continues where the one before it stopped
+TABLES = (
+    *("amod_files", "amod_counts", "amod_pairs", "amod_association", "amod_by_adjective"),
+    *("amod_examples", "amod_seen", "sentences", "dropped"),
+)
 
 
 @dataclass(frozen=True)
 class Settings(CaseSettings):
-    scenarios: list[str] = setting([], help="scenarios to run now; all if none is named")
-    engine_kills: int = setting(100, help="kills drawn for each scenario that starts an engine")
-    engine_faults: int = setting(40, help="other faults drawn for each of these scenarios")
-    engine_pairs: int = setting(60, help="operations drawn for two extractions")
-    seed: int = setting(1, help="seed of rows and draws")
+    engines: list[str] = setting(list(ENGINES), help="engines of the job")
+    partitions: list[int] = setting(list(PARTITIONS), help="tasks of a wave")
+    kills: int = setting(5, help="kills of each job")
+    seed: int = setting(1, help="seed of the moments of the kills")
 
     def __post_init__(self) -> None:
-        self.check_known("scenarios", [*SCENARIOS, *PAIRS])
+        self.check_known("engines", ENGINES)
+        self.check_positive("kills")
 
 
-def measurements(settings: Settings) -> dict[str, Measurement]:
-    """The only measurement; with `scenarios`, only these are run and stored for a later run."""
-    if not settings.scenarios:
-        return {"": partial(measured, settings)}
-    run_scenarios(settings, settings.scenarios)
-    log.info("the section is written once all scenarios have been run")
-    return {}
-
-
-def run_scenarios(settings: Settings, names: list[str]) -> Path:
-    """Go through the operations of scenarios; return the folder with the outcomes."""
-    folder = settings.place("faults")
-    for name in names:
-        for words in _runs(name, settings):
-            _run([*words, f"scenarios=['{name}']", f"seed={settings.seed}", f"folder={folder}"])
+def write_parts(folder: Path) -> Path:
+    """Small parts; the last is a copy of the first, so that there are duplicate sentences."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    parts = [folder / f"part-{number}.gz" for number in range(PARTS)]
+    synthetic_depcc.write_parts(parts[:-1], MEGABYTES)
+    shutil.copyfile(parts[0], parts[-1])
     return folder
 
 
-def measured(settings: Settings) -> Figures:
-    """Go through all scenarios and check that the planted bugs are found."""
-    outcomes, operations = _outcomes(run_scenarios(settings, [*SCENARIOS, *PAIRS]))
-    bugs = {bug: _seed_of(bug, settings) for bug in SEEN_BY}
-    by_name: dict[str, list[dict[str, Any]]] = {}
-    for outcome in outcomes:
-        by_name.setdefault(outcome["case"].rsplit(":", 2)[0], []).append(outcome)
-    commands = []
-    for name, cases in by_name.items():
-        codes = Counter(case["code"] for case in cases)
-        stem = name.replace(" ", "-").replace(",", "").replace("+", "and")
-        wrong = sum(bool(case["problems"]) for case in cases)
-        counts = [operations[stem], len(cases), codes[0], codes[1], codes[-9], wrong]
-        commands.append([name, *counts])
-    return {
-        "cases": len(outcomes),
-        "wrong": sum(bool(outcome["problems"]) for outcome in outcomes),
-        "operations": sum(operations.values()),
-        "faults": Counter(outcome["case"].rsplit(":", 2)[1] for outcome in outcomes),
-        "bugs": bugs,
-        "commands": commands,
-    }
-
-
-def _runs(name: str, settings: Settings) -> list[list[str]]:
-    """The command lines that go through a scenario."""
-    if name in PAIRS:
-        return [[f"sample={settings.engine_pairs if PAIRS[name].engine else 0}"]]
-    if not SCENARIOS[name].engine:
-        return [["sample=0"]]
-    other_faults = ",".join(fault for fault in FAULTS if fault != "kill")
+def job_settings(parts: Path, engine: str, partitions: int) -> list[str]:
+    """The job with two parts per wave and all tables requested, without the lake."""
+    largest = max(path.stat().st_size for path in parts.iterdir())
     return [
-        [f"sample={settings.engine_kills}", "faults=[kill]"],
-        [f"sample={settings.engine_faults}", f"faults=[{other_faults}]"],
+        *("source=depcc", f"input={parts}", f"wave_bytes={2 * largest}", f"engine={engine}"),
+        *(f"partitions={partitions}", "examples=2", "keep_text=true", "deduplicate=sentence"),
     ]
 
 
-def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.faults", *words]
-    result = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
-    log.info("%s: exit code %d\n%s", words, result.returncode, result.stdout[-2000:])
-    return result
+def start(lake: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start the job; on local Spark it uses this interpreter and its Spark."""
+    spark = {"SPARK_HOME": str(Path(pyspark.__file__).parent)}
+    spark |= dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), sys.executable)
+    with lake.with_suffix(".txt").open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, str(ROOT / "etl" / "extract_amod.py"), *words, f"lake={lake}"],
+            cwd=ROOT,
+            env={**os.environ, **spark},
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
 
 
-def _outcomes(base: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """The cases of all scenarios, and the number of operations of each."""
-    outcomes: dict[str, dict[str, Any]] = {}
-    for path in sorted(base.glob("*.jsonl")):
-        for line in path.read_text().splitlines():
-            outcome = json.loads(line)
-            outcomes[outcome["case"]] = outcome
-    operations = {
-        path.stem: int(json.loads(path.read_text())["operations"]) for path in base.glob("*.json")
+def kill_at(seconds: float, lake: Path, words: Sequence[str], *, driver_alone: bool) -> bool:
+    """Kill the job so many seconds after its start; whether it was still running."""
+    process = start(lake, words)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        if driver_alone:
+            process.kill()
+            process.wait()
+        else:
+            kill_tree(process)
+        return True
+    return False
+
+
+def run_until_success(lake: Path, words: Sequence[str]) -> int:
+    """Repeat the job until it succeeds; the number of runs. `RuntimeError` if `MOST_RUNS` fail."""
+    for number in range(1, MOST_RUNS + 1):
+        if start(lake, words).wait() == 0:
+            return number
+    text = lake.with_suffix(".txt").read_text()
+    raise RuntimeError(f"{MOST_RUNS} runs failed:\n{text[-2000:]}")
+
+
+def table_digest(lake: Path, table: str) -> str:
+    """SHA-256 of a table's rows, independent of order and files; empty if there is no table."""
+    if arrow.version(str(lake), table) is None:
+        return ""
+    texts = sorted(map(repr, arrow.read(str(lake), table).to_pylist()))
+    return sha256("\n".join(texts).encode()).hexdigest()
+
+
+def moment_of(number: int, kills: int, wall: float, seed: str) -> float:
+    """A random moment in the n-th of equal spans of a run."""
+    return wall / kills * (number + random.Random(f"{seed}/{number}").random())
+
+
+def measure(settings: Settings, engine: str, partitions: int) -> Figures:
+    """The kills of a job: seconds of the whole run, the number of kills, of runs after them, and
+    the tables that differed."""
+    folder = settings.place("faults")
+    words = job_settings(write_parts(folder / "parts"), engine, partitions)
+    lake = folder / "lake"
+    shutil.rmtree(lake, ignore_errors=True)
+    begun = time.monotonic()
+    run_until_success(lake, words)
+    wall = time.monotonic() - begun
+    expected = {table: table_digest(lake, table) for table in TABLES}
+    runs = 0
+    differing = []
+    for number in range(settings.kills):
+        seed = f"{settings.seed}/{engine}/{partitions}"
+        moment = moment_of(number, settings.kills, wall, seed)
+        shutil.rmtree(lake)
+        while not kill_at(moment, lake, words, driver_alone=bool(number % 2)):
+            moment *= 0.8  # it had ended before
+            shutil.rmtree(lake)
+        runs += run_until_success(lake, words)
+        differing += [table for table in TABLES if table_digest(lake, table) != expected[table]]
+    return {"wall": wall, "kills": settings.kills, "runs": runs, "differing": differing}
+
+
+def measurements(settings: Settings) -> dict[str, Measurement]:
+    """A measurement for each engine and number of tasks."""
+    return {
+        f"{engine} {partitions}": partial(measure, settings, engine, partitions)
+        for engine in settings.engines
+        for partitions in settings.partitions
     }
-    return list(outcomes.values()), operations
-
-
-def _seed_of(bug: str, settings: Settings) -> str:
-    """The case that reveals a planted bug; empty if none does."""
-    for name in SEEN_BY[bug]:
-        result = _run([f"scenarios=['{name}']", f"plant={bug}", f"seed={settings.seed}"])
-        if result.returncode == 1 and "replay=" in result.stdout:
-            return result.stdout.split("replay='", 1)[1].split("'", 1)[0]
-    return ""
 
 
 CASE = Case(
     "faults",
+    "Extractions killed and run again",
     measurements,
     settings=Settings,
-    packages=("deltalake", "pyarrow", "pysail"),
+    resumes=True,
+    packages=("pysail", "pyspark", "deltalake", "pyarrow"),
     bounds={
-        "cases that went wrong": Bound("wrong", most=0),
-        "planted bugs that were not found": Bound(
-            "bugs.values()|select('eq', '')|list|length", most=0
-        ),
+        "tables that differ": Bound(
+            "figures.values()|map(attribute='differing')|sum(start=[])|length", most=0
+        )
     },
 )

@@ -1,14 +1,14 @@
-"""Inputs of the benchmarks: parts in DepCC's layout, and Wikipedia dumps of a given length."""
+"""Inputs of the benchmarks: parts in DepCC's layout, Wikipedia dumps and texts of a given size."""
 
 import bz2
 import gzip
-import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import unescape
-from itertools import count
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from adnominal.conf import UserError
 from adnominal.etl.corpora import wikipedia
@@ -16,88 +16,46 @@ from adnominal.etl.corpora.documents import Document
 from adnominal.etl.corpora.files import Unit, open_input, units
 from adnominal.etl.corpora.inputs import list_inputs
 from benchmarks import synthetic_depcc
-from benchmarks.harness import log
 
-NEWDOC = b"\n# newdoc\t"
-MULTIPLES = (1, 4, 16)
-_BLOCK = 1 << 20
 # Wikipedia's streams have 100 pages; with so few articles there would be only one stream.
-_PAGES_A_STREAM = 5
-_PAGE = re.compile(rb"<page>.*?</page>", re.DOTALL)
-_TITLE = re.compile(rb"<title>([^<]*)</title>")
+PAGES_PER_STREAM = 5
+PAGE = re.compile(rb"<page>.*?</page>", re.DOTALL)
+TITLE = re.compile(rb"<title>([^<]*)</title>")
 
 
 def make_parts(folder: Path, megabytes: float, number: int) -> list[Path]:
-    """`number` synthetic parts of at least that size in `folder`, made unless they exist.
-
-    They are consecutive pieces of one corpus, cut between documents: same words, other sentences.
-    """
-    names = [folder / f"depcc-{megabytes:g}-{i + 1}-of-{number}.gz" for i in range(number)]
-    if all(name.exists() for name in names):
-        return names
-    log.info("making %d parts of %g MB in %s", number, megabytes, folder)
-    corpus = folder / "depcc.new"
-    synthetic_depcc.write(corpus, megabytes * number)
-    content = bytearray()
-    with gzip.open(corpus) as stream:
-        for i, name in enumerate(names):
-            if i + 1 < number:
-                content += stream.read(max(0, int(megabytes * 1e6) - len(content)))
-                end = content.find(NEWDOC, max(0, len(content) - len(NEWDOC)))
-                while end < 0 and (block := stream.read(_BLOCK)):
-                    searched = max(0, len(content) - len(NEWDOC))
-                    content += block
-                    end = content.find(NEWDOC, searched)
-            else:
-                content += stream.read()
-                end = len(content)
-            _write_gzip(name, memoryview(content)[:end])
-            content = content[end:]
-    corpus.unlink()
-    return names
+    """Consecutive synthetic parts of at least that size each, written unless they exist."""
+    names = [f"depcc-{megabytes:g}-{place}-of-{number}.gz" for place in range(1, number + 1)]
+    paths = [folder / name for name in names]
+    if not all(path.exists() for path in paths):
+        unfinished = [path.with_suffix(".new") for path in paths]
+        synthetic_depcc.write_parts(unfinished, megabytes)
+        for source, path in zip(unfinished, paths, strict=True):
+            source.replace(path)
+    return paths
 
 
 def make_slice(part: Path, megabytes: float) -> Path:
-    """The first megabytes of `part`, up to the end of a sentence, as a gzip file next to it."""
-    piece = part.with_name(f"{part.stem}-first-{megabytes:g}.gz")
-    if not piece.exists():
+    """The first megabytes of `part`, up to the end of a sentence, as a gzip file beside it."""
+    path = part.with_name(f"{part.stem}-first-{megabytes:g}.gz")
+    if not path.exists():
         with gzip.open(part) as stream:
             content = stream.read(int(megabytes * 1e6))
-        _write_gzip(piece, content[: content.rfind(b"\n\n") + 2])
-    return piece
-
-
-def _write_gzip(path: Path, content: bytes | memoryview) -> None:
-    fresh = path.with_suffix(".new")
-    with gzip.GzipFile(fresh, "wb", compresslevel=6, mtime=0) as file:
-        file.write(content)
-    fresh.replace(path)
-
-
-@dataclass(frozen=True)
-class Dump:
-    """A dump made of part of another; `repeated` articles also occur under another title."""
-
-    path: Path
-    articles: int
-    words: int
-    repeated: int
+        whole_sentences = content[: content.rfind(b"\n\n") + 2]
+        path.write_bytes(gzip.compress(whole_sentences, mtime=0))
+    return path
 
 
 def units_of(path: str) -> list[Unit]:
-    """The file as one unit of work."""
+    """A file as one unit of work."""
     (file,) = list_inputs([path])
     return units(file, "whole")
 
 
 def documents_of(dump: str) -> list[Document]:
     """The articles of a dump, as running text."""
-    return [
-        event
-        for unit in units_of(dump)
-        for event in wikipedia.read_unit(unit)
-        if isinstance(event, Document)
-    ]
+    (unit,) = units_of(dump)
+    return [event for event in wikipedia.read_unit(unit) if isinstance(event, Document)]
 
 
 def texts_of(dump: str) -> list[str]:
@@ -105,51 +63,61 @@ def texts_of(dump: str) -> list[str]:
     return [document.text.replace("\n", "\n\n") for document in documents_of(dump)]
 
 
-def make_dumps(source: str, folder: Path, words: int) -> dict[int, Dump]:
-    """Dumps of 1, 4 and 16 times `words`, each containing the smaller ones.
+@dataclass(frozen=True)
+class Dump:
+    """A dump with the articles of another one, several times; all but the first time under other
+    titles."""
 
-    Articles are ordered by a hash of their titles, and repeated under other titles when the source
-    is exhausted.
-    """
-    lengths = {document.id: len(document.text.split()) for document in documents_of(source)}
-    with open_input(source) as stream:
-        content = stream.read()
-    pages = []
-    for match in _PAGE.finditer(content):
-        title = _TITLE.search(match[0])
-        if title and (length := lengths.get(unescape(title[1].decode()).strip())):
-            pages.append((hashlib.sha256(title[1]).digest(), match[0], title[1], length))
-    if not pages:
+    path: Path
+    articles: int
+    words: int
+    repeated: int
+
+
+def copy_dump(source: str, path: Path, copies: int) -> Dump:
+    """Write the articles of a dump so many times as a bz2 multistream; `UserError` if there are
+    none."""
+    articles = documents_of(source)
+    if not articles:
         raise UserError(f"input={source}: no article in it")
-    dumps = {}
-    for times in MULTIPLES:
-        selected: list[bytes] = []
-        total = 0
-        for article, length in _endless(sorted(pages)):
-            if total >= times * words:
-                break
-            selected.append(article)
-            total += length
-        path = folder / f"{times}x.xml.bz2"
-        write_multistream(path, selected)
-        dumps[times] = Dump(path, len(selected), total, max(0, len(selected) - len(pages)))
-    return dumps
-
-
-def _endless(pages: Sequence[tuple[bytes, bytes, bytes, int]]) -> Iterator[tuple[bytes, int]]:
-    for again in count():
-        for _, content, title, length in pages:
-            if again:
-                fresh = b"<title>%s (%d)</title>" % (title, again)
-                content = content.replace(b"<title>%s</title>" % title, fresh, 1)
-            yield content, length
+    with open_input(source) as stream:
+        pages = PAGE.findall(stream.read())
+    all_pages = list(pages)
+    for number in range(1, copies):
+        title = b"<title>\\1 (%d)</title>" % number
+        all_pages += [TITLE.sub(title, page, count=1) for page in pages]
+    write_multistream(path, all_pages)
+    words = sum(len(article.text.split()) for article in articles)
+    size = len(articles)
+    return Dump(path, copies * size, copies * words, (copies - 1) * size)
 
 
 def write_multistream(path: Path, pages: Sequence[bytes]) -> None:
     """Write pages as a MediaWiki export of independent bz2 streams, as Wikipedia publishes it."""
     with path.open("wb") as file:
         file.write(bz2.compress(b'<mediawiki version="0.11" xml:lang="en">\n'))
-        for first in range(0, len(pages), _PAGES_A_STREAM):
-            stream = b"".join(b"  %s\n" % article for article in pages[first:][:_PAGES_A_STREAM])
+        for first in range(0, len(pages), PAGES_PER_STREAM):
+            stream = b"".join(b"  %s\n" % page for page in pages[first : first + PAGES_PER_STREAM])
             file.write(bz2.compress(stream))
         file.write(bz2.compress(b"</mediawiki>\n"))
+
+
+def write_texts(path: Path, megabytes: float) -> None:
+    """Write a Parquet file like those of web corpora: the texts of synthetic documents, ids,
+    URLs, and an unused column."""
+    corpus = synthetic_depcc.Corpus(seed=1)
+    texts: list[str] = []
+    size = 0
+    while size < megabytes * 1e6:
+        for document in corpus.next_documents().split("# newdoc")[1:]:
+            sentences = re.findall(r"^# text = (.+)$", document, re.MULTILINE)
+            texts.append("\n".join(sentences))
+            size += len(texts[-1].encode())
+    numbers = range(len(texts))
+    columns = {
+        "text": texts,
+        "id": [f"<urn:uuid:{number:032x}>" for number in numbers],
+        "url": [f"http://example.org/{number}" for number in numbers],
+        "token_count": list(numbers),
+    }
+    pq.write_table(pa.table(columns), path, row_group_size=1000, compression="zstd")

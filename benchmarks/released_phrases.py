@@ -6,22 +6,24 @@ and items and folds are built from it, English Web Treebank, GUM and a sample of
 """
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from adnominal.etl.lake import arrow
-from benchmarks.harness import DATA, log
-from benchmarks.processes import usage_of
+from benchmarks.cases import data_file
+from benchmarks.processes import run_script
 
 EDITION = "released_phrases"
-# The sizes that the phrases suffice for; the paper has 60,012 rows of each.
-ROWS = ("train_rows=30600", "one_it_train_rows=30000")
-SCHEMES = "schemes=[published,one_it,in_distribution,two_shot]"
 TREEBANKS = (
     "ud_ewt/en_ewt-ud-dev.conllu",
     "ud_ewt/rebuilt-train.conllu.gz",
     "ud_gum/en_gum-ud-dev.conllu.gz",
 )
 WIKIPEDIA = "wikipedia/enwiki-sample.xml.bz2"
+PHRASE = (
+    "1\t{adjective}\t{adjective}\tADJ\tJJ\t_\t2\tamod\t_\t_\n"
+    "2\t{noun}\t{noun}\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
+)
 
 
 def build(lake: str) -> None:
@@ -30,24 +32,21 @@ def build(lake: str) -> None:
     editions = arrow.read(lake, "plane_items", columns=["edition"])["edition"].unique()
     if EDITION in editions.to_pylist():
         return
+    extract = partial(run_script, "etl/extract_amod.py", f"lake={lake}", "noun_by=form")
     with tempfile.TemporaryDirectory() as folder:
         phrases = Path(folder) / "phrases.conllu"
         phrases.write_text(in_conllu(lake), encoding="utf-8")
-        treebanks = ",".join(str(DATA / name) for name in TREEBANKS)
-        for corpus, *words in (
-            ("plane_phrases", "source=conllu", f"input={phrases}"),
-            ("treebanks", "source=conllu", f"input={treebanks}"),
-            ("wikipedia", "source=wikipedia", f"input={DATA / WIKIPEDIA}", "parser=spacy"),
-        ):
-            _run("etl/extract_amod.py", lake, f"corpus={corpus}", "noun_by=form", *words)
-    _run("etl/import_knowledge.py", lake, "wordnet=auto")
-    settings = ("preset=paper", f"edition={EDITION}", "every_class=false", SCHEMES, *ROWS)
-    _run("etl/build_plane.py", lake, *settings)
-
-
-def _run(script: str, lake: str, *words: str) -> None:
-    log.info("%s %s", script, " ".join(words))
-    usage_of(script, *words, f"lake={lake}")
+        extract("corpus=plane_phrases", "source=conllu", f"input={phrases}")
+    treebanks = ",".join(str(data_file(name)) for name in TREEBANKS)
+    extract("corpus=treebanks", "source=conllu", f"input={treebanks}")
+    articles = data_file(WIKIPEDIA)
+    extract("corpus=wikipedia", "source=wikipedia", f"input={articles}", "parser=spacy")
+    run_script("etl/import_knowledge.py", f"lake={lake}", "wordnet=auto")
+    words = ["preset=paper", f"edition={EDITION}", "every_class=false"]
+    # The sizes that the phrases suffice for; the paper has 60,012 rows of each.
+    words += ["train_rows=30600", "one_it_train_rows=30000"]
+    words.append("schemes=[published,one_it,in_distribution,two_shot]")
+    run_script("etl/build_plane.py", f"lake={lake}", *words)
 
 
 def in_conllu(lake: str) -> str:
@@ -55,9 +54,5 @@ def in_conllu(lake: str) -> str:
     where, names = [("edition", "=", "published")], ["adjective", "noun"]
     rows = arrow.read(lake, "plane_items", where=where, columns=names)
     phrases = rows.group_by(names).aggregate([]).to_pylist()
-    pairs = ((row["adjective"], row["noun"]) for row in phrases)
-    return "".join(
-        f"1\t{adjective}\t{adjective}\tADJ\tJJ\t_\t2\tamod\t_\t_\n"
-        f"2\t{noun}\t{noun}\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
-        for adjective, noun in sorted(pairs)
-    )
+    phrases.sort(key=lambda phrase: (phrase["adjective"], phrase["noun"]))
+    return "".join(PHRASE.format(**phrase) for phrase in phrases)

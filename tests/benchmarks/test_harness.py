@@ -1,228 +1,138 @@
-"""The harness detects a planted slow-down, a planted lost pair and missed bounds."""
+"""The harness finds wrong counts and missed bounds, and records what has been measured."""
 
 import json
-import shutil
-from dataclasses import dataclass
 from functools import partial
 
 import pytest
 
-from adnominal.conf import JobFailed, UserError, load, setting
-from benchmarks import harness, peers, results
+from adnominal.conf import JobFailed, UserError, load
+from benchmarks import harness, peers, rendering
 from benchmarks.__main__ import main
-from benchmarks.harness import Bound, Case, CaseSettings, Exact, page, run, write_pages
+from benchmarks.cases import Bound, Case, CaseSettings, in_parts
 from benchmarks.inputs import make_parts
-from benchmarks.processes import call
-from benchmarks.sides import check_identical, take_turns
-from tests.commands import run_python
-
-ROUNDS = 7
+from benchmarks.rendering import outcome
+from benchmarks.results import figures_of, recorded_entries
 
 
-@dataclass(frozen=True)
-class Small(CaseSettings):
-    """Settings of a case small enough for a test."""
-
-    megabytes: float = setting(20.0, help="size of the part")
-
-
-def kernel_figures(settings):
-    (part,) = make_parts(settings.place("depcc"), settings.megabytes, 1)
-    sides = {side: partial(peers.read, side, str(part)) for side in ("isal", "compiled")}
-    readings = take_turns(sides, ROUNDS)
-    # The minimum of several readings hardly depends on other load on the machine.
-    seconds = {
-        side: min(reading.seconds for reading in readings_of_side)
-        for side, readings_of_side in readings.items()
-    }
-    compiled = readings["compiled"][0]
-    return {
-        "bytes": compiled.size,
-        "pairs": compiled.pairs,
-        "of_decompression": seconds["isal"] / seconds["compiled"],
-    }
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A file for the figures, and sections without a template."""
+    monkeypatch.setattr(rendering, "render", lambda template, **values: template)
+    return tmp_path / "results.json"
 
 
-# The kernel compared with decompression alone, on a part that is read within a tenth of a second.
-CASE = Case(
-    "kernel_mutations",  # any existing section
-    lambda settings: {"": partial(kernel_figures, settings)},
-    settings=Small,
-    size="bytes",
-    bounds={"kernel": Bound("of_decompression", least=0.1, steady=0.9)},
-    exact={"pairs": Exact("pairs", {20.0: 21_716}, "megabytes")},
-    context=lambda figures: {"rows": figures["pairs"]},
-)
+def case_of(figures, **declared):
+    return Case("faults", "Title", lambda settings: {"all": lambda: figures}, **declared)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return str(tmp_path_factory.mktemp("inputs"))
+def test_a_run_is_recorded_with_machine_and_date_and_shown(store, capsys):
+    case = case_of({"rows": 3}, packages=("pytest",))
+    assert harness.run(case, CaseSettings(), store) == {"all": {"rows": 3}}
+    (entry,) = json.loads(store.read_text())["faults"].values()
+    assert entry["figures"] == {"rows": 3}
+    assert "pytest" in entry["versions"] and " GiB" in entry["machine"]
+    assert entry["date"] in capsys.readouterr().out
+    assert "## Jobs killed" not in store.with_name("RESULTS.md").read_text()
 
 
-@pytest.fixture(scope="module")
-def store(folder, tmp_path_factory):
-    """The file with the recorded figures of a successful run."""
-    path = tmp_path_factory.mktemp("store") / "results.json"
-    run(CASE, Small(folder=folder), store=path)
-    return path
+def test_nothing_is_recorded_if_it_is_not_wanted(store, capsys):
+    harness.run(case_of({"rows": 3}), CaseSettings(keep=False), store)
+    assert not store.exists() and "## Title" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_a_successful_run_is_recorded_and_shown(folder, store):
-    recorded = json.loads(store.read_text())["kernel_mutations"]
-    assert recorded["pairs"] > 10_000
-    text = store.with_name("RESULTS.md").read_text()
-    assert text.index("## Headline figures") < text.index("## The kernel on mutated rows")
-    for attempts_left in (2, 1, 0):  # other load on the machine may slow a run down
-        try:
-            again = run(CASE, Small(folder=folder), store=store)
-            break
-        except JobFailed:
-            if not attempts_left:
-                raise
-    assert again["pairs"] == recorded["pairs"]
+def test_a_wrong_count_is_not_recorded(store):
+    counts = {"all.rows": 4, "all.rows if all.other else none": 5, "missing.rows": 6}
+    case = case_of({"rows": 3, "other": 0}, exact=counts)
+    with pytest.raises(JobFailed, match=r"not recorded: all.rows is 3, expected exactly 4$"):
+        harness.run(case, CaseSettings(), store)
+    assert not store.exists()
 
 
-def test_a_planted_slow_down_of_a_fifth_fails(folder, store):
-    recorded = store.read_bytes()
-    with pytest.raises(JobFailed, match=r"kernel: .* is worse than 90% of the recorded"):
-        run(CASE, Small(folder=folder, plant="slow"), store=store)
-    assert store.read_bytes() == recorded
+def test_a_lost_pair_of_the_kernel_is_a_wrong_count(store, tmp_path, monkeypatch):
+    (part,) = make_parts(tmp_path, 0.2, 1)
+    reading = peers.read("compiled", str(part))
+    case = Case(
+        "faults",
+        "Title",
+        lambda settings: {"kernel": lambda: peers.read("compiled", str(part))},
+        exact={"kernel.pairs": reading["pairs"]},
+    )
+    harness.run(case, CaseSettings(keep=False), store)
+    kernel = peers.kernel
+
+    def with_loss(path, implementation):
+        pairs, counts = kernel(path, implementation)
+        pairs.subtract([next(iter(pairs))])
+        return pairs, counts
+
+    monkeypatch.setitem(peers.SIDES, "compiled", partial(with_loss, implementation="compiled"))
+    with pytest.raises(JobFailed, match=r"kernel.pairs is \d+, expected exactly \d+"):
+        harness.run(case, CaseSettings(keep=False), store)
 
 
-def test_a_planted_lost_pair_fails(folder, store):
-    recorded = store.read_bytes()
-    with pytest.raises(JobFailed, match=r"pairs: \d+, expected exactly \d+"):
-        run(CASE, Small(folder=folder, plant="lost"), store=store)
-    assert store.read_bytes() == recorded
-
-
-def test_a_pair_lost_by_one_side_is_found_across_processes(folder, monkeypatch):
-    (part,) = make_parts(Small(folder=folder).place("depcc"), 0.2, 1)
-    readings = {"line_loop": peers.measure_side("line_loop", part)}
-    check_identical({**readings, "compiled": peers.measure_side("compiled", part)})
-    monkeypatch.setenv("ADNOMINAL_BENCHMARK_PLANT", "lost")
-    with pytest.raises(AssertionError, match="the sides differ"):
-        check_identical({**readings, "compiled": peers.measure_side("compiled", part)})
-
-
-def fixed(figures, **declared):
-    return Case("kernel_mutations", lambda settings: {"": lambda: figures}, **declared)
-
-
-def test_an_undetected_plant_fails(tmp_path):
-    with pytest.raises(JobFailed, match="plant=slow was not detected"):
-        run(fixed({"rows": 1}), CaseSettings(plant="slow"), store=tmp_path / "results.json")
-
-
-def test_a_missed_bound_fails_after_the_figures_are_recorded(tmp_path):
-    store = tmp_path / "results.json"
-    case = fixed({"rows": 3}, bounds={"rows": Bound("rows / 2", most=1)})
+def test_a_missed_bound_fails_after_the_figures_are_recorded(store):
+    case = case_of({"rows": 3}, bounds={"rows": Bound("all.rows / 2", most=1)})
     with pytest.raises(JobFailed, match="missed rows"):
-        run(case, CaseSettings(), store=store)
-    assert json.loads(store.read_text()) == {"kernel_mutations": {"rows": 3}}
+        harness.run(case, CaseSettings(), store)
+    assert figures_of(recorded_entries(store)["faults"]) == {"all": {"rows": 3}}
 
 
-def test_ratios_are_compared_only_with_runs_of_the_same_size(tmp_path):
-    store = tmp_path / "results.json"
-    declared = {"bounds": {"ratio": Bound("ratio", least=0, steady=0.9)}, "size": "rows"}
-    run(fixed({"rows": 3, "ratio": 1.0}, **declared), CaseSettings(), store=store)
-    run(fixed({"rows": 4, "ratio": 0.5}, **declared), CaseSettings(), store=store)
-    with pytest.raises(JobFailed, match="ratio"):
-        run(fixed({"rows": 4, "ratio": 0.4}, **declared), CaseSettings(), store=store)
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        (Bound("all.rows", least=3), "met"),
+        (Bound("all.rows", least=4), "missed"),
+        (Bound("all.rows", most=3), "met"),
+        (Bound("all.rows", most=0), "missed"),
+        (Bound("all.rows / other.rows", most=2), "not measured"),
+    ],
+)
+def test_floors_and_ceilings_may_be_reached(bound, expected):
+    assert outcome(bound, {"all": {"rows": 3}}) == expected
 
 
-def test_recorded_figures_are_not_measured_again(tmp_path):
-    store, measured = tmp_path / "results.json", []
+def test_recorded_figures_are_not_measured_again(store):
+    measured = []
 
-    def measurement(name):
+    def measure(name):
         measured.append(name)
         return {"rows": len(measured)}
 
-    case = Case(
-        "kernel_mutations",
-        lambda settings: {name: partial(measurement, name) for name in ("a", "b/c")},
-        resumes=True,
-        context=lambda figures: {"rows": 0},
-    )
-    figures = run(case, CaseSettings(), store=store)
-    assert figures == {"a": {"rows": 1}, "b": {"c": {"rows": 2}}}
-    assert run(case, CaseSettings(), store=store) == figures and measured == ["a", "b/c"]
-    run(case, CaseSettings(again=True, keep=False), store=store)
-    assert measured == ["a", "b/c", "a", "b/c"]
-    assert json.loads(store.read_text())["kernel_mutations"] == figures
+    def measurements(settings):
+        return {name: partial(measure, name) for name in ("a", "b")}
+
+    case = Case("faults", "Title", measurements, resumes=True)
+    harness.run(case, CaseSettings(), store)
+    assert figures_of(recorded_entries(store)["faults"]) == {"a": {"rows": 1}, "b": {"rows": 2}}
+    assert harness.run(case, CaseSettings(), store) == {} and measured == ["a", "b"]
+    harness.run(case, CaseSettings(again=True, keep=False), store)
+    assert measured == ["a", "b", "a", "b"]
+    assert figures_of(recorded_entries(store)["faults"])["b"] == {"rows": 2}
 
 
-def test_only_parts_measured_in_this_run_can_miss_a_bound(tmp_path):
-    store, values = tmp_path / "results.json", {"a": 3, "b": 1}
-    case = Case(
-        "kernel_mutations",
-        lambda settings: {n: partial(dict, rows=values[n]) for n in settings.parts or values},
-        bounds={name: Bound(f"{name}.rows", most=2) for name in values},
-        context=lambda figures: {"rows": 0},
-    )
+def test_only_parts_measured_in_this_run_can_miss_a_bound(store):
+    parts = in_parts(a=lambda settings: {"rows": 3}, b=lambda settings: {"rows": 1})
+    bounds = {name: Bound(f"{name}.rows", most=2) for name in ("a", "b")}
+    case = Case("faults", "Title", parts, bounds=bounds)
     with pytest.raises(JobFailed, match="missed a "):
-        run(case, CaseSettings(), store=store)
-    assert run(case, CaseSettings(parts=["b"]), store=store) == {"a": {"rows": 3}, "b": {"rows": 1}}
+        harness.run(case, CaseSettings(), store)
+    assert harness.run(case, CaseSettings(parts=["b"]), store) == {"b": {"rows": 1}}
 
 
 def test_parts_are_chosen_by_name():
-    measurements = harness.in_parts(one=lambda settings: {"x": 1}, two=lambda settings: {"x": 2})
+    measurements = in_parts(one=lambda settings: {"x": 1}, two=lambda settings: {"x": 2})
     assert [measure() for measure in measurements(CaseSettings()).values()] == [{"x": 1}, {"x": 2}]
     assert list(measurements(CaseSettings(parts=["two"]))) == ["two"]
     with pytest.raises(UserError, match=r"parts=\['three'\]: expected some of one, two"):
         measurements(CaseSettings(parts=["three"]))
-    with pytest.raises(UserError, match="expected one of none, slow, lost"):
-        load(CaseSettings, ["plant=fast"])
-
-
-def test_a_page_states_the_outcome_of_each_bound(tmp_path, monkeypatch):
-    case = fixed({}, bounds={"rows": Bound("rows", least=2), "lost": Bound("lost", most=0)})
-    context = results.templates().from_string("{{ outcome.rows }}, {{ outcome.lost }}")
-    monkeypatch.setattr(results, "render", lambda name, **values: context.render(**values))
-    assert page(case, {"rows": 2}) == "met, not measured"
-
-
-def test_a_function_is_called_in_a_separate_process():
-    assert call("math:gcd", 12, 18) == 6
-    with pytest.raises(RuntimeError, match="math:sqrt -1 failed"):
-        call("math:sqrt", -1)
-
-
-def test_deprecated_command_lines_name_the_current_ones(capsys):
-    result = run_python("-m", "benchmarks.adept", "--help")
-    assert "is now python -m benchmarks adept" in result.stderr
-    assert "sizes" in result.stdout
-
-    assert main(["fast_mutations", "--help"]) == 0
-    assert "fast_mutations is now python -m benchmarks fast mutations" in capsys.readouterr().err
-    assert main(["engines", "cases=[trees]"]) == 2
-    assert "cases= is now parts=" in capsys.readouterr().err
+    with pytest.raises(UserError, match="plant"):
+        load(CaseSettings, ["plant=slow"])
 
 
 def test_the_command_line_lists_cases(capsys):
     assert main([]) == 0
-    assert "extract           How fast pairs are counted" in capsys.readouterr().out
+    assert "extract   How fast pairs are counted" in capsys.readouterr().out
     assert main(["nothing"]) == 2
     assert main(["extract", "rounds=0"]) == 2
-
-
-def test_the_stored_page_matches_the_recorded_figures(tmp_path):
-    for name in (results.PAGE, results.FIGURES):
-        shutil.copy(name, tmp_path)
-    write_pages(tmp_path / results.FIGURES.name)
-    assert (tmp_path / results.PAGE.name).read_text() == results.PAGE.read_text(), (
-        "run `python -m benchmarks pages`"
-    )
-
-
-def test_every_recorded_section_is_rewritten(tmp_path):
-    for name in (results.PAGE, results.FIGURES):
-        shutil.copy(name, tmp_path)
-    store = tmp_path / results.FIGURES.name
-    figures = results.recorded(figures=store)
-    figures["plane-paper"]["form 1"]["phrases"] = 987_654
-    store.write_text(json.dumps(figures))
-    write_pages(store)
-    assert "| form | 1 | 987,654 |" in (tmp_path / results.PAGE.name).read_text()
+    assert main(["engines", "trees"]) == 2
+    assert "expected some of treebank" in capsys.readouterr().err

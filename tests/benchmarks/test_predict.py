@@ -1,68 +1,36 @@
 """The prediction benchmark: its rows, its rates and its page."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
-from benchmarks import harness, predict, results
+from benchmarks import predict
+from tests.benchmarks.page import page
 
 
-def test_the_table_has_the_requested_number_of_distinct_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.train.DATA", tmp_path)
-    lake = os.fspath(tmp_path / "lake")
-    predict.fill(lake, 250, piece=100)
-    rows = arrow.read(lake, "adept_items")
-    assert rows.num_rows == 250
-    assert len(set(rows["item_id"].to_pylist())) == 250
+def test_the_table_has_the_requested_number_of_distinct_rows(tmp_path, shared_data):
+    predict.write_items(tmp_path / "lake", 250)
+    rows = arrow.read(str(tmp_path / "lake"), "adept_items")
+    assert rows.num_rows == 250 == len(set(rows["item_id"].to_pylist()))
     assert rows["sentence"].null_count == rows["modified_sentence"].null_count == 0
     assert rows["edition"].unique().to_pylist() == ["bench"]
-    log = tmp_path / "lake" / "adept_items" / "_delta_log"
-    assert sum(map(predict.committed_rows, log.glob("*.json"))) == 250
 
 
-def test_rates_are_measured_from_the_first_to_the_last_reading():
-    with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        side = predict.Side(process)
-    side.note(100, 10.0, 12.0)
-    with pytest.raises(UserError, match="too short to measure"):
-        side.rates()
-    for rows, active, cpu in ((100, 11.0, 13.0), (200, 12.0, 14.0), (400, 14.0, 18.0)):
-        side.note(rows, active, cpu)
-    assert side.rates() == {"rows": 300, "rows_per_second": 75.0, "rows_per_cpu_second": 50.0}
-
-
-def test_the_part_speed_keeps_the_recorded_figures_of_the_part_same(monkeypatch):
-    monkeypatch.setattr(predict, "device_name", lambda: "cpu")
-    monkeypatch.setattr(predict, "speed", lambda settings: {"table_rows": 7})
-    recorded = results.recorded()["predict"]["cpu"]
-    (measure,) = predict.measurements(predict.Settings(parts=["speed"])).values()
-    assert measure() == {"table_rows": 7, "same": recorded["same"]}
+def test_the_job_and_the_bare_pass_cover_the_same_rows(tmp_path, shared_data):
+    pytest.importorskip("torch")
+    predict.write_model(tmp_path / "model")
+    usage = predict.run_job(tmp_path, 20)
+    assert usage.cpu > 0
+    lake = str(tmp_path / "lake-20")
+    assert arrow.row_count(lake, "predictions") == 20
+    assert predict.run_job(tmp_path, 20).cpu > 0
+    assert arrow.row_count(lake, "predictions") == 20
+    assert predict.bare(str(tmp_path), 20)["rows_per_cpu_second"] > 0
 
 
 def test_the_page_shows_the_recorded_figures():
-    side = {"rows": 60_000, "rows_per_second": 200.0, "rows_per_cpu_second": 180.0}
-    figures = {
-        "table_rows": 1_000_000,
-        "chunk": 2048,
-        "staging_seconds": 10.0,
-        "seconds": 600.0,
-        "job": side,
-        "bare": {**side, "rows_per_cpu_second": 200.0},
-        "load": 1.0,
-        "same": {
-            "rows": 2000,
-            "complete": True,
-            "two processes": True,
-            "killed at": 500,
-            "killed": False,
-        },
-    }
-    text = harness.page(predict.CASE, {"cpu": figures})
-    assert "0.900 of the bare forward pass a CPU second (1.000 a second of its turns); met" in text
-    assert "at this rate 84 minutes" in text
-    assert "by two processes the same predictions" in text
-    assert "started again OTHER predictions" in text
+    side = {"rows_per_second": 200.0, "rows_per_cpu_second": 180.0}
+    figures = {"rows": 20_000, "rounds": 3, "job": side, "load": 1.0}
+    figures["bare"] = {**side, "rows_per_cpu_second": 200.0}
+    text = page(predict.CASE, {"cpu": figures})
+    assert "| training/predict.py on cpu | 200.0 | 180.0 |" in text
+    assert "0.900 as fast a CPU second as the bare pass (met: at least 0.9), 1.000 a second" in text

@@ -1,3 +1,5 @@
+"""Commands and functions run in processes of their own, and what they use is measured."""
+
 import subprocess
 import sys
 import time
@@ -5,29 +7,52 @@ import time
 import psutil
 import pytest
 
-from benchmarks.processes import kill_tree, measured
+from benchmarks.processes import call, kill_tree, run_measured, timed
 
-BUSY = "import time\nwhile time.process_time() < 0.5: pass"
-
-
-def test_the_cpu_time_of_orphaned_processes_counts():
-    orphan = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {BUSY!r}])"
-    used = measured([sys.executable, "-c", orphan])
-    assert used.code == 0 and 0.5 < used.cpu < 5
-    assert measured([sys.executable, "-c", "pass"]).cpu < 0.4
+BUSY = "import time\nend = time.process_time() + 1.0\nwhile time.process_time() < end: pass"
 
 
-def test_output_is_captured_and_failure_is_reported():
-    used = measured([sys.executable, "-c", "print('said'); raise SystemExit(3)"])
-    assert (used.code, used.output) == (3, "said\n")
-    with pytest.raises(RuntimeError, match="exit code 3:\nsaid"):
-        used.checked()
+def test_time_memory_and_files_of_a_command_are_measured(tmp_path):
+    hold = (
+        f"block = bytearray(100_000_000); open({str(tmp_path / 'x')!r}, 'wb').write(bytes(10**6))"
+    )
+    usage = run_measured([sys.executable, "-c", f"{hold}\n{BUSY}"], folder=tmp_path)
+    assert 0.9 <= usage.cpu < 5 and usage.wall >= 0.9
+    assert 100 < usage.memory < 1000
+    assert usage.course[-1].disk >= 1e6 and usage.course[-1].cpu == usage.cpu
+    assert run_measured([sys.executable, "-c", "pass"]).cpu < 0.5
+
+
+def test_the_cpu_time_of_processes_without_a_waiting_parent_counts():
+    code = (
+        "import os, signal, subprocess, sys, time\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        f"child = subprocess.Popen([sys.executable, '-c', {BUSY!r}])\n"
+        "while os.path.exists(f'/proc/{child.pid}'): time.sleep(0.05)\n"
+    )
+    assert run_measured([sys.executable, "-c", code]).cpu >= 0.8
+
+
+def test_a_failure_shows_the_last_lines():
+    with pytest.raises(RuntimeError, match="exit code 3:\nprinted"):
+        run_measured([sys.executable, "-c", "print('printed'); raise SystemExit(3)"])
 
 
 def test_the_command_gets_the_requested_cores_and_environment():
-    code = "import os; print(len(os.sched_getaffinity(0)), os.environ['MARK'])"
-    used = measured([sys.executable, "-c", code], env={"MARK": "x"}, cores=[0])
-    assert used.checked().output == "1 x\n"
+    code = "import os; assert os.sched_getaffinity(0) == {0} and os.environ['MARK'] == 'x'"
+    run_measured([sys.executable, "-c", code], env={"MARK": "x"}, cores=[0])
+
+
+def test_a_function_is_called_in_a_separate_process():
+    assert call("math:gcd", 12, 18) == 6
+    with pytest.raises(RuntimeError, match=r"exit code 1:\n(.*\n)*ValueError"):
+        call("math:sqrt", -1)
+
+
+def test_a_block_is_timed_with_the_processes_it_has_waited_for():
+    with timed(children=True) as timing:
+        subprocess.run([sys.executable, "-c", BUSY], check=True)
+    assert timing.cpu >= 0.9 and timing.wall >= 0.9
 
 
 def test_the_whole_process_tree_is_killed():
@@ -47,14 +72,3 @@ def test_the_whole_process_tree_is_killed():
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert kill_tree(process) == 0
-
-
-def test_the_cpu_time_of_processes_without_a_waiting_parent_counts():
-    burn = "import time; end = time.process_time() + 1.0\nwhile time.process_time() < end: pass"
-    code = (
-        "import os, signal, subprocess, sys, time\n"
-        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-        f"child = subprocess.Popen([sys.executable, '-c', {burn!r}])\n"
-        "while os.path.exists(f'/proc/{child.pid}'): time.sleep(0.05)\n"
-    )
-    assert measured([sys.executable, "-c", code]).checked().cpu >= 0.8

@@ -1,3 +1,5 @@
+"""The corpus dense in pairs, and the stages of a job on it."""
+
 import gzip
 import os
 from itertools import pairwise
@@ -9,10 +11,9 @@ import pytest
 from adnominal.conf import UserError, load
 from adnominal.etl.amod.kernel import PairCounter
 from adnominal.etl.amod.rules import CLEAN
-from adnominal.etl.knowledge.conceptnet import NOT_FIVE, OTHER_LANGUAGE, parse_5
-from benchmarks import conceptnet_generator, pairs_generator, scale
-from benchmarks.harness import page
+from benchmarks import pairs_generator, scale
 from benchmarks.processes import Sample
+from tests.benchmarks.page import page
 
 
 def test_every_rank_has_its_own_word_and_frequent_words_are_short():
@@ -44,18 +45,6 @@ def test_parts_follow_the_seed_and_the_kernel_counts_every_pair(tmp_path):
     assert counter.drain().num_rows > 1_900
 
 
-def test_generated_lines_cover_every_branch_of_the_parser(tmp_path):
-    path = tmp_path / "assertions.csv"
-    conceptnet_generator.write(path, 5_000)
-    lines = path.read_bytes().splitlines()
-    parsed = [parse_5(line) for line in lines]
-    edges = [edge for edge, _ in parsed if edge is not None]
-    reasons = {reason for _, reason in parsed}
-    assert len(lines) == 5_000 and 400 < len(edges) < 600
-    assert OTHER_LANGUAGE in reasons and NOT_FIVE not in reasons
-    assert any(edge.surface_text for edge in edges) and any(edge.weight < 0 for edge in edges)
-
-
 def test_stages_of_a_job_end_with_the_commits_of_its_tables(tmp_path):
     course = [Sample(100 + t, 2 * t, 10 * t, t) for t in range(0, 51, 2)]
     for number, table in enumerate(scale.STAGES, start=1):
@@ -71,26 +60,29 @@ def test_stages_of_a_job_end_with_the_commits_of_its_tables(tmp_path):
 
 def figures(rows: int, cpu: float) -> dict[str, Any]:
     stage = {"wall": 5.0, "cpu": cpu / 4, "memory": 100.0, "disk": 1e9}
-    return {
-        "pairs": 2 * rows,
-        "rows": rows,
-        "waves": 10,
-        "load": 1.0,
-        "stages": dict.fromkeys(scale.STAGES, stage),
-        **(stage | {"cpu": cpu}),
-    }
+    sizes = {"pairs": 2 * rows, "rows": rows, "waves": 10, "load": 1.0}
+    return {**stage, **sizes, "cpu": cpu, "stages": dict.fromkeys(scale.STAGES, stage)}
 
 
-def test_the_page_shows_the_growth_per_row():
+def test_the_page_shows_all_sizes_and_the_stages_of_the_largest():
     sizes = {"extraction-100": figures(100_000_000, 30.0), "adept-1": figures(1_000_000, 4.0)}
-    text = page(scale.CASE, {**sizes, "extraction-10": figures(10_000_000, 2.0)})
-    assert "| 20.0 M | 10.00 M | all, 10 waves | 5 | 2 | - | 100 | 1.00 | 1.0 |" in text
-    assert "| 200.0 M | 100.00 M | all, 10 waves | 5 | 30 | 1.50 | 100 | 1.00 | 1.0 |" in text
-    assert "| 2.0 M | 1,000,000 | 5 | 4 | - | 100 | 1.00 | 1.0 |" in text
+    lines = page(scale.CASE, {**sizes, "extraction-10": figures(10_000_000, 2.0)}).splitlines()
+    smaller = lines.index(
+        "| extraction, 10 waves | 20.0 M | 10,000,000 | 5 | 2 | 100 | 1.00 | 1.0 |"
+    )
+    assert lines[smaller + 1].startswith(
+        "| extraction, 10 waves | 200.0 M | 100,000,000 | 5 | 30 |"
+    )
+    assert (
+        lines[smaller + 2] == "| of the last: waves: parts to counts |  |  | 5 | 8 | 100 | 1.00 | |"
+    )
+    assert (
+        "| `build_adept`, a fifth as many edges | 2.0 M | 1,000,000 | 5 | 4 |" in lines[smaller + 6]
+    )
 
 
 def test_unknown_parts_and_shares_are_refused():
     with pytest.raises(UserError, match=r"parts=\['trees'\]: expected some of extraction"):
-        load(scale.Settings, ["parts=[trees]"])
+        scale.measurements(load(scale.Settings, ["parts=[trees]"]))
     with pytest.raises(UserError, match=r"shares=\[0\]: expected percentages"):
         load(scale.Settings, ["shares=[0]"])

@@ -1,4 +1,4 @@
-"""The synthetic part is valid DepCC and follows the seed."""
+"""The synthetic parts are valid DepCC, consecutive, and follow the seed."""
 
 import gzip
 
@@ -10,12 +10,16 @@ from adnominal.etl.corpora.dialects import detect
 from benchmarks import synthetic_depcc
 
 
-def test_the_part_is_valid_and_has_the_requested_size(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def small_vocabulary(monkeypatch):
     monkeypatch.setattr(synthetic_depcc, "OPEN", dict.fromkeys(synthetic_depcc.OPEN, 300))
     monkeypatch.setattr(synthetic_depcc, "SKELETONS", 200)
-    written = synthetic_depcc.write(tmp_path / "a.gz", 0.5, seed=3)
-    synthetic_depcc.write(tmp_path / "b.gz", 0.5, seed=3)
-    synthetic_depcc.write(tmp_path / "c.gz", 0.5, seed=4)
+
+
+def test_the_part_is_valid_and_has_the_requested_size(tmp_path):
+    (written,) = synthetic_depcc.write_parts([tmp_path / "a.gz"], 0.5, seed=3)
+    synthetic_depcc.write_parts([tmp_path / "b.gz"], 0.5, seed=3)
+    synthetic_depcc.write_parts([tmp_path / "c.gz"], 0.5, seed=4)
     a, b, c = ((tmp_path / name).read_bytes() for name in ("a.gz", "b.gz", "c.gz"))
     assert a == b != c
     data = gzip.decompress(a)
@@ -30,9 +34,11 @@ def test_the_part_is_valid_and_has_the_requested_size(tmp_path, monkeypatch):
     assert not data.isascii()
 
 
-@pytest.mark.parametrize("words", [[], ["--help"], ["a.gz", "1", "2", "3"]])
-def test_other_command_lines_print_the_usage(words, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert synthetic_depcc.main(words) == 2
-    assert "synthetic_depcc.py OUT.gz [MEGABYTES [SEED]]" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+def test_parts_are_consecutive_pieces_of_one_corpus(tmp_path):
+    parts = [tmp_path / name for name in ("a.gz", "b.gz", "c.gz")]
+    sizes = synthetic_depcc.write_parts(parts, 0.2)
+    contents = [gzip.decompress(part.read_bytes()) for part in parts]
+    assert sizes == [len(content) for content in contents]
+    synthetic_depcc.write_parts([tmp_path / "whole.gz"], (sum(sizes) - 1) / 1e6)
+    assert b"".join(contents) == gzip.decompress((tmp_path / "whole.gz").read_bytes())
+    assert all(content.startswith(b"\n# newdoc\t") for content in contents[1:])

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-import benchmarks.demo_depcc as demo_depcc
+import tests.conf.demo_depcc as demo_depcc
 from adnominal import conf
 from adnominal.conf import ROOT, UserError
 from adnominal.etl import jobs

@@ -1,4 +1,4 @@
-"""Some faults at storage operations; `benchmarks/faults.py` covers all of them."""
+"""Some faults at storage operations; ``python -m tests.faults`` covers all of them."""
 
 import os
 import subprocess

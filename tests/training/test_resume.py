@@ -139,7 +139,6 @@ def test_a_run_can_resume_with_another_number_of_processes(adept_lake, tiny_enco
 
 
 def test_an_interrupted_run_resumes_exactly(adept_lake, tiny_encoder, tmp_path, monkeypatch):
-    # `benchmarks/resume.py` covers every stage, number of processes and way of sampling.
     more = ["epochs=2", "batch_size=40", "checkpoint_every=3", "log_every=1", "micro_batch_size=14"]
     more += ["lora.rank=4", "deepspeed=zero3", "precision=bf16", "bucket=none"]
     uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"

@@ -22,7 +22,6 @@ from adnominal.etl.sygns import fol
 from adnominal.etl.sygns.fol import ParseError
 from adnominal.etl.sygns.generate import Sampler
 from adnominal.etl.sygns.grammar import grammar
-from benchmarks.sygns import scrambled
 
 THEOREM, NOT, TIMEOUT, BROKEN = Outcome
 
@@ -40,6 +39,25 @@ def installed(name: str) -> Prover:
 @pytest.fixture(params=["eprover", "cvc5"])
 def prover(request) -> Prover:
     return installed(request.param)
+
+
+def scrambled(formula: fol.Formula, rng: random.Random) -> fol.Formula:
+    """The formula with shuffled conjuncts and disjuncts and renamed variables."""
+
+    def walk(part: fol.Formula) -> fol.Formula:
+        match part:
+            case fol.Not(body):
+                return fol.Not(walk(body))
+            case fol.And(members) | fol.Or(members):
+                shuffled = rng.sample(members, len(members))
+                return type(part)(tuple([walk(member) for member in shuffled]))
+            case fol.Implies(left, right):
+                return fol.Implies(walk(left), walk(right))
+            case fol.Exists(variable, body) | fol.All(variable, body):
+                return type(part)(variable, walk(body))
+        return part
+
+    return fol.rename(walk(formula), "y")
 
 
 def problem(premise: str, conclusion: str) -> Problem:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adnominal.etl.corpora.wikitext import running_text
-from benchmarks.residual_markup import residual_markup
+from tests.etl.corpora.residual_markup import residual_markup
 
 
 @pytest.mark.parametrize(

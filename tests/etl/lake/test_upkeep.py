@@ -21,8 +21,8 @@ from adnominal.etl.lake.storage import filesystem, table_uri
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.lake.writing import publish
 from adnominal.etl.looking.commands import main
-from benchmarks.interleaving import interleaved
 from tests.etl.lake.compare import assert_same_rows
+from tests.etl.lake.interleaving import run_interleaved
 from tests.etl.lake.literals import rows
 
 DECLARED = TABLES["amod_pairs"]
@@ -398,7 +398,7 @@ def test_a_vacuum_killed_at_its_checkpoints_can_be_repeated(root, small, monkeyp
 @pytest.mark.parametrize("seed", range(12))
 def test_writers_compaction_and_vacuum_may_be_interleaved(root, seed):
     """Other writes, compactions and vacuums run in the middle of each write."""
-    interleaved(root, random.Random(seed), turns=6)
+    run_interleaved(root, random.Random(seed), turns=6)
 
 
 def test_an_age_is_a_number_with_a_unit():

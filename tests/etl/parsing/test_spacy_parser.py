@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adnominal.conf import UserError
 from adnominal.etl.parsing import load_parser, spacy_parser
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, paragraphs
-from benchmarks import parse_quality
+from benchmarks import treebanks
 
 pytest.importorskip("spacy")
 
@@ -118,7 +118,7 @@ def test_assert_lean_is_full_fails_on_a_difference(lean, full, column):
 
 
 def test_the_lean_pipeline_gives_the_columns_of_the_full_one_on_a_treebank(lean, full, shared_data):
-    treebank = parse_quality.read_treebank(shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu")
+    treebank = treebanks.read_treebank(shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu")
     texts = treebank.texts[::4]
     assert assert_lean_is_full(parse(lean, texts), parse(full, texts)) > 500
 
@@ -254,8 +254,8 @@ def test_a_changed_pipeline_is_run_in_full(lean):
 
 
 def test_quality_on_the_web_treebank(lean, shared_data):
-    treebank = parse_quality.read_treebank(shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu")
-    (_, (form,)), _ = parse_quality.scores(treebank, [lean])
+    treebank = treebanks.read_treebank(shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu")
+    counts = treebanks.counts_of(lean, treebank, "form")
     # Without the 25 pairs of the treebank that contain a fragment of a hyphenated word.
-    assert form[:, 0].sum() == 1086
-    assert parse_quality.f1(form) >= 0.82
+    assert counts[:, 0].sum() == 1086
+    assert treebanks.f1(counts) >= 0.82

@@ -1,8 +1,13 @@
+import csv
+import gzip
 import pickle
+from collections import defaultdict
+from itertools import combinations
 
 import pytest
 
 from adnominal.conf import UserError
+from adnominal.etl.knowledge import wordnet
 from adnominal.etl.plane.rules import item_id, label
 from adnominal.etl.published.plane import COLUMNS, read
 from adnominal.etl.published.reading import NO_TEXT
@@ -103,3 +108,37 @@ def test_the_rows_of_the_release_have_the_labels_of_the_rules(shared_data):
     columns = (rows[name].to_pylist() for name in ("class", "inference_type", "label"))
     for kind, inference, gold in zip(*columns, strict=True):
         assert label(kind, inference) == gold
+
+
+def test_one_it_has_wordnets_chains_of_a_noun_and_three_hypernyms(shared_data):
+    """Each adjective occurs in all six pairs of a chain, from which preset=paper builds One-IT."""
+    files = wordnet.find()
+    exceptions = defaultdict(list)
+    for row in wordnet.exceptions(files).to_pylist():
+        if row["pos"] == "n":
+            exceptions[row["form"]].append(row["lemma"])
+    above = defaultdict(set)  # direct hypernyms of a synset, with a word of each
+    synset_of = {}  # of a noun's first sense
+    hypernyms = wordnet.hypernyms(files)
+    for row in hypernyms.filter(hypernyms["first_lemma"]).to_pylist():
+        if row["distance"] == 1:
+            above[row["noun_synset"]].add((row["hypernym_synset"], row["hypernym"].lower()))
+            if row["sense"] == 1:
+                synset_of[row["noun"].lower()] = row["noun_synset"]
+    path = shared_data / "plane" / "one_it_train_1.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t"))
+    chains = set()
+    for start in range(0, len(rows), 6):
+        six = rows[start : start + 6]
+        chain = (six[0]["noun"], *(row["hypernym"] for row in six[:3]))
+        assert [(row["noun"], row["hypernym"]) for row in six] == list(combinations(chain, 2))
+        assert len({(row["adjective"], row["adj_class"]) for row in six}) == 1
+        chains.add(chain)
+    for noun, *hypernyms_of_noun in chains:
+        forms = wordnet.base_forms(noun, "n", exceptions)
+        reached = {next(synset_of[form] for form in forms if form in synset_of)}
+        for hypernym in hypernyms_of_noun:
+            reached = {up for synset in reached for up, word in above[synset] if word == hypernym}
+        assert reached, (noun, *hypernyms_of_noun)
+    assert len(chains) > 450
