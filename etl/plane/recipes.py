@@ -246,8 +246,7 @@ def _has_trained_words(test: Ids, train: Ids) -> Flags:
     """The test units whose adjectives and nouns are all in training."""
     has_adjective = np.isin(test[..., 0], train[:, 0])
     has_noun = np.isin(test[..., 1], train[:, 1])
-    flags: Flags = np.logical_and(has_adjective, has_noun).all(axis=1)
-    return flags
+    return np.asarray(np.logical_and(has_adjective, has_noun).all(axis=1))
 
 
 def _without_phrases(pool: Pool, groups: Ids, pairs: Ids) -> Pool:

@@ -6,7 +6,8 @@ from tests.etl.plane.pools import pool
 
 
 def weights(shape: dict[int, float], max_weights: list[int], target: int) -> list[int]:
-    return pair_weights(shape, np.array(max_weights), target, "train").tolist()
+    result: list[int] = pair_weights(shape, np.array(max_weights), target, "train").tolist()
+    return result
 
 
 def test_weights_have_the_proportions_of_the_shape():
