@@ -6,14 +6,15 @@ the same way. The tables are written to the guide.
 """
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-
 from adnominal import conf
 from adnominal.analysis.across import parsers
+from adnominal.analysis.numbers import Key, Value
+from adnominal.analysis.statistics import Interval
 from adnominal.conf import ROOT, setting
 from benchmarks.processes import usage_of
 from benchmarks.readme import Page
@@ -44,13 +45,21 @@ def build_lake(lake: Path, corpus: str, dump: str, parser: str) -> None:
         usage_of(f"etl/{script}", *words, f"lake={lake}")
 
 
-def markdown(data: pa.Table) -> str:
-    """A Markdown table; numbers with decimals are rounded to three."""
-    rows = [
-        [f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row.values()]
-        for row in data.to_pylist()
-    ]
-    return table([[PARSERS.get(name, name) for name in data.column_names], *rows])
+def markdown(cells: Mapping[Key, Value]) -> str:
+    """A Markdown table of numbers by (row, column); those with decimals are rounded to three."""
+    rows = list(dict.fromkeys(row for row, _ in cells))
+    columns = list(dict.fromkeys(column for _, column in cells))
+    lines = [["", *(PARSERS.get(column, column) for column in columns)]]
+    for row in rows:
+        lines.append([row, *(_text(cells.get((row, column))) for column in columns)])
+    return table(lines)
+
+
+def _text(value: Value | None) -> str:
+    if value is None:
+        return ""
+    number = value.estimate if isinstance(value, Interval) else value
+    return f"{number:,.0f}" if float(number).is_integer() else f"{number:.3f}"
 
 
 def compare(corpus: str, dump: str, folder: Path) -> str:
@@ -59,9 +68,9 @@ def compare(corpus: str, dump: str, folder: Path) -> str:
         build_lake(folder / f"{corpus}-{parser}", corpus, dump, parser.lower())
     first, second = (str(folder / f"{corpus}-{parser}") for parser in PARSERS.values())
     tables = [
-        parsers.pair_table(first, second, corpus),
-        parsers.dataset_table(first, second),
-        parsers.difference_table(first, second, corpus),
+        parsers.pair_cells(first, second, corpus),
+        parsers.dataset_cells(first, second),
+        parsers.difference_cells(first, second, corpus),
     ]
     return "\n\n".join(map(markdown, tables))
 

@@ -1,6 +1,7 @@
 """Rows of the table report_numbers and what their comparison shows."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ ADEPT = Source("adept", "Table 5", ("table 5",), "train", {"adept": 3})
 PLANE = Source("plane", "Table 6", ("table 6",))
 
 
-def status(cell: tuple[str, str], value: Value, source: Source = ADEPT, **options: bool) -> str:
+def status(cell: tuple[str, str], value: Value, source: Source = ADEPT, **options: Any) -> str:
     cells = Cells(source.printed[0], {cell: value}, **options)
     (row,) = [r for r in rows_of(source, [cells]) if (r["row"], r["column"]) == cell]
     return str(row["status"])

@@ -210,7 +210,7 @@ def test_texts_in_the_report_are_escaped():
     texts = pa.table({SCRIPT: [SCRIPT]})
     cells = Cells(SCRIPT, {(SCRIPT, SCRIPT): 1.0}, unit=SCRIPT, model=SCRIPT, note=SCRIPT)
     rows = rows_of(Source("adept", SCRIPT, command=SCRIPT), [cells])
-    findings = [
+    findings: list[Chart | Examples | Note | Missing] = [
         Chart("bars", SCRIPT, [SCRIPT], x=SCRIPT, y=SCRIPT),
         Examples(SCRIPT, texts),
         Note(SCRIPT),

@@ -260,7 +260,7 @@ def agreement(page: Adept) -> Iterator[Finding]:
         yield from annotators.labelling(lake)
         return
     data = label_table(rows)
-    source = {"edition": page.edition, "is_simulated": page.is_simulated}
+    source: dict[str, Any] = {"edition": page.edition, "is_simulated": page.is_simulated}
     yield Cells("table 4", _label_cells(data, rows.num_rows), **source)
     parts, agreements = lists(rows, "split_random", "agreement")
     parts_present = [part for part in PARTS if part in parts]

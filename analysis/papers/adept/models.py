@@ -88,7 +88,7 @@ def accuracy(page: Adept) -> Iterator[Finding]:
     if (people := annotators.human(page.lake)) is not None:
         yield people
     rows = page.rows
-    source = {"edition": page.edition, "is_simulated": page.is_simulated}
+    source: dict[str, Any] = {"edition": page.edition, "is_simulated": page.is_simulated}
     by_rule = baselines(rows, lexicons.nonsubsective())
     rule_cells: dict[Key, Value] = {
         (name, f"{classes}-class"): share
