@@ -49,10 +49,9 @@ def markdown(cells: Mapping[Key, Value]) -> str:
     """A Markdown table of numbers by (row, column); those with decimals are rounded to three."""
     rows = list(dict.fromkeys(row for row, _ in cells))
     columns = list(dict.fromkeys(column for _, column in cells))
-    lines = [["", *(PARSERS.get(column, column) for column in columns)]]
-    for row in rows:
-        lines.append([row, *(_text(cells.get((row, column))) for column in columns)])
-    return table(lines)
+    header = ["", *(PARSERS.get(column, column) for column in columns)]
+    lines = [[row, *(_text(cells.get((row, column))) for column in columns)] for row in rows]
+    return table([header, *lines])
 
 
 def _text(value: Value | None) -> str:
