@@ -143,7 +143,10 @@ def paper_view(
 def summary(sections: Sequence[SectionView]) -> str:
     """``2 of 12 exhibits reproduced, 3 compared, 8 not run``."""
     counts = Counter(section.state for section in sections)
-    parts = [f"{counts.pop('reproduced', 0)} of {len(sections)} exhibits reproduced"]
+    prints_numbers = counts["shown"] + counts[NOT_RUN] < len(sections)
+    parts = [f"{len(sections)} exhibits"]
+    if prints_numbers:
+        parts = [f"{counts.pop('reproduced', 0)} of {len(sections)} exhibits reproduced"]
     states = ("compared", "shown", NOT_RUN, NOT_RECOMPUTABLE)
     parts += [f"{counts[state]} {state}" for state in states if counts[state]]
     return ", ".join(parts)

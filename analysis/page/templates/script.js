@@ -25,7 +25,9 @@ function save(name, blob) {
 const numbers = document.querySelector("#numbers");
 numbers.hidden = false;
 numbers.addEventListener("click", () => {
-  const text = document.querySelector("#numbers-data").textContent.replaceAll("<\\/", "</");
+  const text = document.querySelector("#numbers-data").textContent
+    .replaceAll("<\\/", "</")
+    .replaceAll("<\\!--", "<!--");
   save("report_numbers.tsv", new Blob([text], { type: "text/tab-separated-values" }));
 });
 

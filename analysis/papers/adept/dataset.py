@@ -272,13 +272,15 @@ def agreement(page: Adept) -> Iterator[Finding]:
     yield Cells("table 4, sizes", sizes, note=note, **source)
     if parts_present == list(PARTS):
         yield Cells("section 4.1", {("instances", "entries"): float(rows.num_rows)}, **source)
-    by_part: dict[Key, Value] = {}
+    items: dict[Key, Value] = {}
+    shares: dict[Key, Value] = {}
     for row in data.to_pylist():
-        by_part[row["label"], f"{row['part']}, items"] = float(row["count"])
-        by_part[row["label"], f"{row['part']}, share"] = row["share"]
+        items[row["label"], row["part"]] = float(row["count"])
+        shares[row["label"], row["part"]] = row["share"]
         if row["unanimous"] is not None:
-            by_part[row["label"], f"{row['part']}, unanimous"] = row["unanimous"]
-    yield Cells("Labels by part of the split", by_part, decimals=3, **source)
+            shares[row["label"], f"{row['part']}, unanimous"] = row["unanimous"]
+    yield Cells("Items by label and part of the split", items, decimals=0, **source)
+    yield Cells("Shares by label and part of the split", shares, "share", 3, **source)
     yield from annotators.labelling(lake)
     if lake.requested_edition is None:
         yield from _other_editions(page)
