@@ -40,7 +40,7 @@ def query(sql: str, settings: Settings) -> str:
     frame = shown.to_pandas()
     for name in frame.select_dtypes("object").columns:
         frame[name] = frame[name].fillna("–")
-    text: str = frame.to_string(index=False, na_rep="–", max_colwidth=_MOST_LETTERS))
+    text: str = frame.to_string(index=False, na_rep="–", max_colwidth=_MOST_LETTERS)
     hidden = rows.num_rows - shown.num_rows
     return text + (f"\n… and {hidden:,} more rows; add a LIMIT or a WHERE" if hidden else "")
 
