@@ -77,6 +77,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "stanza": ("stanza",),
     "sparknlp": ("sparknlp",),
     "semantics": ("cvc5",),
+    "notebooks": ("IPython",),
     "exports": ("datasets",),
 }
 """Packages that the core does not need, by the extra of setup.py that installs them."""

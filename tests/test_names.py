@@ -29,7 +29,8 @@ def shadowed(names: set[str]) -> set[str]:
     return names & (set(sys.stdlib_module_names) | installed)
 
 
-@pytest.mark.parametrize("folder", ["etl", "training", "analysis"])
+# The scripts of `analysis` are started as modules, which puts none of its folders on the path.
+@pytest.mark.parametrize("folder", ["etl", "training"])
 def test_no_module_shadows_an_installed_one(folder):
     assert shadowed(top_names(ROOT / folder)) == set()
 

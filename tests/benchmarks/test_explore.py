@@ -6,6 +6,7 @@ from adnominal import conf
 from adnominal.analysis.exploring.sketches import Query, Sketches
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
+from benchmarks import explore
 from benchmarks.explore import CASE, Settings, generate, measure, visit
 from tests.benchmarks.page import page
 
@@ -43,9 +44,15 @@ def test_simulated_users_look_up_words_and_the_page_reports_it(tmp_path):
     assert "| an adjective's nouns | " in text and f"{figures['views']:,} views, 0 errors" in text
 
 
-def test_views_that_fail_are_counted(tmp_path):
+def test_views_that_fail_are_counted(tmp_path, monkeypatch):
     settings, lake = conf.from_dict(Settings, SMALL), str(tmp_path / "lake")
     roles = generate(settings, lake)
-    roles["noun"].name = "verb"
-    (tmp_path / "lake" / "amod_by_adjective").rename(tmp_path / "elsewhere")
+    start_server = explore.start_server
+
+    def start_then_lose_a_table(lake: str):
+        server = start_server(lake)
+        (tmp_path / "lake" / "amod_association").rename(tmp_path / "elsewhere")
+        return server
+
+    monkeypatch.setattr(explore, "start_server", start_then_lose_a_table)
     assert visit(settings, lake, roles)["errors"] > 0

@@ -8,6 +8,9 @@ import yaml
 from benchmarks import CASES, load_case, rendering, results
 from benchmarks.rendering import headlines, section, stamps_of, write_page
 
+# Cases that have not been run in their present form; their headlines are left out.
+NOT_MEASURED = ("train", "predict")
+
 
 def test_the_stored_page_matches_the_recorded_figures(tmp_path):
     shutil.copy(results.STORE, tmp_path)
@@ -18,8 +21,9 @@ def test_the_stored_page_matches_the_recorded_figures(tmp_path):
 
 def test_every_case_has_recorded_figures_and_a_section():
     page = rendering.PAGE.read_text()
-    assert set(results.recorded_entries()) == set(CASES)
-    assert all(f"\n## {load_case(name).title}\n" in page for name in CASES)
+    measured = [name for name in CASES if name not in NOT_MEASURED]
+    assert set(results.recorded_entries()) == set(measured)
+    assert all(f"\n## {load_case(name).title}\n" in page for name in measured)
 
 
 def test_changed_figures_change_the_page(tmp_path):
@@ -51,7 +55,9 @@ def test_a_section_has_heading_stamp_and_figures():
 
 def test_every_headline_is_recorded_and_says_what_it_leaves_out():
     rows = list(headlines(results.recorded_entries()))
-    assert len(rows) == len(yaml.safe_load(rendering.HEADLINES.read_text()))
+    declared = yaml.safe_load(rendering.HEADLINES.read_text())
+    measured = [entry for entry in declared if entry["case"] not in NOT_MEASURED]
+    assert len(rows) == len(measured)
     assert all(all(row.values()) for row in rows)
 
 

@@ -24,7 +24,6 @@ from tests.training.conftest import run_folder, with_nan
 FILES = {
     "plane_prompt": ["out=runs"],
     "plane_zero_shot": ["out=runs"],
-    "plane_prompt_demo": ["model=none"],
     "asp_prompt": ["out=runs"],
     "adept_prompt": ["out=runs"],
 }
@@ -68,7 +67,7 @@ def test_generative_models_answer_adept(run_prompt, gpt2, t5, adept_lake):
 def test_every_settings_file_can_be_loaded(name):
     settings = conf.load(Settings, [f"conf/training/{name}.yaml", *FILES[name]])
     assert settings.task == name.split("_")[0]
-    assert settings.shots == (2 if name in ("plane_prompt", "plane_prompt_demo") else 0)
+    assert settings.shots == (2 if name == "plane_prompt" else 0)
 
 
 def test_two_shot_answers_are_written_to_the_lake_and_scored(run_prompt, bert, capsys):
