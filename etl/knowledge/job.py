@@ -67,15 +67,15 @@ def import_knowledge(settings: Settings) -> None:
     # Every mistake in a path or a list is found before a session starts, and so is damage to
     # WordNet's files: all of its tables are those of one release.
     words = class_list(settings.classes)
+    releases: dict[str, list[InputFile]] = defaultdict(list)
+    for file in list_inputs(settings.conceptnet) if settings.conceptnet else ():
+        releases[conceptnet.release_of(file)].append(file)
     wordnet_tables: dict[str, pa.Table] = {}
     wordnet_metadata: dict[str, str] = {}
     if settings.wordnet != "none":
         wordnet_files = wordnet.find(settings.wordnet)
         wordnet_tables = _read_wordnet(wordnet_files)
         wordnet_metadata = {"wordnet": wordnet_files.version, "place": wordnet_files.place}
-    releases: dict[str, list[InputFile]] = defaultdict(list)
-    for file in list_inputs(settings.conceptnet) if settings.conceptnet else ():
-        releases[conceptnet.release_of(file)].append(file)
     lake = Lake(start(JOB, settings).spark, settings.lake)
     _classes(lake, words, is_asked_for=settings.classes is not None)
     for name, rows in wordnet_tables.items():

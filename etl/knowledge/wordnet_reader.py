@@ -103,6 +103,7 @@ class Reader(WordNetCorpusReader):  # type: ignore[misc]
 
     @contextmanager
     def _report_damage(self) -> Iterator[None]:
+        """Whatever NLTK raises becomes an error that names the line it read last."""
         try:
             with catch_warnings():
                 # NLTK warns of missing languages, and of some damage beside its errors.
@@ -153,16 +154,17 @@ class _Lines(io.StringIO):
     """
 
     def __init__(self, reader: Reader, file: str, lines: list[str]) -> None:
-        entries = [line.partition(" | ")[0] for line in lines if line and line[0] != " "]
-        ending = " |\n" if file.startswith("data.") else "\n"
-        super().__init__("".join(entry + ending for entry in entries))
+        entries = [line for line in lines if line and not line.startswith(" ")]
+        if file.startswith("data."):
+            entries = [_without_gloss(line) for line in entries]
+        super().__init__("".join(f"{entry}\n" for entry in entries))
         self._reader = reader
         self._file = file
         self._positions: dict[str, int] = {}
         position = 0
         for entry in entries:
             self._positions[entry[:8]] = position
-            position += len(entry) + len(ending)
+            position += len(entry) + 1
 
     def seek(self, offset: int, whence: int = 0) -> int:
         """Go to the synset at `offset`, or to the first line at 0."""
@@ -174,8 +176,13 @@ class _Lines(io.StringIO):
     def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
         """The next line, of which the reader takes note."""
         line = super().readline(size)
-        self._reader.last_line = (self._file, line.removesuffix("\n").removesuffix(" |"))
+        self._reader.last_line = (self._file, line.removesuffix("\n"))
         return line
+
+
+def _without_gloss(line: str) -> str:
+    synset, separator, _ = line.partition("|")
+    return synset + separator
 
 
 class _NoFolder(nltk.data.PathPointer):  # type: ignore[misc]

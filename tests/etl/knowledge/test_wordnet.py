@@ -258,10 +258,10 @@ def test_damaged_files_are_reported_with_their_line(tmp_path, file, old, new, me
 def test_a_cut_file_of_synsets_is_reported(tmp_path):
     file = write(tmp_path) / "data.noun"
     content = file.read_bytes()
-    last_line = content.rindex(b"\n", 0, -1)
-    for size in range(100, last_line, 50):
+    last_gloss = content.rindex(b"|")
+    for size in [*range(100, last_gloss, 50), last_gloss - 1]:
         file.write_bytes(content[:size])
-        with pytest.raises(UserError, match=r"(index|data)\.noun:\d+: .* not of one release"):
+        with pytest.raises(UserError, match=r"(index|data)\.noun:\d+: .*damaged or not of one"):
             wordnet.tables(wordnet.find(str(tmp_path)))
 
 
