@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import adnominal
@@ -18,9 +16,12 @@ from adnominal.conf import ROOT
 from adnominal.etl.lake import arrow
 from adnominal.etl.looking.why import why
 from tests.commands import run_python
-from tests.etl.amod.corpus import run_job
 from tests.lake_of_pairs import write_lake, write_pairs
 from tests.rows import adept_row, write
+
+pytest.importorskip(
+    "adnominal.etl.parsing.fast._fast", reason="the compiled extractor was not built"
+)
 
 PAGE = ROOT / "docs" / "python.md"
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -167,23 +168,6 @@ def test_a_pair_without_association_has_counts(tmp_path):
     pair = adnominal.pair("old", "key", lake=tmp_path / "lake")
     (row,) = pair.counts.to_pylist()
     assert (row["count"], row["rank"], row["adjectives"], row["pmi"]) == (2, 1, 1, None)
-
-
-def test_texts_have_the_counts_of_the_job(spark, tmp_path):
-    wrapped = "The thief had a false key, a torch and a small\nlamp. No false key opens a door."
-    texts = ["A red ball.", wrapped, "", "Cafe\u0301s have red chairs. A red ball."]
-    pq.write_table(pa.table({"text": texts}), tmp_path / "texts.parquet")
-    words = ("source=text", "parser=fast", f"input={tmp_path / 'texts.parquet'}", "corpus=texts")
-    run_job(tmp_path / "lake", *words)
-    columns = ["adjective", "noun", "count"]
-    by_job = adnominal.read("amod_pairs", lake=tmp_path / "lake", columns=columns).to_pylist()
-    counted = adnominal.count_pairs(texts).to_pylist()
-    assert counted[:2] == [
-        {"adjective": "false", "noun": "key", "count": 2},
-        {"adjective": "red", "noun": "ball", "count": 2},
-    ]
-    assert {"adjective": "small", "noun": "lamp", "count": 1} in counted
-    assert sorted(map(repr, counted)) == sorted(map(repr, by_job))
 
 
 def call(function: str, *arguments: Any, **options: Any) -> Any:

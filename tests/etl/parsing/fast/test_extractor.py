@@ -5,6 +5,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,14 +16,16 @@ from adnominal.etl.amod.columns import occurrences, pairs
 from adnominal.etl.amod.kernel import bucket_of
 from adnominal.etl.amod.rules import CLEAN, PAPER
 from adnominal.etl.knowledge.inflection import getAllLemmas
+from adnominal.etl.lake import arrow
 from adnominal.etl.parsing import check_parser, load_parser
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS
+from tests.etl.amod.corpus import run_job
 
 pytest.importorskip(
     "adnominal.etl.parsing.fast._fast", reason="the compiled extractor was not built"
 )
 
-from adnominal.etl.parsing.fast.counting import TextCounter
+from adnominal.etl.parsing.fast.counting import TextCounter, count_texts
 from adnominal.etl.parsing.fast.extractor import new_extractor
 from adnominal.etl.parsing.fast.model import CLASS_OF, inflected_forms
 
@@ -133,6 +137,23 @@ def by_counting(*texts: str, rules=CLEAN) -> Counter[tuple[str, str]]:
         rows += drained.to_pylist()
     assert sum(row["count"] for row in rows) == counter.stats().pairs
     return Counter({(row["adjective"], row["noun"]): row["count"] for row in rows})
+
+
+def test_texts_in_memory_have_the_counts_of_the_job(spark, tmp_path):
+    wrapped = "The thief had a false key, a torch and a small\nlamp. No false key opens a door."
+    texts = ["A red ball.", wrapped, "", "Cafe\u0301s have red chairs. A red ball."]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "texts.parquet")
+    options = ("source=text", "parser=fast", f"input={tmp_path / 'texts.parquet'}", "corpus=texts")
+    run_job(tmp_path / "lake", *options)
+    columns = ["adjective", "noun", "count"]
+    by_job = arrow.read(str(tmp_path / "lake"), "amod_pairs", columns=columns).to_pylist()
+    counted = count_texts(texts).to_pylist()
+    assert counted[:2] == [
+        {"adjective": "false", "noun": "key", "count": 2},
+        {"adjective": "red", "noun": "ball", "count": 2},
+    ]
+    assert {"adjective": "small", "noun": "lamp", "count": 1} in counted
+    assert sorted(map(repr, counted)) == sorted(map(repr, by_job))
 
 
 RULES = [
