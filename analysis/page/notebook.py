@@ -31,7 +31,7 @@ def picture(chart: Chart, rows: Sequence[Row]) -> Image:
         bbox_inches="tight",
         metadata={"Software": None},  # matplotlib's version
     )
-    return Image(content.getvalue())  # type: ignore[no-untyped-call]
+    return Image(content.getvalue())
 
 
 def show(exhibit: Exhibit[Context], paper: str, sources: Context) -> pd.DataFrame:
@@ -44,9 +44,9 @@ def show(exhibit: Exhibit[Context], paper: str, sources: Context) -> pd.DataFram
     for finding in section.findings:
         match finding:
             case Chart():
-                display(picture(finding, section.rows))  # type: ignore[no-untyped-call]
+                display(picture(finding, section.rows))
             case Examples():
-                display(finding.data.to_pandas())  # type: ignore[no-untyped-call]
+                display(finding.data.to_pandas())
             case Missing():
                 print(f"Not in this lake: {finding.what}. {finding.command}")
     numbers = pd.DataFrame(section.rows, columns=_COLUMNS)
