@@ -54,6 +54,9 @@ IMPORT_ROOT = ROOT if (ROOT / "adnominal").is_dir() else ROOT.parent
 """The folder to put on a process's path so that it imports ``adnominal``: the checkout, or
 site-packages."""
 
+SHOW_SETTINGS = "--show-settings"
+"""The word of a command line that prints all resolved settings, not only the changed ones."""
+
 SettingsType = TypeVar("SettingsType")
 log = logging.getLogger("adnominal")
 
@@ -120,8 +123,12 @@ def setting(
 def setting_type(cls: type, key: str) -> Any:
     """The type of the setting `key`, nested ones written with a dot; `Any` inside dictionaries.
 
-    Raises `UserError` for an unknown key.
+    Raises `UserError` for an unknown key, and for one in the class's ``REFUSED``, which has the
+    reason or the right name by key.
     """
+    refusals: Mapping[str, str] = getattr(cls, "REFUSED", {})
+    if key in refusals:
+        raise UserError(f"{key}=: {refusals[key]}")
     type_hint: Any = cls
     parts = key.split(".")
     for depth, part in enumerate(parts):
@@ -384,9 +391,33 @@ def identity(settings: Any) -> dict[str, Any]:
     }
 
 
+def changed_settings(settings: Any) -> dict[str, Any]:
+    """The settings that differ from the defaults of their class, as `to_dict`; required ones do."""
+    changed: dict[str, Any] = {}
+    for f in dataclasses.fields(settings):
+        value = getattr(settings, f.name)
+        if dataclasses.is_dataclass(value):
+            value = changed_settings(value)
+            if value:
+                changed[f.name] = value
+        elif is_required(f) or value != _default(f):
+            changed[f.name] = value
+    return changed
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
+
+
 def as_yaml(settings: Any) -> str:
     """The resolved settings as YAML that ``--config`` can read."""
-    return str(OmegaConf.to_yaml(OmegaConf.create(_escaped(to_dict(settings)))))
+    return _yaml(to_dict(settings))
+
+
+def _yaml(values: Mapping[str, Any]) -> str:
+    return str(OmegaConf.to_yaml(OmegaConf.create(_escaped(values))))
 
 
 def settings_hash(settings: Any, names: Sequence[str] | None = None) -> str:
@@ -411,7 +442,8 @@ def run(
 ) -> int:
     """Parse the command line, call the job, return the exit code (0 done, 1 failed, 2 mistake).
 
-    The resolved settings are printed before `job` starts. `next_step` is printed when it is done: a
+    The settings that differ from the defaults are printed before `job` starts; with
+    ``--show-settings``, all of them. `next_step` is printed when it is done: a
     command with the names of settings in braces (``adnominal explore lake={lake}``), or a function
     of the settings that returns such a command.
     """
@@ -419,6 +451,8 @@ def run(
     # second; frozen objects are not searched.
     atexit.register(gc.freeze)
     arguments = list(sys.argv[1:] if argv is None else argv)
+    show_all = SHOW_SETTINGS in arguments
+    arguments = [word for word in arguments if word != SHOW_SETTINGS]
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
     )
@@ -431,7 +465,9 @@ def run(
 
     def load_and_run() -> None:
         settings = load(cls, arguments)
-        log.info("settings\n%s", as_yaml(settings).rstrip())
+        shown = to_dict(settings) if show_all else changed_settings(settings)
+        if shown:
+            log.info("settings\n%s", _yaml(shown).rstrip())
         job(settings)
         command = next_step(settings) if callable(next_step) else next_step
         if command:

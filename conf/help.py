@@ -1,7 +1,8 @@
 """The text of ``--help`` for a class of settings: the important ones first, then by groups.
 
 A class names its most important settings in ``FIRST``. Otherwise these are the required settings,
-then those that the class declares itself, in order. At most ten are printed first.
+then those that the class declares itself, in order. At most ten are printed first. A base class names
+its settings as a group in ``HELP_TITLE``; such groups come last.
 """
 
 import dataclasses
@@ -53,15 +54,20 @@ def is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
+def _inherited_fields(cls: type) -> dict[str, str]:
+    """The settings of a class's public bases, with the title of their group."""
+    titles: dict[str, str] = {}
+    for base in reversed(cls.__mro__[1:]):
+        if dataclasses.is_dataclass(base) and not base.__name__.startswith("_"):
+            title = vars(base).get("HELP_TITLE", "Settings that other jobs have too")
+            titles |= {field.name: titles.get(field.name, title) for field in dataclasses.fields(base)}
+    return titles
+
+
 def _by_group(cls: type) -> list[tuple[str, list[Setting]]]:
     """The settings by groups, the most important ones first; each setting is in one group."""
     settings = fields_of(cls)
-    inherited_fields = {
-        field.name
-        for base in cls.__mro__[1:]
-        if dataclasses.is_dataclass(base) and not base.__name__.startswith("_")
-        for field in dataclasses.fields(base)
-    }
+    inherited_fields = _inherited_fields(cls)
     declared_here = [
         entry for entry in settings if "." not in entry[0] and entry[0] not in inherited_fields
     ]
@@ -79,11 +85,14 @@ def _by_group(cls: type) -> list[tuple[str, list[Setting]]]:
         if "." in key:
             title = f"Settings of {key.rpartition('.')[0]}"
         elif key in inherited_fields:
-            title = "Settings that other jobs have too"
+            title = inherited_fields[key]
         else:
             title = "Further settings"
         groups.setdefault(title, []).append(entry)
-    return [(title, members) for title, members in groups.items() if members]
+    # The declared groups of base classes are long.
+    own_titles = {vars(base).get("HELP_TITLE") for base in cls.__mro__}
+    ordered = sorted(groups.items(), key=lambda group: group[0] in own_titles)
+    return [(title, members) for title, members in ordered if members]
 
 
 def _lines_of(key: str, field: dataclasses.Field[Any], type_hint: Any) -> list[str]:
@@ -106,7 +115,8 @@ def help_text(cls: type, doc: str = "") -> str:
     lines = [
         inspect.cleandoc(doc),
         "",
-        "Settings (key=value, or the same as --key value; --config FILE adds a YAML file).",
+        "Settings (key=value, or the same as --key value; --config FILE adds a YAML file; "
+        "--show-settings prints all of them at the start).",
     ]
     groups = _by_group(cls)
     for title, settings in groups:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from adnominal.training.models.learner import Learner
 from adnominal.training.settings import Settings
-from adnominal.training.sharding import precision_of, stage_of, uses_deepspeed
+from adnominal.training.sharding import stage_of, training_precision, uses_deepspeed
 
 # AdamW's two moments, in single precision.
 _MOMENTS = 8
@@ -45,7 +45,7 @@ def _gb(size: int) -> str:
 def estimate(settings: Settings, learner: Learner, ranks: int) -> Estimate:
     """Estimate one run (Rajbhandari et al. 2020, section 3, for what each ZeRO stage shards)."""
     parameters, trained_count = learner.parameters(), learner.trained()
-    stage, precision = stage_of(settings.deepspeed), precision_of(settings)
+    stage, precision = stage_of(settings.deepspeed), training_precision(settings)
     deepspeed = uses_deepspeed(settings.deepspeed)
     # Without DeepSpeed, weights stay in single precision; autocasting uses the other one.
     size = 2 if deepspeed and precision != "fp32" else 4
@@ -53,8 +53,8 @@ def estimate(settings: Settings, learner: Learner, ranks: int) -> Estimate:
     states = trained_count * (_MOMENTS + (4 if deepspeed else 0))
     lora = settings.lora
     weights = parameters * (lora.bits / 8 if lora.bits else size)
-    saved_bytes = (trained_count if lora.rank else parameters) * size
-    merged_bytes = parameters * size if lora.rank and lora.merge else 0
+    saved_bytes = (trained_count if lora.r else parameters) * size
+    merged_bytes = parameters * size if lora.r and lora.merge else 0
     return Estimate(
         parameters,
         trained_count,

@@ -21,19 +21,74 @@ class Evaluation:
     loss: float | None
 
 
-def loss_sum(logits: Any, labels: Any) -> Any:
+def loss_sum(logits: Any, labels: Any, label_smoothing: float = 0.0) -> Any:
     """Return the summed cross-entropy of all labelled terms in single precision.
 
     `logits` are [..., classes]; `labels` have the same shape without classes and are `IGNORED`
     where nothing is learnt. The sum is needed because a mean of means over batches, micro-batches
     or processes of different sizes differs from the mean.
     """
+    return _losses(logits, labels, "sum", label_smoothing)
+
+
+def loss_terms(logits: Any, labels: Any) -> Any:
+    """Return the sum of each row's losses and the number of its terms, [rows, 2]."""
+    import torch
+
+    losses = _losses(logits, labels, "none").view(len(labels), -1).sum(dim=1)
+    terms = (labels != IGNORED).view(len(labels), -1).sum(dim=1)
+    return torch.stack([losses, terms.to(losses.dtype)], dim=1)
+
+
+def _losses(logits: Any, labels: Any, reduction: str, label_smoothing: float = 0.0) -> Any:
     import torch
 
     flat = logits.float().reshape(-1, logits.shape[-1])
     return torch.nn.functional.cross_entropy(
-        flat, labels.reshape(-1), reduction="sum", ignore_index=IGNORED
+        flat,
+        labels.reshape(-1),
+        reduction=reduction,
+        ignore_index=IGNORED,
+        label_smoothing=label_smoothing,
     )
+
+
+def encode_texts(texts: Sequence[str], device: Any) -> Any:
+    """Return texts as rows of bytes, padded with `IGNORED`: processes exchange only tensors."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    # One byte more, so that no row is empty.
+    rows = [torch.tensor([*text.encode(), IGNORED], dtype=torch.int64) for text in texts]
+    return pad_sequence(rows, batch_first=True, padding_value=IGNORED).to(device)
+
+
+def decode_texts(rows: npt.NDArray[np.int64]) -> list[str]:
+    """Return the texts of `encode_texts`."""
+    return [bytes(row[row >= 0].astype(np.uint8)).decode() for row in rows]
+
+
+def evaluation_of(predictions: Any, terms: Any, numbers: Ids, kind: str | None) -> Evaluation:
+    """Return the evaluation of rows that were predicted in the order of their `numbers`.
+
+    `predictions` are logits, or texts by `encode_texts`, of a dataset's `kind` (None: of the loss
+    alone), and `terms` are the rows' `loss_terms` (None: they have no labels).
+    """
+    import torch
+
+    order = np.argsort(numbers, kind="stable")
+    loss = None
+    if terms is not None:
+        total, count = np.asarray(terms, dtype=np.float64).sum(axis=0)
+        loss = float(total / count) if count else None
+    if kind is None:
+        return Evaluation(None, None, loss)
+    if kind == "seq2seq":
+        texts = decode_texts(predictions)
+        return Evaluation([texts[at] for at in order], None, loss)
+    logits = torch.from_numpy(np.asarray(predictions))[order]
+    scores = logits.double().softmax(dim=1).numpy()
+    return Evaluation(scores.argmax(axis=1), scores, loss)
 
 
 @dataclass(frozen=True)

@@ -15,18 +15,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from adnominal.training.argument_lists import WITHOUT_INFLUENCE
+
 log = logging.getLogger("adnominal")
 
 # Parameters for the output and tracking of a run, which do not identify it. They duplicate the
 # settings' `identity=False`, because runs are joined over `axes` by the parameters in the store,
 # without a settings class.
-BOOKKEEPING = frozenset(
-    (
-        *("cache", "checkpoint_every", "eval_batch_size", "experiment", "keep_checkpoints", "lake"),
-        *("log_every", "log_model", "micro_batch_size", "out", "parameters", "precision_used"),
-        *("predictions", "processes", "run_name", "seeds", "tracking"),
-    )
-)
+BOOKKEEPING = WITHOUT_INFLUENCE | {
+    *("attention", "cache", "deepspeed", "devices", "experiment", "lake", "log_model", "out"),
+    *("parameters", "precision_used", "predictions", "processes", "register", "run_name"),
+    *("runs_per_device", "seeds", "tracking", "verify_model"),
+}
 # The tag of a parent run: the number of runs that are nested in it.
 NESTED = "nested_runs"
 _PAGE = 1000

@@ -1,27 +1,30 @@
-"""Grids: the runs of one command and their combined figures."""
+"""Grids and random searches: the runs of one command, and their combined figures."""
 
 import dataclasses
 import hashlib
 import itertools
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.conf.markdown import markdown
+from adnominal.training.batching import rng
 from adnominal.training.models.tokens import chunks
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import Dataset
 
-# Of each figure over seeds; the last three need two seeds.
-STATISTICS = ("mean", "n", "deviation", "low", "high")
 # Settings that are already lists of values to try.
 _LISTS = ("seeds", "train_size")
+_RANGE = re.compile(r"(?P<kind>uniform|loguniform)\((?P<low>[^,()]+),(?P<high>[^,()]+)\)")
+_DIGITS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,20 +34,36 @@ class Point:
     changes: Mapping[str, Any]
     settings: Settings
 
-    @property
-    def label(self) -> str:
-        """``learning_rate=3e-05 epochs=3 seed=1``."""
-        parts = [f"{key}={value}" for key, value in self.changes.items()]
-        return " ".join([*parts, f"seed={self.settings.seed}"])
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The values of an axis of a random search, from `low` to `high`.
+
+    They are drawn uniformly or, for a `logarithmic` range, with a uniform logarithm, and rounded to
+    three digits.
+    """
+
+    low: float
+    high: float
+    logarithmic: bool
+
+    def draw(self, generator: np.random.Generator) -> float:
+        """Draw a value."""
+        if self.logarithmic:
+            value = math.exp(generator.uniform(math.log(self.low), math.log(self.high)))
+        else:
+            value = generator.uniform(self.low, self.high)
+        return float(f"{value:.{_DIGITS}g}")
 
 
-def axes(settings: Settings) -> dict[str, list[Any]]:
+def axes(settings: Settings) -> dict[str, list[Any] | Range]:
     """Return the grid's axes: dotted names of settings with the values to try.
 
     Raises:
-        UserError: an axis is not a list of distinct values, or is not allowed in a grid.
+        UserError: an axis is not a list of distinct values (or a range, in a random search), or is
+            not allowed in a grid.
     """
-    axes_by_name: dict[str, list[Any]] = {}
+    axes_by_name: dict[str, list[Any] | Range] = {}
     names = {field.name for field in dataclasses.fields(settings)}
     indecisive = names - conf.identity(settings).keys()
 
@@ -53,23 +72,44 @@ def axes(settings: Settings) -> dict[str, list[Any]]:
             name = f"{inside}{key}"
             if isinstance(value, Mapping):
                 walk(value, f"{name}.")
-            elif not isinstance(value, list) or not value:
-                raise UserError(f"grid.{name}={value}: expected a list, such as grid.{name}=[a,b]")
-            elif name in _LISTS:
+                continue
+            if name in _LISTS:
                 raise UserError(f"grid.{name}: not an axis of a grid; write {name}={value} itself")
-            elif name.partition(".")[0] in indecisive:
+            if name.partition(".")[0] in indecisive:
                 raise UserError(
                     f"grid.{name}: not an axis of a grid, since it does not affect results; "
-                    "expected a setting such as learning_rate, lora.rank or task.classes, and "
+                    "expected a setting such as learning_rate, lora.r or task.classes, and "
                     f"{name}= itself"
                 )
-            else:
-                axes_by_name[name] = _with_numbers(name, value)
-                if any(_equal(*pair) for pair in itertools.combinations(axes_by_name[name], 2)):
-                    raise UserError(f"grid.{name}={value}: the same value twice")
+            axes_by_name[name] = _axis(name, value, settings.search)
 
     walk(settings.grid, "")
     return axes_by_name
+
+
+def _axis(name: str, value: Any, search: str) -> list[Any] | Range:
+    if isinstance(value, str) and (match := _RANGE.fullmatch(value.replace(" ", ""))):
+        if search != "random":
+            raise UserError(f"grid.{name}={value}: a range; expected search=random trials= with it")
+        return _range(name, value, match)
+    if not isinstance(value, list) or not value:
+        raise UserError(f"grid.{name}={value}: expected a list, such as grid.{name}=[a,b]")
+    values = _with_numbers(name, value)
+    if any(_equal(*pair) for pair in itertools.combinations(values, 2)):
+        raise UserError(f"grid.{name}={value}: the same value twice")
+    return values
+
+
+def _range(name: str, text: str, match: re.Match[str]) -> Range:
+    try:
+        low, high = float(match["low"]), float(match["high"])
+    except ValueError as error:
+        raise UserError(f"grid.{name}={text}: expected two numbers in the range") from error
+    logarithmic = match["kind"] == "loguniform"
+    if not low < high or (logarithmic and low <= 0):
+        expected = "0 < A < B" if logarithmic else "A < B"
+        raise UserError(f"grid.{name}={text}: expected {match['kind']}(A,B) with {expected}")
+    return Range(low, high, logarithmic)
 
 
 def _with_numbers(name: str, values: list[Any]) -> list[Any]:
@@ -87,28 +127,74 @@ def _equal(first: object, second: object) -> bool:
 
 
 def points(settings: Settings) -> list[Point]:
-    """Return the runs of the settings: each combination of axes, sizes and seeds.
+    """Return the runs of the settings: each combination of the grid or of the search, and seed.
 
     Raises:
         UserError: as `axes`; also if the settings refuse a combination.
     """
-    values_of_axes = axes(settings)
-    if settings.train_size:
-        values_of_axes["train_size"] = list(settings.train_size)
     grid_points = []
-    for values in itertools.product(*values_of_axes.values()):
-        changes = dict(zip(values_of_axes, values, strict=True))
+    for changes in _combinations(settings):
         for seed in settings.seeds:
             single = {key: [v] if key == "train_size" else v for key, v in changes.items()}
             try:
                 single_run = conf.with_changes(settings, {**single, "seeds": [seed]})
-                object.__setattr__(single_run, "grid", {})
+                for name, value in (("grid", {}), ("search", "grid"), ("trials", None)):
+                    object.__setattr__(single_run, name, value)
                 # A run must specify what a grid may leave open.
                 single_run.__post_init__()
             except UserError as error:
                 raise UserError(f"grid: {error}") from error
             grid_points.append(Point(changes, single_run))
     return grid_points
+
+
+def _combinations(settings: Settings) -> list[dict[str, Any]]:
+    """Return the values of the axes in each combination, with train_size as one of them."""
+    values_of_axes = axes(settings)
+    if settings.search == "random":
+        drawn = _random_combinations(values_of_axes, settings)
+    else:
+        products = itertools.product(*values_of_axes.values())
+        drawn = [dict(zip(values_of_axes, values, strict=True)) for values in products]
+    if not settings.train_size:
+        return drawn
+    return [{**changes, "train_size": size} for changes in drawn for size in settings.train_size]
+
+
+def _random_combinations(
+    values_of_axes: Mapping[str, list[Any] | Range], settings: Settings
+) -> list[dict[str, Any]]:
+    """Draw ``trials=`` distinct combinations; each follows from its number and the first seed.
+
+    More trials thus add to the earlier ones.
+
+    Raises:
+        UserError: there are no axes, or fewer combinations than trials.
+    """
+    if not values_of_axes:
+        raise UserError(
+            "search=random: expected axes, as grid.learning_rate='loguniform(1e-5,1e-3)'"
+        )
+    combinations: list[dict[str, Any]] = []
+    number = 0
+    trials = settings.trials or 0
+    while len(combinations) < trials:
+        generator = rng("trial", settings.seeds[0], number)
+        drawn = {name: _draw(values, generator) for name, values in values_of_axes.items()}
+        if drawn not in combinations:
+            combinations.append(drawn)
+        number += 1
+        if number > 100 * trials:
+            raise UserError(
+                f"trials={trials}: there are only {len(combinations)} different combinations"
+            )
+    return combinations
+
+
+def _draw(values: list[Any] | Range, generator: np.random.Generator) -> Any:
+    if isinstance(values, Range):
+        return values.draw(generator)
+    return values[int(generator.integers(len(values)))]
 
 
 def content(dataset: Dataset) -> str:

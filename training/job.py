@@ -1,7 +1,6 @@
-"""``training/finetune.py``: settings become runs, and runs produce predictions and weights."""
+"""``training/finetune.py``: trains the runs of a command, and summarises them."""
 
 import dataclasses
-import functools
 import gc
 import json
 import logging
@@ -16,49 +15,25 @@ import pyarrow as pa
 
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError
-from adnominal.training import devices, grid, launch, predictions, tasks
+from adnominal.training import devices, grid, launch, predictions
 from adnominal.training.estimates import estimate
 from adnominal.training.evaluation import Evaluation, figures_line
-from adnominal.training.files import check_space, replace_json, replace_text
-from adnominal.training.grid import Point
+from adnominal.training.files import replace_json, replace_text
 from adnominal.training.models.cards import card
-from adnominal.training.models.learner import Learner
-from adnominal.training.models.loading import folder_content, trained_facts
-from adnominal.training.models.pretrained import ADAPTERS, check_whole
-from adnominal.training.runs import Outcome, Plan, Runs, folder_name, read_result
+from adnominal.training.models.loading import trained_facts
+from adnominal.training.models.pretrained import ADAPTERS
+from adnominal.training.planning import TrainingRun, identity, prepare
+from adnominal.training.runs import Outcome, Plan, Runs, read_result
 from adnominal.training.settings import Settings
-from adnominal.training.sharding import precision_of, read_deepspeed
-from adnominal.training.tasks import Dataset, Task
+from adnominal.training.sharding import training_precision
 from adnominal.training.tracking import Run
 
 JOB = "finetune"
 log = logging.getLogger("adnominal")
 
 
-@dataclasses.dataclass(frozen=True)
-class Work:
-    """A point of a grid with everything it needs, already checked.
-
-    Runs of one `group` differ only in their seeds; `model_content` is the content of a model that
-    is a folder.
-    """
-
-    point: Point
-    task: Task
-    dataset: Dataset
-    learner: Learner
-    folder: Path
-    group: str
-    model_content: str | None = None
-
-    @property
-    def train_examples(self) -> int:
-        """How many examples of the training part the run is trained on."""
-        return self.point.settings.size or len(self.dataset.parts["train"])
-
-
 def finetune(settings: Settings) -> None:
-    """Fine-tune an encoder or train a sequence-to-sequence model on a table of the lake.
+    """Fine-tune a model, or train a sequence-to-sequence model, on a table of the lake.
 
     Runs every combination of grid.*, train_size= and seeds= once; each can be resumed. Writes
     weights and figures below out=, every prediction to the table predictions, and everything to
@@ -67,7 +42,7 @@ def finetune(settings: Settings) -> None:
     execute(settings, prepare(settings))
 
 
-def execute(settings: Settings, work: Sequence[Work]) -> None:
+def execute(settings: Settings, runs: Sequence[TrainingRun]) -> None:
     """Execute the unfinished runs of `settings`; then summarise all of them.
 
     Raises:
@@ -76,52 +51,46 @@ def execute(settings: Settings, work: Sequence[Work]) -> None:
     """
     if settings.dry_run is not None:
         if launch.rank() == 0:
-            for run_work in work:
-                cost = estimate(run_work.point.settings, run_work.learner, settings.dry_run)
-                print(f"{run_work.point.label}: {cost.text}")
+            for run in runs:
+                cost = estimate(run.settings, run.learner, settings.dry_run)
+                print(f"{run.label}: {cost.text}")
         return
     launch.start()
-    first = work[0]
-    grid_folder = first.folder.parent
-    runs = Runs(JOB, settings, settings.experiment or first.task.name)
-    name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
+    first = runs[0]
+    out = first.folder.parent
+    records = Runs(JOB, settings, settings.experiment or first.task.name)
+    name = settings.run_name or f"{first.dataset.task}: {len(runs)} runs"
     # Seeds that are added later belong to the same grid.
-    grid_name = conf.settings_hash({"groups": sorted({run_work.group for run_work in work})})
+    grid_name = conf.settings_hash({"groups": sorted({run.group for run in runs})})
     results, failures = [], []
-    with runs.group(name, grid_folder / f"{grid_name}.mlflow.json", len(work)) as parent:
-        reasons = _spread(settings, work, runs, parent)
-        for number, run_work in enumerate(work, 1):
+    with records.group(name, out / f"{grid_name}.mlflow.json", len(runs)) as parent:
+        reasons = _spread(settings, runs, records, parent)
+        for number, run in enumerate(runs, 1):
             if parent is not None and launch.rank() == 0:
-                log.info("run %d of %d: %s", number, len(work), run_work.point.label)
+                log.info("run %d of %d: %s", number, len(runs), run.label)
             try:
-                if run_work.folder in reasons:
-                    raise JobFailed(reasons[run_work.folder])
-                result = runs.once(
-                    _plan(run_work), functools.partial(_training_outcome, run_work), parent
-                )
-                _check_result(result, run_work)
-                # The same run may be in another grid with other axes.
-                results.append({**result, "changes": dict(run_work.point.changes)})
-                if launch.rank() == 0 and not settings.keep_checkpoints:
-                    shutil.rmtree(run_work.folder / "checkpoints", ignore_errors=True)
+                if run.folder in reasons:
+                    raise JobFailed(reasons[run.folder])
+                results.append(_result(run, records, parent))
             except Exception as error:
-                reason = _reason(error, alone=len(work) == 1)
-                failures.append(f"{run_work.point.label} ({reason})")
+                reason = _reason(error, alone=len(runs) == 1)
+                failures.append(f"{run.label} ({reason})")
                 log.error("failed: %s", failures[-1])
             gc.collect()
         if launch.rank() == 0 and results:
-            _summarise(settings, grid_folder, results, parent, _recorded_results(work))
+            _summarise(settings, out, results, parent, _recorded_results(runs))
         if failures:
-            raise JobFailed(f"{len(failures)} of {len(work)} runs failed: {'; '.join(failures)}")
+            raise JobFailed(f"{len(failures)} of {len(runs)} runs failed: {'; '.join(failures)}")
 
 
-def _check_result(result: Mapping[str, Any], work: Work) -> None:
-    """Raise `JobFailed` for the result of another version of this program."""
-    if result.get("group") != work.group:
-        raise JobFailed(
-            f"{work.folder}: its result.json is not of this version of training/finetune.py; "
-            "delete the folder and run the same command again"
-        )
+def _result(run: TrainingRun, records: Runs, parent: Run | None) -> dict[str, Any]:
+    """Return the result of a run, trained now or at an earlier start."""
+    plan = _plan(run)
+    result = records.once(plan, lambda record: train(run, record), parent)
+    if launch.rank() == 0:
+        shutil.rmtree(run.folder / "checkpoints", ignore_errors=True)
+    # The same run may be in another grid with other axes.
+    return {**result, "changes": dict(run.changes)}
 
 
 def _reason(error: Exception, *, alone: bool) -> str:
@@ -144,266 +113,198 @@ def _reason(error: Exception, *, alone: bool) -> str:
 
 
 def _spread(
-    settings: Settings, work: Sequence[Work], runs: Runs, parent: Run | None
+    settings: Settings, runs: Sequence[TrainingRun], records: Runs, parent: Run | None
 ) -> dict[Path, str]:
-    """Execute the unfinished runs of a grid on the devices, if there are several.
+    """Execute the unfinished runs of a grid on the devices, if there are several places.
 
     Return the reasons of failed runs by folder.
     """
     queue = [
-        devices.QueuedRun(run_work.point.label, run_work.point.settings, run_work.folder)
-        for run_work in work
-        if not runs.is_finished(run_work.folder)
+        devices.QueuedRun(run.label, run.settings, run.folder)
+        for run in runs
+        if not records.is_finished(run.folder)
     ]
-    environments = devices.environments(settings)
-    if min(len(environments), len(queue)) < 2:
+    available = devices.of_settings(settings)
+    if len(queue) < 2 or not devices.are_shared(available):
         return {}
-    plans = {run_work.folder: _plan(run_work) for run_work in work}
-    return devices.spread(queue, environments, lambda run: runs.announce(plans[run.folder], parent))
+    plans = {run.folder: _plan(run) for run in runs}
+    return devices.spread(
+        queue, available, lambda queued: records.announce(plans[queued.folder], parent)
+    )
 
 
-def prepare(settings: Settings) -> list[Work]:
-    """Prepare everything that the runs need, to report mistakes before the first run starts.
-
-    Raises:
-        UserError: a task, model or setting is refused, fp16 is requested on a CPU, or the disk is
-            too small.
-    """
-    launch.environment()
-    work: list[Work] = []
-    # The tasks and datasets that were read, with the hash of their data, by the settings task.*.
-    loaded_datasets: dict[str, tuple[Task, Dataset, str]] = {}
-    contents: dict[str, str | None] = {}
-    for point in grid.points(settings):
-        single = point.settings
-        precision_of(single)
-        read_deepspeed(single.deepspeed)
-        key = json.dumps(single.task, sort_keys=True, default=str)
-        if key not in loaded_datasets:
-            task, dataset = _load(single)
-            loaded_datasets[key] = task, dataset, grid.content(dataset)
-        task, dataset, data = loaded_datasets[key]
-        _check_metric(single, dataset)
-        if single.size is not None:
-            tasks.nested_subset(dataset.parts["train"].item_ids, single.size, single.seed)
-        out = Path(single.out or f"runs/{task.name}")
-        model = learner(dataset, single)
-        content = {"data": data}
-        # A dry run has no folder and need not read all weights.
-        if model.pretrained is not None and single.dry_run is None:
-            if model.pretrained not in contents:
-                contents[model.pretrained] = folder_content(model.pretrained)
-            # Other weights in the same folder are another model, and thus another run.
-            if (model_content := contents[model.pretrained]) is not None:
-                content["model_content"] = model_content
-        folder = out / folder_name(single, **content)
-        # Runs that differ only in their seeds form one group.
-        group = folder_name({**conf.identity(single), "seeds": [], **content})
-        work.append(Work(point, task, dataset, model, folder, group, content.get("model_content")))
-    check_room(work)
-    return work
+def _plan(run: TrainingRun) -> Plan:
+    name = run.settings.run_name or run.name
+    return Plan(run.folder, name, run.settings, _facts(run), run.dataset.sources, run.group)
 
 
-def _load(settings: Settings) -> tuple[Task, Dataset]:
-    """Return the task and its dataset, which must have a training part."""
-    task = tasks.task(settings.task)
-    dataset = task.load(settings.lake)
-    if "train" not in dataset.parts:
-        raise UserError(
-            f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
-            "it is for training/score.py"
-        )
-    return task, dataset
-
-
-def _check_metric(settings: Settings, dataset: Dataset) -> None:
-    if settings.metric == "macro_f1" and dataset.kind != "classification":
-        raise UserError(
-            f"metric=macro_f1: {dataset.task} has no classes for an F1; expected accuracy or loss"
-        )
-
-
-def check_room(work: Sequence[Work]) -> None:
-    """Raise `UserError` if the disk has too little space for the output of the runs."""
-    if work[0].point.settings.dry_run is not None:
-        return
-    # Most points of a grid write the same amount.
-    sizes = {_size_key(run): run for run in work}.values()
-    ranks = launch.world_size()
-    largest = max(estimate(run.point.settings, run.learner, ranks).disk for run in sizes)
-    check_space(work[0].folder.parent, largest)
-
-
-def _size_key(work: Work) -> str:
-    """A key of the settings that decide how much a run writes."""
-    settings = work.point.settings
-    names = ("lora", "freeze", "seq2seq", "deepspeed", "precision")
-    return repr([work.learner.name, *(getattr(settings, name) for name in names)])
-
-
-def learner(dataset: Dataset, settings: Settings) -> Learner:
-    """Return the learner for a dataset's kind of model.
-
-    Raises:
-        UserError: the kind does not support some settings, or the model is a folder of adapters.
-    """
-    if settings.instructions or dataset.kind != "seq2seq":
-        check_whole(settings.model)
-        if settings.seq2seq.beam > 1:
-            raise UserError(
-                f"seq2seq.beam={settings.seq2seq.beam}: only models trained from scratch (sygns "
-                "without instructions=true) decode with a beam; expected 1"
-            )
-    if settings.instructions:
-        from adnominal.training.models.instructions import InstructionLearner
-
-        return InstructionLearner(dataset, settings)
-    if dataset.kind == "seq2seq":
-        if settings.lora.rank or settings.freeze or settings.gradient_checkpointing:
-            raise UserError(
-                f"task.name={settings.task.get('name')}: its model is trained from scratch; "
-                "expected neither lora.rank, freeze=true nor gradient_checkpointing=true"
-            )
-        if settings.model != Settings.model:
-            raise UserError(
-                f"model={settings.model}: task.name={settings.task.get('name')} trains a model "
-                "from scratch (seq2seq.*); expected instructions=true with it, which teaches a "
-                "decoder"
-            )
-        from adnominal.training.models.seq2seq import Seq2SeqLearner
-
-        return Seq2SeqLearner(dataset, settings.seq2seq)
-    from adnominal.training.models.encoders import PairLearner
-
-    return PairLearner(dataset, settings)
-
-
-def _plan(work: Work) -> Plan:
-    settings = work.point.settings
-    name = settings.run_name or work.point.label
-    return Plan(work.folder, name, settings, _facts(work), work.dataset.sources, work.group)
-
-
-def _facts(work: Work) -> dict[str, Any]:
+def _facts(run: TrainingRun) -> dict[str, Any]:
+    """Return what is recorded beside a run's settings."""
     return {
-        "task": dataclasses.asdict(work.task.settings),
-        "model_name": work.learner.name,
-        "parameters": work.learner.parameters(),
+        "task": dataclasses.asdict(run.task.settings),
+        "model_name": run.learner.name,
+        "parameters": run.learner.parameters(),
         "processes": launch.world_size(),
-        "precision_used": precision_of(work.point.settings),
-        "train_examples": work.train_examples,
+        "precision_used": training_precision(run.settings),
+        "train_examples": run.train_examples,
     }
 
 
-def _training_outcome(work: Work, run: Run) -> Outcome:
-    settings, dataset = work.point.settings, work.dataset
-    from adnominal.training.loop import TrainingLoop
+def train(run: TrainingRun, record: Run) -> Outcome:
+    """Train a run, or resume it; return its result, predictions and figures."""
+    from adnominal.training import fitting
     from adnominal.training.models.encoders import PairLearner
 
+    settings, learner = run.settings, run.learner
     with launch.first_on_machine():
-        work.learner.prepare()
-    truncated_counts = work.learner.truncated()
+        learner.prepare()
+    truncated_counts = learner.truncated()
     if launch.rank() == 0 and any(truncated_counts.values()):
         log.info("texts longer than the token limit were cut: %s", truncated_counts)
-    trainer = TrainingLoop(
+
+    def figures_of(part: str, evaluation: Evaluation) -> dict[str, float]:
+        return _figures(run, part, evaluation)
+
+    fitted = fitting.fit(
         settings,
-        work.task,
-        work.learner,
-        work.folder,
-        on_step=lambda step, figures: run.metrics(figures, step),
-        on_evaluation=lambda step, figures: run.metrics(figures, step),
+        learner,
+        run.folder,
+        figures=figures_of,
+        on_figures=lambda step, figures: record.metrics(figures, step),
     )
-    parts = tuple(part for part in dataset.parts if part != "train")
-    weights, evaluations = trainer.train(parts)
-    lora = settings.lora
-    if lora.rank and lora.merge and launch.rank() == 0:
-        assert isinstance(work.learner, PairLearner)
-        work.learner.merge(weights, work.folder / "merged")
+    weights = run.folder / "model"
+    parts = tuple(part for part in run.dataset.parts if part != "train")
+    evaluations = fitting.predict_parts(settings, learner, run.folder, parts)
+    if settings.lora.r and settings.lora.merge and launch.rank() == 0:
+        assert isinstance(learner, PairLearner)
+        learner.merge(weights, run.folder / "merged")
     figures: dict[str, float] = {}
     for part, evaluation in evaluations.items():
-        figures |= trainer.figures(part, evaluation)
+        named = {f"{part}/{name}": value for name, value in figures_of(part, evaluation).items()}
+        figures |= named
     answers = {
         part: evaluation.predicted
         for part, evaluation in evaluations.items()
         if evaluation.predicted is not None
     }
-    figures |= work.task.combined_metrics(dataset, answers)
-    state = trainer.state
+    figures |= run.task.combined_metrics(run.dataset, answers)
     result = {
-        "changes": dict(work.point.changes),
+        "changes": dict(run.changes),
         "seed": settings.seed,
-        "group": work.group,
+        "group": run.group,
         "figures": figures,
-        "updates": state.step,
-        "best_update": state.best_step,
-        "stopped_early": state.stopped,
-        "seconds": state.seconds,
-        "samples_per_second": trainer.samples / state.seconds if state.seconds else None,
+        "updates": fitted.updates,
+        "best_update": fitted.best_update,
+        "stopped_early": fitted.stopped_early,
+        "seconds": fitted.seconds,
+        "samples_per_second": fitted.samples / fitted.seconds if fitted.seconds else None,
         "shortened": truncated_counts,
     }
     if launch.rank() != 0:
         return Outcome(result)
-    log.info("%s: %s", work.point.label, figures_line(figures))
-    text = _model_card(work, weights, figures)
-    rows = _rows(work, evaluations, run.name)
-    _record(work, run, weights, evaluations)
-    final = {f"final/{name}": value for name, value in figures.items()}
-    return Outcome(result, rows, final, {"model_card.md": text}, state.step)
+    log.info("%s: %s", run.label, figures_line(figures))
+    card_text = _model_card(run, weights, figures)
+    _log_answers(run, record, weights, evaluations)
+    record.describe(_description(run, figures))
+    return Outcome(
+        result,
+        predictions=_rows(run, evaluations, record.name),
+        metrics=main_figures(figures),
+        texts={
+            "model_card.md": card_text,
+            "figures.json": json.dumps(figures, indent=1) + "\n",
+        },
+        step=fitted.updates,
+    )
 
 
-def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
+def _figures(run: TrainingRun, part: str, evaluation: Evaluation) -> dict[str, float]:
+    """Return loss and scores of a part by name."""
+    figures = {} if evaluation.loss is None else {"loss": evaluation.loss}
+    if evaluation.predicted is not None:
+        figures |= run.task.evaluate(run.dataset, part, evaluation.predicted)
+    return figures
+
+
+def main_figures(figures: Mapping[str, float]) -> dict[str, float]:
+    """Return the figures that MLflow shows, named ``final/PART/NAME``; the others are in a file."""
+    main = ("loss", "accuracy", "majority", "macro_f1", "accuracy_labels")
+    return {
+        f"final/{name}": value
+        for name, value in figures.items()
+        if name.count("/") == 1 and name.split("/")[1] in main
+    }
+
+
+def _description(run: TrainingRun, figures: Mapping[str, float]) -> str:
+    """Return what MLflow shows about a run: its data, and its score beside the majority's."""
+    dataset = run.dataset
+    sizes = ", ".join(f"{len(rows):,} {part}" for part, rows in dataset.parts.items())
+    text = f"{run.learner.name} on {dataset.task}, edition {dataset.edition} ({sizes})."
+    part = next((part for part in ("test", "val") if f"{part}/accuracy" in figures), None)
+    if part is None:
+        return text
+    text += f" Accuracy on {part}: {figures[f'{part}/accuracy']:.4f}"
+    if f"{part}/majority" in figures:
+        text += f", majority {figures[f'{part}/majority']:.4f}"
+    return text + "."
+
+
+def _model_card(run: TrainingRun, weights: Path, figures: Mapping[str, float]) -> str:
     """Write model card and training data record beside the weights, and beside merged ones."""
-    settings = work.point.settings
+    settings = run.settings
     text = card(
-        work.learner,
-        task=work.task.name,
-        train_examples=work.train_examples,
-        settings=conf.identity(settings),
+        run.learner,
+        task=run.task.name,
+        train_examples=run.train_examples,
+        settings=identity(settings),
         figures=figures,
         code=conf.code_version(),
     )
-    merged = work.folder / "merged"
+    merged = run.folder / "merged"
     for folder in (weights, merged) if merged.is_dir() else (weights,):
         replace_text(folder / "README.md", text)
         is_adapted = (folder / ADAPTERS).is_file()
-        base_content = work.model_content if is_adapted else None
-        facts = trained_facts(work.task, work.dataset, work.learner, settings.seed, base_content)
+        base_content = run.model_content if is_adapted else None
+        facts = trained_facts(run.task, run.dataset, run.learner, settings.seed, base_content)
         facts.write(folder)
     return text
 
 
-def _rows(work: Work, evaluations: Mapping[str, Evaluation], run_id: str) -> pa.Table | None:
+def _rows(run: TrainingRun, evaluations: Mapping[str, Evaluation], run_id: str) -> pa.Table | None:
     """Return the predictions of the run as rows of the table predictions."""
-    seed, model = work.point.settings.seed, work.learner.name
+    seed, model = run.settings.seed, run.learner.name
     parts = [
-        predictions.of_part(work.dataset, part, evaluation, run_id=run_id, seed=seed, model=model)
+        predictions.of_part(run.dataset, part, evaluation, run_id=run_id, seed=seed, model=model)
         for part, evaluation in evaluations.items()
         if evaluation.predicted is not None
     ]
     return pa.concat_tables(parts) if parts else None
 
 
-def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evaluation]) -> None:
+def _log_answers(
+    run: TrainingRun, record: Run, weights: Path, evaluations: Mapping[str, Evaluation]
+) -> None:
     """Log confusion matrices and the model to MLflow."""
     from sklearn.metrics import confusion_matrix
 
-    dataset = work.dataset
+    dataset = run.dataset
     for part, evaluation in evaluations.items():
         gold = dataset.parts[part].gold
         if evaluation.scores is not None and gold is not None:
             answers = dataset.outcome_of[np.asarray(evaluation.predicted)]
             counts = confusion_matrix(gold, answers, labels=range(len(dataset.outcomes)))
-            run.confusion(counts, dataset.outcomes, f"confusion_{part}")
-    if work.point.settings.log_model:
-        instructed = work.learner.instructed
+            record.confusion(counts, dataset.outcomes, f"confusion_{part}")
+    if run.settings.log_model:
+        instructed = run.learner.instructed
         pair = dataset.parts["train"].second is not None and not instructed
-        run.model(weights, pair=pair, generates=instructed or dataset.kind == "seq2seq")
+        record.model(weights, pair=pair, generates=instructed or dataset.kind == "seq2seq")
 
 
-def _recorded_results(work: Sequence[Work]) -> list[dict[str, Any]]:
+def _recorded_results(runs: Sequence[TrainingRun]) -> list[dict[str, Any]]:
     """The results of all finished runs of a grid, with seeds of other commands too."""
-    changes = {run.group: dict(run.point.changes) for run in work}
-    paths = sorted(work[0].folder.parent.glob("*/result.json"))
+    changes = {run.group: dict(run.changes) for run in runs}
+    paths = sorted(runs[0].folder.parent.glob("*/result.json"))
     results = [result for result, _ in map(read_result, paths) if result is not None]
     grid_results = [
         {**result, "changes": changes[result["group"]]}
@@ -445,14 +346,13 @@ def _summarise(
     parent.tags({"seeds": json.dumps(sorted({result["seed"] for result in recorded}))})
     if (winner := summary["best"]) is not None:
         parent.tags({"best": json.dumps(winner["changes"], default=str)})
-        parent.metrics(
-            {
-                # NaN replaces statistics that an earlier winner had and a single run lacks.
-                f"{name}/{statistic}": statistics.get(statistic, math.nan)
-                for name, statistics in winner["figures"].items()
-                for statistic in grid.STATISTICS
-            }
-        )
+        means = {name: statistics["mean"] for name, statistics in winner["figures"].items()}
+        for name in main_figures(means):
+            statistics = winner["figures"][name.removeprefix("final/")]
+            # NaN replaces a deviation that an earlier winner had and a single run lacks.
+            deviation = statistics.get("deviation", math.nan)
+            parent.metrics({f"{name}/mean": statistics["mean"], f"{name}/deviation": deviation})
+    parent.describe(text)
 
 
 def _summary(
@@ -464,8 +364,9 @@ def _summary(
     """
     rows = grid.summary(results)
     validated = _are_validated(results)
-    key = f"{'val' if validated else 'test'}/{settings.metric}"
-    smallest = settings.metric == "loss"
+    metric = (settings.metric_for_best_model or "loss").removeprefix("eval_")
+    key = f"{'val' if validated else 'test'}/{metric}"
+    smallest = metric == "loss"
     winner = grid.best(rows, key, smallest=smallest, seeds=settings.seeds)
     if len(rows) > 1 and not validated:
         winner = None

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct, check_minimum
+from adnominal.training.argument_lists import RENAMED, SET_BY_US
+from adnominal.training.arguments import PassedArguments
 
 _NO_NAME = set("/:@'\"")
 TRAINED_MODEL = (
@@ -39,15 +41,17 @@ class Seq2Seq:
 
 @dataclass(frozen=True)
 class Lora:
-    """Low-rank adapters (Hu et al. 2022) in place of training all weights."""
+    """Low-rank adapters (Hu et al. 2022) in place of training all weights; names are PEFT's."""
 
-    rank: int = setting(0, help="rank of the adapters; 0 trains the model itself")
-    alpha: int = setting(16, help="scale of the adapters, divided by their rank")
-    dropout: float = setting(0.0, help="dropout before the adapters")
-    targets: list[str] = setting(
+    r: int = setting(0, help="rank of the adapters; 0 trains the model itself")
+    lora_alpha: int = setting(16, help="scale of the adapters, divided by their rank")
+    lora_dropout: float = setting(0.0, help="dropout before the adapters")
+    target_modules: list[str] = setting(
         [], help="names of the layers to adapt; by default all linear ones", example="query,value"
     )
-    dora: bool = setting(False, help="adapt direction and magnitude of weights separately (DoRA)")
+    use_dora: bool = setting(
+        False, help="adapt direction and magnitude of weights separately (DoRA)"
+    )
     bits: int = setting(
         0,
         help="load the adapted model in 4 or 8 bits (QLoRA; needs bitsandbytes); 0: unquantised",
@@ -138,8 +142,8 @@ class Answering(Recorded):
 
 
 @dataclass(frozen=True)
-class Training(Recorded):
-    """The settings of training, whatever the model."""
+class _Training(Recorded, PassedArguments):
+    """The settings of training, beside the arguments of transformers' Trainer."""
 
     seeds: list[int] = setting([0], help="one run for each", example="seeds=[0,1,2]")
     train_size: list[int] = setting(
@@ -151,31 +155,32 @@ class Training(Recorded):
     grid: dict[str, Any] = setting(
         {},
         help="one run for each combination: values to try for settings that decide the result",
-        example="grid.learning_rate=[1e-5,3e-5] grid.epochs=[3,4]",
+        example="grid.learning_rate=[1e-5,3e-5] grid.num_train_epochs=[3,4]",
         identity=False,
     )
-    learning_rate: float = setting(3e-5, help="highest learning rate (AdamW)")
-    epochs: int = setting(3, help="passes over the training examples")
-    batch_size: int = setting(32, help="examples per update, over all processes")
-    micro_batch_size: int | None = setting(
-        None, help="examples per process at a time; gradient accumulation makes up batch_size"
+    search: str = setting(
+        "grid",
+        help="grid: every combination of grid.*; random: trials= draws from it, where "
+        "uniform(A,B) and loguniform(A,B) are ranges",
+        choices=("grid", "random"),
+        example="search=random trials=20 grid.learning_rate='loguniform(1e-5,1e-3)'",
+        identity=False,
     )
-    eval_batch_size: int = setting(64, help="examples per process in evaluation", identity=False)
-    weight_decay: float = setting(0.01, help="decoupled weight decay, except for biases and norms")
-    schedule: str = setting(
-        "linear",
-        help="learning rate after the warm-up: linear or cosine decay to 0, or constant",
-        choices=("linear", "cosine", "constant"),
+    trials: int | None = setting(
+        None, help="number of combinations that search=random draws", identity=False
     )
-    warmup: float = setting(0.06, help="share of the updates in which the learning rate rises")
-    clip: float = setting(1.0, help="maximum norm of the gradients; 0 for no clipping")
+    batch_size: int | None = setting(
+        None,
+        help="examples per update, over all processes and micro-batches; by default as "
+        "transformers: per_device_train_batch_size (8) on each process",
+        example="batch_size=32",
+    )
     max_length: int | None = setting(
         None, help="maximum tokens of an example; by default the paper's limit or the model's"
     )
-    bucket: int | None = setting(
-        100, help="number of updates whose examples are sorted by length together; none: unsorted"
+    bf16: bool | None = setting(
+        None, help="mixed precision in bfloat16; by default true on a GPU that supports it"
     )
-    gradient_checkpointing: bool = setting(False, help="recompute activations to save memory")
     attention: str | None = setting(
         None,
         help="implementation of attention; by default the model's best",
@@ -183,39 +188,25 @@ class Training(Recorded):
         example="attention=flash_attention_2",
         identity=False,
     )
-    compile: bool = setting(
-        False, help="compile the model first (torch.compile), for long runs", identity=False
-    )
-    precision: str = setting(
-        "auto",
-        help="auto: bf16 on a GPU that supports it, else fp32",
-        choices=("auto", "fp32", "bf16", "fp16"),
-    )
     deepspeed: str = setting(
         "zero0",
         help="name of a file in conf/deepspeed, or path of a DeepSpeed configuration",
         example="deepspeed=zero2_offload",
-    )
-    metric: str = setting(
-        "accuracy",
-        help="criterion for the best weights, on the validation part",
-        choices=("accuracy", "macro_f1", "loss"),
+        identity=False,
     )
     patience: int = setting(0, help="evaluations without improvement before stopping; 0: never")
-    evaluate_every: int | None = setting(
-        None, help="updates between evaluations; by default one epoch"
-    )
-    checkpoint_every: int | None = setting(
-        None, help="updates between checkpoints; by default one epoch", identity=False
-    )
-    keep_checkpoints: bool = setting(
-        False, help="keep optimizer states of finished runs", identity=False
-    )
     devices: int | None = setting(
         None,
-        help="number of concurrent runs of a grid, each a process on its own device: GPUs (by "
-        "default all visible ones) or shares of the cores (by default 1)",
+        help="number of devices for the runs of a grid: GPUs (by default all visible ones) or "
+        "shares of the cores (by default 1)",
         example="devices=4",
+        identity=False,
+    )
+    runs_per_device: str = setting(
+        "auto",
+        help="number of runs of a grid on one device at once; auto: as many as its memory takes "
+        "and as raise the throughput",
+        example="runs_per_device=4",
         identity=False,
     )
     out: str | None = setting(
@@ -240,7 +231,12 @@ class Training(Recorded):
         example="dry_run=8",
         identity=False,
     )
-    log_every: int = setting(10, help="updates between log lines and step metrics", identity=False)
+    verify_model: bool = setting(
+        False,
+        help="read all files of a model's folder to identify it, even if their sizes and times "
+        "are those of an earlier start",
+        identity=False,
+    )
     cache: str | None = setting(
         "~/.cache/adnominal/tokens",
         help="folder for caching tokenised text; none disables it",
@@ -248,30 +244,53 @@ class Training(Recorded):
     )
 
     def __post_init__(self) -> None:
-        check_minimum(self, 1, "epochs", "batch_size", "micro_batch_size", "eval_batch_size")
-        check_minimum(self, 1, "max_length", "bucket", "evaluate_every", "checkpoint_every")
-        check_minimum(self, 1, "log_every", "dry_run", "devices")
-        check_minimum(self, 0, "weight_decay", "clip", "patience")
+        check_minimum(self, 1, "batch_size", "per_device_train_batch_size", "trials")
+        check_minimum(self, 1, "gradient_accumulation_steps", "per_device_eval_batch_size")
+        check_minimum(self, 1, "max_length", "dry_run", "devices")
+        check_minimum(self, 0, "weight_decay", "max_grad_norm", "patience", "warmup_steps")
         check_distinct(self, "seeds", "train_size")
         if not 0 < self.learning_rate < math.inf:
             raise UserError(
                 f"learning_rate={self.learning_rate:g}: expected a finite number above 0"
             )
-        if not 0 <= self.warmup < 1:
-            raise UserError(f"warmup={self.warmup:g}: expected a share, 0 to less than 1")
-        if self.register is not None and (self.tracking is None or not self.log_model):
+        if not 0 < self.num_train_epochs < math.inf:
+            raise UserError(f"num_train_epochs={self.num_train_epochs:g}: expected more than 0")
+        if self.bf16 and self.fp16:
+            raise UserError("bf16=true and fp16=true: expected one of them")
+        if self.batch_size is not None and self.gradient_accumulation_steps > 1:
+            raise UserError(
+                f"batch_size={self.batch_size} and gradient_accumulation_steps="
+                f"{self.gradient_accumulation_steps}: expected one of them; with batch_size=, the "
+                "accumulation follows from per_device_train_batch_size="
+            )
+        if self.runs_per_device != "auto" and not _is_positive(self.runs_per_device):
+            raise UserError(
+                f"runs_per_device={self.runs_per_device}: expected auto or a number of 1 or more"
+            )
+        if (self.search == "random") != (self.trials is not None):
+            raise UserError(
+                f"search={self.search} trials={self.trials}: expected search=random and trials= "
+                "together"
+            )
+        self._check_registry()
+        self._check_seeds()
+
+    def _check_registry(self) -> None:
+        if self.register is None:
+            return
+        if self.tracking is None or not self.log_model:
             raise UserError(
                 f"register={self.register}: expected tracking= and log_model=true with it, because "
                 "MLflow registers the model that it has stored"
             )
         # Characters that MLflow refuses in a name, or that end it in an address or a search.
-        if self.register is not None and (
-            not self.register.strip() or set(self.register) & _NO_NAME
-        ):
+        if not self.register.strip() or set(self.register) & _NO_NAME:
             raise UserError(
                 f"register={self.register}: expected a name without / : @ and quotes, as "
                 "register=adept"
             )
+
+    def _check_seeds(self) -> None:
         if not self.seeds:
             raise UserError("seeds=[]: expected one or more")
         # The range that torch and the column seed of the table predictions support.
@@ -293,41 +312,51 @@ class Training(Recorded):
         return size
 
 
+def _is_positive(text: str) -> bool:
+    return text.isdecimal() and int(text) >= 1
+
+
 # Fields come in the reverse order of the bases, so the model comes first in --help.
 @dataclass(frozen=True)
-class Settings(Training, _Model):
+class Settings(_Training, _Model):
     FIRST: ClassVar[tuple[str, ...]] = (
-        *("task", "model", "lake", "out", "epochs"),
-        *("learning_rate", "batch_size", "seeds", "deepspeed", "precision"),
+        *("task", "model", "lake", "out", "num_train_epochs"),
+        *("learning_rate", "batch_size", "seeds", "deepspeed", "bf16"),
     )
+    REFUSED: ClassVar[dict[str, str]] = {
+        **{name: f"not a setting; {reason}" for name, reason in SET_BY_US.items()},
+        **{name: f"this setting is called {new}" for name, new in RENAMED.items()},
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.lora.rank < 0:
-            raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
+        if self.lora.r < 0:
+            raise UserError(f"lora.r={self.lora.r}: expected 0 or more")
         self._check_bits()
         self._check_adapters()
         if self.packed and not self.instructions:
             raise UserError("packed=true: expected instructions=true with it")
-        if self.lora.rank and self.freeze:
-            raise UserError("lora.rank and freeze=true: expected one of them")
+        if self.lora.r and self.freeze:
+            raise UserError("lora.r and freeze=true: expected one of them")
         if self.instructions and self.freeze:
             raise UserError("instructions=true and freeze=true: expected one of them")
 
     def _check_adapters(self) -> None:
         lora, fresh = self.lora, Lora()
-        if lora.alpha < 1:
-            raise UserError(f"lora.alpha={lora.alpha}: expected 1 or more")
-        if not 0 <= lora.dropout < 1:
-            raise UserError(f"lora.dropout={lora.dropout:g}: expected 0 or more and less than 1")
+        if lora.lora_alpha < 1:
+            raise UserError(f"lora.lora_alpha={lora.lora_alpha}: expected 1 or more")
+        if not 0 <= lora.lora_dropout < 1:
+            raise UserError(
+                f"lora.lora_dropout={lora.lora_dropout:g}: expected 0 or more and less than 1"
+            )
         # A grid over the rank is checked at each of its points.
-        if lora.rank or "lora.rank" in self.grid or "rank" in (self.grid.get("lora") or {}):
+        if lora.r or "lora.r" in self.grid or "r" in (self.grid.get("lora") or {}):
             return
-        for name in ("alpha", "dropout", "targets", "dora", "bits", "merge"):
+        for name in ("lora_alpha", "lora_dropout", "target_modules", "use_dora", "bits", "merge"):
             value = getattr(lora, name)
             if value != getattr(fresh, name):
                 raise UserError(
-                    f"lora.{name}={value}: expected lora.rank= with it; there are no adapters"
+                    f"lora.{name}={value}: expected lora.r= with it; there are no adapters"
                 )
 
     def _check_bits(self) -> None:

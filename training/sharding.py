@@ -19,7 +19,7 @@ DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
 PIECES, SMALLEST, LARGEST = 8, 50_000_000, 2_000_000_000
 
 
-def precision_of(settings: Settings) -> str:
+def training_precision(settings: Settings) -> str:
     """Return fp32, bf16 or fp16, as the settings request on this machine.
 
     Raises:
@@ -28,13 +28,16 @@ def precision_of(settings: Settings) -> str:
     import torch
 
     cuda = torch.cuda.is_available()
-    if settings.precision == "auto":
-        return "bf16" if cuda and torch.cuda.is_bf16_supported() else "fp32"
-    if settings.precision == "fp16" and not cuda:
-        raise UserError("precision=fp16: there is no GPU here; expected fp32 or bf16 on a CPU")
-    if settings.precision == "bf16" and cuda and not torch.cuda.is_bf16_supported():
-        raise UserError("precision=bf16: not supported by this GPU; expected fp16 or fp32")
-    return settings.precision
+    supported = cuda and torch.cuda.is_bf16_supported()
+    if settings.fp16:
+        if not cuda:
+            raise UserError("fp16=true: there is no GPU here; expected fp32 or bf16 on a CPU")
+        return "fp16"
+    if settings.bf16 is None:
+        return "bf16" if supported else "fp32"
+    if settings.bf16 and cuda and not supported:
+        raise UserError("bf16=true: not supported by this GPU; expected fp16=true or bf16=false")
+    return "bf16" if settings.bf16 else "fp32"
 
 
 def read_deepspeed(name: str) -> dict[str, Any]:
@@ -57,13 +60,13 @@ def read_deepspeed(name: str) -> dict[str, Any]:
         raise UserError(f"{path}: expected a JSON object of DeepSpeed's settings")
     setting_of = {
         "train_batch_size": "batch_size",
-        "train_micro_batch_size_per_gpu": "micro_batch_size",
-        "gradient_accumulation_steps": "micro_batch_size",
-        "gradient_clipping": "clip",
-        "bf16": "precision",
-        "fp16": "precision",
-        "optimizer": "learning_rate and weight_decay",
-        "scheduler": "schedule and warmup",
+        "train_micro_batch_size_per_gpu": "per_device_train_batch_size",
+        "gradient_accumulation_steps": "gradient_accumulation_steps",
+        "gradient_clipping": "max_grad_norm",
+        "bf16": "bf16",
+        "fp16": "fp16",
+        "optimizer": "optim, learning_rate and weight_decay",
+        "scheduler": "lr_scheduler_type and warmup_steps",
     }
     zero = config.get("zero_optimization", {})
     if not isinstance(zero, dict) or zero.get("stage", 0) not in range(4):
@@ -148,13 +151,13 @@ def deepspeed_config(
 ) -> dict[str, Any]:
     """Return the complete DeepSpeed configuration of a run."""
     config = read_deepspeed(settings.deepspeed)
-    precision = precision_of(settings)
+    precision = training_precision(settings)
     return {
         **config,
         "train_micro_batch_size_per_gpu": micro,
         "gradient_accumulation_steps": rounds,
         "train_batch_size": micro * rounds * launch.world_size(),
-        "gradient_clipping": settings.clip,
+        "gradient_clipping": settings.max_grad_norm,
         "bf16": {"enabled": precision == "bf16"},
         "fp16": {"enabled": precision == "fp16"},
         # torch's AdamW: DeepSpeed's own would be compiled on first use.

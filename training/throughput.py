@@ -36,8 +36,8 @@ class Window:
         self._tokens += tokens
         self._padded_tokens += padded_tokens
 
-    def close(self, world: int, flops: float, precision: str) -> tuple[float, dict[str, float]]:
-        """Return the seconds and the figures of all processes, and reset the window.
+    def close(self, world: int, flops: float, precision: str) -> dict[str, float]:
+        """Return the figures of all processes, and reset the window.
 
         `flops` is the number of operations per token.
         """
@@ -54,6 +54,8 @@ class Window:
         self.restart()
         samples, tokens, padded_tokens = counts.tolist()
         figures = {
+            "train/seconds": seconds,
+            "train/samples": samples,
             "train/samples_per_second": samples / seconds,
             "train/tokens_per_second": tokens / seconds,
             "train/padding_efficiency": tokens / max(1, padded_tokens),
@@ -63,7 +65,7 @@ class Window:
         peak = _peak(precision)
         if peak is not None:
             figures["train/mfu"] = 1e12 * figures["train/tflops"] / peak
-        return seconds, figures
+        return figures
 
 
 def _memory() -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import getpass
 import io
 import json
 import logging
@@ -42,6 +43,7 @@ _TRAIN_AGAIN = (
     "MLflow registers the model that it has stored: delete that folder, or give another out=, and "
     "train with tracking= and log_model=true"
 )
+_SERVING_PACKAGES = ("torch", "transformers", "peft", "safetensors", "numpy")
 SERVED = Path(__file__).parent / "models" / "served.py"
 
 _P = ParamSpec("_P")
@@ -183,6 +185,8 @@ class Tracker:
         # Requests to an unreachable server are repeated twice, not for minutes.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
+        # It would ask pip, and thus the network, whether the requirements of a model fit together.
+        os.environ.setdefault("MLFLOW_SKIP_PIP_REQUIREMENTS_CHECK", "true")
         # MLflow would log every database that it creates.
         os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
         from mlflow import MlflowClient
@@ -255,6 +259,7 @@ class Run:
         job = self.tracker.job
         tags = {"job": job, "mlflow.source.name": f"training/{job}.py"}
         tags["mlflow.source.type"] = "LOCAL"
+        tags["mlflow.user"] = getpass.getuser()
         commit = conf.code_version()
         tags |= {"mlflow.source.git.commit": commit.rstrip("+"), "code_version": commit}
         if parent is not None:
@@ -355,6 +360,11 @@ class Run:
             self.tracker.client.set_tag(self.id, key, value)
 
     @_logging_failures
+    def describe(self, text: str) -> None:
+        """Set the description that MLflow shows beside the run's name."""
+        self.tracker.client.set_tag(self.id, "mlflow.note.content", text)
+
+    @_logging_failures
     def text(self, text: str, name: str) -> None:
         """Log a text as an artifact."""
         self.tracker.client.log_text(self.id, text, name)
@@ -399,12 +409,7 @@ class Run:
                 artifacts={"weights": os.fspath(folder)},
                 signature=ModelSignature(Schema(inputs), Schema(outputs)),
                 # Stated, not inferred: MLflow would load the model in another process to infer it.
-                pip_requirements=[
-                    f"{package.metadata['Name']}=={package.version.split('+')[0]}"
-                    for package in distributions()
-                    if package.metadata["Name"]
-                    in ("torch", "transformers", "peft", "safetensors", "numpy")
-                ],
+                pip_requirements=_requirements(),
             )
 
     def register(self, name: str) -> str | None:
@@ -455,6 +460,17 @@ class Run:
     def end(self, status: str = "FINISHED") -> None:
         """Close the run: FINISHED, FAILED or KILLED."""
         self.tracker.client.set_terminated(self.id, status)
+
+
+def _requirements() -> list[str]:
+    """Return the packages of a served model with their versions, each once."""
+    versions = {}
+    for package in distributions():
+        name = str(package.metadata["Name"]).lower()
+        # The first on the path is the one that is imported.
+        if name in _SERVING_PACKAGES and name not in versions:
+            versions[name] = package.version.split("+")[0]
+    return [f"{name}=={version}" for name, version in sorted(versions.items())]
 
 
 def draw_confusion(axes: Any, counts: Any, labels: Sequence[str]) -> None:

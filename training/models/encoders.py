@@ -245,9 +245,7 @@ class PairLearner(TokenLearner):
             for name, parameter in model.named_parameters():
                 if _of_body(model, name) and name not in missing:
                     parameter.requires_grad = False
-        if self._settings.gradient_checkpointing:
-            model.gradient_checkpointing_enable({"use_reentrant": False})
-        if self._settings.lora.rank:
+        if self._settings.lora.r:
             model = self._with_adapters(model, missing)
         return model
 
@@ -261,26 +259,26 @@ class PairLearner(TokenLearner):
         names = "|".join(map(re.escape, sorted(added)))
         config = LoraConfig(
             task_type=self.task_type,
-            r=lora.rank,
-            lora_alpha=lora.alpha,
-            lora_dropout=lora.dropout,
-            use_dora=lora.dora,
-            target_modules=list(lora.targets) or "all-linear",
+            r=lora.r,
+            lora_alpha=lora.lora_alpha,
+            lora_dropout=lora.lora_dropout,
+            use_dora=lora.use_dora,
+            target_modules=list(lora.target_modules) or "all-linear",
             exclude_modules=rf"(.*\.)?({names})(\..*)?" if added else None,
             modules_to_save=sorted(added) or None,
         )
-        if self._settings.gradient_checkpointing:
+        if self._settings.activation_checkpointing:
             model.enable_input_require_grads()
         if lora.bits:
             # Norms and heads in single precision.
             model = prepare_model_for_kbit_training(
-                model, self._settings.gradient_checkpointing, {"use_reentrant": False}
+                model, self._settings.activation_checkpointing, {"use_reentrant": False}
             )
         try:
             # Under ZeRO, adapters have the precision of the layers that they adapt.
             adapted = get_peft_model(model, config, autocast_adapter_dtype=False)
         except ValueError as error:
-            raise UserError(f"lora.targets={lora.targets}: {error}") from error
+            raise UserError(f"lora.target_modules={lora.target_modules}: {error}") from error
         # The same model from any folder.
         local = self.name not in EMBEDDED and Path(self.name).is_dir()
         base = os.path.abspath(self.name) if local else self.name
