@@ -75,7 +75,7 @@ class Experiment:
         words += [f"experiment=papers-{self.name}", f"tracking={settings.tracking}"]
         words += [f"lake={lake}", f"out={out}"]
         if self.script.endswith("finetune.py"):
-            words += ["checkpoint_every=100", "log_model=false"]
+            words += ["save_strategy=steps", "save_steps=100", "log_model=false"]
         return words
 
     def execute(self, settings: Settings) -> None:

@@ -76,7 +76,7 @@ def run_job(rows: int) -> Usage:
     with tempfile.TemporaryDirectory(prefix="train-") as name:
         folder = Path(name)
         write_adept(folder / "lake", adept_pairs(rows))
-        words = ["task.name=adept", "task.edition=bench", f"model={MODEL}", "epochs=1"]
+        words = ["task.name=adept", "task.edition=bench", f"model={MODEL}", "num_train_epochs=1"]
         words += [f"batch_size={BATCH}", f"lake={folder / 'lake'}", f"out={folder / 'out'}"]
         words += ["tracking=none", "cache=none", "predictions=false"]
         return run_script("training/finetune.py", *words)

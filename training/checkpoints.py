@@ -38,31 +38,31 @@ def _sizes(checkpoint: Path) -> list[tuple[Path, int]]:
     return [(path, path.stat().st_size) for path in files]
 
 
-def newest(folder: Path) -> tuple[Path, int] | None:
-    """Return the newest complete checkpoint and its number of processes, the same in every process.
+def newest(folder: Path) -> Path | None:
+    """Return the newest complete checkpoint, the same in every process; None if there is none.
 
     Incomplete ones, of a run that was killed while saving, are deleted.
 
     Raises:
         JobFailed: a file of the newest checkpoint is missing or has another size.
     """
-    found: tuple[Path, int] | None = None
+    checkpoint: Path | None = None
     problem: str | None = None
     if launch.rank() == 0:
         try:
-            found = _newest(folder)
+            checkpoint = _newest(folder)
         except (OSError, ValueError, KeyError, TypeError) as error:
             problem = f"{type(error).__name__}: {error}"
-    found, problem = launch.broadcast((found, problem))
+    checkpoint, problem = launch.broadcast((checkpoint, problem))
     if problem is not None:
         raise JobFailed(
             f"{folder.parent}: its checkpoint cannot be read ({problem}); delete {folder} to start "
             "over with the same command"
         )
-    return found
+    return checkpoint
 
 
-def _newest(folder: Path) -> tuple[Path, int] | None:
+def _newest(folder: Path) -> Path | None:
     numbered = {
         int(path.name.removeprefix("checkpoint-")): path for path in folder.glob("checkpoint-*")
     }
@@ -78,16 +78,19 @@ def _newest(folder: Path) -> tuple[Path, int] | None:
             size_left = path.stat().st_size if path.is_file() else 0
             if size_left != size:
                 raise ValueError(f"{path} has {size_left} of {size} bytes")
-        return checkpoint, int(values["world"])
+        return checkpoint
     return None
 
 
-def make_universal(checkpoint: Path) -> None:
-    """Rewrite a DeepSpeed checkpoint so that another number of processes can read it.
+def make_universal_for(checkpoint: Path) -> bool:
+    """Rewrite a DeepSpeed checkpoint if it is of another number of processes; whether it is.
 
     ZeRO's shards depend on the number of processes; DeepSpeed's universal form has each parameter
-    and its optimizer state whole.
+    and its optimizer state whole. Every process must call this.
     """
+    values = json.loads((checkpoint / _COMPLETE).read_text(encoding="utf-8"))
+    if values["world"] == launch.world_size():
+        return False
     if launch.rank() == 0:
         from deepspeed.checkpoint import ds_to_universal
 
@@ -108,3 +111,4 @@ def make_universal(checkpoint: Path) -> None:
                 )
             )
     launch.barrier()
+    return True

@@ -1,18 +1,4 @@
-"""Training: transformers' Trainer, and what it lacks.
-
-The Trainer samples by length, accumulates, evaluates, keeps the best checkpoint, stops early,
-resumes and shards. Added here, each in one place:
-
-- `Trainer.compute_loss`: the loss of an update is the mean over all its examples. Without it, some
-  heads count a loss once for each process and micro-batch.
-- `Trainer.prediction_step`: an evaluation's loss is the sum over its terms divided by their number.
-  The Trainer's mean of means is inexact if the last batch is smaller.
-- `Trainer.training_step`: a GPU that runs out of memory repeats the update in smaller pieces.
-- `_Sampler`: the order of the examples follows from seed and epoch, so a resumed run sees the same
-  ones.
-- `Trainer.save_model`: under ZeRO 3, no process ever holds all weights.
-- `checkpoints.mark_complete`: a run that was killed while saving resumes from a whole checkpoint.
-"""
+"""The training of a run: its arguments, its Trainer, and the weights that it leaves."""
 
 from __future__ import annotations
 
@@ -20,11 +6,9 @@ import dataclasses
 import functools
 import json
 import logging
-import math
 import os
 import shutil
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,9 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from torch.utils.data import SequentialSampler
-from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback
-from transformers.trainer_pt_utils import get_length_grouped_indices
+from transformers import EarlyStoppingCallback, TrainerCallback
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.conf.progress import Progress
@@ -43,351 +25,18 @@ from adnominal.training.arguments import PassedArguments
 from adnominal.training.batching import Ids, seed_of
 from adnominal.training.evaluation import (
     Evaluation,
-    encode_texts,
-    evaluation_of,
     figures_line,
-    loss_sum,
-    loss_terms,
 )
-from adnominal.training.files import replace_json, replace_text, sync
-from adnominal.training.launch import RankFailed
+from adnominal.training.files import replace_json, replace_text
 from adnominal.training.models.learner import Learner
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import nested_subset
-from adnominal.training.throughput import Window, flops_per_token
+from adnominal.training.trainer import Figures, Rows, Trainer, rows_by_length
 
-log = logging.getLogger("adnominal")
 _TRAINED = "trained.json"
 # Of a log entry of the Trainer; the others are of its own bookkeeping.
 _TRAIN_FIGURES = ("loss", "grad_norm", "learning_rate")
-
-Figures = Mapping[str, float]
-
-
-class Rows(torch.utils.data.Dataset):  # type: ignore[type-arg]
-    """Rows of a part, by number; `Trainer.collate` makes a batch from their numbers."""
-
-    def __init__(self, part: str, numbers: Ids) -> None:
-        self.part, self.numbers = part, numbers
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __getitem__(self, at: int) -> tuple[str, int]:
-        return self.part, int(self.numbers[at])
-
-
-class _Sampler(torch.utils.data.Sampler[int]):
-    """The Trainer's sampling by length, drawn by seed and epoch."""
-
-    def __init__(self, batch_size: int, lengths: Ids, seed: int) -> None:
-        self._batch_size, self._lengths, self._seed = batch_size, lengths.tolist(), seed
-        self._epoch = 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Set the epoch, whose number accelerate passes on."""
-        self._epoch = epoch
-
-    def __len__(self) -> int:
-        return len(self._lengths)
-
-    def __iter__(self) -> Iterator[int]:
-        seed = seed_of("epoch", self._seed, self._epoch)
-        generator = torch.Generator().manual_seed(seed)
-        return iter(
-            get_length_grouped_indices(self._lengths, self._batch_size, generator=generator)
-        )
-
-
-class Trainer(transformers.Trainer):  # type: ignore[misc]
-    """The library's Trainer for one `learner`.
-
-    `figures(part, evaluation)` are the scores of an evaluation by name. With `answers` false, an
-    evaluation computes only the loss.
-    """
-
-    model: Any
-    model_wrapped: Any
-    optimizer: Any
-    deepspeed: Any
-    control: Any
-
-    def __init__(
-        self,
-        learner: Learner,
-        model: Any,
-        args: transformers.TrainingArguments,
-        *,
-        train: Rows | None = None,
-        validation: Rows | None = None,
-        figures: Callable[[str, Evaluation], Figures] | None = None,
-        callbacks: Sequence[TrainerCallback] = (),
-    ) -> None:
-        self.learner = learner
-        self.answers = True
-        self._figures = figures
-        self._evaluated: Rows | None = None
-        self.window = Window()
-        self._counts: deque[tuple[int, int, int]] = deque()
-        self.flops = flops_per_token(model)
-        # The micro-batches of the present update, and the pieces into which each is divided.
-        self.pieces = 1
-        self._update = -1
-        self._micro_batches: list[Any] = []
-        super().__init__(
-            model=model,
-            args=args,
-            data_collator=self.collate,
-            train_dataset=train,
-            eval_dataset=validation,
-            compute_metrics=self._evaluation_metrics if figures is not None else None,
-            callbacks=list(callbacks),
-        )
-        self.remove_callback(PrinterCallback)
-        # Our loss is divided by the labelled terms of the whole update.
-        self.model_accepts_loss_kwargs = self.loss_is_scaled_for_ga = True
-        self._loss_shifts_labels = False
-
-    def collate(self, items: Sequence[tuple[str, int]]) -> dict[str, Any]:
-        """Return the batch of row numbers of one part."""
-        part = items[0][0]
-        rows = np.array([row for _, row in items], dtype=np.int64)
-        batch = self.learner.collate(part, rows)
-        # Counted when the batch is trained on; the loader reads ahead. In its worker processes,
-        # counts would be lost.
-        if part == "train" and torch.utils.data.get_worker_info() is None:
-            self._counts.append((*self.learner.tokens(batch), len(rows)))
-        return batch
-
-    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        rows = self.train_dataset if train_dataset is None else train_dataset
-        if self.args.train_sampling_strategy != "group_by_length":
-            return super()._get_train_sampler(rows)
-        update = self.args.train_batch_size * self.args.gradient_accumulation_steps
-        return _Sampler(update, self.learner.lengths(rows.part)[rows.numbers], self.args.seed)
-
-    def _get_eval_sampler(self, eval_dataset: Any) -> Any:
-        # Rows are already sorted by length, and predictions are returned in their order.
-        return SequentialSampler(eval_dataset)
-
-    def compute_loss(
-        self,
-        model: Any,
-        inputs: Any,
-        return_outputs: bool = False,
-        num_items_in_batch: Any = None,
-    ) -> Any:
-        """Divide the sum over this micro-batch's terms by the number of terms of the update.
-
-        Gradients are averaged over processes, hence the factor.
-        """
-        logits = self.learner.logits(model, inputs)
-        loss = loss_sum(logits, inputs["labels"], self.args.label_smoothing_factor)
-        return loss * self.args.world_size / num_items_in_batch
-
-    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        if self._update != self.state.global_step:
-            self._update = self.state.global_step
-            self._micro_batches.clear()
-            self._random_state = memory.RandomState()
-        self._micro_batches.append(inputs)
-        if self._counts:
-            self.window.add(*self._counts.popleft())
-        try:
-            return self._step_in_pieces(model, inputs, num_items_in_batch)
-        except torch.cuda.OutOfMemoryError as error:
-            # Here the traceback holds the activations; the update is repeated without it.
-            problem = error.with_traceback(None)
-        return self._repeat_update(model, num_items_in_batch, problem)
-
-    def _step_in_pieces(self, model: Any, inputs: Any, num_items_in_batch: Any) -> Any:
-        """Train on a micro-batch, divided into `pieces`; gradients and loss add up."""
-        if self.pieces == 1:
-            return super().training_step(model, inputs, num_items_in_batch)
-        columns = {name: values.chunk(self.pieces) for name, values in inputs.items()}
-        batches = [
-            dict(zip(columns, values, strict=True))
-            for values in zip(*columns.values(), strict=True)
-        ]
-        losses = [super(Trainer, self).training_step(model, b, num_items_in_batch) for b in batches]
-        return torch.stack(losses).sum()
-
-    def _repeat_update(self, model: Any, num_items_in_batch: Any, problem: Exception) -> Any:
-        """Repeat the micro-batches of this update in pieces of half the size.
-
-        Raises:
-            JobFailed: a piece is a single example, or another process takes part in the update,
-                which cannot be repeated.
-        """
-        size = self.args.per_device_train_batch_size // self.pieces
-        rows = len(next(iter(self._micro_batches[0].values())))
-        if size <= 1 or rows <= 1:
-            raise JobFailed(
-                f"{memory.OUT_OF_MEMORY}: one training example does not fit ({memory.usage()})"
-            ) from problem
-        half = size // 2
-        folder = Path(self.args.output_dir).parent
-        memory.record_micro_batch(folder, half, "out of memory")
-        if self.args.world_size > 1 or self.is_deepspeed_enabled:
-            raise RankFailed(
-                f"{memory.OUT_OF_MEMORY} with micro-batches of {size}; run the same command again: "
-                f"it continues from the newest checkpoint with {half}"
-            ) from problem
-        log.warning("out of memory: micro-batches have %d examples from here on", half)
-        self.pieces *= 2
-        model.zero_grad()
-        memory.free_memory()
-        self._random_state.restore()
-        micro_batches = list(self._micro_batches)
-        self._update = self.state.global_step
-        losses = []
-        for inputs in micro_batches:
-            try:
-                losses.append(self._step_in_pieces(model, inputs, num_items_in_batch))
-            except torch.cuda.OutOfMemoryError as error:
-                problem = error.with_traceback(None)
-                break
-        if len(losses) == len(micro_batches):
-            return losses[-1]
-        return self._repeat_update(model, num_items_in_batch, problem)
-
-    def prediction_step(
-        self, model: Any, inputs: Any, prediction_loss_only: bool, ignore_keys: Any = None
-    ) -> tuple[None, Any, Any]:
-        """Return scores or texts of the examples, and their loss terms."""
-        batch = self._prepare_inputs(inputs)
-        labels = batch.get("labels")
-        kind = self.learner.dataset.kind if self.answers else None
-        with torch.no_grad(), self.compute_loss_context_manager():
-            logits = None if labels is None else self.learner.logits(model, batch)
-            terms = None if labels is None else loss_terms(logits, labels)
-            if kind == "classification":
-                answers = self.learner.scores(model, batch, logits).float()
-            elif kind == "seq2seq":
-                answers = encode_texts(self.learner.texts(model, batch), self.args.device)
-            else:
-                answers = terms
-        return None, answers, terms
-
-    def evaluation_loop(self, dataloader: Any, *args: Any, **kwargs: Any) -> Any:
-        self._evaluated = dataloader.dataset
-        return super().evaluation_loop(dataloader, *args, **kwargs)
-
-    def _evaluation_metrics(self, output: Any) -> dict[str, float]:
-        assert self._evaluated is not None and self._figures is not None
-        evaluation = self._evaluation(output.predictions, output.label_ids)
-        return dict(self._figures(self._evaluated.part, evaluation))
-
-    def _evaluation(self, predictions: Any, terms: Any) -> Evaluation:
-        assert self._evaluated is not None
-        kind = self.learner.dataset.kind if self.answers else None
-        return evaluation_of(predictions, terms, self._evaluated.numbers, kind)
-
-    def predict_part(self, part: str) -> Evaluation:
-        """Return the answers to all rows of a part, in its order, and its loss if it has labels."""
-        metrics, self.compute_metrics = self.compute_metrics, None
-        try:
-            output = self.predict(rows_by_length(self.learner, part))
-        finally:
-            self.compute_metrics = metrics
-        return self._evaluation(output.predictions, output.label_ids)
-
-    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        figures: dict[str, float] = super().evaluate(*args, **kwargs)
-        self.window.restart()
-        return figures
-
-    def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
-        is_best = bool(super()._determine_best_metric(metrics, trial))
-        if is_best and self.args.load_best_model_at_end:
-            # The best weights must be in a checkpoint, whatever save_steps= says.
-            self.control.should_save = True
-        return is_best
-
-    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Add the speed since the last entry; end the run if the loss is not a number.
-
-        Raises:
-            JobFailed: the loss is not a number.
-        """
-        if "loss" in logs:
-            precision = "fp16" if self.args.fp16 else "bf16" if self.args.bf16 else "fp32"
-            logs |= self.window.close(self.args.world_size, self.flops, precision)
-            if not math.isfinite(logs["loss"]) and precision != "fp16":
-                raise JobFailed(
-                    f"the loss is not a number by update {self.state.global_step}; try a lower "
-                    f"learning_rate than {self.args.learning_rate:g}, more warmup_steps, or "
-                    "bf16=false"
-                )
-        super().log(logs, start_time)
-
-    def floating_point_ops(self, inputs: Any) -> int:
-        return 0  # `flops_per_token` counts them without attention and embeddings.
-
-    def create_optimizer(self, model: Any = None) -> Any:
-        optimizer = super().create_optimizer(model)
-        # DeepSpeed takes no group without parameters.
-        optimizer.param_groups[:] = [group for group in optimizer.param_groups if group["params"]]
-        self._decays = [group["weight_decay"] for group in optimizer.param_groups]
-        return optimizer
-
-    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Write the model for loading elsewhere; every process must call this.
-
-        In a checkpoint, DeepSpeed's engine writes the weights itself.
-        """
-        assert output_dir is not None
-        if _internal_call and self.is_deepspeed_enabled:
-            return
-        folder, weights = Path(output_dir), None
-        if self.is_deepspeed_enabled and self.deepspeed.zero_optimization_stage() == 3:
-            weights = self._sharded_weights(folder)
-        if launch.rank() == 0:
-            self.learner.save(self.accelerator.unwrap_model(self.model), folder, weights)
-            sync(folder)
-
-    def _sharded_weights(self, folder: Path) -> dict[str, Any]:
-        """Write sharded weights piece by piece; return those of adapters, which are small."""
-        # Weights that the last forward pass has prefetched cannot be gathered.
-        self.model_wrapped.empty_partition_cache()
-        if not hasattr(self.model, "peft_config"):
-            sharding.write_shards(self.model, folder)
-            return {}
-        parameters = self.model.named_parameters()
-        trained = ((name, weights) for name, weights in parameters if weights.requires_grad)
-        return sharding.gathered_weights(trained)
-
-    def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)
-        name = f"checkpoint-{self.state.global_step}"
-        checkpoints.mark_complete(Path(self.args.output_dir) / name)
-        self.window.restart()
-
-    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
-        with launch.silence():
-            super()._save_optimizer_and_scheduler(output_dir)
-
-    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        super()._load_optimizer_and_scheduler(checkpoint)
-        if not self.is_deepspeed_enabled or checkpoint is None:
-            return
-        inner = getattr(self.optimizer, "optimizer", self.optimizer)
-        while hasattr(inner, "optimizer"):
-            inner = inner.optimizer
-        # Under ZeRO 3, the universal form gives every parameter group the weight decay of the
-        # first, and all of them one shared update counter, which each group then increments.
-        for group, decay in zip(inner.param_groups, self._decays, strict=True):
-            group["weight_decay"] = decay
-        for state in inner.state.values():
-            if hasattr(state.get("step"), "clone"):
-                state["step"] = state["step"].clone()
-
-    def close(self) -> None:
-        """Free the model and its optimizer."""
-        self.accelerator.free_memory()
-        if self.deepspeed is not None:
-            sharding.release(self.deepspeed)
-        self.model = self.model_wrapped = self.optimizer = self.deepspeed = None
+log = logging.getLogger("adnominal")
 
 
 class _Reporting(TrainerCallback):  # type: ignore[misc]
@@ -418,6 +67,9 @@ class _Reporting(TrainerCallback):  # type: ignore[misc]
         done = self._samples_done(state)
         self._progress.advance(done - self._done, f"step {state.global_step} of {state.max_steps}")
         self._done = done
+        if state.global_step >= state.max_steps and args.eval_strategy == "steps":
+            # The last weights may be the best.
+            control.should_evaluate = True
         # The speed is of training alone, so it is reported before anything else.
         if control.should_evaluate or control.should_save:
             control.should_log = True
@@ -452,11 +104,6 @@ def named_figures(logs: Figures) -> dict[str, float]:
         elif name.startswith("eval_") and not name.endswith(("runtime", "per_second", "_time")):
             figures[f"val/{name.removeprefix('eval_')}"] = value
     return figures
-
-
-def rows_by_length(learner: Learner, part: str) -> Rows:
-    """Return all rows of a part, longest first, so that the first batch shows the memory needed."""
-    return Rows(part, np.argsort(-learner.lengths(part), kind="stable"))
 
 
 def training_arguments(
@@ -545,17 +192,16 @@ def fit(
     with sharding.processes(deepspeed) as accelerator_config:
         checkpoint = checkpoints.newest(folder / "checkpoints")
         universal = False
-        if checkpoint is not None and deepspeed and checkpoint[1] != launch.world_size():
-            checkpoints.make_universal(checkpoint[0])
-            universal = True
+        if checkpoint is not None and deepspeed:
+            universal = checkpoints.make_universal_for(checkpoint)
         trainer, progress = _trainer(
             settings, learner, folder, accelerator_config, universal, figures, on_figures
         )
         with progress:
             try:
                 if checkpoint is not None and launch.rank() == 0:
-                    log.info("resuming from %s", checkpoint[0])
-                trainer.train(None if checkpoint is None else os.fspath(checkpoint[0]))
+                    log.info("resuming from %s", checkpoint)
+                trainer.train(None if checkpoint is None else os.fspath(checkpoint))
                 fitted = _fitted(trainer)
                 _save_best(trainer, folder)
             finally:
@@ -587,7 +233,6 @@ def _trainer(
         "gradient_accumulation_steps": rounds,
         "accelerator_config": dict(accelerator_config) or None,
         "eval_strategy": settings.eval_strategy if validated else "no",
-        "load_best_model_at_end": validated,
     }
     if not validated:
         ours["metric_for_best_model"] = None
@@ -597,6 +242,12 @@ def _trainer(
         )
     # DeepSpeed's configuration must be known before the model, which is loaded in shards by ZeRO 3.
     args = training_arguments(settings, folder / "checkpoints", micro_batch, **ours)
+    if validated:
+        # Not passed above, where it would demand that every checkpoint is evaluated; see
+        # `Trainer._determine_best_metric`.
+        args.load_best_model_at_end = True
+        if args.greater_is_better is None:
+            args.greater_is_better = not str(args.metric_for_best_model).endswith("loss")
     half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(
         sharding.training_precision(settings)
     )
@@ -621,7 +272,7 @@ def _trainer(
         learner,
         model,
         args,
-        train=Rows("train", numbers),
+        train=Rows("train", numbers, _blanks(args, len(numbers))),
         validation=rows_by_length(learner, "val") if validated else None,
         figures=figures,
         callbacks=callbacks,
@@ -630,6 +281,14 @@ def _trainer(
     by_loss = settings.metric_for_best_model in ("loss", "eval_loss")
     trainer.answers = not by_loss or learner.dataset.kind != "seq2seq"
     return trainer, progress
+
+
+def _blanks(args: transformers.TrainingArguments, examples: int) -> int:
+    """Return how many blanks fill the last batches of several processes."""
+    if args.world_size == 1:
+        return 0
+    batch = int(args.per_device_train_batch_size) * int(args.world_size)
+    return -examples % batch
 
 
 def _is_free(settings: Settings, folder: Path) -> bool:
@@ -653,7 +312,7 @@ def _fitted_micro_batch(
     enabled = half is not None
     autocast = functools.partial(torch.autocast, args.device.type, dtype=half, enabled=enabled)
     share = memory.share_of_process(settings)
-    size = min(launch.gather(memory.fit_micro_batch(learner, model, share, autocast)))
+    size: int = min(launch.gather(memory.fit_micro_batch(learner, model, share, autocast)))
     if launch.rank() == 0:
         memory.record_micro_batch(folder, size, "fitted to the memory of the GPU")
         log.info("micro-batches of %d examples fit the memory", size)

@@ -154,7 +154,8 @@ def _combinations(settings: Settings) -> list[dict[str, Any]]:
     if settings.search == "random":
         drawn = _random_combinations(values_of_axes, settings)
     else:
-        products = itertools.product(*values_of_axes.values())
+        lists = [values for values in values_of_axes.values() if isinstance(values, list)]
+        products = itertools.product(*lists)
         drawn = [dict(zip(values_of_axes, values, strict=True)) for values in products]
     if not settings.train_size:
         return drawn

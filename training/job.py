@@ -87,6 +87,11 @@ def _result(run: TrainingRun, records: Runs, parent: Run | None) -> dict[str, An
     """Return the result of a run, trained now or at an earlier start."""
     plan = _plan(run)
     result = records.once(plan, lambda record: train(run, record), parent)
+    if result.get("group") != run.group:
+        raise JobFailed(
+            f"{run.folder}: its result.json is not of this version of training/finetune.py; "
+            "delete the folder and run the same command again"
+        )
     if launch.rank() == 0:
         shutil.rmtree(run.folder / "checkpoints", ignore_errors=True)
     # The same run may be in another grid with other axes.

@@ -55,7 +55,7 @@ class TrainingRun:
     def name(self) -> str:
         """``all-mpnet-base-v2 adept/published 5-class seed 0``: what it is."""
         dataset = self.dataset
-        parts = [short_name(self.learner.name), f"{dataset.task}/{dataset.edition}"]
+        parts = [short_name(self.learner.name), f"{self.task.name}/{dataset.edition}"]
         if dataset.labels:
             parts.append(f"{len(dataset.labels)}-class")
         parts += [f"{key}={value}" for key, value in self.changes.items()]

@@ -272,6 +272,11 @@ class _Training(Recorded, PassedArguments):
                 f"search={self.search} trials={self.trials}: expected search=random and trials= "
                 "together"
             )
+        if self.save_strategy == "no":
+            raise UserError(
+                "save_strategy=no: a run keeps its best weights in a checkpoint; expected epoch, "
+                "steps or best"
+            )
         self._check_registry()
         self._check_seeds()
 

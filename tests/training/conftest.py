@@ -139,8 +139,8 @@ def result_of(out: Path) -> dict[str, Any]:
 
 def losses_of(run: Path) -> list[float]:
     """The loss of each update of the run in a folder."""
-    lines = (run / "steps.jsonl").read_text().splitlines()
-    return [json.loads(line)["train/loss"] for line in lines]
+    entries = map(json.loads, (run / "steps.jsonl").read_text().splitlines())
+    return [entry["train/loss"] for entry in entries if "train/loss" in entry]
 
 
 def losses(folder: Path) -> list[float]:
@@ -152,17 +152,17 @@ def losses(folder: Path) -> list[float]:
 @contextmanager
 def stopped_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Interrupt the run in the block when the checkpoint of an update is written but incomplete."""
-    from adnominal.training.checkpoints import Checkpoints
+    from adnominal.training import checkpoints
 
-    complete = Checkpoints.complete
+    mark_complete = checkpoints.mark_complete
 
-    def interrupt(self: Any, tag: str, state: Any) -> None:
-        if state.step == step:
+    def interrupt(checkpoint: Path) -> None:
+        if checkpoint.name == f"checkpoint-{step}":
             raise KeyboardInterrupt
-        complete(self, tag, state)
+        mark_complete(checkpoint)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Checkpoints, "complete", interrupt)
+        patch.setattr(checkpoints, "mark_complete", interrupt)
         yield
 
 
@@ -180,7 +180,15 @@ def tuned(
     arguments = ["task.name=adept", "task.classes=3", "task.collapse=true", *UNRECORDED]
     arguments += [f"lake={adept_lake}", f"model={tiny_encoder}", f"out={folder / 'out'}"]
     arguments += [f"tracking=sqlite:///{folder / 'mlflow.db'}", "register=adept"]
-    arguments += ["learning_rate=1e-2", "epochs=10", "evaluate_every=20", "max_length=16"]
+    arguments += [
+        "learning_rate=1e-2",
+        "num_train_epochs=10",
+        "eval_strategy=steps",
+        "eval_steps=20",
+        "save_strategy=steps",
+        "save_steps=20",
+        "max_length=16",
+    ]
     finetune(conf.load(Settings, arguments))
     # The second call finds the finished run and must not register a second version.
     finetune(conf.load(Settings, arguments))

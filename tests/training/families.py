@@ -148,7 +148,7 @@ def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
 def run(lake: str, model: str, out: Path, *more: str) -> Path:
     """Finetune a model; the folder of the run."""
     common = ["task.name=adept", f"lake={lake}", f"model={model}", f"out={out}", *UNRECORDED]
-    finetune(conf.load(Settings, [*common, "epochs=1", "learning_rate=1e-2", *more]))
+    finetune(conf.load(Settings, [*common, "num_train_epochs=1", "learning_rate=1e-2", *more]))
     return run_folder(out)
 
 

@@ -6,7 +6,8 @@ from adnominal.training import launch
 
 launch.environment()
 MODULES = (
-    "adnominal.training.loop",
+    "adnominal.training.fitting",
+    "adnominal.training.trainer",
     "adnominal.training.answering",
     "adnominal.training.finetune",
     "adnominal.training.predict",

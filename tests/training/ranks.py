@@ -85,9 +85,9 @@ def reached(out: Path, updates: int, setting: str = "") -> bool:
     """Whether an unfinished run below `out`, one with `setting` among its settings, has logged this
     many updates and has a checkpoint."""
     return any(
-        (folder / "checkpoints" / "latest.json").exists()
+        any(folder.glob("checkpoints/*/complete.json"))
         and (folder / "steps.jsonl").exists()
-        and (folder / "steps.jsonl").read_text().count("\n") >= updates
+        and (folder / "steps.jsonl").read_text().count("train/loss") >= updates
         and not (folder / "result.json").exists()
         and setting in (folder / "settings.yaml").read_text()
         for folder in out.glob("*")

@@ -12,10 +12,10 @@ def test_a_dry_run_prints_what_each_process_holds_and_writes_nothing(
 ):
     out = tmp_path / "out"
     words = ["task.name=adept", f"lake={adept_lake}", f"model={llama}", f"out={out}", *UNRECORDED]
-    finetune(conf.load(Settings, [*words, "dry_run=8", "grid.lora.rank=[0,4]"]))
+    finetune(conf.load(Settings, [*words, "dry_run=8", "grid.lora.r=[0,4]"]))
     printed_lines = capsys.readouterr().out.splitlines()
     assert len(printed_lines) == 2
-    assert "lora.rank=0 seed=0: 0.0 M weights, 0.0 M of them trained; each of 8" in printed_lines[0]
+    assert "lora.r=0 seed=0: 0.0 M weights, 0.0 M of them trained; each of 8" in printed_lines[0]
     assert not out.exists()
 
 
@@ -33,10 +33,10 @@ def test_estimates_follow_stage_precision_and_adapters(adept_lake, llama):
     assert full_cost.weights == full_cost.gradients == 4 * size
     assert full_cost.optimizer == 8 * size
     assert full_cost.disk == 2 * (4 + 8) * size + 3 * 4 * size
-    third = cost("deepspeed=zero3", "precision=bf16")
+    third = cost("deepspeed=zero3", "bf16=true")
     assert (third.weights, third.gradients) == (2 * size // 4, 2 * size // 4)
     assert third.optimizer == 12 * size // 4
-    adapters = cost("lora.rank=4")
+    adapters = cost("lora.r=4")
     assert adapters.parameters == size
     assert 0 < adapters.trained < size / 2
     assert adapters.disk == (2 * (4 + 8) + 3 * 4) * adapters.trained

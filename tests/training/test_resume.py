@@ -1,6 +1,5 @@
 """Resumed runs, by one process or two, have the losses of uninterrupted ones."""
 
-import json
 import os
 import signal
 import subprocess
@@ -22,7 +21,6 @@ from tests.training import ranks
 from tests.training.conftest import (
     UNRECORDED,
     losses,
-    losses_of,
     result_of,
     stopped_at,
     without_dropout,
@@ -70,18 +68,28 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+STEPS_2 = ("save_strategy=steps", "save_steps=2")
+EVALUATED_30 = ("eval_strategy=steps", "eval_steps=30")
 EQUAL = {"losses": 0, "weights": 0, "scores": 0}
 
 
 def test_a_killed_run_resumes_with_the_same_losses(adept_lake, tiny_encoder, tmp_path):
     # A checkpoint every two updates, a kill after three or more of twenty.
-    more = ("epochs=4", "batch_size=40", "checkpoint_every=2", "log_every=1", "evaluate_every=8")
+    more = (
+        "num_train_epochs=4",
+        "batch_size=40",
+        *STEPS_2,
+        "logging_steps=1",
+        "eval_strategy=steps",
+        "eval_steps=8",
+    )
     uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
     words = arguments(adept_lake, tiny_encoder, resumed, *more)
     ranks.kill(words, 1, lambda: ranks.reached(resumed, 3))
-    (pointer,) = resumed.glob("*/checkpoints/latest.json")
-    assert 2 <= json.loads(pointer.read_text())["state"]["step"] < 20
+    complete = resumed.glob("*/checkpoints/*/complete.json")
+    updates = [int(path.parent.name.removeprefix("checkpoint-")) for path in complete]
+    assert 2 <= max(updates) < 20
     assert not list(resumed.glob("*/result.json"))
     # Damage as a power failure may leave it.
     (steps,) = resumed.glob("*/steps.jsonl")
@@ -93,21 +101,21 @@ def test_a_killed_run_resumes_with_the_same_losses(adept_lake, tiny_encoder, tmp
 
 def test_two_killed_processes_resume_with_the_same_losses(adept_lake, tiny_encoder, tmp_path):
     # One run has length-aware and the other random batches; each is killed once.
-    more = ("epochs=2", "batch_size=39", "checkpoint_every=2", "log_every=1", "evaluate_every=30")
+    more = ("num_train_epochs=2", "batch_size=40", *STEPS_2, "logging_steps=1", *EVALUATED_30)
     uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"
     words = arguments(adept_lake, tiny_encoder, resumed, *more, "deepspeed=zero2")
-    words += ["grid.bucket=[2,null]"]
+    words += ["grid.train_sampling_strategy=[group_by_length,random]"]
     ranks.finish([*words, f"out={uninterrupted}"], 2)
-    ranks.kill(words, 2, lambda: ranks.reached(resumed, 4, "bucket: 2\n"))
-    ranks.kill(words, 2, lambda: ranks.reached(resumed, 4, "bucket: null\n"))
+    ranks.kill(words, 2, lambda: ranks.reached(resumed, 4, "strategy: group_by_length\n"))
+    ranks.kill(words, 2, lambda: ranks.reached(resumed, 4, "strategy: random\n"))
     assert len(list(resumed.glob("*/result.json"))) == 1
     # A checkpoint without its files is an error in every process.
-    (pointer,) = resumed.glob("*/checkpoints/latest.json")
-    folder = pointer.parent / json.loads(pointer.read_text())["tag"]
-    folder.rename(tmp_path / "away")
+    folder = max(path.parent for path in resumed.glob("*/checkpoints/*/complete.json"))
+    (weights,) = folder.glob("global_step*/mp_rank_00_model_states.pt")
+    weights.rename(tmp_path / "away")
     with pytest.raises(AssertionError, match=r"exit codes \[1, 1\]"):
         ranks.finish(words, 2)
-    (tmp_path / "away").rename(folder)
+    (tmp_path / "away").rename(weights)
     ranks.finish(words, 2)
     assert len(list(resumed.glob("*/result.json"))) == 2
     assert ranks.apart(resumed, uninterrupted) == EQUAL
@@ -115,32 +123,35 @@ def test_two_killed_processes_resume_with_the_same_losses(adept_lake, tiny_encod
 
 @pytest.mark.slow
 def test_a_run_can_resume_with_another_number_of_processes(adept_lake, tiny_encoder, tmp_path):
-    # One launch has runs of two ZeRO stages; the last is killed together with its launcher. Each
-    # change in the number of processes reads a checkpoint of the other number. Dropout depends on
-    # the process and its share of an update, so it is off.
-    out, alone = tmp_path / "changing", tmp_path / "alone"
+    # Each change in the number of processes reads a checkpoint of the other number. Dropout depends
+    # on the process and its share of an update, so it is off.
+    alone = tmp_path / "alone"
     model = without_dropout(Path(tiny_encoder), tmp_path / "encoder")
-    more = ("epochs=2", "batch_size=39", "log_every=1", "checkpoint_every=2", "evaluate_every=30")
-    words = arguments(adept_lake, model, out, *more, "grid.deepspeed=[zero1,zero3]")
-    launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
-    port = f"--master_port={free_port()}"
-    command = [fork_server.python(), launcher, "--num_gpus=2", port, SCRIPT, *words]
-    kill_when(command, lambda: ranks.reached(out, 4, "deepspeed: zero3"))
-    ranks.kill(words, 1, lambda: ranks.reached(out, 7, "deepspeed: zero3"))
-    ranks.finish(words, 2)
+    more = ("num_train_epochs=2", "batch_size=40", "logging_steps=1", *STEPS_2, *EVALUATED_30)
     finetune(conf.load(Settings, arguments(adept_lake, model, alone, *more)))
-    expected, stages = losses(alone), set()
-    for run in (path.parent for path in out.glob("*/result.json")):
-        stage = "zero3" if "deepspeed: zero3" in (run / "settings.yaml").read_text() else "zero1"
-        tolerance = 2e-5 if stage == "zero3" else 2e-6
-        assert losses_of(run) == pytest.approx(expected, abs=tolerance)
-        stages.add(stage)
-    assert stages == {"zero1", "zero3"}
+    launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
+    for stage, tolerance in (("zero1", 2e-6), ("zero3", 2e-5)):
+        out = tmp_path / stage
+        words = arguments(adept_lake, model, out, *more, f"deepspeed={stage}")
+        port = f"--master_port={free_port()}"
+        command = [fork_server.python(), launcher, "--num_gpus=2", port, SCRIPT, *words]
+        # The run is killed together with its launcher.
+        kill_when(command, lambda out=out: ranks.reached(out, 4))
+        ranks.kill(words, 1, lambda out=out: ranks.reached(out, 7))
+        ranks.finish(words, 2)
+        assert losses(out) == pytest.approx(losses(alone), abs=tolerance)
 
 
 def test_an_interrupted_run_resumes_exactly(adept_lake, tiny_encoder, tmp_path, monkeypatch):
-    more = ["epochs=2", "batch_size=40", "checkpoint_every=3", "log_every=1", "micro_batch_size=14"]
-    more += ["lora.rank=4", "deepspeed=zero3", "precision=bf16", "bucket=none"]
+    more = [
+        "num_train_epochs=2",
+        "batch_size=40",
+        "save_strategy=steps",
+        "save_steps=3",
+        "logging_steps=1",
+        "per_device_train_batch_size=20",
+    ]
+    more += ["lora.r=4", "deepspeed=zero3", "bf16=true", "train_sampling_strategy=random"]
     uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
     run_settings = conf.load(Settings, arguments(adept_lake, tiny_encoder, resumed, *more))

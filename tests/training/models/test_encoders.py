@@ -79,7 +79,7 @@ def test_only_adapters_and_head_are_trained_and_saved(
         save_and_load, "check_file_exists_on_hf_hub", lambda *_: pytest.fail("it asked the hub")
     )
 
-    lora = ("lora.rank=2", "lora.alpha=8", "lora.targets=query,value")
+    lora = ("lora.r=2", "lora.lora_alpha=8", "lora.target_modules=query,value")
     pair_learner = learner(adept_lake, f"model={tiny_encoder}", *lora)
     model = pair_learner.model(0)
     trained = [name for name, p in model.named_parameters() if p.requires_grad]

@@ -106,10 +106,19 @@ def test_a_choice_scores_the_log_probability_of_its_label(learner):
 
 @pytest.mark.parametrize(
     "more",
-    [["lora.rank=8", "packed=true", "micro_batch_size=8"], ["deepspeed=zero3", "precision=bf16"]],
+    [
+        ["lora.r=8", "packed=true", "per_device_train_batch_size=8"],
+        ["deepspeed=zero3", "bf16=true"],
+    ],
 )
 def test_a_finetuned_model_learns_and_can_be_loaded(adept_lake, llama, tmp_path, more):
-    common = ["epochs=3", "learning_rate=1e-2", "batch_size=16", "evaluate_every=100"]
+    common = [
+        "num_train_epochs=3",
+        "learning_rate=1e-2",
+        "batch_size=16",
+        "eval_strategy=steps",
+        "eval_steps=100",
+    ]
     out = f"out={tmp_path}"
     finetune(settings(adept_lake, llama, "task.name=adept", out, *common, *more))
     update_losses = losses(tmp_path)
@@ -119,22 +128,27 @@ def test_a_finetuned_model_learns_and_can_be_loaded(adept_lake, llama, tmp_path,
     rows = pq.read_table(folder / "predictions.parquet").to_pylist()
     assert len(rows) == 48
     names = {file.name for file in (folder / "model").iterdir()}
-    assert ("adapter_model.safetensors" in names) == ("lora.rank=8" in more)
+    assert ("adapter_model.safetensors" in names) == ("lora.r=8" in more)
     # The saved model gives the scores of the run.
     test = task({"name": "adept"}).load(adept_lake).parts["test"]
     loaded_scores = scores(classifier(resolve(str(folder))), test.first, test.second)
     by_id = {row["item_id"]: row["scores"] for row in rows}
     expected = [by_id[item] for item in test.item_ids.to_pylist()]
-    np.testing.assert_allclose(
-        loaded_scores, expected, atol=1e-4 if "lora.rank=8" in more else 0.05
-    )
+    np.testing.assert_allclose(loaded_scores, expected, atol=1e-4 if "lora.r=8" in more else 0.05)
 
 
 def test_a_decoder_writes_the_same_meanings_in_training_and_served(llama, tmp_path):
     lake = str(tmp_path / "lake")
     tables.sygns(lake)
     out = tmp_path / "out"
-    run_settings = settings(lake, llama, "task.name=sygns", f"out={out}", "epochs=1", "metric=loss")
+    run_settings = settings(
+        lake,
+        llama,
+        "task.name=sygns",
+        f"out={out}",
+        "num_train_epochs=1",
+        "metric_for_best_model=loss",
+    )
     finetune(run_settings)
     (path,) = out.glob("*/predictions.parquet")
     rows = pq.read_table(path).to_pylist()
@@ -157,7 +171,7 @@ def test_a_long_meaning_leaves_room_for_the_prompt(family_models, tmp_path):
     tables.sygns(lake)
 
     def prepared(*more: str) -> InstructionLearner:
-        common = ("task.name=sygns", "metric=loss")
+        common = ("task.name=sygns", "metric_for_best_model=loss")
         run_settings = settings(lake, family_models["gpt2"], *common, *more)
         learner = InstructionLearner(task(run_settings.task).load(lake), run_settings)
         learner.prepare()
@@ -188,7 +202,7 @@ def test_encoders_are_refused_and_long_prompts_are_cut(adept_lake, llama, tiny_e
 
 
 def test_a_limit_without_room_for_a_prompt_stops_no_other_run(adept_lake, llama, tmp_path):
-    more = ["grid.max_length=[16,28]", "train_size=[32]", "epochs=1", f"out={tmp_path}"]
+    more = ["grid.max_length=[16,28]", "train_size=[32]", "num_train_epochs=1", f"out={tmp_path}"]
     with pytest.raises(JobFailed, match=r"1 of 2 runs failed: max_length=16 .*the longest answer"):
         finetune(settings(adept_lake, llama, "task.name=adept", *more))
     assert run_folder(tmp_path)

@@ -48,7 +48,7 @@ def nli_lake(tmp_path_factory):
 def test_the_settings_file_trains_a_model_that_is_scored(name, nli_lake, tiny_encoder, tmp_path):
     words = [str(conf.ROOT / "conf" / "training" / f"{name}.yaml"), f"model={tiny_encoder}"]
     words += [f"lake={nli_lake}", f"out={tmp_path / 'run'}", *UNRECORDED]
-    finetune(conf.load(Training, [*words, "max_length=16", "epochs=1", "seeds=[0]"]))
+    finetune(conf.load(Training, [*words, "max_length=16", "num_train_epochs=1", "seeds=[0]"]))
     trained = result_of(tmp_path / "run")
     assert trained["updates"] == 1
     scored = scored_model(resolve(str(tmp_path / "run")))
