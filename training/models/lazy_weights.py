@@ -18,6 +18,8 @@ from transformers.models.auto.auto_factory import _get_model_class
 from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cached_file
 from transformers.utils.hub import get_checkpoint_shard_files
 
+from adnominal.training.models.decoders import is_part, text_weights
+
 
 class _OnDisk(torch.Tensor):  # type: ignore[misc]
     """A tensor of a safetensors file: every operation reads it and keeps nothing."""
@@ -74,12 +76,17 @@ def loading(
     """Return the class whose ``from_pretrained`` loads a checkpoint, and its source.
 
     `auto_class` finds the class by `config`. Under ZeRO 3, weights are read one at a time, unless
-    the model is `quantised` (in 8 or 4 bits).
+    the model is `quantised` (in 8 or 4 bits); the text decoder of a multimodal checkpoint always
+    is read so, without the weights of other parts.
 
     Raises:
-        OSError: under ZeRO 3, there are no safetensors.
+        OSError: there are no safetensors, and weights are to be read one at a time.
     """
-    if quantised or not is_deepspeed_zero3_enabled():
+    of_multimodal = is_part(config, path)
+    if not of_multimodal and (quantised or not is_deepspeed_zero3_enabled()):
         return auto_class, {"pretrained_model_name_or_path": path}
+    weights = lazy_weights(path)
+    if of_multimodal:
+        weights = text_weights(weights)
     cls = _get_model_class(config, auto_class._model_mapping)
-    return cls, {"pretrained_model_name_or_path": None, "state_dict": lazy_weights(path)}
+    return cls, {"pretrained_model_name_or_path": None, "state_dict": weights}
