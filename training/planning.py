@@ -115,7 +115,8 @@ def prepare(settings: Settings) -> list[TrainingRun]:
         # A dry run has no folder and need not read all weights.
         if model.pretrained is not None and single.dry_run is None:
             if model.pretrained not in contents:
-                contents[model.pretrained] = folder_content(model.pretrained)
+                verify = single.verify_model
+                contents[model.pretrained] = folder_content(model.pretrained, verify)
             # Other weights in the same folder are another model, and thus another run.
             if (model_content := contents[model.pretrained]) is not None:
                 content["model_content"] = model_content

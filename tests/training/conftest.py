@@ -22,6 +22,16 @@ ADJECTIVES = (("fake", 0), ("dead", 1), ("brown", 2), ("fast", 3), ("large", 2),
 VERBS = ("runs", "works", "wins", "exists", "falls")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def contents_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep hashes of models outside the user's home."""
+    from adnominal.training.models import contents
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contents, "CACHE", tmp_path_factory.mktemp("contents") / "contents.json")
+        yield
+
+
 def adept_rows(edition: str = "published") -> list[dict[str, object]]:
     """240 rows, 192 for training, 24 for validation, 24 for testing; the adjective gives the
     label."""

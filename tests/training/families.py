@@ -16,7 +16,9 @@ from adnominal.training.settings import Settings
 from adnominal.training.tasks import task
 from tests.training.conftest import UNRECORDED, adept_rows, run_folder, scores
 
-FAMILIES = ("bert", "deberta-v2", "modernbert", "llama", "qwen", "gpt2")
+FAMILIES = ("bert", "deberta-v2", "modernbert", "llama", "qwen", "gpt2", "gemma3")
+# Models of texts and images, whose text part is a decoder.
+MULTIMODAL = ("gemma3", "llama4", "mistral3", "qwen3_vl")
 
 _SIZES = {
     "hidden_size": 32,
@@ -105,6 +107,9 @@ def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
         size = sentencepiece_tokenizer(folder)
     else:
         size = decoder_tokenizer(folder, begins=family == "llama", padding=family != "gpt2")
+    if family in MULTIMODAL:
+        multimodal_model(family, size).save_pretrained(folder)
+        return os.fspath(folder)
     sizes: dict[str, Any] = {**_SIZES, "vocab_size": size, "initializer_range": 0.2}
     sizes |= {"hidden_size": width, "intermediate_size": 2 * width}
     rope = {"num_key_value_heads": 1, "head_dim": width // 2}
@@ -143,6 +148,46 @@ def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
     torch.manual_seed(0)
     getattr(transformers, name)(config).save_pretrained(folder)
     return os.fspath(folder)
+
+
+def multimodal_model(family: str, vocabulary_size: int) -> Any:
+    """Return a whole model of texts and images, with random weights."""
+    import torch
+    import transformers
+
+    text: dict[str, Any] = {**_SIZES, "vocab_size": vocabulary_size, "initializer_range": 0.2}
+    text |= {"num_key_value_heads": 1, "head_dim": 16}
+    text |= {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
+    images = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    images |= {"num_attention_heads": 2, "image_size": 28, "patch_size": 14}
+    more: dict[str, Any] = {}
+    if family == "gemma3":
+        name = "Gemma3"
+        images["model_type"] = "siglip_vision_model"
+        more["mm_tokens_per_image"] = 4
+    elif family == "mistral3":
+        name = "Mistral3"
+        text["model_type"] = "mistral"
+        images |= {"model_type": "pixtral", "head_dim": 8}
+        more["tie_word_embeddings"] = False
+    elif family == "llama4":
+        name = "Llama4"
+        text |= {"intermediate_size_mlp": 64, "num_local_experts": 2, "num_experts_per_tok": 1}
+        text |= {"interleave_moe_layer_step": 2, "attention_chunk_size": 64}
+        images["intermediate_size"] = 64
+        images |= dict.fromkeys(
+            ("vision_output_dim", "projector_input_dim", "projector_output_dim"), 32
+        )
+    else:
+        name = "Qwen3VL"
+        rope = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [4, 2, 2]}
+        text["rope_parameters"] = rope
+        images = {"depth": 1, "hidden_size": 16, "intermediate_size": 32, "num_heads": 2}
+        images |= {"out_hidden_size": 32, "deepstack_visual_indexes": [0]}
+        more["tie_word_embeddings"] = True
+    config = getattr(transformers, f"{name}Config")(text_config=text, vision_config=images, **more)
+    torch.manual_seed(0)
+    return getattr(transformers, f"{name}ForConditionalGeneration")(config)
 
 
 def run(lake: str, model: str, out: Path, *more: str) -> Path:

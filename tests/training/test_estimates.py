@@ -1,7 +1,11 @@
+import shutil
+from pathlib import Path
+
 import pytest
 import yaml
 
 from adnominal import conf
+from adnominal.conf import UserError
 from adnominal.training.job import finetune
 from adnominal.training.settings import Settings
 from tests.training.conftest import UNRECORDED
@@ -40,6 +44,18 @@ def test_estimates_follow_stage_precision_and_adapters(adept_lake, llama):
     assert adapters.parameters == size
     assert 0 < adapters.trained < size / 2
     assert adapters.disk == (2 * (4 + 8) + 3 * 4) * adapters.trained
+
+
+def test_a_dry_run_needs_no_weights(adept_lake, llama, tmp_path, capsys):
+    arguments = ["task.name=adept", f"lake={adept_lake}", *UNRECORDED]
+    finetune(conf.load(Settings, [*arguments, f"model={llama}", "dry_run=8"]))
+    expected = capsys.readouterr().out
+    copy = Path(shutil.copytree(llama, tmp_path / "llama"))
+    (copy / "model.safetensors").unlink()
+    finetune(conf.load(Settings, [*arguments, f"model={copy}", "dry_run=8"]))
+    assert capsys.readouterr().out == expected
+    with pytest.raises(UserError, match="no weights there"):
+        finetune(conf.load(Settings, [*arguments, f"model={copy}"]))
 
 
 def test_the_flag_dry_run_prints_estimates(adept_lake, llama, capsys, monkeypatch):

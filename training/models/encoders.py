@@ -48,12 +48,13 @@ def set_template(tokenizer: Any, config: Any) -> None:
     tokenizer.padding_side = "right"
     start, end = tokenizer.bos_token_id, tokenizer.eos_token_id
     begins = start is not None and tokenizer("a")["input_ids"][:1] == [start]
+    ends = end is not None and end != tokenizer.pad_token_id
     parts = {
         "begin": [start] if begins else [],
         "between": tokenizer("\n", add_special_tokens=False)["input_ids"] or [end],
-        "end": [end] if end != tokenizer.pad_token_id else [],
+        "end": [end] if ends else [],
     }
-    beginning, ending = ("begin " if begins else ""), (" end" if parts["end"] else "")
+    beginning, ending = ("begin " if begins else ""), (" end" if ends else "")
     tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
         single=f"{beginning}$A{ending}",
         pair=f"{beginning}$A between $B{ending}",
@@ -138,7 +139,9 @@ class PairLearner(TokenLearner):
         super().__init__(dataset, settings.cache)
         self.name = self.pretrained = settings.model
         self._settings = settings
-        self._path, self.config, self.tokenizer = find(settings.model)
+        # A dry run needs no weights.
+        needs_weights = settings.dry_run is None
+        self._path, self.config, self.tokenizer = find(settings.model, weights=needs_weights)
         self._configure(self.config, self.tokenizer)
         check_attention(settings.attention)
         check_pickled(self.name, self._path, settings.deepspeed)
@@ -188,7 +191,7 @@ class PairLearner(TokenLearner):
                 names = set(lazy_weights(self._path))
         except (OSError, RuntimeError, UserError):  # Reported when weights are loaded.
             return set()
-        prefix = f"{model.base_model_prefix}."
+        prefix = f"{_body_name(model)}."
         present = {name.removeprefix(prefix) for name in names}
         bodies = (name for name, _ in model.named_parameters() if _of_body(model, name))
         return {n for n in bodies if "pooler" in n and n.removeprefix(prefix) not in present}
@@ -256,7 +259,9 @@ class PairLearner(TokenLearner):
         # New layers are trained fully and saved with the adapters: no other file has them.
         added = {name for name, _ in _head(model)} if self.task_type == "SEQ_CLS" else set()
         added |= {key.rpartition(".")[0] for key in missing if _of_body(model, key)}
-        names = "|".join(map(re.escape, sorted(added)))
+        # Llama 4's routers to experts are linear layers with two outputs.
+        routers = {name for name, _ in model.named_modules() if name.endswith(".router")}
+        names = "|".join(map(re.escape, sorted(added | routers)))
         config = LoraConfig(
             task_type=self.task_type,
             r=lora.r,
@@ -264,7 +269,7 @@ class PairLearner(TokenLearner):
             lora_dropout=lora.lora_dropout,
             use_dora=lora.use_dora,
             target_modules=list(lora.target_modules) or "all-linear",
-            exclude_modules=rf"(.*\.)?({names})(\..*)?" if added else None,
+            exclude_modules=rf"(.*\.)?({names})(\..*)?" if names else None,
             modules_to_save=sorted(added) or None,
         )
         if self._settings.activation_checkpointing:
@@ -317,16 +322,28 @@ class PairLearner(TokenLearner):
         return load_pretrained(path, self.config, dtype, attention, self.auto_class)
 
 
+def _body_name(model: Any) -> str:
+    """Return the name of the pretrained body in a model."""
+    from transformers import PreTrainedModel
+
+    # Llama 4's language model has another prefix than its body's name.
+    for name, module in model.named_children():
+        if isinstance(module, PreTrainedModel):
+            return str(name)
+    return str(model.base_model_prefix)
+
+
 def _of_body(model: Any, key: str) -> bool:
-    return key.startswith(f"{model.base_model_prefix}.")
+    return key.startswith(f"{_body_name(model)}.")
 
 
 def _head(model: Any) -> list[tuple[str, Any]]:
     """Return the modules with weights of a classifier, except its pretrained body, by name."""
+    body = _body_name(model)
     return [
         (name, module)
         for name, module in model.named_children()
-        if name != model.base_model_prefix and any(True for _ in module.parameters())
+        if name != body and any(True for _ in module.parameters())
     ]
 
 

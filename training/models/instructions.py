@@ -45,6 +45,11 @@ class InstructionLearner(PairLearner):
                 f"model={self.name} instructions=true: {', '.join(kinds) or 'nothing known'}; "
                 "expected a decoder, such as LlamaForCausalLM"
             )
+        if tokenizer.eos_token is None:
+            raise UserError(
+                f"model={self.name} instructions=true: its tokenizer has no end-of-text token, "
+                "with which an answer ends; expected eos_token in its tokenizer_config.json"
+            )
         self._keep_head = True
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token

@@ -18,6 +18,8 @@ from transformers.models.auto.auto_factory import _get_model_class
 from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cached_file
 from transformers.utils.hub import get_checkpoint_shard_files
 
+from adnominal.training.models.decoders import is_part, text_weights
+
 
 class _OnDisk(torch.Tensor):  # type: ignore[misc]
     """A tensor of a safetensors file: every operation reads it and keeps nothing."""
@@ -68,18 +70,36 @@ def lazy_weights(path: str) -> dict[str, torch.Tensor]:
     return weights
 
 
+def weights_source(path: str, *, part: bool = False, quantised: bool = False) -> dict[str, Any]:
+    """Return the arguments of ``from_pretrained`` that name a checkpoint's weights.
+
+    Under ZeRO 3, weights are read one at a time, unless the model is `quantised` (in 8 or 4 bits).
+    So is the text decoder of a multimodal checkpoint (`part`), without the weights of other parts.
+
+    Raises:
+        OSError: there are no safetensors, and weights are to be read one at a time.
+    """
+    if part:
+        return {
+            "pretrained_model_name_or_path": None,
+            "state_dict": text_weights(lazy_weights(path)),
+        }
+    if is_deepspeed_zero3_enabled() and not quantised:
+        return {"pretrained_model_name_or_path": None, "state_dict": lazy_weights(path)}
+    return {"pretrained_model_name_or_path": path}
+
+
 def loading(
     auto_class: Any, config: Any, path: str, *, quantised: bool = False
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the class whose ``from_pretrained`` loads a checkpoint, and its source.
+    """Return the class whose ``from_pretrained`` loads a checkpoint, and `weights_source`.
 
-    `auto_class` finds the class by `config`. Under ZeRO 3, weights are read one at a time, unless
-    the model is `quantised` (in 8 or 4 bits).
+    `auto_class` finds the class by `config`.
 
     Raises:
-        OSError: under ZeRO 3, there are no safetensors.
+        OSError: as `weights_source`.
     """
-    if quantised or not is_deepspeed_zero3_enabled():
-        return auto_class, {"pretrained_model_name_or_path": path}
-    cls = _get_model_class(config, auto_class._model_mapping)
-    return cls, {"pretrained_model_name_or_path": None, "state_dict": lazy_weights(path)}
+    source = weights_source(path, part=is_part(config, path), quantised=quantised)
+    if source["pretrained_model_name_or_path"] is not None:
+        return auto_class, source
+    return _get_model_class(config, auto_class._model_mapping), source

@@ -26,6 +26,7 @@ from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.training.batching import Ids
 from adnominal.training.files import replace_json
+from adnominal.training.models.contents import files_hash
 from adnominal.training.models.learner import Learner
 from adnominal.training.models.pretrained import ADAPTERS, EMBEDDED, adapted_base, find
 from adnominal.training.tasks import Dataset, Task
@@ -148,40 +149,34 @@ class ModelSource:
             return self.trained.outcomes, np.array(self.trained.outcome_of, dtype=np.int64)
         return self.labels, np.arange(len(self.labels))
 
-    def content(self) -> str:
+    def content(self, verify: bool = False) -> str:
         """`content_of` its files: retrained weights in the same folder are another model."""
-        return content_of(self.path)
+        return content_of(self.path, verify)
 
 
-def content_of(name: str) -> str:
+def content_of(name: str, verify: bool = False) -> str:
     """Return a hash of the files that determine a model's answers, or its commit on the hub.
+
+    Files that have not changed since they were last read are not read again, unless `verify`.
 
     Raises:
         UserError: the base of adapters is missing or is not the one that they were trained on.
     """
-    digest = hashlib.blake2b(digest_size=16)
     folder = Path(name)
     if not folder.is_dir():
         commit = getattr(find(name).config, "_commit_hash", None)
-        digest.update(f"{name} {commit}".encode())
-        return digest.hexdigest()
-    if (folder / ADAPTERS).is_file():
-        digest.update(_base_content(folder).encode())
+        return hashlib.blake2b(f"{name} {commit}".encode(), digest_size=16).hexdigest()
+    base_content = _base_content(folder, verify) if (folder / ADAPTERS).is_file() else ""
     files = [path for path in folder.iterdir() if path.suffix in _CONTENT]
     if not any(path.suffix == ".safetensors" for path in files):
         files += folder.glob(_PICKLES)
-    for path in sorted(files):
-        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
-        with path.open("rb") as stream:
-            while block := stream.read(1 << 24):
-                digest.update(block)
-    return digest.hexdigest()
+    return files_hash(folder, sorted(files), base_content, verify=verify)
 
 
-def _base_content(folder: Path) -> str:
+def _base_content(folder: Path, verify: bool) -> str:
     """Return the content of the base model of the adapters in `folder`."""
     base, record = adapted_base(folder), Trained.read(folder)
-    content = content_of(base)
+    content = content_of(base, verify)
     if record is not None and record.base_content not in (None, content):
         raise UserError(
             f"model={folder}: adapters for another model than the one now in {base}; restore the "
@@ -191,9 +186,11 @@ def _base_content(folder: Path) -> str:
     return content
 
 
-def folder_content(name: str) -> str | None:
-    """Return the content of a model that is a folder; None for one identified by its name."""
-    return None if name in EMBEDDED or not Path(name).is_dir() else content_of(name)
+def folder_content(name: str, verify: bool = False) -> str | None:
+    """Return `content_of` a model that is a folder; None for one identified by its name."""
+    if name in EMBEDDED or not Path(name).is_dir():
+        return None
+    return content_of(name, verify)
 
 
 def resolve(uri: str, tracking: str | None = None) -> ModelSource:

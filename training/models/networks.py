@@ -1,12 +1,14 @@
 """The two models of SyGNS, trained from scratch (Yanaka et al. 2021, section 4.1, appendix B).
 
-`GRU`: one unidirectional layer each for encoder and decoder, global dot-product attention (Luong
-et al. 2015: attention over the encoder's outputs after the decoder's step, no input feeding).
+`GRU`: one unidirectional layer each for encoder and decoder, global dot-product attention over the
+encoder's outputs after the decoder's step (Luong et al. 2015). The decoder reads each token
+together with what it attended to before (input feeding, their section 3.3); earlier versions of
+this model did not, and their folders load as such.
 `Transformer`: encoder and decoder of three layers with eight heads and learned positions,
 normalised after each block as in Vaswani et al. (2017).
 
-Both take a padded batch of token ids and return logits, or a `Decoder`, which computes one token
-after another, each once.
+Both are models of transformers. They take a padded batch of token ids and return logits, or a
+`Decoder`, which computes one token after another, each once.
 
 Answers are decoded greedily, or by beam search (Graves 2012). A beam of k follows the k best
 prefixes of an answer at the same time. They compete by the sum of their tokens' log-probabilities
@@ -17,40 +19,43 @@ the beam until better ones replace them.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from transformers import PreTrainedConfig, PreTrainedModel
 
 from adnominal.training.models.learner import IGNORED
 
 PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
 
 
-@dataclass
-class Config:
+class Config(PreTrainedConfig):  # type: ignore[misc]
     """The shape of a model and its decoding.
 
     `embedding` is the width of token embeddings and, in a Transformer, of every layer's output;
     `hidden` is the state of a GRU or the inner width of a Transformer's feed-forward blocks.
     Vocabulary sizes include the four special tokens; `max_target` includes the end of the text.
-    `beam` is the beam size (1: greedy).
+    `beam` is the beam size (1: greedy). `input_feeding` is false for GRUs that do not read what
+    they attended to; earlier versions did not write it.
     """
 
-    architecture: str
-    embedding: int
-    hidden: int
-    layers: int
-    heads: int
-    dropout: float
-    source_size: int
-    target_size: int
-    max_source: int
-    max_target: int
+    model_type = "adnominal_seq2seq"
+
+    architecture: str = "transformer"
+    embedding: int = 512
+    hidden: int = 256
+    layers: int = 3
+    heads: int = 8
+    dropout: float = 0.1
+    source_size: int = 4
+    target_size: int = 4
+    max_source: int = 1
+    max_target: int = 1
     beam: int = 1
     length_penalty: float = 1.0
+    input_feeding: bool = False
 
 
 def _shifted_labels(labels: Tensor) -> Tensor:
@@ -71,59 +76,92 @@ class Decoder(NamedTuple):
     reorder: Callable[[Tensor], None]
 
 
-class GRU(nn.Module):  # type: ignore[misc]
+class _Network(PreTrainedModel):  # type: ignore[misc]
+    """A model of transformers whose weights are drawn by its constructor."""
+
+    config_class = Config
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Draw nothing: `save_pretrained` writes all weights, so none is missing when loaded."""
+
+
+class GRU(_Network):
     """Encoder and decoder of one GRU layer each, with dot-product attention."""
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         size = config.hidden
         self.source = nn.Embedding(config.source_size, config.embedding, padding_idx=PAD)
         self.target = nn.Embedding(config.target_size, config.embedding, padding_idx=PAD)
         self.encoder = nn.GRU(config.embedding, size, batch_first=True)
-        self.decoder = nn.GRU(config.embedding, size, batch_first=True)
+        fed_size = size if config.input_feeding else 0
+        self.decoder = nn.GRU(config.embedding + fed_size, size, batch_first=True)
         self.attended = nn.Linear(2 * size, size)
         self.dropout = nn.Dropout(config.dropout)
         self.out = nn.Linear(size, config.target_size)
+        self.post_init()
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Tensor:
         """Return logits [batch, target, vocabulary], each from the labels before it.
 
         `input_ids` and `attention_mask` are [batch, source], `labels` [batch, target].
         """
-        memory, state = self._encode(input_ids, attention_mask)
-        states, _ = self.decoder(self.target(_shifted_labels(labels)), state)
-        return self._attend(states, memory, attention_mask)
+        memory, state, fed = self._start(input_ids, attention_mask)
+        tokens = self.target(_shifted_labels(labels))
+        # With input feeding, each token needs the result of the one before it.
+        pieces = tokens.split(1, dim=1) if self.config.input_feeding else (tokens,)
+        attended = []
+        for piece in pieces:
+            fed, state = self._decode(piece, state, fed, memory, attention_mask)
+            attended.append(fed)
+        return self._logits(torch.cat(attended, dim=1))
 
-    def _encode(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """The outputs, and the state after each sentence's last token, [1, batch, hidden]."""
+    def _start(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Read the source texts.
+
+        Returns:
+            The encoder's outputs [batch, source, hidden], its state after each text's last token
+            [1, batch, hidden], and what the decoder is fed at first, zeros [batch, 1, hidden].
+        """
         outputs, _ = self.encoder(self.source(ids))
         last = (mask.sum(dim=1) - 1).clamp(min=0)
         # Reading is left to right, so padding after a sentence cannot change the state at its end.
         final = outputs[torch.arange(len(ids), device=ids.device), last]
-        return outputs, final.unsqueeze(0).contiguous()
+        return outputs, final.unsqueeze(0).contiguous(), torch.zeros_like(final).unsqueeze(1)
 
-    def _attend(self, states: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+    def _decode(
+        self, tokens: Tensor, state: Tensor, fed: Tensor, memory: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return what the decoder attends to at each token [batch, tokens, hidden], and its state.
+
+        With input feeding there is one token; it is read together with `fed`.
+        """
+        if self.config.input_feeding:
+            tokens = torch.cat([tokens, fed], dim=-1)
+        states, state = self.decoder(tokens, state)
         scores = states @ memory.transpose(1, 2)
         scores = scores.masked_fill(mask[:, None, :] == 0, torch.finfo(scores.dtype).min)
         context = scores.softmax(dim=-1) @ memory
-        mixed = torch.tanh(self.attended(torch.cat([context, states], dim=-1)))
-        return self.out(self.dropout(mixed))
+        return torch.tanh(self.attended(torch.cat([context, states], dim=-1))), state
+
+    def _logits(self, attended: Tensor) -> Tensor:
+        return self.out(self.dropout(attended))
 
     def decoder_of(self, input_ids: Tensor, attention_mask: Tensor, copies: int = 1) -> Decoder:
         """Return a decoder with `copies` adjacent rows for each source text."""
-        memory, state = self._encode(input_ids, attention_mask)
-        memory, mask = (x.repeat_interleave(copies, 0) for x in (memory, attention_mask))
+        memory, state, fed = self._start(input_ids, attention_mask)
+        memory, mask, fed = (x.repeat_interleave(copies, 0) for x in (memory, attention_mask, fed))
         state = state.repeat_interleave(copies, 1)
 
         def step(tokens: Tensor, _: int) -> Tensor:
-            nonlocal state
-            states, state = self.decoder(self.target(tokens[:, None]), state)
-            return self._attend(states, memory, mask)[:, -1]
+            nonlocal state, fed
+            fed, state = self._decode(self.target(tokens[:, None]), state, fed, memory, mask)
+            return self._logits(fed)[:, -1]
 
         def reorder(rows: Tensor) -> None:
-            nonlocal state
+            nonlocal state, fed
             state = state.index_select(1, rows)
+            fed = fed.index_select(0, rows)
 
         return Decoder(step, reorder)
 
@@ -212,12 +250,11 @@ class _DecoderLayer(nn.Module):  # type: ignore[misc]
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x))), cache
 
 
-class Transformer(nn.Module):  # type: ignore[misc]
+class Transformer(_Network):
     """Encoder and decoder with only attention and learned positions."""
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         width = config.embedding
         self.source = nn.Embedding(config.source_size, width, padding_idx=PAD)
         self.target = nn.Embedding(config.target_size, width, padding_idx=PAD)
@@ -227,9 +264,10 @@ class Transformer(nn.Module):  # type: ignore[misc]
         self.decoder = nn.ModuleList([_DecoderLayer(config) for _ in range(config.layers)])
         self.dropout = nn.Dropout(config.dropout)
         self.out = nn.Linear(width, config.target_size)
-        self.apply(self._start)
+        self.apply(self._draw)
+        self.post_init()
 
-    def _start(self, module: nn.Module) -> None:
+    def _draw(self, module: nn.Module) -> None:
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)

