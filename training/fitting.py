@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -122,7 +123,7 @@ def training_arguments(
         value = getattr(settings, argument.name)
         # The library's default None is an empty list or mapping in our settings.
         if value is not None and value != [] and value != {}:
-            passed[argument.name] = value
+            passed[argument.name] = _with_numbers(value) if isinstance(value, dict) else value
     precision = sharding.training_precision(settings)
     passed |= {
         "output_dir": os.fspath(folder),
@@ -151,6 +152,16 @@ def training_arguments(
     # One GPU per process; the launcher handles more.
     args._n_gpu = min(args.n_gpu, 1)
     return args
+
+
+def _with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a mapping with numbers as such: YAML reads 1e-6 as a text."""
+    converted = dict(values)
+    for name, value in values.items():
+        if isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                converted[name] = float(value)
+    return converted
 
 
 @dataclass(frozen=True)

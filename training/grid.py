@@ -34,6 +34,12 @@ class Point:
     changes: Mapping[str, Any]
     settings: Settings
 
+    @property
+    def label(self) -> str:
+        """``learning_rate=3e-05 num_train_epochs=3 seed=1``: what distinguishes it in a grid."""
+        parts = [f"{key}={value}" for key, value in self.changes.items()]
+        return " ".join([*parts, f"seed={self.settings.seed}"])
+
 
 @dataclasses.dataclass(frozen=True)
 class Range:

@@ -29,6 +29,15 @@ from adnominal.training.sharding import training_precision
 from adnominal.training.tracking import Run
 
 JOB = "finetune"
+# MLflow shows a dozen figures of a run; steps.jsonl and figures.json have all.
+_FINAL_SCORES = ("accuracy", "majority", "macro_f1")
+# SyGNS's main figures are by quantifier (table 4 of its paper).
+_FINAL_GROUPS = "accuracy/quantifier."
+_SHOWN_FIGURES = (
+    *("train/loss", "train/learning_rate", "train/grad_norm", "train/samples_per_second"),
+    *("train/padding_efficiency", "train/memory_gib", "train/mfu"),
+    *("val/loss", "val/accuracy", "val/macro_f1"),
+)
 log = logging.getLogger("adnominal")
 
 
@@ -175,7 +184,7 @@ def train(run: TrainingRun, record: Run) -> Outcome:
         learner,
         run.folder,
         figures=figures_of,
-        on_figures=lambda step, figures: record.metrics(figures, step),
+        on_figures=lambda step, figures: record.metrics(_shown_figures(figures), step),
     )
     weights = run.folder / "model"
     parts = tuple(part for part in run.dataset.parts if part != "train")
@@ -233,12 +242,17 @@ def _figures(run: TrainingRun, part: str, evaluation: Evaluation) -> dict[str, f
 
 def main_figures(figures: Mapping[str, float]) -> dict[str, float]:
     """Return the figures that MLflow shows, named ``final/PART/NAME``; the others are in a file."""
-    main = ("loss", "accuracy", "majority", "macro_f1", "accuracy_labels")
-    return {
-        f"final/{name}": value
-        for name, value in figures.items()
-        if name.count("/") == 1 and name.split("/")[1] in main
-    }
+    shown = {}
+    for name, value in figures.items():
+        _, _, score = name.partition("/")
+        if score in _FINAL_SCORES or score.startswith(_FINAL_GROUPS):
+            shown[f"final/{name}"] = value
+    return shown
+
+
+def _shown_figures(figures: Mapping[str, float]) -> dict[str, float]:
+    """Return those figures of an update or an evaluation that MLflow shows."""
+    return {name: value for name, value in figures.items() if name in _SHOWN_FIGURES}
 
 
 def _description(run: TrainingRun, figures: Mapping[str, float]) -> str:

@@ -32,10 +32,11 @@ SCHEME = 2
 class TrainingRun:
     """One training: its settings and data, the folder of its state, and its group.
 
-    `changes` are the values of the grid's axes. Runs of one `group` differ only in their seeds.
-    `model_content` is the content of a model that is a folder.
+    `label` distinguishes it in a grid; `changes` are the values of the grid's axes. Runs of one
+    `group` differ only in their seeds. `model_content` is the content of a model that is a folder.
     """
 
+    label: str
     settings: Settings
     changes: Mapping[str, Any]
     task: Task
@@ -44,12 +45,6 @@ class TrainingRun:
     folder: Path
     group: str
     model_content: str | None
-
-    @property
-    def label(self) -> str:
-        """``learning_rate=3e-05 num_train_epochs=3 seed=1``: what distinguishes it in a grid."""
-        parts = [f"{key}={value}" for key, value in self.changes.items()]
-        return " ".join([*parts, f"seed={self.settings.seed}"])
 
     @property
     def name(self) -> str:
@@ -124,6 +119,7 @@ def prepare(settings: Settings) -> list[TrainingRun]:
         out = Path(single.out or f"runs/{task.name}")
         runs.append(
             TrainingRun(
+                label=point.label,
                 settings=single,
                 changes=point.changes,
                 task=task,

@@ -2,50 +2,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adnominal.training.batching import (
-    epoch_steps,
-    evaluation_batches,
-    layout,
-    padding_efficiency,
-    seed_of,
-    shares,
-)
+from adnominal.training.batching import evaluation_batches, layout, seed_of
 
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=300).map(np.array)
-
-
-@given(LENGTHS, st.integers(1, 40), st.integers(0, 3), st.sampled_from([None, 1, 3, 100]))
-def test_an_epoch_has_each_example_once(lengths, size, epoch, bucket):
-    steps = epoch_steps(lengths, size, seed=1, epoch=epoch, bucket=bucket)
-    assert sorted(np.concatenate(steps)) == list(range(len(lengths)))
-    assert max(map(len, steps)) <= size
-    assert len(steps) == -(-len(lengths) // size)
-
-
-def test_epochs_differ_and_are_reproducible():
-    lengths = np.arange(100) % 7 + 1
-    first = epoch_steps(lengths, 10, seed=1, epoch=0)
-    again = epoch_steps(lengths, 10, seed=1, epoch=0)
-    other = epoch_steps(lengths, 10, seed=1, epoch=1)
-    assert all((a == b).all() for a, b in zip(first, again, strict=True))
-    assert any((a != b).any() for a, b in zip(first, other, strict=True))
-
-
-def test_bucketing_leaves_little_padding():
-    lengths = np.random.default_rng(0).integers(5, 40, 3200)
-    bucketed = epoch_steps(lengths, 32, seed=0, epoch=0)
-    random = epoch_steps(lengths, 32, seed=0, epoch=0, bucket=None)
-    assert padding_efficiency(lengths, bucketed) > 0.95
-    assert padding_efficiency(lengths, random) < 0.7
-
-
-@given(LENGTHS, st.integers(1, 5), st.integers(1, 4))
-def test_a_step_is_divided_evenly_among_processes_and_rounds(lengths, world, rounds):
-    step = np.arange(len(lengths))
-    pieces = [p for rank in range(world) for p in shares(step, lengths, rank, world, rounds)]
-    assert len(pieces) == world * rounds
-    assert sorted(np.concatenate(pieces)) == list(step)
-    assert max(map(len, pieces)) - min(map(len, pieces)) <= 1
 
 
 @given(LENGTHS, st.integers(1, 40), st.integers(1, 5))

@@ -30,7 +30,7 @@ def test_estimates_follow_stage_precision_and_adapters(adept_lake, llama):
     def cost(*more):
         common = ["task.name=adept", f"lake={adept_lake}", f"model={llama}", "cache=none"]
         (work,) = prepare(conf.load(Settings, [*common, *more]))
-        return estimate(work.point.settings, work.learner, 4)
+        return estimate(work.settings, work.learner, 4)
 
     full_cost = cost()
     size = full_cost.parameters

@@ -62,7 +62,7 @@ def test_a_saved_model_has_the_scores_of_its_run(
         family_models[family],
         tmp_path / "out",
         f"lora.r={rank}",
-        f"precision={precision}",
+        f"bf16={str(precision == 'bf16').lower()}",
         f"deepspeed={zero}",
         f"activation_checkpointing={str(checkpointing).lower()}",
         "train_size=[64]",

@@ -6,7 +6,7 @@ import pytest
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.training import grid
-from adnominal.training.runs import folder_name
+from adnominal.training.planning import identity
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import task
 from adnominal.training.tasks.adept import Adept
@@ -20,7 +20,7 @@ def test_a_grid_has_every_combination_size_and_seed():
     axes = ("grid.learning_rate=[1e-5,3e-5]", "grid.task.classes=[5,3]")
     grid_points = points(*axes, "train_size=[10,20]", "seeds=0,1")
     assert len(grid_points) == 16
-    assert len({folder_name(point.settings, data="data") for point in grid_points}) == 16
+    assert len({conf.settings_hash(identity(point.settings)) for point in grid_points}) == 16
     last = grid_points[-1].settings
     assert (last.learning_rate, last.size, last.seed, last.grid) == (3e-5, 20, 1, {})
     assert last.task == {"name": "adept", "classes": 3}
@@ -47,7 +47,7 @@ def test_names_on_an_axis_keep_their_spelling():
             for name, values in (
                 ("register", "[a,b]"),
                 ("attention", "[eager,sdpa]"),
-                ("eval_batch_size", "[1,2]"),
+                ("per_device_eval_batch_size", "[1,2]"),
                 ("predictions", "[true,false]"),
                 ("log_model", "[true,false]"),
                 ("run_name", "[a,b]"),
@@ -55,9 +55,11 @@ def test_names_on_an_axis_keep_their_spelling():
             )
         ),
         ("grid.lerning_rate=[1,2]", "did you mean 'learning_rate'"),
-        ("grid.num_train_epochs=[0]", "epochs=0: expected 1 or more"),
-        ("grid.num_train_epochs=[many]", "epochs=many: expected a whole number"),
+        ("grid.num_train_epochs=[0]", "num_train_epochs=0: expected more than 0"),
+        ("grid.num_train_epochs=[many]", "epochs=many: expected a number"),
+        ("grid.epochs=[1,2]", "epochs=: this setting is called num_train_epochs"),
         ("seeds=[1,1]", "the same value twice"),
+        ("grid.learning_rate=uniform(1,2)", "a range; expected search=random trials= with it"),
     ],
 )
 def test_a_wrong_grid_is_reported_in_one_line(argument, message):
@@ -70,11 +72,43 @@ def test_folders_are_named_after_settings_that_affect_the_weights():
     (point,) = points()
     (same,) = points("out=elsewhere", "tracking=none", "logging_steps=3", "lake=other")
     (other,) = points("weight_decay=0.5")
-    assert folder_name(point.settings, data="data") == folder_name(same.settings, data="data")
-    assert folder_name(point.settings, data="data") != folder_name(other.settings, data="data")
-    assert folder_name(point.settings, data="data") != folder_name(
-        point.settings, data="other data"
-    )
+    name = conf.settings_hash(identity(point.settings))
+    assert conf.settings_hash(identity(same.settings)) == name
+    assert conf.settings_hash(identity(other.settings)) != name
+
+
+RANDOM = ("search=random", "grid.learning_rate=loguniform(1e-5,1e-3)", "grid.batch_size=[8,16]")
+
+
+def test_a_random_search_draws_distinct_combinations():
+    trials = points(*RANDOM, "trials=20", "seeds=[3,4]")
+    assert len(trials) == 40
+    changes = [point.changes for point in trials]
+    assert changes[0] == changes[1] != changes[2]
+    rates = [values["learning_rate"] for values in changes[::2]]
+    assert all(1e-5 <= rate <= 1e-3 for rate in rates)
+    # With a uniform logarithm, half of them are below the geometric mean.
+    assert 5 <= sum(rate < 1e-4 for rate in rates) <= 15
+    assert {values["batch_size"] for values in changes} == {8, 16}
+    # More trials add to the earlier ones; another seed draws others.
+    assert [point.changes for point in points(*RANDOM, "trials=5", "seeds=[3]")] == changes[:10:2]
+    assert points(*RANDOM, "trials=1", "seeds=[4]")[0].changes != changes[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["grid.batch_size=[8,16]", "trials=3"], "trials=3: there are only 2 different"),
+        (["trials=3"], "search=random: expected axes"),
+        (["grid.learning_rate=loguniform(0,1)", "trials=3"], r"loguniform\(A,B\) with 0 < A < B"),
+        (["grid.learning_rate=uniform(2,1)", "trials=3"], r"uniform\(A,B\) with A < B"),
+        (["grid.learning_rate=uniform(a,1)", "trials=3"], "expected two numbers"),
+        (["grid.learning_rate=normal(0,1)", "trials=3"], "expected a list"),
+    ],
+)
+def test_a_wrong_search_is_reported(arguments, message):
+    with pytest.raises(UserError, match=message):
+        points("search=random", *arguments)
 
 
 def test_the_content_hash_follows_the_rows(adept_lake):

@@ -274,7 +274,7 @@ def every_group(page: Sygns) -> Iterator[Finding]:
         model = f"{params.get('seq2seq.architecture')} {params.get('seq2seq.size')}"
         words = (
             *(scheme, params.get("task.primitive", "")),
-            *(params.get("task.form", "").upper(), model, f"{params.get('epochs')} epochs"),
+            *(params.get("task.form", "").upper(), model, f"{params.get('num_train_epochs', '').removesuffix('.0')} epochs"),
             f"{params.get('train_examples')} sentences",
             f"{len(members)} runs",
         )
@@ -290,7 +290,7 @@ def every_group(page: Sygns) -> Iterator[Finding]:
         source = _source(meanings, model, members)
         caption = f"Every group of runs, newest first, by {by}"
         note = (
-            f"Runs of at most {EPOCHS} epochs and 10M parameters are in the paper's tables above; "
+            f"Runs of at most {EPOCHS.removesuffix('.0')} epochs and 10M parameters are in the paper's tables above; "
             "runs of another length or size are only listed here."
         )
         yield Cells(caption, cells, unit="percent", decimals=1, note=note, **source)

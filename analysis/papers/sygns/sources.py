@@ -37,7 +37,7 @@ from adnominal.training.finished_runs import Run, Runs, groups
 log = logging.getLogger("adnominal")
 
 # The paper's training length (section 4.1); longer or shorter runs are only listed.
-EPOCHS = "25"
+EPOCHS = "25.0"
 _T = TypeVar("_T")
 Triple = tuple[Interval, ...]
 QUANTIFIERS = ("EXI", "NUM", "UNI")
@@ -96,7 +96,7 @@ class Meanings:
             "seq2seq.architecture": architecture,
             "seq2seq.size": size,
             "train_size": train_size,
-            "epochs": EPOCHS,
+            "num_train_epochs": EPOCHS,
         }
         if not primitive:
             del parameters["task.primitive"]

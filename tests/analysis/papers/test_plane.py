@@ -134,7 +134,7 @@ def test_runs_on_the_release_are_preferred_to_newer_ones(tmp_path):
         run(f"BERT {fold}", 2, model="bert-base-cased", **rebuilt, **{"task.fold": f"{fold}"})
         for fold in range(1, 6)
     ]
-    newer = replace(paper_model, params={**paper_model.params, "epochs": "9"})
+    newer = replace(paper_model, params={**paper_model.params, "num_train_epochs": "9.0"})
     answers = replace(answers, stored_runs=Runs((newer, *five)))
     assert answers.runs == five
 

@@ -184,7 +184,7 @@ SYGNS_RUN = {
     "task.edition": "demo",
     "seq2seq.size": "10M",
     "train_size": "[]",
-    "epochs": "25",
+    "num_train_epochs": "25.0",
     "train_examples": "70",
     "seeds": "[0]",
 }

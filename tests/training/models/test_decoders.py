@@ -61,7 +61,7 @@ def test_a_classifier_of_a_decoder_has_the_scores_of_its_run(
 def test_a_decoder_learns_to_write_answers(adept_lake, family_models, tmp_path, family, zero):
     common = ["task.name=adept", f"lake={adept_lake}", f"out={tmp_path}", *UNRECORDED]
     more = [f"model={family_models[family]}", "instructions=true", f"deepspeed={zero}"]
-    finetune(conf.load(Settings, [*common, *more, "train_size=[16]", "epochs=1"]))
+    finetune(conf.load(Settings, [*common, *more, "train_size=[16]", "num_train_epochs=1"]))
     folder = run_folder(tmp_path)
     assert families.difference(folder, adept_lake) < 1e-5
     # Only the decoder is saved, under its own names.
