@@ -1,0 +1,38 @@
+"""The check of training on GPUs: each part with tiny models, on cores."""
+
+import pytest
+
+from benchmarks import gpu
+from benchmarks.gpu import Settings
+from tests.benchmarks.page import page
+
+SMALL = Settings(size="small", keep=False)
+
+
+def test_several_runs_share_a_device():
+    figures = gpu.runs_per_device(SMALL)
+    assert figures["runs"] == 2
+    assert figures["one"] > 0 and figures["several"] > 0
+
+
+@pytest.mark.parametrize("name", ["micro_batch", "zero2", "llama_8b", "zero3", "bert_large"])
+def test_each_part_has_the_speed_of_its_sides(name):
+    figures = getattr(gpu, name)(SMALL)
+    sides = [side for side in figures.values() if isinstance(side, dict)]
+    assert sides
+    assert all(side["samples_per_second"] > 0 for side in sides)
+
+
+def test_the_start_is_timed():
+    figures = gpu.start_up(SMALL)
+    assert figures["ours"] > 0 and figures["library"] > 0
+
+
+def test_a_killed_run_has_the_losses_of_one_in_peace():
+    figures = gpu.resumed(SMALL)
+    assert figures["equal"] == figures["updates"] == 6
+
+
+def test_the_page_shows_the_recorded_figures():
+    text = page(gpu.CASE, {"start_up": {"ours": 3.25, "library": 3.0}})
+    assert '| start_up | {"library": 3.0, "ours": 3.25} |' in text
