@@ -16,7 +16,7 @@ def test_a_full_disk_is_reported_in_advance(tmp_path):
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
+def folder(tmp_path: Path) -> Path:
     """The checkpoints of updates 2 and 10, both complete."""
     for update in (2, 10):
         checkpoint = tmp_path / "run" / "checkpoints" / f"checkpoint-{update}"

@@ -3,7 +3,7 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -65,7 +65,7 @@ def test_under_a_launcher_runs_are_not_spread(monkeypatch):
 
 
 @pytest.fixture
-def scripted(monkeypatch, tmp_path):
+def scripted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
     """Replaces the training script by one of a given text; returns the folder of the runs."""
 
     def replace(text: str) -> Path:

@@ -25,7 +25,7 @@ def test_a_dry_run_prints_what_each_process_holds_and_writes_nothing(
 
 def test_estimates_follow_stage_precision_and_adapters(adept_lake, llama):
     from adnominal.training.estimates import estimate
-    from adnominal.training.job import prepare
+    from adnominal.training.planning import prepare
 
     def cost(*more):
         common = ["task.name=adept", f"lake={adept_lake}", f"model={llama}", "cache=none"]

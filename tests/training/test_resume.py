@@ -1,5 +1,6 @@
 """Resumed runs, by one process or two, have the losses of uninterrupted ones."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -136,8 +137,8 @@ def test_a_run_can_resume_with_another_number_of_processes(adept_lake, tiny_enco
         port = f"--master_port={free_port()}"
         command = [fork_server.python(), launcher, "--num_gpus=2", port, SCRIPT, *words]
         # The run is killed together with its launcher.
-        kill_when(command, lambda out=out: ranks.reached(out, 4))
-        ranks.kill(words, 1, lambda out=out: ranks.reached(out, 7))
+        kill_when(command, functools.partial(ranks.reached, out, 4))
+        ranks.kill(words, 1, functools.partial(ranks.reached, out, 7))
         ranks.finish(words, 2)
         assert losses(out) == pytest.approx(losses(alone), abs=tolerance)
 

@@ -13,7 +13,8 @@ from adnominal.conf import JobFailed, UserError
 from adnominal.etl.adept import LABELS
 from adnominal.training.answering import classifier
 from adnominal.training.evaluation import loss_sum
-from adnominal.training.job import finetune, prepare
+from adnominal.training.job import finetune
+from adnominal.training.planning import prepare
 from adnominal.training.models.instructions import (
     InstructionLearner,
     completed_texts,

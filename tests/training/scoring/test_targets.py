@@ -4,7 +4,7 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.training.job import prepare
+from adnominal.training.planning import prepare
 from adnominal.training.scoring.label_map import Undefined
 from adnominal.training.scoring.targets import Target
 from adnominal.training.settings import Settings

@@ -24,6 +24,7 @@ def test_the_task_accepts_the_values_of_a_file(file):
     assert file.stem.split("_")[0] in (file_task.name, file_task.settings.edition)
     for axis, values in axes(settings).items():
         # The ends of each axis suffice; all combinations of a grid would take seconds.
+        assert isinstance(values, list)
         for value in (values[0], values[-1]):
             task(conf.with_changes(settings, {axis: value}).task)
 
