@@ -7,6 +7,7 @@ import logging
 import math
 import shutil
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from adnominal.training.sharding import training_precision
 from adnominal.training.tracking import Run
 
 JOB = "finetune"
+_LIBRARIES = ("torch", "transformers", "accelerate", "deepspeed")
 # MLflow shows a dozen figures of a run; steps.jsonl and figures.json have all.
 _FINAL_SCORES = ("accuracy", "majority", "macro_f1")
 # SyGNS's main figures are by quantifier (table 4 of its paper).
@@ -176,6 +178,10 @@ def train(run: TrainingRun, record: Run) -> Outcome:
     if launch.rank() == 0 and any(truncated_counts.values()):
         log.info("texts longer than the token limit were cut: %s", truncated_counts)
 
+    if launch.rank() == 0:
+        _report_conditions(run)
+        record.start_monitor()
+
     def figures_of(part: str, evaluation: Evaluation) -> dict[str, float]:
         return _figures(run, part, evaluation)
 
@@ -230,6 +236,31 @@ def train(run: TrainingRun, record: Run) -> Outcome:
         },
         step=fitted.updates,
     )
+
+
+def _report_conditions(run: TrainingRun) -> None:
+    """Store how the run is executed; a resumed run reports what is different now in one line."""
+    settings = run.settings
+    conditions: dict[str, Any] = {
+        "processes": launch.world_size(),
+        "deepspeed": settings.deepspeed,
+        "per_device_train_batch_size": settings.per_device_train_batch_size,
+        "activation_checkpointing": settings.activation_checkpointing,
+        "torch_compile": settings.torch_compile,
+        "attention": settings.attention,
+        **{name: version(name) for name in _LIBRARIES},
+    }
+    path = run.folder / "conditions.json"
+    if path.is_file():
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        changes = [
+            f"{name}={value} (was {earlier.get(name)})"
+            for name, value in conditions.items()
+            if value != earlier.get(name)
+        ]
+        if changes:
+            log.info("the run goes on with %s", ", ".join(changes))
+    replace_json(path, conditions)
 
 
 def _figures(run: TrainingRun, part: str, evaluation: Evaluation) -> dict[str, float]:

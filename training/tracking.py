@@ -235,6 +235,7 @@ class Run:
         self.id: str | None = None
         self._local_name = local_name
         self._logged_steps: dict[str, int] = {}
+        self._monitor: Any = None
 
     @property
     def name(self) -> str:
@@ -457,8 +458,30 @@ class Run:
         return None
 
     @_logging_failures
+    def start_monitor(self) -> None:
+        """Log the use and memory of the GPU every ten seconds until the end, as MLflow does.
+
+        Without a GPU, or without nvidia-ml-py, nothing is logged: the memory of the process is a
+        figure of the updates.
+        """
+        import importlib.util
+
+        import torch
+
+        if not torch.cuda.is_available() or importlib.util.find_spec("pynvml") is None:
+            return
+        from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
+
+        self._monitor = SystemMetricsMonitor(
+            self.id, resume_logging=True, tracking_uri=self.tracker.uri
+        )
+        self._monitor.start()
+
+    @_logging_failures
     def end(self, status: str = "FINISHED") -> None:
         """Close the run: FINISHED, FAILED or KILLED."""
+        if self._monitor is not None:
+            self._monitor.finish()
         self.tracker.client.set_terminated(self.id, status)
 
 
