@@ -14,13 +14,13 @@ from adnominal.etl.adept import LABELS
 from adnominal.training.answering import classifier
 from adnominal.training.evaluation import loss_sum
 from adnominal.training.job import finetune
-from adnominal.training.planning import prepare
 from adnominal.training.models.instructions import (
     InstructionLearner,
     completed_texts,
     continuation_scores,
 )
 from adnominal.training.models.loading import Trained, resolve
+from adnominal.training.planning import prepare
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import task
 from tests.training.conftest import UNRECORDED, losses, result_of, run_folder, scores, served

@@ -15,11 +15,11 @@ from safetensors.torch import load_file
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.training.answering import classifier
-from adnominal.training.planning import prepare
 from adnominal.training.models import pickled
 from adnominal.training.models.loading import content_of, resolve
 from adnominal.training.models.pickled import is_pickled, weight_names
 from adnominal.training.models.pretrained import find, load_pretrained
+from adnominal.training.planning import prepare
 from adnominal.training.settings import Settings
 from tests.training.conftest import UNRECORDED, run_folder, scores
 
