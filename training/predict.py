@@ -8,11 +8,11 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from adnominal.training import launch
-from adnominal.training.predicting.job import predict
-from adnominal.training.predicting.settings import Settings
+from adnominal.training.answering.predict import predict
+from adnominal.training.answering.settings import PredictSettings
 
 # Runs the command line `argv` or this process's; returns the exit code.
-main = partial(launch.run, Settings, predict)
+main = partial(launch.run, PredictSettings, predict)
 
 if __name__ == "__main__":
     sys.exit(main())

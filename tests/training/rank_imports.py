@@ -7,7 +7,7 @@ from adnominal.training import launch
 launch.environment()
 MODULES = (
     "adnominal.training.loop",
-    "adnominal.training.answering",
+    "adnominal.training.answering.job",
     "adnominal.training.finetune",
     "adnominal.training.predict",
     "adnominal.training.prompt",

@@ -40,7 +40,7 @@ class _GenericForCausalLM:
         super().__init__(config)  # type: ignore[call-arg]
         self.model = AutoModel.from_config(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
-        self.post_init()
+        self.post_init()  # type: ignore[attr-defined]
 
     def forward(
         self,

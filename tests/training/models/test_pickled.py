@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.training.answering import classifier
+from adnominal.training.answering.classifier import classifier
 from adnominal.training.job import prepare
 from adnominal.training.models import pickled
 from adnominal.training.models.loading import content_of, resolve
