@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from adnominal.conf import JobFailed, UserError
 from adnominal.etl.adept import LABELS as ADEPT
 from adnominal.etl.lake import arrow
 from adnominal.training import tasks
+from adnominal.training.answering import score as score_module
 from adnominal.training.answering.answers import Answers
-from adnominal.training.answering.cells import prepare
 from adnominal.training.answering.matrix import TASK_LABELS, matrix
-from adnominal.training.answering.score import score
+from adnominal.training.answering.score import prepare, score
 from adnominal.training.answering.settings import ScoreSettings as Settings
 from adnominal.training.models import seq2seq
 from adnominal.training.settings import Seq2Seq
@@ -153,6 +154,29 @@ def test_predictions_of_a_finished_cell_can_be_written_later(task_lake, models, 
     assert path.stat().st_mtime_ns == written_at
     wider = prepare(conf.with_changes(scoring_settings, {"limit": 4}))[0]
     assert not wider[0].work.folder.exists()
+
+
+def test_a_killed_run_continues_with_the_missing_chunks(adept_lake, models, tmp_path, monkeypatch):
+    monkeypatch.setattr(score_module, "CHUNK", 5)
+    words = (f"model={models['nli']}", "tasks=[adept]", *UNRECORDED)
+    score(settings(adept_lake, *words, f"out={tmp_path / 'whole'}"))
+    add = Answers.add
+
+    def add_until_killed(answers: Answers, chunk: int, *rows: Any) -> None:
+        if chunk == 3:
+            raise KeyboardInterrupt
+        add(answers, chunk, *rows)
+
+    killed = settings(adept_lake, *words, f"out={tmp_path / 'killed'}")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Answers, "add", add_until_killed)
+        score(killed)
+    score(killed)
+    whole, resumed = (result_of(tmp_path / name) for name in ("whole", "killed"))
+    assert (whole["rows_now"], resumed["rows_now"], resumed["rows"]) == (24, 9, 24)
+    assert resumed["figures"] == whole["figures"]
+    rows = [Answers(run_folder(tmp_path / name)).read_all("run") for name in ("whole", "killed")]
+    assert rows[0].equals(rows[1])
 
 
 def test_classes_of_foreign_models_may_have_any_order_and_case(adept_lake, make, models, tmp_path):
