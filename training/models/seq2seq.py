@@ -231,6 +231,7 @@ class SourceLearner(Learner):
     """A trained model's vocabularies, and source texts without targets as token ids."""
 
     def __init__(self, config: Config, vocabularies: Vocabularies) -> None:
+        self.dataset = Dataset("", "", "", "", (), {}, ())
         self.vocabularies, self._config = vocabularies, config
         self.limit = config.max_source
         self._sources: dict[str, Tokens] = {}
