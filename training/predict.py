@@ -9,10 +9,10 @@ if not __package__:
 
 from adnominal.training import launch
 from adnominal.training.answering.predict import predict
-from adnominal.training.answering.settings import PredictSettings
+from adnominal.training.answering.settings import PredictSettings as Settings
 
 # Runs the command line `argv` or this process's; returns the exit code.
-main = partial(launch.run, PredictSettings, predict)
+main = partial(launch.run, Settings, predict)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,12 +9,12 @@ if not __package__:
 
 from adnominal.training import launch, tasks
 from adnominal.training.answering.score import score
-from adnominal.training.answering.settings import ScoreSettings
+from adnominal.training.answering.settings import ScoreSettings as Settings
 
 # Runs the command line `argv` or this process's; returns the exit code.
 main = partial(
     launch.run,
-    ScoreSettings,
+    Settings,
     score,
     next_step="adnominal report lake={lake}",
     more_help=lambda: f"{tasks.help_text()}\n",

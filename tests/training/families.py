@@ -158,7 +158,7 @@ def multimodal_model(family: str, vocabulary_size: int) -> Any:
     text: dict[str, Any] = {**_SIZES, "vocab_size": vocabulary_size, "initializer_range": 0.2}
     text |= {"num_key_value_heads": 1, "head_dim": 16}
     text |= {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
-    images = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    images: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     images |= {"num_attention_heads": 2, "image_size": 28, "patch_size": 14}
     more: dict[str, Any] = {}
     if family == "gemma3":

@@ -11,7 +11,7 @@ from adnominal.training.models.contents import files_hash
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "cache" / "contents.json"
     monkeypatch.setattr(contents, "CACHE", path)
     return path
@@ -38,7 +38,7 @@ def age(path: Path) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # The time of status change cannot be set back.
     monkeypatch.setattr(contents, "_SETTLED", -3600.0)
     path = tmp_path / "model"
