@@ -15,8 +15,8 @@ from adnominal.etl.declaration import ItemTable
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.registry import of_task
+from adnominal.training.answering.matrix import COLUMNS
 from adnominal.training.finished_runs import Run
-from adnominal.training.scoring.matrix import COLUMNS
 
 # Two runs answer the same question if these columns agree, and `prompt` if both have the same ones.
 _QUESTION = ("edition", "scheme", "fold", "item_id", "verbaliser", "premise_order")
@@ -107,7 +107,7 @@ def read_prompted(lake: str, run: str) -> pa.Table:
 
 
 def read_scored(lake: str, runs: Sequence[str]) -> pa.Table:
-    """The labelled predictions of runs, in the form that `training.scoring.matrix` expects.
+    """The labelled predictions of runs, in the form that `training.answering.matrix` expects.
 
     Raises:
         UserError: a run without such rows.

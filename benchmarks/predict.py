@@ -79,7 +79,7 @@ def bare(folder: str, size: int) -> Figures:
     """The rates of forward passes over the rows that the job read, tokenised before."""
     import torch
 
-    from adnominal.training.answering import classifier, texts
+    from adnominal.training.answering.classifier import classifier, texts
     from adnominal.training.batching import evaluation_batches
     from adnominal.training.models.loading import resolve
 

@@ -8,8 +8,8 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from adnominal.training import launch
-from adnominal.training.predicting.job import predict
-from adnominal.training.predicting.settings import Settings
+from adnominal.training.answering.predict import predict
+from adnominal.training.answering.settings import PredictSettings as Settings
 
 # Runs the command line `argv` or this process's; returns the exit code.
 main = partial(launch.run, Settings, predict)

@@ -8,8 +8,8 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from adnominal.training import launch, tasks
-from adnominal.training.scoring.job import score
-from adnominal.training.scoring.settings import Settings
+from adnominal.training.answering.score import score
+from adnominal.training.answering.settings import ScoreSettings as Settings
 
 # Runs the command line `argv` or this process's; returns the exit code.
 main = partial(

@@ -13,8 +13,8 @@ from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
 from adnominal.analysis.predictions import pair, read_run, read_scored
 from adnominal.analysis.statistics import Interval
 from adnominal.conf import UserError
+from adnominal.training.answering import matrix as scored
 from adnominal.training.finished_runs import BOOKKEEPING, Run, model_name
-from adnominal.training.scoring import matrix as scored
 
 _SCORE = (
     "python training/score.py conf/training/transfer.yaml "

@@ -8,7 +8,7 @@ from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from tests.rows import rows as records
 from tests.rows import write
-from tests.training.scoring.test_matrix import rows
+from tests.training.answering.test_matrix import rows
 
 
 def test_groups_are_read_from_the_table_of_items(tmp_path):

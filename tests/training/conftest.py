@@ -229,10 +229,10 @@ def llama(family_models) -> str:
 
 def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: None):
     """The probabilities (rows, classes) of texts; models of text pairs also need `second`."""
-    from adnominal.training.answering import texts
+    from adnominal.training.answering.classifier import texts
 
     encoded = model.encode(texts(first, second))
-    return model.answer(encoded, batch_size, advance, shared=False).scores
+    return model.answer(encoded, batch_size, advance).scores
 
 
 def served(folder: Path, first: list[str], second: list[str] | None = None) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from adnominal import conf
-from adnominal.training.answering import classifier
+from adnominal.training.answering.classifier import classifier
 from adnominal.training.job import finetune
 from adnominal.training.models.loading import resolve
 from adnominal.training.settings import Settings

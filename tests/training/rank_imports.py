@@ -8,7 +8,7 @@ launch.environment()
 MODULES = (
     "adnominal.training.fitting",
     "adnominal.training.trainer",
-    "adnominal.training.answering",
+    "adnominal.training.answering.job",
     "adnominal.training.finetune",
     "adnominal.training.predict",
     "adnominal.training.prompt",

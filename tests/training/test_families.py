@@ -16,13 +16,13 @@ import pytest
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.training import sharding
-from adnominal.training.answering import classifier
+from adnominal.training.answering.classifier import classifier
+from adnominal.training.answering.score import score
+from adnominal.training.answering.settings import ScoreSettings as Scoring
 from adnominal.training.job import finetune
 from adnominal.training.models.encoders import set_template
 from adnominal.training.models.loading import Trained, content_of, resolve
 from adnominal.training.models.pretrained import find
-from adnominal.training.scoring.job import score
-from adnominal.training.scoring.settings import Settings as Scoring
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import task
 from tests.training import families

@@ -227,6 +227,37 @@ class Seq2SeqLearner(Learner):
         return load(folder)[0]
 
 
+class SourceLearner(Learner):
+    """A trained model's vocabularies, and source texts without targets as token ids."""
+
+    def __init__(self, config: Config, vocabularies: Vocabularies) -> None:
+        self.dataset = Dataset("", "", "", "", (), {}, ())
+        self.vocabularies, self._config = vocabularies, config
+        self.limit = config.max_source
+        self._sources: dict[str, Tokens] = {}
+
+    def prepare(self) -> None:
+        """Encode the texts.
+
+        Raises:
+            UserError: a text is longer than the model's positions.
+        """
+        self._sources = {}
+        for part, examples in self.dataset.parts.items():
+            texts = examples.first.to_pylist()
+            self._sources[part] = source_tokens(self._config, self.vocabularies, texts)
+
+    def lengths(self, part: str) -> Ids:
+        return self._sources[part].lengths
+
+    def collate(self, part: str, indices: Ids) -> dict[str, Tensor]:
+        ids = torch.from_numpy(self._sources[part].padded(indices, PAD))
+        return {"input_ids": ids, "attention_mask": (ids != PAD).long()}
+
+    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
+        return self.vocabularies.texts(decode(model, batch["input_ids"], batch["attention_mask"]))
+
+
 def shape(
     settings: Seq2Seq, vocabularies: Vocabularies, max_source: int, max_target: int
 ) -> Config:
@@ -271,6 +302,23 @@ def save(
     (folder / _VOCABULARY).write_text(text, encoding="utf-8")
 
 
+def source_tokens(config: Config, vocabularies: Vocabularies, texts: Sequence[str]) -> Tokens:
+    """Encode source texts for a model.
+
+    Raises:
+        UserError: a text is longer than the model's positions.
+    """
+    encoded = vocabularies.read(texts)
+    longest = int(encoded.lengths.argmax())
+    size = int(encoded.lengths[longest])
+    if config.architecture == "transformer" and size > config.max_source:
+        raise UserError(
+            f"{texts[longest]!r} has {size} words; expected at most {config.max_source}, the "
+            "positions that the model has"
+        )
+    return encoded
+
+
 def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> list[str]:
     """Return the model's answers to source texts, all in one batch.
 
@@ -279,16 +327,7 @@ def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> li
     """
     if not texts:
         return []
-    encoded = vocabularies.read(texts)
-    longest = int(encoded.lengths.argmax())
-    if (
-        isinstance(model, Transformer)
-        and (size := int(encoded.lengths[longest])) > model.config.max_source
-    ):
-        raise UserError(
-            f"{texts[longest]!r} has {size} words; expected at most {model.config.max_source}, "
-            "the positions that the model has"
-        )
+    encoded = source_tokens(model.config, vocabularies, texts)
     device = next(model.parameters()).device
     ids = torch.from_numpy(encoded.padded(np.arange(len(texts)), PAD)).to(device)
     return vocabularies.texts(decode(model, ids, (ids != PAD).long()))

@@ -12,8 +12,8 @@ from adnominal.analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Pla
 from adnominal.analysis.predictions import groups_of
 from adnominal.analysis.rows import distinct_values, tuples, where_equal
 from adnominal.etl.plane import CLASSES
+from adnominal.training.answering import matrix
 from adnominal.training.finished_runs import model_name, short_name
-from adnominal.training.scoring import matrix
 
 # The paper's models by the last part of their hub names.
 _PAPERS_MODELS = {

@@ -13,9 +13,9 @@ import pyarrow as pa
 from adnominal.analysis.rows import lists, tuples
 from adnominal.analysis.statistics import Floats, Interval, bootstrap_sums, percentile_interval
 from adnominal.etl.plane import CLASSES
+from adnominal.training.answering import label_map
 from adnominal.training.metrics import weighted_f1
 from adnominal.training.prompting import scores
-from adnominal.training.scoring import label_map
 
 _CELL = ("inference_type", "prompt", "verbaliser", "premise_order")
 _METHOD = "bootstrap over groups"

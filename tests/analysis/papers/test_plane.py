@@ -12,7 +12,7 @@ from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Run, Runs
 from tests.rows import rows, write
-from tests.training.scoring.test_matrix import rows as prediction_rows
+from tests.training.answering.test_matrix import rows as prediction_rows
 
 ITEMS = pa.table(
     {

@@ -4,8 +4,8 @@ import pytest
 
 from adnominal.analysis.papers.plane import intervals
 from adnominal.etl.registry import DATASETS
+from adnominal.training.answering import matrix
 from adnominal.training.prompting.scores import cells, class_table
-from adnominal.training.scoring import matrix
 
 PLANE = DATASETS["plane"].label_names
 

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from adnominal import conf
-from adnominal.training.answering import classifier
+from adnominal.training.answering.classifier import classifier
 from adnominal.training.job import finetune
 from adnominal.training.models.decoders import text_decoder, text_weights
 from adnominal.training.models.loading import resolve

@@ -11,7 +11,7 @@ import torch
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.adept import LABELS
-from adnominal.training.answering import classifier
+from adnominal.training.answering.classifier import classifier
 from adnominal.training.evaluation import loss_sum
 from adnominal.training.job import finetune
 from adnominal.training.models.instructions import (

@@ -13,8 +13,8 @@ import pytest
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
-from adnominal.training.answering import classifier
-from adnominal.training.answering import texts as examples
+from adnominal.training.answering.classifier import classifier
+from adnominal.training.answering.classifier import texts as examples
 from adnominal.training.files import replace_json
 from adnominal.training.models import loading
 from adnominal.training.models.loading import Trained, resolve

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.training.answering import classifier
+from adnominal.training.answering.classifier import classifier
 from adnominal.training.models import pickled
 from adnominal.training.models.loading import content_of, resolve
 from adnominal.training.models.pickled import is_pickled, weight_names

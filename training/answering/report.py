@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from adnominal.conf.markdown import markdown
 from adnominal.etl.registry import DATASETS
-from adnominal.training.scoring import matrix
-from adnominal.training.scoring.sources import ScoredModel
+from adnominal.training.answering import matrix
+from adnominal.training.answering.readings import ScoredModel
 from adnominal.training.tasks import Examples
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adnominal.conf import UserError
+from adnominal.training.answering import label_map
 from adnominal.training.models.loading import ModelSource
-from adnominal.training.scoring import label_map
 from adnominal.training.tasks import Form
 from adnominal.training.tasks.adept import LABELS
 

@@ -4,9 +4,9 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.training.answering.label_map import Undefined
+from adnominal.training.answering.targets import Target
 from adnominal.training.planning import prepare
-from adnominal.training.scoring.label_map import Undefined
-from adnominal.training.scoring.targets import Target
 from adnominal.training.settings import Settings
 from tests.rows import write
 from tests.training.tasks import lake as tables

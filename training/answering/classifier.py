@@ -1,4 +1,4 @@
-"""Trained classifiers: their predictions for rows with or without labels.
+"""Trained models with their weights, and their answers to texts.
 
 Either every process has the whole model and answers its own rows, or the model is sharded (ZeRO 3)
 over all processes, which then answer the same rows together.
@@ -25,12 +25,13 @@ from adnominal.training.models.pretrained import base_path
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import Dataset, Examples
 
-_PART = "rows"
+# The name of encoded rows among the parts of their learner.
+PART = "rows"
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """A model that classifies texts, in evaluation mode, on this process's device.
+    """A model that classifies texts or writes meanings, on this process's device.
 
     `learner` makes batches of texts for it; `sharded` says whether processes hold parts of the
     weights and must be called together.
@@ -38,24 +39,24 @@ class Classifier:
 
     source: ModelSource
     model: Any
-    learner: PairLearner
+    learner: Any
     sharded: bool = False
 
     @property
     def limit(self) -> int:
         """The maximum number of tokens of a text."""
-        return self.learner.limit
+        return int(self.learner.limit)
 
     def encode(
         self, examples: Examples, limit: int | None = None, cache: Path | None = None
-    ) -> PairLearner:
+    ) -> Any:
         """Tokenise examples, cut to `limit` or the model's limit; `cache` is a folder of tokens.
 
         The task's labels are dropped, because the model may have other labels.
         """
         learner = copy.copy(self.learner)
         rows = dataclasses.replace(examples, labels=None, gold=None, targets=None)
-        learner.dataset = dataclasses.replace(learner.dataset, parts={_PART: rows})
+        learner.dataset = dataclasses.replace(learner.dataset, parts={PART: rows})
         learner.limit = limit or self.limit
         learner.cache = cache
         learner.prepare()
@@ -63,22 +64,32 @@ class Classifier:
 
     def answer(
         self,
-        encoded: PairLearner,
+        encoded: Any,
         batch_size: int,
         advance: Callable[[int], None] = lambda rows: None,
-        *,
-        shared: bool = True,
     ) -> Evaluation:
-        """Return class ids and class probabilities (rows, classes), in the order of the rows.
+        """Return class ids and class probabilities (rows, classes), or texts, in the rows' order.
 
-        With `shared`, processes divide the rows among themselves and each gets all answers;
-        otherwise each has its own rows, which is not possible with a sharded model.
+        A sharded model is called by all processes with the same rows, which they divide; otherwise
+        each process has its own rows.
         """
-        shared = shared or self.sharded
-        if not len(encoded.lengths(_PART)):
-            empty = np.zeros((0, len(self.source.labels)))
-            return Evaluation(np.zeros(0, dtype=np.int64), empty, None)
-        return evaluate(encoded, self.model, _PART, Batches(batch_size, shared, advance))
+        return evaluate(encoded, self.model, PART, Batches(batch_size, self.sharded, advance))
+
+
+def writer(source: ModelSource) -> Classifier:
+    """Load a model that writes SyGNS's meanings, greedily or by its beam.
+
+    Raises:
+        UserError: the weights do not load.
+    """
+    import torch
+
+    from adnominal.training.models import seq2seq
+
+    model, vocabularies = seq2seq.load(Path(source.path))
+    if torch.cuda.is_available():
+        model = model.cuda()
+    return Classifier(source, model, seq2seq.SourceLearner(model.config, vocabularies))
 
 
 def classifier(

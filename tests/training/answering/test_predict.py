@@ -14,11 +14,12 @@ from adnominal import conf
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
-from adnominal.training.answering import classifier
+from adnominal.training.answering import job
+from adnominal.training.answering.answers import Answers
+from adnominal.training.answering.classifier import classifier
+from adnominal.training.answering.predict import predict
+from adnominal.training.answering.settings import PredictSettings as Settings
 from adnominal.training.models.loading import resolve
-from adnominal.training.predicting import job
-from adnominal.training.predicting.job import predict
-from adnominal.training.predicting.settings import Settings
 from tests.training import ranks
 from tests.training.conftest import adept_rows, run_folder, scores, with_nan
 
@@ -140,8 +141,7 @@ def test_the_run_is_in_mlflow(finished_run, tuned):
     assert run.data.params["model_name"] == "models:/adept/1"
     assert run.data.params["table_version"] == "0"
     assert run.data.params["rows"] == "259"
-    assert run.data.metrics["final/predict/rows_per_second"] > 0
-    assert 0.8 < run.data.metrics["final/predict/padding_efficiency"] <= 1
+    assert run.data.metrics["final/rows_per_second"] > 0
     inputs = {(i.dataset.name, i.dataset.digest) for i in run.inputs.dataset_inputs}
     assert inputs == {(f"adept_items/{name}", "version 0") for name in ("clean", "paper")}
 
@@ -161,17 +161,17 @@ def test_an_interrupted_run_resumes_with_its_table_version(
 ):
     workspace.lake = os.fspath(tmp_path / "lake")
     arrow.append(workspace.lake, "adept_items", items(), job="test")
-    commits = []
-    append = arrow.append
+    chunks = []
+    add = Answers.add
 
-    def append_until_full(*args: Any, **options: Any) -> Any:
-        commits.append(args)
-        if len(commits) == 4:
+    def add_until_full(*args: Any) -> None:
+        chunks.append(args)
+        if len(chunks) == 4:
             raise OSError("the disk is full")
-        return append(*args, **options)
+        add(*args)
 
     with monkeypatch.context() as patched:
-        patched.setattr("adnominal.training.predicting.job.arrow.append", append_until_full)
+        patched.setattr(Answers, "add", add_until_full)
         with pytest.raises(OSError, match="disk is full"):
             workspace.predict()
     (folder,) = workspace.folder.iterdir()
@@ -190,16 +190,19 @@ def test_an_interrupted_run_resumes_with_its_table_version(
     assert workspace.predict()["version"] == 1
 
 
+def answered(workspace: Workspace) -> list[Path]:
+    """The files of the chunks that have been answered."""
+    return list(workspace.folder.glob("*/answers/*.parquet"))
+
+
 @pytest.mark.slow
 def test_one_process_resumes_a_killed_run_of_two(tuned, tmp_path):
     workspace = Workspace(os.fspath(tmp_path / "lake"), tuned, tmp_path / "state")
     arrow.append(workspace.lake, "adept_items", items(copies=3), job="test")
     more = ("model=models:/adept/1", "table=adept_items", "chunk=40")
-    log = Path(workspace.lake) / "predictions" / "_delta_log"
     words = workspace.arguments(*more)
-    ranks.kill(words, 2, lambda: len(list(log.glob("*.json"))) >= 4, "predict")
-    commits = arrow.history(workspace.lake, "predictions")
-    assert 4 <= len(commits) < 19
+    ranks.kill(words, 2, lambda: len(answered(workspace)) >= 4, "predict")
+    assert 4 <= len(answered(workspace)) < 19
     result = workspace.predict()
     assert 0 < result["rows_now"] < result["rows"] == 737
     resumed = workspace.rows(result["run_id"])
@@ -239,15 +242,19 @@ def test_a_folder_that_is_a_file_is_refused_early(workspace, tmp_path, monkeypat
         workspace.predict()
 
 
-def test_missing_predictions_are_made_again(workspace):
+def test_predictions_that_the_lake_lacks_are_committed_again(workspace, monkeypatch):
     workspace.predict("limit=5")
     (folder,) = workspace.folder.iterdir()
-    plan = json.loads((folder / "plan.json").read_text())
-    (folder / "plan.json").write_text(json.dumps({**plan, "run_id": "another"}))
+    result = json.loads((folder / "result.json").read_text())
+    (folder / "result.json").write_text(json.dumps({**result, "run_id": "another"}))
+    monkeypatch.setattr(job, "classifier", None)
     workspace.predict("limit=5")
     rows = arrow.read(workspace.lake, "predictions", where=[("run_id", "=", "another")])
     assert rows.num_rows == 5
     assert not (folder / "rows").exists()
+    answered(workspace)[0].unlink()
+    with pytest.raises(JobFailed, match="answers to 0 rows, expected 5; some are missing"):
+        workspace.predict("limit=5")
 
 
 @pytest.mark.parametrize(

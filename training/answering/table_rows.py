@@ -1,13 +1,15 @@
-"""The rows to classify, read once from a pinned version and written in chunks.
+"""The rows of a table to classify, read once from a pinned version and written in chunks.
 
 A row's chunk is a hash of its item, so the chunks depend neither on the order in which the table is
 read nor on the number of processes. They stay in the run's folder until the run is finished, so
 that concurrent builds or vacuums of the table do not affect the run.
 """
 
+import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +25,16 @@ from adnominal.etl.lake import arrow, tables
 from adnominal.etl.looking.show import sql_where
 from adnominal.etl.registry import ITEM_TABLES
 from adnominal.training import launch
+from adnominal.training.answering.answers import Chunk
+from adnominal.training.answering.classifier import texts
+from adnominal.training.files import replace_json
 from adnominal.training.models.loading import ModelSource
 from adnominal.training.tasks import reading
+from adnominal.training.tasks.dataset import with_full_stop
 
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("item_id", "edition", "first", "second")])
 _CHUNK = pa.field("chunk", pa.int32())
-# Number of hashes in memory besides those that are drawn.
-_BUFFER = 500_000
+_FACTS = "staged.json"
 
 
 # Tables outside the datasets that models can classify.
@@ -204,14 +209,13 @@ def check(query: Query) -> None:
 def stage(
     query: Query, folder: Path, *, chunk: int, seed: int = 0, limit: int | None = None
 ) -> Staged:
-    """Write the rows to `folder`, in chunks of about `chunk` rows; memory holds only some rows.
+    """Write the rows to `folder`, in chunks of about `chunk` rows, unless they are there.
 
-    With `limit`, that many rows are drawn: those with the smallest hashes of seed and id.
-
-    Raises:
-        UserError: there are no rows.
+    Memory holds only some rows. With `limit`, that many rows are drawn: those with the smallest
+    hashes of seed and id.
     """
-    check(query)
+    if (folder / _FACTS).exists():
+        return TableRows(folder, query).staged
     rows, complete_rows = query.counts()
     size = complete_rows if limit is None else min(limit, complete_rows)
     left_out = {"no id or no text": rows - complete_rows} if rows > complete_rows else {}
@@ -253,8 +257,10 @@ def stage(
             max_partitions=max(1024, len(sizes)),
             min_rows_per_group=1024,
         )
+    staged = Staged(sizes.tolist(), left_out, sorted(editions))
+    replace_json(new_folder / _FACTS, asdict(staged))
     new_folder.rename(folder)
-    return Staged(sizes.tolist(), left_out, sorted(editions))
+    return staged
 
 
 def _hashes(batch: pa.RecordBatch, seed: int) -> Keys:
@@ -263,14 +269,36 @@ def _hashes(batch: pa.RecordBatch, seed: int) -> Keys:
 
 
 def _threshold(query: Query, seed: int, size: int) -> np.uint64:
-    """Return the hash that `size` rows do not exceed; ids are streamed and few hashes kept."""
-    smallest = np.zeros(0, dtype=np.uint64)
-    for batch in query.stream(texts=False):
-        smallest = np.concatenate([smallest, _hashes(batch, seed)])
-        if len(smallest) > 2 * size + _BUFFER:
-            smallest = np.partition(smallest, size - 1)[:size]
-    highest: np.uint64 = np.partition(smallest, size - 1)[size - 1]
+    """Return the hash that `size` rows do not exceed; memory holds eight bytes a row."""
+    hashes = np.concatenate([_hashes(batch, seed) for batch in query.stream(texts=False)])
+    highest: np.uint64 = np.partition(hashes, size - 1)[size - 1]
     return highest
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """The staged rows of a query, as chunks to answer; all processes see their `folder`."""
+
+    folder: Path
+    query: Query
+
+    @cached_property
+    def staged(self) -> Staged:
+        return Staged(**json.loads((self.folder / _FACTS).read_text(encoding="utf-8")))
+
+    @property
+    def sizes(self) -> list[int]:
+        return self.staged.sizes
+
+    def read(self, chunk: int) -> Chunk:
+        """Return a chunk; texts get final full stops where the model was trained with them."""
+        table, columns = read(self.folder, chunk), self.query.columns
+        first, second = table["first"].combine_chunks(), table["second"].combine_chunks()
+        if columns.full_stops:
+            first, second = with_full_stop(first), with_full_stop(second)
+        known = {"item_id": table["item_id"], "edition": table["edition"]}
+        examples = texts(first, second if columns.second else None)
+        return Chunk(examples, {**known, "table_version": self.query.version})
 
 
 def read(folder: Path, chunk: int) -> pa.Table:

@@ -2,7 +2,7 @@
 
 Everything comes from rows of the table ``predictions``, whose `gold` and `predicted` are labels of
 the evaluated task and whose `text` is the model's own label before its interpretation
-(`training.scoring.label_map`).
+(`training.answering.label_map`).
 """
 
 from collections import Counter, defaultdict
@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from adnominal.conf.numbers import percent
 from adnominal.training import metrics
-from adnominal.training.scoring import label_map
-from adnominal.training.scoring.label_map import HOLDS, OTHERWISE
+from adnominal.training.answering import label_map
+from adnominal.training.answering.label_map import HOLDS, OTHERWISE
 
 # How a cell is scored: in the evaluated task's labels, or holds against does not hold.
 TASK_LABELS, TWO_WAY = "the task's labels", "two-way"

@@ -7,8 +7,8 @@ import yaml
 
 from adnominal import conf
 from adnominal.etl.adept import LABELS as ADEPT
-from adnominal.training.scoring import label_map
-from adnominal.training.scoring.label_map import (
+from adnominal.training.answering import label_map
+from adnominal.training.answering.label_map import (
     Undefined,
     canonical,
     holds,

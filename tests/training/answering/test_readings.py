@@ -4,9 +4,9 @@ import pytest
 
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS as ADEPT
+from adnominal.training.answering.readings import scored_model
 from adnominal.training.models.loading import ModelSource
-from adnominal.training.scoring.sources import scored_model
-from tests.training.scoring.conftest import record
+from tests.training.answering.conftest import record
 
 NLI = ("entailment", "neutral", "contradiction")
 PLANE = ("not entailed", "entailed")

@@ -6,8 +6,8 @@ import pytest
 from adnominal.analysis.statistics import wilson
 from adnominal.conf.markdown import markdown
 from adnominal.training import predictions
-from adnominal.training.scoring import matrix
-from adnominal.training.scoring.matrix import TASK_LABELS, TWO_WAY
+from adnominal.training.answering import matrix
+from adnominal.training.answering.matrix import TASK_LABELS, TWO_WAY
 
 ADEPT = [("equally likely", "equally likely")] * 3 + [("less likely", "impossible")]
 

@@ -6,8 +6,8 @@ import pytest
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
-from adnominal.training.predicting import rows
-from adnominal.training.predicting.rows import Columns, Query, read, stage
+from adnominal.training.answering import table_rows as rows
+from adnominal.training.answering.table_rows import Columns, Query, read, stage
 
 COLUMNS = Columns("item_id", "edition", "sentence", "modified_sentence")
 
@@ -61,13 +61,12 @@ def test_every_row_is_staged_in_one_chunk(lake, tmp_path):
     assert set(chunk_rows) == expected
 
 
-def test_chunks_depend_neither_on_row_order_nor_on_the_buffer(lake, tmp_path, monkeypatch):
+def test_chunks_depend_neither_on_row_order_nor_on_files(lake, tmp_path):
     all_staged = stage(query(lake), tmp_path / "a", chunk=100)
     other_lake = os.fspath(tmp_path / "lake")
     both = pa.concat_tables([items("paper", 200), items("clean", 300)])
     shuffled = both.sort_by([("adjective", "descending"), ("item_id", "descending")])
     arrow.append(other_lake, "adept_items", shuffled, job="test")
-    monkeypatch.setattr(rows, "_BUFFER", 50)
     other_staged = stage(query(other_lake, version=0), tmp_path / "b", chunk=100)
     assert other_staged.sizes == all_staged.sizes
     assert staged_chunks(tmp_path / "b", other_staged) == staged_chunks(tmp_path / "a", all_staged)
@@ -80,10 +79,9 @@ def test_rows_are_filtered_by_condition_and_version(lake, tmp_path):
     assert (first_version.sizes, first_version.editions) == ([297], ["clean"])
 
 
-def test_a_limited_sample_follows_the_seed(lake, tmp_path, monkeypatch):
+def test_a_limited_sample_follows_the_seed(lake, tmp_path):
     samples = []
-    for name, seed, buffer in (("a", 0, 500_000), ("b", 0, 10), ("c", 1, 500_000)):
-        monkeypatch.setattr(rows, "_BUFFER", buffer)
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         staged = stage(query(lake), tmp_path / name, chunk=1000, seed=seed, limit=60)
         assert staged.left_out["not drawn (limit)"] == 435
         samples.append(staged_chunks(tmp_path / name, staged)[0])

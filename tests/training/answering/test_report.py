@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from adnominal.training import predictions
+from adnominal.training.answering.readings import scored_model
+from adnominal.training.answering.report import details, names_of
+from adnominal.training.answering.targets import Target
 from adnominal.training.models.loading import ModelSource
-from adnominal.training.scoring.report import details, names_of
-from adnominal.training.scoring.sources import scored_model
-from adnominal.training.scoring.targets import Target
 from tests.rows import write
-from tests.training.scoring.conftest import record
+from tests.training.answering.conftest import record
 
 PLANE = ("not entailed", "entailed")
 

@@ -1,15 +1,15 @@
-"""The settings of ``training/score.py``."""
+"""The settings of ``training/score.py`` and ``training/predict.py``."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct, check_minimum
-from adnominal.training.settings import Answering
+from adnominal.training.settings import TRAINED_MODEL, Answering
 
 
 @dataclass(frozen=True)
-class Settings(Answering):
+class ScoreSettings(Answering):
     FIRST: ClassVar[tuple[str, ...]] = (
         *("model", "models", "tasks", "task"),
         *("lake", "out", "limit", "batch_size"),
@@ -64,3 +64,46 @@ class Settings(Answering):
     def uris(self) -> list[str]:
         """The models, one or several."""
         return [self.model] if self.model is not None else list(self.models)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictSettings(Answering):
+    FIRST: ClassVar[tuple[str, ...]] = ("model", "table", "where", "lake", "limit")
+
+    model: str = setting(help=TRAINED_MODEL, example="model=models:/plane/1")
+    table: str = setting(
+        help="table of the lake whose rows are classified", example="table=adept_items"
+    )
+    where: str | None = setting(
+        None,
+        help="SQL condition on the rows",
+        example="where=\"edition = 'clean' AND chosen\"",
+    )
+    version: int | None = setting(
+        None, help="version of the table; by default the newest", identity=False
+    )
+    first: str | None = setting(
+        None, help="column of the text or first text; known for the datasets' tables"
+    )
+    second: str | None = setting(None, help="column of the second text, with first=")
+    item: str | None = setting(None, help="column of item ids; by default the known one or item_id")
+    chunk: int = setting(
+        16_384, help="approximate rows per commit; a killed run repeats at most this many"
+    )
+    folder: str = setting(
+        "runs/predict", help="folder for the state of unfinished runs", identity=False
+    )
+
+    # Each lake has its own predictions and versions.
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+
+    def __post_init__(self) -> None:
+        check_minimum(self, 1, "limit", "batch_size", "max_length", "chunk")
+        check_minimum(self, 0, "version")
+        if self.second is not None and self.first is None:
+            raise UserError(f"second={self.second}: expected first= with it")
+
+    @property
+    def predictions(self) -> bool:
+        """Whether predictions are written to the lake: they are what is asked for."""
+        return True

@@ -6,7 +6,7 @@ from typing import Any
 
 from adnominal.conf import UserError
 from adnominal.training import tasks
-from adnominal.training.scoring.label_map import Undefined
+from adnominal.training.answering.label_map import Undefined
 from adnominal.training.tasks import Dataset, Examples, Form, Task
 
 

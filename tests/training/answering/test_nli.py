@@ -3,15 +3,15 @@
 import pytest
 
 from adnominal import conf
+from adnominal.training.answering.readings import scored_model
+from adnominal.training.answering.score import score
+from adnominal.training.answering.settings import ScoreSettings as Settings
 from adnominal.training.job import finetune
 from adnominal.training.models.loading import resolve
-from adnominal.training.scoring.job import score
-from adnominal.training.scoring.settings import Settings
-from adnominal.training.scoring.sources import scored_model
 from adnominal.training.settings import Settings as Training
 from tests.rows import write
+from tests.training.answering.conftest import results
 from tests.training.conftest import UNRECORDED, result_of
-from tests.training.scoring.conftest import results
 from tests.training.tasks import lake as tables
 
 THREE = ("entailment", "neutral", "contradiction")
@@ -61,4 +61,4 @@ def test_the_settings_file_trains_a_model_that_is_scored(name, nli_lake, tiny_en
     assert by_key["plane"]["rows"] == 9
     # On its own task, the model has the score that it had in training.
     figures = by_key["pairs"]["figures"]
-    assert figures["accuracy"] == pytest.approx(trained["figures"]["val/accuracy"])
+    assert figures["val/accuracy"] == pytest.approx(trained["figures"]["val/accuracy"])

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from adnominal.conf import UserError
+from adnominal.training.answering.table_rows import Columns, columns
 from adnominal.training.models.loading import ModelSource, Trained
-from adnominal.training.predicting.rows import Columns, columns
 
 
 def source(pair: bool | None, **task: Any) -> ModelSource:

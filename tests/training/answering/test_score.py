@@ -2,9 +2,9 @@
 
 import json
 import shutil
+from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from adnominal import conf
@@ -12,13 +12,15 @@ from adnominal.conf import JobFailed, UserError
 from adnominal.etl.adept import LABELS as ADEPT
 from adnominal.etl.lake import arrow
 from adnominal.training import tasks
+from adnominal.training.answering import score as score_module
+from adnominal.training.answering.answers import Answers
+from adnominal.training.answering.matrix import TASK_LABELS, matrix
+from adnominal.training.answering.score import prepare, score
+from adnominal.training.answering.settings import ScoreSettings as Settings
 from adnominal.training.models import seq2seq
-from adnominal.training.scoring.job import prepare, score
-from adnominal.training.scoring.matrix import TASK_LABELS, matrix
-from adnominal.training.scoring.settings import Settings
 from adnominal.training.settings import Seq2Seq
+from tests.training.answering.conftest import record, results
 from tests.training.conftest import UNRECORDED, result_of, run_folder, with_nan
-from tests.training.scoring.conftest import record, results
 
 NLI = ("entailment", "neutral", "contradiction")
 PLANE = ("not entailed", "entailed")
@@ -78,7 +80,8 @@ def test_every_cell_is_scored_once(scored_matrix, rows):
     assert deleted.stat().st_mtime_ns > earlier_files[deleted][0]
     # The deleted cell gets the same result in the same run.
     first, second = json.loads(earlier_files[deleted][1]), json.loads(deleted.read_text())
-    assert {**first, "seconds": 0} == {**second, "seconds": 0}
+    changing = {"seconds": 0, "rows_now": 0}
+    assert {**first, **changing} == {**second, **changing}
     # Each of three models has one prediction for each of 4 rows of ADEPT and 9 of PLANE.
     assert rows.num_rows == 3 * (4 + 9)
 
@@ -105,9 +108,9 @@ def test_the_matrix_follows_from_the_predictions(scored_matrix, rows):
     by_run = {cell["run_id"]: cell for cell in cells if cell["answers"] == TASK_LABELS}
     for result in results(folder / "out"):
         cell = by_run[result["run_id"]]
-        assert cell["accuracy"] == pytest.approx(result["figures"]["accuracy"])
-        assert cell["macro_f1"] == pytest.approx(result["figures"]["macro_f1"])
-        assert cell["majority"] == pytest.approx(result["figures"]["majority"])
+        part = "val" if result["key"] == "adept" else "test"
+        for name in ("accuracy", "macro_f1", "majority"):
+            assert cell[name] == pytest.approx(result["figures"][f"{part}/{name}"])
 
 
 def test_cells_are_runs_below_one_parent(scored_matrix, models):
@@ -150,7 +153,30 @@ def test_predictions_of_a_finished_cell_can_be_written_later(task_lake, models, 
         assert arrow.read(str(lake), "predictions").num_rows == 3
     assert path.stat().st_mtime_ns == written_at
     wider = prepare(conf.with_changes(scoring_settings, {"limit": 4}))[0]
-    assert not wider[0].folder.exists()
+    assert not wider[0].work.folder.exists()
+
+
+def test_a_killed_run_continues_with_the_missing_chunks(adept_lake, models, tmp_path, monkeypatch):
+    monkeypatch.setattr(score_module, "CHUNK", 5)
+    words = (f"model={models['nli']}", "tasks=[adept]", *UNRECORDED)
+    score(settings(adept_lake, *words, f"out={tmp_path / 'whole'}"))
+    add = Answers.add
+
+    def add_until_killed(answers: Answers, chunk: int, *rows: Any) -> None:
+        if chunk == 3:
+            raise KeyboardInterrupt
+        add(answers, chunk, *rows)
+
+    killed = settings(adept_lake, *words, f"out={tmp_path / 'killed'}")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Answers, "add", add_until_killed)
+        score(killed)
+    score(killed)
+    whole, resumed = (result_of(tmp_path / name) for name in ("whole", "killed"))
+    assert (whole["rows_now"], resumed["rows_now"], resumed["rows"]) == (24, 9, 24)
+    assert resumed["figures"] == whole["figures"]
+    rows = [Answers(run_folder(tmp_path / name)).read_all("run") for name in ("whole", "killed")]
+    assert rows[0].equals(rows[1])
 
 
 def test_classes_of_foreign_models_may_have_any_order_and_case(adept_lake, make, models, tmp_path):
@@ -161,7 +187,7 @@ def test_classes_of_foreign_models_may_have_any_order_and_case(adept_lake, make,
         out = tmp_path / str(at)
         words = (f"model={model}", "tasks=[adept]", f"out={out}", *UNRECORDED)
         score(settings(adept_lake, *words))
-        rows = pq.read_table(run_folder(out) / "predictions.parquet")
+        rows = Answers(run_folder(out)).read_all("run")
         answers.append((rows["text"].to_pylist(), rows["scores"].to_pylist()))
     assert answers[0][0] == answers[1][0] == answers[2][0]
     assert np.allclose(answers[0][1], answers[2][1])
@@ -191,7 +217,9 @@ def test_on_its_own_task_a_model_has_the_scores_of_training(adept_lake, tuned, t
     score(settings(adept_lake, *words))
     (scored,) = results(tmp_path)
     for name in ("accuracy", "macro_f1", "majority"):
-        assert scored["figures"][name] == pytest.approx(trained["figures"][f"test/{name}"])
+        assert scored["figures"][f"test/{name}"] == pytest.approx(
+            trained["figures"][f"test/{name}"]
+        )
 
 
 def test_sygns_is_scored_by_the_written_meanings(task_lake, models, tmp_path, capsys):
@@ -206,7 +234,7 @@ def test_sygns_is_scored_by_the_written_meanings(task_lake, models, tmp_path, ca
     assert f"{tmp_path / 'sygns'} on plane: not defined. SyGNS asks for a meaning" in printed
     assert f"{models['nli']} on sygns: not defined." in printed
     (cell,) = [r for r in results(tmp_path / "out") if r["key"] == "sygns"]
-    saved_tables = [pq.read_table(path) for path in tmp_path.glob("out/*/predictions.parquet")]
+    saved_tables = [Answers(path).read_all("run") for path in tmp_path.glob("out/*/answers/..")]
     (rows,) = [t.to_pylist() for t in saved_tables if t.column("task")[0].as_py() == "sygns_fol"]
     assert len(rows) == cell["rows"] == 8
     test = dataset.parts["test"]

@@ -1,1 +1,0 @@
-"""Run a classifier over millions of rows of the lake."""

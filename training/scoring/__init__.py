@@ -1,1 +1,0 @@
-"""``training/score.py``: fine-tuned models on the labelled rows of any task."""
