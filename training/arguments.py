@@ -178,9 +178,6 @@ class PassedArguments:
     liger_kernel_config: dict[str, Any] = setting(
         {}, help="Configuration for Liger Kernel", identity=False
     )
-    use_cache: bool = setting(
-        False, help="Whether or not to enable cache for the model", identity=False
-    )
     neftune_noise_alpha: float | None = setting(
         None, help="If not None, this will activate NEFTune noise embeddings"
     )

@@ -14,15 +14,11 @@ import io
 import json
 import logging
 import os
-import platform
 import re
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -30,20 +26,18 @@ import numpy as np
 
 from adnominal import conf
 from adnominal.conf import JobFailed
-from adnominal.training import launch
+from adnominal.training import environment, launch
 from adnominal.training.files import replace_json
 from adnominal.training.tasks import Source
 
 # MLflow's limits: characters of a name and of a value.
 _NAME, _VALUE = 250, 6000
 _FAILURES = 3
-_DIFF = 1_000_000
 _PARENT = "mlflow.parentRunId"
 _TRAIN_AGAIN = (
     "MLflow registers the model that it has stored: delete that folder, or give another out=, and "
     "train with tracking= and log_model=true"
 )
-_SERVING_PACKAGES = ("torch", "transformers", "peft", "safetensors", "numpy")
 SERVED = Path(__file__).parent / "models" / "served.py"
 
 _P = ParamSpec("_P")
@@ -69,40 +63,6 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 def metric_key(name: str) -> str:
     """Convert a name for MLflow: at most 250 letters, digits and ``_-. /:``."""
     return re.sub(r"[^\w\-. /:]", "_", name, flags=re.ASCII)[:_NAME]
-
-
-def environment() -> str:
-    """List interpreter, system, devices and installed packages, one per line."""
-    import torch
-
-    lines = [f"python {platform.python_version()} ({sys.executable})", platform.platform()]
-    if torch.cuda.is_available():
-        count = torch.cuda.device_count()
-        lines += [torch.cuda.get_device_name(at) for at in range(count)]
-        lines.append(f"cuda {torch.version.cuda}")
-    lines.append(f"processes {launch.world_size()}, cores {os.cpu_count()}")
-    return "\n".join([*lines, "", *_packages()]) + "\n"
-
-
-@functools.cache
-def _packages() -> list[str]:
-    # Cached, because this reads hundreds of files and a process may have many runs.
-    packages = {f"{package.metadata['Name']}=={package.version}" for package in distributions()}
-    return sorted(packages, key=str.lower)
-
-
-def changes() -> str | None:
-    """Return the uncommitted changes of this checkout as a patch; None outside a checkout."""
-    try:
-        diff = subprocess.run(
-            ["git", "-C", os.fspath(conf.ROOT), "diff", "HEAD"],
-            capture_output=True,
-            timeout=30,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return diff[:_DIFF].decode(errors="replace")
 
 
 def _logging_failures(method: Callable[_P, None]) -> Callable[_P, None]:
@@ -307,8 +267,8 @@ class Run:
         client = self.tracker.client
         self.parameters(values)
         client.log_text(self.id, yaml, "settings.yaml")
-        client.log_text(self.id, environment(), "environment.txt")
-        patch = changes()
+        client.log_text(self.id, environment.description(), "environment.txt")
+        patch = environment.changes()
         if patch:
             client.log_text(self.id, patch, "code.diff")
 
@@ -410,7 +370,7 @@ class Run:
                 artifacts={"weights": os.fspath(folder)},
                 signature=ModelSignature(Schema(inputs), Schema(outputs)),
                 # Stated, not inferred: MLflow would load the model in another process to infer it.
-                pip_requirements=_requirements(),
+                pip_requirements=environment.requirements(),
             )
 
     def register(self, name: str) -> str | None:
@@ -483,17 +443,6 @@ class Run:
         if self._monitor is not None:
             self._monitor.finish()
         self.tracker.client.set_terminated(self.id, status)
-
-
-def _requirements() -> list[str]:
-    """Return the packages of a served model with their versions, each once."""
-    versions = {}
-    for package in distributions():
-        name = str(package.metadata["Name"]).lower()
-        # The first on the path is the one that is imported.
-        if name in _SERVING_PACKAGES and name not in versions:
-            versions[name] = package.version.split("+")[0]
-    return [f"{name}=={version}" for name, version in sorted(versions.items())]
 
 
 def draw_confusion(axes: Any, counts: Any, labels: Sequence[str]) -> None:

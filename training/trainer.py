@@ -135,6 +135,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         self.pieces = 1
         self._update = -1
         self._micro_batches: list[Any] = []
+        use_cache = getattr(model.config, "use_cache", None)
         super().__init__(
             model=model,
             args=args,
@@ -144,6 +145,10 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
             compute_metrics=self._evaluation_metrics if figures is not None else None,
             callbacks=list(callbacks),
         )
+        if use_cache is not None:
+            # The library turns caches off for training; answers after a prompt need them, and each
+            # of our forward passes says whether it uses one.
+            model.config.use_cache = use_cache
         self.remove_callback(PrinterCallback)
         # Our loss is divided by the labelled terms of the whole update.
         self.model_accepts_loss_kwargs = self.loss_is_scaled_for_ga = True

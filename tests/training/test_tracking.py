@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from adnominal.training import tracking
+from adnominal.training import environment, tracking
 from adnominal.training.tasks import Source
 from adnominal.training.tracking import Tracker, flat, metric_key
 
@@ -198,6 +198,6 @@ def test_only_the_first_process_tracks(monkeypatch, tmp_path):
 
 
 def test_the_environment_lists_installed_packages():
-    text = tracking.environment()
+    text = environment.description()
     assert "torch==" in text
     assert "deepspeed==" in text

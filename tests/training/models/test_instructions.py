@@ -119,6 +119,7 @@ def test_a_finetuned_model_learns_and_can_be_loaded(adept_lake, llama, tmp_path,
         "batch_size=16",
         "eval_strategy=steps",
         "eval_steps=100",
+        "logging_steps=1",
     ]
     out = f"out={tmp_path}"
     finetune(settings(adept_lake, llama, "task.name=adept", out, *common, *more))
