@@ -25,7 +25,13 @@ from adnominal.etl.amod.relations import RelationCounter
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.amod.sums import pack
 from adnominal.etl.corpora.blocks import NoBoundary, blocks
-from adnominal.etl.corpora.dialects import Dialect, UnknownDialect, detect
+from adnominal.etl.corpora.dialects import (
+    Dialect,
+    UnknownDialect,
+    column_order,
+    detect,
+    in_usual_order,
+)
 from adnominal.etl.corpora.files import Unit, Unreadable, open_input
 from adnominal.etl.engine import progress
 from adnominal.etl.parsing import load_parser, sparknlp_parser
@@ -269,14 +275,21 @@ def _count_unit(
 def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[memoryview]]]:
     """The dialect of a unit's file, and its blocks; raises `UnknownDialect` if source= differs."""
     with open_input(unit.path) as stream:
-        dialect = detect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+        order = column_order(head)
+        if order is not None:
+            head = in_usual_order(head, order)
+        dialect = detect(head)
         if SOURCE_OF[dialect.name] != source:
             raise UnknownDialect(
                 f"the file is in the layout {dialect.name}, which source={source} does not read; "
                 f"write source={SOURCE_OF[dialect.name]}"
             )
         end = None if unit.end >= unit.bytes else unit.end
-        yield dialect, blocks(stream, start=unit.start, end=end)
+        stored_blocks: Iterator[memoryview] = blocks(stream, start=unit.start, end=end)
+        if order is not None:
+            stored_blocks = (memoryview(in_usual_order(b, order)) for b in stored_blocks)
+        yield dialect, stored_blocks
 
 
 def _gather_sentences(
