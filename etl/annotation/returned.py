@@ -4,7 +4,6 @@ Mechanical Turk's results and filled-in copies of a batch's CSV have a line for 
 annotator, with the same columns under other names; Label Studio's JSON is read as such lines.
 """
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import rows_of, text_of
+from adnominal.conf.texts import json_value
 
 
 class Columns(NamedTuple):
@@ -133,8 +133,8 @@ def _seconds_of_question(seconds_of_page: str, questions: int) -> float | None:
 def _label_studio(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Label Studio's JSON as rows of the CSV, one for each annotation of each task."""
     try:
-        tasks = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        tasks = json_value(text)
+    except ValueError as error:
         raise UserError(f"{name}: no JSON ({error}); expected Label Studio's export") from error
     for number, task in enumerate(tasks, 1):
         place = f"{name}: task {number}"
