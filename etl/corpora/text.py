@@ -29,10 +29,10 @@ from adnominal.etl.corpora.documents import (
     Event,
     LeftOut,
     Rejected,
-    normal_form,
     sample_of,
 )
 from adnominal.etl.corpora.files import Unit, UnitStream
+from adnominal.etl.corpora.normalisation import is_cut, joined, normal_form, without_marks
 
 MAX_LINE_BYTES = 64 << 20
 """A longer line is rejected."""
@@ -185,35 +185,40 @@ def _documents_of_block(
             yield Rejected(fault, sample_of(line.data), line.number, offset)
             return
     offset = unit.start + block[0].start
-    text = normal_form("\n".join(_paragraphs(texts)))
+    text = normal_form(without_marks("\n".join(_paragraphs(texts))))
     document = Document(f"{unit.path}#byte={offset}", text)
     for event in document_filter.events(document, offset):
         yield replace(event, line=block[0].number) if isinstance(event, Rejected) else event
 
 
 _MIN_WRAP_WIDTH, _MAX_WRAP_WIDTH = 40, 120
-_BROKEN_WORD = re.compile(r".*[^\W\d_]-", re.DOTALL).fullmatch
 
 
 def _paragraphs(lines: list[str]) -> list[str]:
     """The paragraphs of a block: its lines, or one paragraph if the block was wrapped.
 
-    The block was wrapped if its longest line has between 40 and 120 characters and no line but the
-    last has room for the first word of the next.
+    The block was wrapped if a line ends within a word, or if its longest line has between 40 and
+    120 characters and no line but the last has room for the first word of the next.
     """
     lines = [" ".join(line.split()) for line in lines]
-    width = max(map(len, lines))
-    if len(lines) == 1 or not _MIN_WRAP_WIDTH <= width <= _MAX_WRAP_WIDTH:
+    if len(lines) == 1 or not _is_wrapped(lines):
         return lines
-    for line, following in itertools.pairwise(lines):
-        if len(line) + 1 + len(following.partition(" ")[0]) <= width:
-            return lines
-    joined = lines[0]
+    paragraph = lines[0]
     for line in lines[1:]:
-        # "well-" and "known" were one word before the line break.
-        space = "" if line[:1].islower() and _BROKEN_WORD(joined[-2:]) else " "
-        joined = f"{joined}{space}{line}"
-    return [joined]
+        paragraph = joined(paragraph, line) if is_cut(paragraph, line) else f"{paragraph} {line}"
+    return [paragraph]
+
+
+def _is_wrapped(lines: list[str]) -> bool:
+    if any(is_cut(line, following) for line, following in itertools.pairwise(lines)):
+        return True
+    width = max(map(len, lines))
+    if not _MIN_WRAP_WIDTH <= width <= _MAX_WRAP_WIDTH:
+        return False
+    return all(
+        len(line) + 1 + len(following.partition(" ")[0]) > width
+        for line, following in itertools.pairwise(lines)
+    )
 
 
 # ------------------------------------------------------------------------------------- JSON lines
@@ -298,4 +303,6 @@ def text_events(
     if not paragraphs:
         yield LeftOut("empty", name)
         return
-    yield from document_filter.events(Document(name, normal_form("\n".join(paragraphs))))
+    yield from document_filter.events(
+        Document(name, normal_form(without_marks("\n".join(paragraphs))))
+    )

@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from adnominal.etl.corpora.documents import normal_form
+from adnominal.etl.corpora.normalisation import normal_form, visible
 from adnominal.etl.corpora.wikitext_paragraphs import paragraphs_of, without_gaps
 from adnominal.etl.corpora.wikitext_templates import SUPERSCRIPTS, function_of, renderer_of
 
@@ -393,10 +393,7 @@ def _without_quotes(text: str) -> str:
     return _QUOTES.sub("", text)
 
 
-# Searched for one by one, which is faster than one pass with a set: most texts have none of them.
-_FORMAT_CHARACTERS = "\u00ad\u200b\u200e\u200f\u2060\u2066\u2067\u2068\u2069\ufeff" + "".join(
-    map(chr, range(0x202A, 0x202F))
-)
+# Searched for one by one, which is faster than one pass with a set: most texts have few of them.
 _SPACES = "\t\r\v\f\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
@@ -421,12 +418,10 @@ def running_text(wikitext: str, unread: Counter[str] | None = None) -> str:
     text = "\n".join(paragraphs_of(text))
     if "&" in text:
         text = _ENTITY.sub(lambda m: html.unescape(m[0]), text)
-    for character in _FORMAT_CHARACTERS:
-        if character in text:
-            text = text.replace(character, "")
     for character in _SPACES:
         if character in text:
             text = text.replace(character, " ")
+    text = visible(text)
     while "  " in text:
         text = text.replace("  ", " ")
     return normal_form(without_gaps(text))
