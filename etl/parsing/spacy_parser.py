@@ -4,7 +4,8 @@ Only the needed parts of the pipeline are run. Named entities are not computed. 
 and the lemmatizer, which spaCy runs over every token, are run only over the members of `amod`
 relations, and once for each distinct word: their result depends only on the form, tag and relation
 of a token, unless a pattern of the ruler spans several tokens. For words that such a pattern could
-match they are run over the paragraph, as in spaCy. The lemmas are those of the full pipeline.
+match they are run over the paragraph, as in spaCy. The lemmas are those of the full pipeline,
+except of nouns whose lemma the dictionary knows better (`etl.knowledge.inflection.noun_lemma`).
 
 A pipeline with other components (trained lemmatizer, morphologizer, rulers that change tags) is run
 unchanged, without its named entities.
@@ -30,6 +31,7 @@ import pyarrow as pa
 
 from adnominal.conf import UserError
 from adnominal.etl.imports import hidden
+from adnominal.etl.knowledge.inflection import noun_lemma
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 DEFAULT_MODEL = "en_core_web_sm"
@@ -162,6 +164,7 @@ class SpacyParser:
             has_lemma[head[amod]] = True
             lemma = self._lemmas.of_rows(np.flatnonzero(has_lemma), table, docs, piece, starts)
 
+        lemma = _dictionary_lemmas(table, lemma, has_lemma, strings)
         next_is_space = np.append(~is_word[1:], True)
         next_is_space[starts[1:] - 1] = True
         space_after = (table[:, _SPACY] != 0) | next_is_space
@@ -190,6 +193,26 @@ class SpacyParser:
             schema=SENTENCES,
         )
         return Parsed(tokens, sentences), (int(document[-1]), int(numbers[-1]) + 1)
+
+
+def _dictionary_lemmas(
+    table: npt.NDArray[np.uint64],
+    lemma: npt.NDArray[np.uint64],
+    has_lemma: npt.NDArray[np.bool_],
+    strings: Any,
+) -> npt.NDArray[np.uint64]:
+    """The lemmas of tokens, as hashes, with those of common nouns as the dictionary has them."""
+    is_noun = has_lemma & np.isin(table[:, _TAG], [strings["NN"], strings["NNS"]])
+    nouns = np.column_stack([table[is_noun, _ORTH], lemma[is_noun]])
+    distinct, place = np.unique(nouns, axis=0, return_inverse=True)
+    lemmas = []
+    for orth, hash_of_lemma in distinct.tolist():
+        known = strings[hash_of_lemma]
+        corrected = noun_lemma(strings[orth].lower(), known)
+        lemmas.append(hash_of_lemma if corrected == known else strings.add(corrected))
+    corrected_lemmas = lemma.copy()
+    corrected_lemmas[is_noun] = np.array(lemmas, dtype=np.uint64)[place.reshape(-1)]
+    return corrected_lemmas
 
 
 def _sentence_texts(

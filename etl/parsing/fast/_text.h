@@ -413,8 +413,8 @@ static int ends_with(const Cutter *k, uint32_t from, uint32_t to, const char *wo
     return to - from > n && same(k, to - (uint32_t)n, to, word);
 }
 
-/* The number of digits at the end of a word of the lexicon that are a raised mark ("people7"); 0 if
-   there are none, as in "mp3". */
+/* The number of digits at the end of a word of the lexicon that are the raised mark of a reference
+   ("people7"), which is no token; 0 if there are none, as in "mp3". */
 static uint32_t raised_digits(const Cutter *k, uint32_t from, uint32_t to) {
     uint8_t low[64];
     uint32_t digits = 0, size = 0;
@@ -464,9 +464,7 @@ static void add_word(Cutter *k, uint32_t from, uint32_t to) {
                     return;
                 }
             }
-    uint32_t digits = raised_digits(k, from, to);
-    add_piece(k, from, to - digits);
-    add_piece(k, to - digits, to);
+    add_piece(k, from, to - raised_digits(k, from, to));
 }
 
 /* Prefixes that keep their hyphen. */
@@ -484,6 +482,7 @@ static int keeps_hyphen(const Cutter *k, uint32_t from, uint32_t hyphen) {
     return in_list(AFFIXES, prefix, n);
 }
 
+/* Whether a part of a chunk has only the numbers of references: "2", "2,13", "2-4". */
 static int only_numbers(const Cutter *k, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i < to; i++)
         if (!(k->c[i].class & NUMBER) && k->c[i].code != ',' && !is_one_of(k->c[i].code, HYPHENS))
@@ -515,7 +514,7 @@ static uint32_t next_cut(const Cutter *k, uint32_t from, uint32_t to, uint32_t *
         if ((code == '/' || code == ',' || code == ':' || code == ';') && (before & LETTER)
             && (after & LETTER) && !(code == '/' && to - from <= 3))
             return i;
-        /* The mark of a reference: "story,2", "garden.1". */
+        /* The mark of a reference, which is no token: "story,2", "garden.1". */
         if ((code == ',' || code == ';' || code == '.') && (before & LOWER) && i - from > 3
             && only_numbers(k, i + 1, to))
             return i;
@@ -556,7 +555,6 @@ static uint32_t address_start(const Cutter *k, uint32_t from, uint32_t to) {
     if (!is_address(k, from, to)) return to;
     uint32_t scheme = from, start = from;
     while (scheme < to && k->c[scheme].code != ':' && k->c[scheme].code != '@') scheme++;
-    if (scheme == to) return from;
     for (uint32_t i = from; i < scheme; i++)
         if (is_one_of(k->c[i].code, OPENERS) || is_one_of(k->c[i].code, CLOSERS) || k->c[i].code == '"')
             start = i + 1;
@@ -676,8 +674,12 @@ static void cut_middle(Cutter *k, uint32_t from, uint32_t to) {
             add_word(k, from, cut);
         if (cut >= to) return;
         add_piece(k, cut, cut + gap);
+        uint32_t mark = k->c[cut].code;
         from = cut + gap;
         whole = 0;
+        if ((mark == ',' || mark == ';' || mark == '.' || mark == '"' || mark == 0x201D)
+            && only_numbers(k, from, to))
+            return;
     }
 }
 
@@ -740,11 +742,6 @@ static int opens_sentence(const Vocabulary *v, const Token *tokens, uint32_t i) 
         if (tokens[i].space_after) return 0;
     }
     int closed = 0;
-    /* A number without a space behind the end of a sentence is the mark of a reference. */
-    if (last > 0 && v->types[tokens[last].type].digit && !tokens[last - 1].space_after
-        && (v->types[tokens[last - 1].type].kind == PERIOD
-            || v->types[tokens[last - 1].type].kind == CLOSING))
-        last--;
     while (last > 0 && v->types[tokens[last].type].kind == CLOSING && !tokens[last - 1].space_after)
         last--, closed = 1;
     switch (v->types[tokens[last].type].kind) {
