@@ -25,6 +25,7 @@ from adnominal.etl.amod.relations import RelationCounter
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.amod.sums import pack
 from adnominal.etl.corpora.blocks import NoBoundary, blocks
+from adnominal.etl.corpora.contents import HEAD_BYTES, SOURCE_OF
 from adnominal.etl.corpora.dialects import (
     Dialect,
     UnknownDialect,
@@ -55,8 +56,6 @@ STAGED = pa.schema(
         ("packed", pa.binary()),
     ]
 )
-SOURCE_OF = {"depcc": "depcc", "depcc-flat": "depcc", "conllu": "conllu"}  # by dialect
-HEAD_BYTES = 1 << 16  # enough of a file to recognise its layout
 CHARACTERS_AT_ONCE = 1 << 20  # of text given to the parser at once
 ROWS_AT_ONCE = 4096
 

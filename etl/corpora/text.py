@@ -5,9 +5,9 @@ its first byte in the decompressed file (``tail -c +$((N+1))`` shows it). Theref
 length is read as a stream, and its documents have the same names however it is split into units. A
 file without blank lines is split at line ends into documents of at most `MAX_CHARACTERS` bytes.
 
-JSON lines (``.jsonl``, ``.ndjson``, ``.json``, compressed or not): one object per line, with its
-text in the field `text_field` and its id in `id_field`. Without `id_field` the id is in the first
-of ``id``, ``url`` and ``title`` that the object has, else it is ``path#byte=N``.
+JSON lines (by the first line or the name, ``.jsonl``, ``.ndjson``, ``.json``): one object per line,
+with its text in the field `text_field` and its id in `id_field`. Without `id_field` the id is in
+the first of ``id``, ``url`` and ``title`` that the object has, else it is ``path#byte=N``.
 
 A line is a paragraph, except in blocks that were wrapped at a fixed width, such as the files of
 Project Gutenberg: their lines are joined again, because a parser would treat each as a sentence.
@@ -21,6 +21,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adnominal.etl.corpora.contents import (
+    EXTRACTED,
+    EXTRACTED_MARK,
+    JSON_LINES,
+    form_of,
+    head_of,
+)
 from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     MAX_CHARACTERS,
@@ -73,11 +80,13 @@ def read_unit(
 
     Raises `etl.corpora.files.Unreadable` if the file is damaged.
     """
+    form = form_of(head_of(unit.path))
     with UnitStream(unit) as stream:
-        if is_json_lines(unit.path):
+        if form == JSON_LINES or is_json_lines(unit.path):
             yield from _json_documents(unit, stream, text_field, id_field, document_filter)
         else:
-            yield from _plain_documents(unit, stream, document_filter)
+            mark = EXTRACTED_MARK if form == EXTRACTED else None
+            yield from _plain_documents(unit, stream, document_filter, mark)
 
 
 # ------------------------------------------------------------------------------------- lines
@@ -144,8 +153,12 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
 
 
 def _plain_documents(
-    unit: Unit, stream: UnitStream, document_filter: DocumentFilter
+    unit: Unit,
+    stream: UnitStream,
+    document_filter: DocumentFilter,
+    mark: re.Pattern[bytes] | None = None,
 ) -> Iterator[Event]:
+    # A line that is a `mark` counts as blank.
     # Two units that meet at byte x are separated at the first line that begins after x and is
     # blank, or that begins more than _BLANK_WITHIN after x. Both find it from the file alone.
     in_unit = stream.from_start
@@ -153,6 +166,8 @@ def _plain_documents(
     size = 0
     for line in _lines(stream):
         blank = not line.data.strip() and not line.too_long
+        if mark is not None and not blank:
+            blank = mark.fullmatch(line.data) is not None
         if not in_unit:
             if not blank and line.start <= _BLANK_WITHIN:
                 continue
@@ -237,6 +252,7 @@ def _json_documents(
             return
         if not line.too_long and not line.data.strip():
             continue
+        line.data = line.data.removeprefix(BOM_UTF8)  # of a file that another was appended to
         offset, sample = unit.start + line.start, sample_of(line.data)
         record, fault = ({}, "line_too_long") if line.too_long else _record(line.data, text_field)
         if fault:
