@@ -70,7 +70,7 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
     is_parsed_here = settings.source in RAW
     if is_parsed_here:
         reading.check_input(files, settings)
-        check_parser(settings.text_parser, settings.parser_model)
+        check_parser(settings.text_parser, settings.parser_model, settings.parser_language)
     else:
         PairCounter("conllu", settings.rules, settings.kernel)  # raises if kernel= is not available
     by_sparknlp = is_parsed_here and settings.text_parser == "sparknlp"
@@ -81,7 +81,7 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
     )
     if is_parsed_here:
         # Spark NLP's jar can be checked only now.
-        check_parser(settings.text_parser, settings.parser_model)
+        check_parser(settings.text_parser, settings.parser_model, settings.parser_language)
     else:
         _warn_without_kernel(settings)
     return engine

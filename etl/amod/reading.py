@@ -26,6 +26,7 @@ from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.corpora.languages import check_language
 from adnominal.etl.corpora.text import is_wet
 from adnominal.etl.lake.schema import rows_of_schema
+from adnominal.etl.parsing import language_of
 from adnominal.etl.parsing.fast.counting import TextCounter
 
 log = logging.getLogger("adnominal")
@@ -113,6 +114,7 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
     that cannot be opened, fail individually when they are read.
     """
     check_language(settings.language)
+    _check_parser_language(settings)
     is_text_looked_at = False
     for file in files if settings.source == "text" else ():
         if is_wet(file.path):
@@ -135,6 +137,22 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
             raise UserError(f"input {error}") from error
         except Unreadable:
             pass  # it fails when it is read
+
+
+def _check_parser_language(settings: Settings) -> None:
+    """Raise `UserError` if the parser does not read the language of the documents.
+
+    Its relations would be wrong or, as with an English parser on French, none.
+    """
+    if settings.language is None:
+        return
+    of_parser = language_of(settings.text_parser, settings.parser_model, settings.parser_language)
+    if of_parser is not None and of_parser != settings.language:
+        raise UserError(
+            f"language={settings.language}: parser={settings.text_parser} reads {of_parser}; "
+            "expected parser_model= with a model of spaCy for that language, parser=stanza with "
+            f"parser_language={settings.language}, or language={of_parser}"
+        )
 
 
 def _head(path: str) -> bytes:

@@ -391,7 +391,8 @@ class _Texts:
         """Parse `documents` with the task's parser and collect their results."""
         if not documents:
             return
-        parser = load_parser(self._settings.text_parser, self._settings.parser_model)
+        settings = self._settings
+        parser = load_parser(settings.text_parser, settings.parser_model, settings.parser_language)
         # A document has one paragraph per line; parsers separate paragraphs by blank lines.
         for parsed in parser.parse(entry.text.replace("\n", "\n\n") for entry in documents):
             self.add(parsed, documents)

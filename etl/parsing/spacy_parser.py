@@ -68,6 +68,12 @@ def find_model(model: str | None) -> str:
     return loadable_name
 
 
+def model_language(model: str | None) -> str | None:
+    """The language of a model, from its description; raises `UserError` as `find_model` does."""
+    language = _description(_folder_of(find_model(model))[1]).get("lang")
+    return language if isinstance(language, str) else None
+
+
 def _folder_of(name: str) -> tuple[str, Path]:
     """The name under which spaCy loads a model, and the folder with its description."""
     if Path(name).is_dir():
@@ -86,11 +92,16 @@ def _folder_of(name: str) -> tuple[str, Path]:
 
 
 def _components(folder: Path) -> set[str]:
+    meta = _description(folder)
+    return set(meta.get("components") or meta.get("pipeline") or ())
+
+
+def _description(folder: Path) -> dict[str, Any]:
     try:
         meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"parser=spacy: {folder} is not a spaCy model: {error}") from error
-    return set(meta.get("components") or meta.get("pipeline") or ())
+    return dict(meta)
 
 
 class SpacyParser:
@@ -164,7 +175,8 @@ class SpacyParser:
             has_lemma[head[amod]] = True
             lemma = self._lemmas.of_rows(np.flatnonzero(has_lemma), table, docs, piece, starts)
 
-        lemma = _dictionary_lemmas(table, lemma, has_lemma, strings)
+        if self._nlp.lang == "en":
+            lemma = _dictionary_lemmas(table, lemma, has_lemma, strings)
         next_is_space = np.append(~is_word[1:], True)
         next_is_space[starts[1:] - 1] = True
         space_after = (table[:, _SPACY] != 0) | next_is_space
