@@ -260,8 +260,8 @@ def test_an_extension_of_another_version_is_rejected(monkeypatch):
         ("garden.[1] story,[2] it", "garden . [ 1 ] story , [ 2 ] it"),
         ("thing;—no life,—he ‘place’—it", "thing ; — no life , — he ‘ place ’ — it"),
         (
-            "wall](http://x.org/a) red(http://x.org)",
-            "wall ] ( http://x.org/a ) red ( http://x.org )",
+            "wall](http://x.org/a) (http://x.org)",
+            "wall ] ( http://x.org/a ) ( http://x.org )",
         ),
         ('x "http://y.org/z". <a@b.com>', 'x " http://y.org/z " . < a@b.com >'),
         ('(old)—new "quick"--yes said.”2', '( old ) — new " quick " -- yes said . ”'),
