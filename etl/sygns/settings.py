@@ -29,8 +29,8 @@ class Settings(EngineSettings):
 
     preset: str = setting(
         "clean",
-        help="paper reproduces oddities that clean corrects, as in the published sample; scripts, as "
-        "the release's own scripts write them (docs/sygns.md); demo is small",
+        help="paper reproduces oddities that clean corrects, as in the published sample; scripts, "
+        "as the release's own scripts write them (docs/sygns.md); demo is small",
         choices=("clean", "paper", "scripts", "demo"),
     )
     edition: str | None = setting(
