@@ -241,20 +241,20 @@ _TEMPLATES: dict[str, Renderer] = {
 
 def _if(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """``{{#if: test | text | other text }}``"""
-    test, *branches = [*arguments, "", ""]
-    return branches[0 if test else 1]
+    test, text, other_text = [*arguments, *[""] * 3][:3]
+    return text if test else other_text
 
 
 def _if_equal(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """``{{#ifeq: a | b | text | other text }}``"""
-    first, second, *branches = [*arguments, "", "", ""]
-    return branches[0 if first == second else 1]
+    first, second, text, other_text = [*arguments, *[""] * 4][:4]
+    return text if first == second else other_text
 
 
 def _plural(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """``{{plural: 2 | page | pages }}``"""
-    number, *forms = [*arguments, ""]
-    return forms[0] if number == "1" else (forms[1:-1] or forms)[0]
+    number, singular, plural = [*arguments, *[""] * 3][:3]
+    return plural if plural and number != "1" else singular
 
 
 def _changed(change: Callable[[str], str]) -> Renderer:

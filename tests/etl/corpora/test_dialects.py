@@ -102,12 +102,14 @@ ROW = b"1\told\tOlder\tADJ\tJJR\t_\t2\tamod\t_\t_\n"
 def test_the_columns_of_conllu_plus_are_read_by_their_names():
     names = b"# newdoc\n# global.columns = ID LEMMA FORM UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n"
     order = column_order(names + ROW)
+    assert order is not None
     assert in_usual_order(names + ROW, order) == names + ROW.replace(b"old\tOlder", b"Older\told")
 
 
 def test_columns_beside_the_ten_are_left_out_and_missing_ones_are_empty():
     names = b"# global.columns = ID FORM UPOS HEAD DEPREL PARSEME:MWE\r\n"
     order = column_order(names)
+    assert order is not None
     rows = b"1\told\tADJ\t2\tamod\t*\r\n\t\n2\tdog\n"
     usual = b"1\told\t_\tADJ\t_\t_\t2\tamod\t_\t_\n\t\n2\tdog\n"
     assert in_usual_order(rows, order) == usual

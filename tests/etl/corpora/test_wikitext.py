@@ -230,14 +230,16 @@ def test_the_text_of_the_wikipedia_sample_is_clean(shared_data):
 
 
 def test_what_cannot_be_read_is_counted_by_reason():
-    unread = Counter()
+    unread: Counter[str] = Counter()
+    unclosed: Counter[str] = Counter()
+    deep: Counter[str] = Counter()
     wikitext = (
         "The parish has {{formatnum:{{Count|12}}}} people, {{formatnum:{{#expr:3*4}}}} mills, and "
         "{{lc:OLD}} men {{cite|x}}. It has {{Infobox|a={b walls. The end }} is here."
     )
     running_text(wikitext, unread)
     assert unread == {"parser_function": 2}
-    running_text("A {{nowrap|sea is wide. It }} is. {{b", unclosed := Counter())
+    running_text("A {{nowrap|sea is wide. It }} is. {{b", unclosed)
     assert unclosed == {"unclosed_template": 1}
-    running_text("A sea is " + "{{nowrap|" * 9 + "wide" + "}}" * 9, deep := Counter())
+    running_text("A sea is " + "{{nowrap|" * 9 + "wide" + "}}" * 9, deep)
     assert deep == {"template_too_deep": 1}

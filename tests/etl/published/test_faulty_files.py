@@ -7,11 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from adnominal.conf import UserError
+from adnominal.etl.asp.gold import HUMAN
 from adnominal.etl.published import adept, asp, nli, pairs, sygns
 from tests.etl.published.test_sygns import ROW as SYGNS_ROW
 
 NLI = ("gold_label", "sentence1", "sentence2")
-CURVES = [f"{test}_{end}" for test in asp.HUMAN for end in ("pos", "neg")]
+CURVES = [f"{test}_{end}" for test in HUMAN for end in ("pos", "neg")]
 
 
 def nli_text(root, content):
