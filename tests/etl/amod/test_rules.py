@@ -21,7 +21,7 @@ def test_a_penn_tag_takes_precedence():
     assert CLEAN.accepts_dependent("JJ", "VERB")
 
 
-@pytest.mark.parametrize("xpos", ["POS", "NN", "VBZ", "IN", "CC", "SYM"])
+@pytest.mark.parametrize("xpos", ["POS", "NN", "VBZ", "IN", "CC", "SYM", "CD", "DT", "UH"])
 def test_a_tag_that_contradicts_the_universal_tag_is_none_of_penns(xpos):
     assert CLEAN.accepts_dependent(xpos, "ADJ")
     assert not CLEAN.accepts_head(xpos, "ADJ")
