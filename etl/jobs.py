@@ -75,11 +75,19 @@ class Settings(EngineSettings):
         example="lake=/data/lake",
     )
 
+    input: list[str] = setting(
+        [],
+        help="input of the steps extract_amod, instead of that in the file",
+        example="input=/data/enwiki-20130403-pages-articles.xml.bz2",
+    )
+
     def __post_init__(self) -> None:
         if not self.steps:
             raise UserError("steps: the list is empty; expected a line like - build_asp: {seed: 1}")
         if not 1 <= self.first <= len(self.steps):
             raise UserError(f"first={self.first}: expected 1 to {len(self.steps)}, a step's number")
+        if self.input and not any("extract_amod" in step for step in self.steps):
+            raise UserError("input= is for a step extract_amod, and there is none; leave it out")
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,10 @@ def planned_steps(settings: Settings) -> list[Step]:
             shared: dict[str, Any] = {"lake": settings.lake}
             if issubclass(job.settings, EngineSettings):
                 shared |= {"engine": settings.engine, "memory": settings.memory}
-            job_settings: Any = conf.from_dict(job.settings, {**shared, **(options or {})})
+            values = {**shared, **(options or {})}
+            if settings.input and name == "extract_amod":
+                values["input"] = settings.input
+            job_settings: Any = conf.from_dict(job.settings, values)
             if issubclass(job.settings, EngineSettings):
                 _check_session(job_settings, settings)
         except UserError as error:

@@ -91,7 +91,7 @@ def lexicons_of(lake: Lake, settings: Settings) -> Words:
     rows = lake.read("wordnet_lemmas").groupBy("lemma").agg(F.sort_array(F.collect_set("pos")))
     return Words(
         {lemma: "".join(parts) for lemma, parts in rows.collect()},
-        frozenset(lexicons.offensive()),
+        lexicons.offensive(settings.offensive),
         frozenset(lexicons.identity()) if settings.identity == "leave_out" else frozenset(),
     )
 
@@ -162,8 +162,7 @@ def _judged_words(
     pairs_by_word = pairs.groupBy(F.col(kind).alias("word")).agg(F.count("*").alias("pairs"))
     fault: Callable[[str, Words, str], str | None]
     fault = noun_fault if kind == "noun" else adjective_fault
-    rules = settings.rules
-    special = frozenset(lexicons.nonsubsective())
+    rules, is_special = settings.rules, lexicons.is_nonsubsective
 
     def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -172,7 +171,7 @@ def _judged_words(
             yield pa.RecordBatch.from_arrays(
                 [
                     *batch.columns,
-                    pa.array([word in special for word in column], pa.bool_()),
+                    pa.array([bool(word) and is_special(word) for word in column], pa.bool_()),
                     pa.array(reasons, pa.string()),
                 ],
                 ["word", "pairs", "nonsubsective", "reason"],

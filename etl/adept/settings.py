@@ -9,6 +9,7 @@ from adnominal.conf.checks import check_minimum
 from adnominal.etl.adept.predicates import DEFAULT_RELATIONS, RELATIONS
 from adnominal.etl.adept.words import RULES
 from adnominal.etl.engine import EngineSettings
+from adnominal.etl.knowledge import lexicons
 from adnominal.etl.knowledge.english import ARTICLE_RULES
 
 
@@ -51,6 +52,11 @@ class Settings(EngineSettings):
         help="adjectives of gender, age, origin, faith and health (conf/lexicons)",
         choices=("keep", "leave_out"),
     )
+    offensive: str | None = setting(
+        None,
+        help="TSV of further offensive words (word, kind), beside those of conf/lexicons",
+        example="offensive=profane.tsv",
+    )
     seed: int = setting(0, help="job seed")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
@@ -59,6 +65,7 @@ class Settings(EngineSettings):
         check_minimum(self, 0, "nonsubsective")
         if not self.relations:
             raise UserError(f"relations= is empty; expected some of {', '.join(RELATIONS)}")
+        lexicons.offensive(self.offensive)  # rejects a file that is no such list
 
     @property
     def name(self) -> str:

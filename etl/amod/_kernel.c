@@ -92,9 +92,11 @@ typedef struct {
 #define TAG_SLOTS 256 /* a power of two, several times the number of tags */
 #define TAG_DEPENDENT 1
 #define TAG_HEAD 2
+#define TAG_BITS 2
 typedef struct {
     uint64_t key; /* the tag's bytes, zero-padded; 0: free */
-    byte flags;
+    uint32_t flags; /* TAG_DEPENDENT, TAG_HEAD; above, of a universal tag a bit of its own, and of a
+                       Penn tag the bits of the universal tags that fit it */
 } Tag;
 
 typedef struct {
@@ -154,7 +156,7 @@ typedef struct {
     size_t index_size; /* bytes of chunk that fit into index, rows and amods */
     int busy;          /* a thread is counting without the GIL */
 
-    uint64_t lines, bytes, sentences, tokens, amod, pairs, crlf;
+    uint64_t lines, bytes, sentences, tokens, amod, pairs, crlf, contradicting;
     Tally rejected[REJECTIONS], left_out[LEFT_OUT];
 } Counter;
 
@@ -700,7 +702,7 @@ static inline size_t tag_slot(uint64_t key) {
     return (size_t)((key * 0x9E3779B97F4A7C15u) >> 56) & (TAG_SLOTS - 1);
 }
 
-static inline int find_tag(const Tag *tags, uint64_t key, byte *flags) {
+static inline int find_tag(const Tag *tags, uint64_t key, uint32_t *flags) {
     for (size_t i = tag_slot(key); tags[i].key; i = (i + 1) & (TAG_SLOTS - 1)) {
         if (tags[i].key == key) {
             *flags = tags[i].flags;
@@ -719,14 +721,22 @@ static inline uint64_t tag_key(const byte *p, size_t size, const byte *end) {
     return key;
 }
 
-/* Whether the row may be a dependent or a head: the Penn tag decides, else the universal one. */
-static inline byte tag_flags(const Counter *self, const byte *const *tabs, const byte *end) {
-    byte flags;
-    if (find_tag(self->penn, tag_key(tabs[3] + 1, (size_t)(tabs[4] - tabs[3] - 1), end), &flags) ||
-        find_tag(self->universal, tag_key(tabs[2] + 1, (size_t)(tabs[3] - tabs[2] - 1), end),
-                 &flags))
-        return flags;
-    return self->unknown_tag;
+/* Whether the row may be a dependent or a head: the Penn tag decides if it fits the universal tag
+   beside it, else the universal one. */
+static inline uint32_t tag_flags(const Counter *self, const byte *const *tabs, const byte *end,
+                                 uint64_t *contradicting) {
+    uint32_t penn, universal;
+    uint64_t fifth = tag_key(tabs[3] + 1, (size_t)(tabs[4] - tabs[3] - 1), end);
+    uint64_t fourth = tag_key(tabs[2] + 1, (size_t)(tabs[3] - tabs[2] - 1), end);
+    int is_penn = find_tag(self->penn, fifth, &penn);
+    if (is_penn && (fourth == fifth || !find_tag(self->universal, fourth, &universal)))
+        return penn;
+    if (is_penn) {
+        if (LIKELY(!(universal >> TAG_BITS) || (penn & universal) >> TAG_BITS)) return penn;
+        *contradicting = 1;
+        return universal;
+    }
+    return find_tag(self->universal, fourth, &universal) ? universal : self->unknown_tag;
 }
 
 /* The column of the word: the lemma if the rules say so and it is not missing. */
@@ -760,14 +770,17 @@ static inline void find_tabs(const Counter *self, const byte *chunk, size_t star
 static int read_amod(Counter *self, const byte *chunk, const Row *row, const Row *head,
                      const byte *end) {
     const byte *tabs[5], *head_tabs[5];
-    uint64_t adjective_hash, noun_hash;
+    uint64_t adjective_hash, noun_hash, contradicting = 0;
     int left, alnum, ignored;
     self->amod++;
     find_tabs(self, chunk, row->start, 5, tabs);
     find_tabs(self, chunk, head->start, 5, head_tabs);
-    if (!(tag_flags(self, tabs, end) & TAG_DEPENDENT)) {
+    uint32_t dependent_flags = tag_flags(self, tabs, end, &contradicting);
+    uint32_t head_flags = tag_flags(self, head_tabs, end, &contradicting);
+    self->contradicting += contradicting;
+    if (!(dependent_flags & TAG_DEPENDENT)) {
         left = LEFT_NOT_ADJECTIVE;
-    } else if (!(tag_flags(self, head_tabs, end) & TAG_HEAD)) {
+    } else if (!(head_flags & TAG_HEAD)) {
         left = LEFT_NOT_NOUN;
     } else {
         size_t size;
@@ -793,6 +806,13 @@ static int read_amod(Counter *self, const byte *chunk, const Row *row, const Row
 static int by_id(const void *a, const void *b) {
     uint64_t x = ((const Row *)a)->id, y = ((const Row *)b)->id;
     return (x > y) - (x < y);
+}
+
+/* Rows of one id in the order of the text. */
+static int by_id_and_start(const void *a, const void *b) {
+    size_t x = ((const Row *)a)->start, y = ((const Row *)b)->start;
+    int order = by_id(a, b);
+    return order ? order : (x > y) - (x < y);
 }
 
 /* The row with an id among n rows in ascending order of ids, or NULL. The search starts where the
@@ -825,13 +845,15 @@ static int finish_sentence(Counter *self, const byte *chunk, size_t n, size_t m,
     size_t tokens = n;
     if (UNLIKELY(!ascending)) {
         memcpy(self->sorted, self->rows, n * sizeof *self->sorted);
-        qsort(self->sorted, n, sizeof *self->sorted, by_id);
+        qsort(self->sorted, n, sizeof *self->sorted, by_id_and_start);
         ordered = self->sorted;
-        for (size_t i = 1; i < n; i++) {
-            if (ordered[i].id == ordered[i - 1].id) {
-                tally(self, &self->rejected[REJECT_DUPLICATE_ID], chunk, self->rows->start, n);
-                return 0;
-            }
+        size_t repeated = SIZE_MAX; /* the first row with an id of an earlier one */
+        for (size_t i = 1; i < n; i++)
+            if (ordered[i].id == ordered[i - 1].id && ordered[i].start < repeated)
+                repeated = ordered[i].start;
+        if (repeated != SIZE_MAX) {
+            tally(self, &self->rejected[REJECT_DUPLICATE_ID], chunk, repeated, n);
+            return 0;
         }
     }
     for (size_t i = 0; i < m; i++) {
@@ -852,6 +874,15 @@ static int finish_sentence(Counter *self, const byte *chunk, size_t n, size_t m,
 
 static inline int is_sentence_mark(const byte *p, size_t size) {
     return size >= 5 && memcmp(p, ">>>>>", 5) == 0;
+}
+
+/* Whether a line has only white space, perhaps no-break spaces. */
+static inline int is_blank(const byte *p, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        if (p[i] == ' ' || (p[i] >= '\t' && p[i] <= '\r')) continue;
+        if (p[i] != 0xC2 || i + 1 == size || p[++i] != 0xA0) return 0;
+    }
+    return 1;
 }
 
 /* Reads one line that is not blank, a comment or a sentence mark, and checks everything that can be
@@ -948,7 +979,7 @@ static ALWAYS_INLINE int read_lines(Counter *self, const byte *chunk, size_t n, 
                 size--;
                 self->crlf++;
             }
-            if (LIKELY(!size || *p == '#' || is_sentence_mark(p, size))) {
+            if (LIKELY(!size || *p == '#' || is_sentence_mark(p, size) || is_blank(p, size))) {
                 if (row != self->rows &&
                     finish_sentence(self, chunk, (size_t)(row - self->rows),
                                     (size_t)(amod - self->amods), ascending, end))
@@ -1010,10 +1041,11 @@ static Reader read_chunk = read_lines_portable;
 static size_t sentences_end(const byte *chunk, size_t n, const byte *end) {
     for (size_t at = n; at--;) {
         if (chunk[at] != '\n') continue;
-        const byte *p = chunk + at + 1;
-        if (*p == '\n' || *p == '#' || is_sentence_mark(p, (size_t)(end - p)) ||
-            (*p == '\r' && p + 1 < end && p[1] == '\n'))
-            return at + 1;
+        const byte *p = chunk + at + 1, *stop;
+        if (*p == '#' || is_sentence_mark(p, (size_t)(end - p))) return at + 1;
+        if (*p > ' ' && *p != 0xC2) continue;
+        stop = memchr(p, '\n', (size_t)(end - p));
+        if (is_blank(p, (size_t)((stop ? stop : end) - p))) return at + 1;
     }
     return 0;
 }
@@ -1067,7 +1099,7 @@ static int fill_tags(Tag *tags, PyObject *flags_by_tag) {
         size_t i = tag_slot(number);
         while (tags[i].key) i = (i + 1) & (TAG_SLOTS - 1);
         tags[i].key = number;
-        tags[i].flags = (byte)flags;
+        tags[i].flags = (uint32_t)flags;
     }
     return 0;
 }
@@ -1268,11 +1300,11 @@ static PyObject *counter_stats(Counter *self, PyObject *ignored) {
     PyObject *result = NULL;
     if (left_out)
         result = Py_BuildValue(
-            "{sKsKsKsKsKsKsKsOsO}", "lines", (unsigned long long)self->lines, "bytes",
+            "{sKsKsKsKsKsKsKsKsOsO}", "lines", (unsigned long long)self->lines, "bytes",
             (unsigned long long)self->bytes, "sentences", (unsigned long long)self->sentences,
             "tokens", (unsigned long long)self->tokens, "amod", (unsigned long long)self->amod,
             "pairs", (unsigned long long)self->pairs, "crlf", (unsigned long long)self->crlf,
-            "rejected", rejected, "left_out", left_out);
+            "contradicting_tags", (unsigned long long)self->contradicting, "rejected", rejected, "left_out", left_out);
     Py_XDECREF(rejected);
     Py_XDECREF(left_out);
     return result;

@@ -27,6 +27,7 @@ from adnominal.etl.amod.outcomes import (
     left_out_of,
     outcome_of,
     sum_of_tallies,
+    tag_warnings,
 )
 from adnominal.etl.amod.plan import DONE, FAILED, PLANNED, Entry
 from adnominal.etl.amod.settings import RAW, Settings
@@ -69,7 +70,7 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
     is_parsed_here = settings.source in RAW
     if is_parsed_here:
         reading.check_input(files, settings)
-        check_parser(settings.text_parser, settings.parser_model)
+        check_parser(settings.text_parser, settings.parser_model, settings.parser_language)
     else:
         PairCounter("conllu", settings.rules, settings.kernel)  # raises if kernel= is not available
     by_sparknlp = is_parsed_here and settings.text_parser == "sparknlp"
@@ -80,7 +81,7 @@ def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
     )
     if is_parsed_here:
         # Spark NLP's jar can be checked only now.
-        check_parser(settings.text_parser, settings.parser_model)
+        check_parser(settings.text_parser, settings.parser_model, settings.parser_language)
     else:
         _warn_without_kernel(settings)
     return engine
@@ -168,6 +169,8 @@ class Extraction:
         pair_count = sum(entry.pairs for entry in outcomes if entry.status == DONE)
         commit = self.corpus.commit(entries, number)
         repeats = self._commit_wave(good_rows, pair_count, number, commit)
+        for warning in tag_warnings(outcomes, statements):
+            log.warning("%s", warning)
         left_out = left_out_of(outcomes, statements)
         if repeats:
             left_out["amod_counts", f"duplicate_{self.settings.deduplicate}"] = (repeats, None)
@@ -400,6 +403,13 @@ class Extraction:
         plan.refuse_failed(ledger, "table amod_files", read_paths)
         if not distinct_pairs:
             raise JobFailed(
-                f"no adjective–noun pair in {sentences} sentences; "
-                f"expected relations named amod: is the input of source={self.settings.source}?"
+                f"no adjective–noun pair in {sentences} sentences; {self._reason_of_no_pairs()}"
             )
+
+    def _reason_of_no_pairs(self) -> str:
+        """What was left out, the most frequent reason first, or what is expected of the input."""
+        left_out = sorted(self._left_out(), key=lambda row: -row["count"])
+        if not left_out:
+            return f"expected relations named amod: is the input of source={self.settings.source}?"
+        reasons = ", ".join(f"{row['reason']} {row['count']}" for row in left_out)
+        return f"left out: {reasons}; for example {left_out[0]['sample']}"

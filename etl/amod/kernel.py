@@ -16,8 +16,8 @@ from zlib import crc32
 import pyarrow as pa
 
 from adnominal.conf import UserError
-from adnominal.etl.amod.reference import Stats, Tally, sentences
-from adnominal.etl.amod.rules import ReadingRules
+from adnominal.etl.amod.reference import CONTRADICTING_TAGS, Stats, Tally, sentences
+from adnominal.etl.amod.rules import UNIVERSAL_TAGS, ReadingRules, contradicts
 from adnominal.etl.corpora.dialects import DIALECTS, Dialect
 
 BUILD_COMMAND = "python setup.py build_ext --inplace"
@@ -128,12 +128,20 @@ class _Compiled:
         def flags(xpos: str, upos: str) -> int:
             return rules.accepts_dependent(xpos, upos) | rules.accepts_head(xpos, upos) << 1
 
+        def universal_bits(tag: str) -> int:
+            return 1 << universal_tags.index(tag) if tag in universal_tags else 0
+
+        def fitting_bits(tag: str) -> int:
+            return sum(universal_bits(upos) for upos in fourth if not contradicts(tag, upos))
+
+        universal_tags = sorted(UNIVERSAL_TAGS)
         fifth, fourth = rules.tags()
         self._counter = module.Counter(
             first_id=dialect.first_id,
             ranges=dialect.ranges,
-            penn={tag: flags(tag, "_") for tag in fifth},
-            universal={tag: flags("_", tag) for tag in fourth},
+            # Above the flags: the universal tags that fit a Penn tag, and a bit for each of them.
+            penn={tag: flags(tag, "_") | fitting_bits(tag) << 2 for tag in fifth},
+            universal={tag: flags("_", tag) | universal_bits(tag) << 2 for tag in fourth},
             unknown_tag=flags("_", "_"),
             adjective_by_lemma=rules.adjective_by == "lemma",
             noun_by_lemma=rules.noun_by == "lemma",
@@ -156,8 +164,8 @@ class _Compiled:
                 reason: Tally(count, line, sample.decode("utf-8", "replace"))
                 for reason, (count, line, sample) in counts[kind].items()
             }
-        crlf = counts.pop("crlf")
-        return Stats(**counts, notes={"crlf": crlf} if crlf else {})
+        notes = {name: counts.pop(name) for name in ("crlf", CONTRADICTING_TAGS)}
+        return Stats(**counts, notes={name: number for name, number in notes.items() if number})
 
 
 class _Reference:

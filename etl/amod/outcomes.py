@@ -7,7 +7,11 @@ from typing import Any
 
 from adnominal.etl.amod import results
 from adnominal.etl.amod.plan import DONE, FAILED, Entry
+from adnominal.etl.amod.reference import CONTRADICTING_TAGS
 from adnominal.etl.amod.settings import PARSED, Settings
+
+MANY_CONTRADICTIONS = 0.01
+"""The share of relations above which contradicting tags are reported."""
 
 Tallies = dict[tuple[str, str], tuple[int, str | None]]
 """(table, reason) -> (count, sample): rows of the table ``dropped``."""
@@ -59,6 +63,24 @@ def left_out_of(outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any
                 tally = row["count"], _sample(entry, row)
                 left_out = sum_of_tallies(left_out, {("amod_counts", row["reason"]): tally})
     return left_out
+
+
+def tag_warnings(outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]]) -> list[str]:
+    """A line for each good file in which the tags of many relations contradict each other."""
+    warnings = []
+    for file, entry in enumerate(outcomes):
+        stats = {
+            row["reason"]: row["count"] for row in statements.get(file, []) if row["kind"] == "stat"
+        }
+        contradictions = stats.get(CONTRADICTING_TAGS, 0)
+        relations = stats.get("amod", 0)
+        if entry.status == DONE and contradictions > MANY_CONTRADICTIONS * relations:
+            warnings.append(
+                f"{entry.path}: in {contradictions} of {relations} relations amod a tag in column "
+                "five looks like Penn's but contradicts the universal tag in column four, which "
+                "was read instead; is column five another tag set?"
+            )
+    return warnings
 
 
 def sum_of_tallies(first: Tallies, second: Tallies) -> Tallies:

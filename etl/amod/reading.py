@@ -16,18 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.conf import UserError
-from adnominal.etl.amod import tasks
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.amod.tasks import STAGED, FileUnit, Rows, add_pairs, add_stats, recorded_faults
-from adnominal.etl.corpora import columnar, text, wikipedia
+from adnominal.etl.corpora import columnar, contents, text, wikipedia
 from adnominal.etl.corpora.columnar import Texts, WrongColumn
-from adnominal.etl.corpora.dialects import parsed_dialect
 from adnominal.etl.corpora.documents import Document, Event, LeftOut, Rejected
-from adnominal.etl.corpora.files import Unit, Unreadable, open_input, open_stored
+from adnominal.etl.corpora.files import Unit, Unreadable, open_stored
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.corpora.languages import check_language
 from adnominal.etl.corpora.text import is_wet
 from adnominal.etl.lake.schema import rows_of_schema
+from adnominal.etl.parsing import language_of
 from adnominal.etl.parsing.fast.counting import TextCounter
 
 log = logging.getLogger("adnominal")
@@ -115,6 +114,7 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
     that cannot be opened, fail individually when they are read.
     """
     check_language(settings.language)
+    _check_parser_language(settings)
     is_text_looked_at = False
     for file in files if settings.source == "text" else ():
         if is_wet(file.path):
@@ -129,7 +129,7 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
                 columnar.check_columns(file.path, settings.text_field, settings.id_field)
                 return
             if not is_text_looked_at:
-                _refuse_parsed(file.path)
+                _refuse_other_content(file.path)
                 is_text_looked_at = True
         except WrongColumn as error:
             raise UserError(f"input {error}; give text_field= and id_field=") from error
@@ -137,6 +137,22 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
             raise UserError(f"input {error}") from error
         except Unreadable:
             pass  # it fails when it is read
+
+
+def _check_parser_language(settings: Settings) -> None:
+    """Raise `UserError` if the parser does not read the language of the documents.
+
+    Its relations would be wrong or, as with an English parser on French, none.
+    """
+    if settings.language is None:
+        return
+    of_parser = language_of(settings.text_parser, settings.parser_model, settings.parser_language)
+    if of_parser is not None and of_parser != settings.language:
+        raise UserError(
+            f"language={settings.language}: parser={settings.text_parser} reads {of_parser}; "
+            "expected parser_model= with a model of spaCy for that language, parser=stanza with "
+            f"parser_language={settings.language}, or language={of_parser}"
+        )
 
 
 def _head(path: str) -> bytes:
@@ -149,24 +165,14 @@ def _head(path: str) -> bytes:
 
 
 class ParsedAsText(Unreadable):
-    """A parsed corpus or a dump where text is expected: its markup would be read as prose."""
+    """A parsed corpus, a dump or a table where text is expected: it would be read as prose."""
 
 
-def _refuse_parsed(path: str) -> None:
-    """Raise `ParsedAsText` for a file that is a parsed corpus, or a dump of Wikipedia."""
-    with open_input(path) as stream:
-        head = stream.peek(tasks.HEAD_BYTES)[: tasks.HEAD_BYTES]
-    if head.lstrip().startswith(b"<mediawiki"):
-        raise ParsedAsText(
-            path, "is a dump, which source=text would read as prose; write source=wikipedia"
-        )
-    dialect = parsed_dialect(head)
-    if dialect is not None:
-        raise ParsedAsText(
-            path,
-            f"looks like a parsed corpus in the layout {dialect.name}, which source=text would "
-            f"read as prose; write source={tasks.SOURCE_OF[dialect.name]}",
-        )
+def _refuse_other_content(path: str) -> None:
+    """Raise `ParsedAsText` for a file whose content is not read as text."""
+    refusal = contents.refusal_of(contents.head_of(path))
+    if refusal:
+        raise ParsedAsText(path, refusal)
 
 
 def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
@@ -177,16 +183,16 @@ def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
     """
     if settings.source == "wikipedia":
         return wikipedia.read_unit(unit, settings.document_filter)
-    if is_wet(unit.path):
+    with open_stored(unit.path) as stored:
+        kind = columnar.format_of(unit.path, stored.read(8))
+    if kind and not is_wet(unit.path):
+        return columnar.read_unit(unit, settings.text_field, settings.id_field)
+    if is_wet(unit.path) or contents.form_of(contents.head_of(unit.path)) == contents.WARC:
         from adnominal.etl.corpora import wet  # needs warcio, an extra, only for these files
 
         return wet.read_unit(unit, settings.document_filter)
-    with open_stored(unit.path) as stored:
-        kind = columnar.format_of(unit.path, stored.read(8))
-    if kind:
-        return columnar.read_unit(unit, settings.text_field, settings.id_field)
     if unit.start == 0:
-        _refuse_parsed(unit.path)
+        _refuse_other_content(unit.path)
     return text.read_unit(unit, settings.text_field, settings.id_field, settings.document_filter)
 
 

@@ -3,17 +3,17 @@
 The compiled kernel gives exactly these results. `sentences` is also the reader for jobs that need
 more of a sentence than its counts (deduplication, example sentences, kept text).
 
-Lines end at ``\\n``; a ``\\r`` before it is dropped and noted (`crlf`). An empty line and lines
-that begin with ``#`` or ``>>>>>`` end the sentence before them; every other line is a row of the
-sentence. Comments and sentence marks are never malformed: nothing is counted from them. Rows are
-checked in three steps, each on the remaining rows:
+Lines end at ``\\n``; a ``\\r`` before it is dropped and noted (`crlf`). A line of white space and
+lines that begin with ``#`` or ``>>>>>`` end the sentence before them; every other line is a row of
+the sentence. Comments and sentence marks are never malformed: nothing is counted from them. Rows
+are checked in three steps, each on the remaining rows:
 
 1. each row by itself: `nul` (it has a NUL byte), `utf8` (invalid UTF-8), `columns` (not ten), then,
    unless it is a CoNLL-U range or empty node, which is not a token: `id` (not an id of the
    dialect), `head` (HEAD is not a number). Ids and heads are decimal numbers of at most eight
    digits without leading zeros.
 2. the ids of the sentence: if one occurs twice, heads are ambiguous, and all remaining rows are
-   rejected (`duplicate_id`).
+   rejected (`duplicate_id`, with the first row that repeats an id).
 3. each `amod` row: `self_head` (it is its own head), `head_missing` (no row has the id of its head
    after step 2). Other relations are not checked, because DepCC omits rows and heads without a row
    are usual there. A row rejected here can still be another row's head: its own columns are valid.
@@ -28,9 +28,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from adnominal.etl.amod.rules import ReadingRules, Token
-from adnominal.etl.corpora.dialects import COLUMNS, DEPREL, FORM, HEAD, ID, SENTENCE_MARK, Dialect
+from adnominal.etl.corpora.dialects import (
+    COLUMNS,
+    DEPREL,
+    FORM,
+    HEAD,
+    ID,
+    SENTENCE_MARK,
+    Dialect,
+    is_blank,
+)
 
 SAMPLE_BYTES = 200
+CONTRADICTING_TAGS = "contradicting_tags"  # a note of `Stats`
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,7}")
 _RANGE = re.compile(r"[1-9][0-9]{0,7}-[1-9][0-9]{0,7}")
@@ -57,7 +67,8 @@ class Stats:
     pairs      adjective–noun pairs
     rejected   malformed rows by reason (`etl.amod.reference`)
     left_out   amod tokens that make no pair, by reason (`etl.amod.rules`)
-    notes      oddities that reject nothing (crlf: lines that end in CRLF)
+    notes      oddities that reject nothing (crlf: lines that end in CRLF; contradicting_tags: amod
+               tokens that have, or whose head has, two tags that contradict each other)
     """
 
     lines: int = 0
@@ -108,11 +119,11 @@ def judge(
         elif columns:
             accepted_rows.append((row, columns))
 
-    by_id = {columns[ID]: columns for _, columns in accepted_rows}
-    if len(by_id) < len(accepted_rows):
-        first = accepted_rows[0][0]
-        tally(stats.rejected, "duplicate_id", first.line, first.content, len(accepted_rows))
-        return [], []
+    by_id: dict[str, list[str]] = {}
+    for row, columns in accepted_rows:
+        if by_id.setdefault(columns[ID], columns) is not columns:
+            tally(stats.rejected, "duplicate_id", row.line, row.content, len(accepted_rows))
+            return [], []
 
     tokens: list[Row] = []
     pairs: list[tuple[str, str]] = []
@@ -124,7 +135,10 @@ def judge(
                 tally(stats.rejected, reason, row.line, row.content)
                 continue
             stats.amod += 1
-            read = rules.read(Token.of(columns), Token.of(head))
+            dependent_token, head_token = Token.of(columns), Token.of(head)
+            if any(map(rules.is_contradiction, (dependent_token, head_token))):
+                stats.notes[CONTRADICTING_TAGS] = stats.notes.get(CONTRADICTING_TAGS, 0) + 1
+            read = rules.read(dependent_token, head_token)
             if isinstance(read, str):
                 tally(stats.left_out, read, row.line, row.content)
             else:
@@ -202,13 +216,14 @@ def sentences(
 
     for block in blocks:
         for content in _lines(bytes(block), stats):
-            if content and not content.startswith((b"#", SENTENCE_MARK)):
+            is_line_blank = is_blank(content)
+            if not is_line_blank and not content.startswith((b"#", SENTENCE_MARK)):
                 rows.append(Row(stats.lines, content))
                 continue
             if rows:
                 yield from finish()
                 text = ""
-            if not content:
+            if is_line_blank:
                 text = ""
             elif content.startswith(SENTENCE_MARK):
                 text = content.removeprefix(SENTENCE_MARK).decode("utf-8", "replace").strip()

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from adnominal.etl.amod.reference import Stats, sentences
-from adnominal.etl.amod.rules import PENN_TAGS, ReadingRules, Token
+from adnominal.etl.amod.rules import ReadingRules, Token
 from adnominal.etl.corpora.dialects import DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
 
 OBJECTS = frozenset({"obj", "dobj"})
@@ -113,5 +113,4 @@ class RelationCounter:
 
     def _tag(self, row: list[str]) -> str:
         """The tag that decides: Penn's if the fifth column has one, else the fourth column's."""
-        fifth = self._rules.tag_column == "fifth" and row[XPOS] in PENN_TAGS
-        return row[XPOS] if fifth else row[UPOS]
+        return self._rules.penn_tag(row[XPOS], row[UPOS]) or row[UPOS]

@@ -15,7 +15,15 @@ from adnominal.etl.parsing.fast.counting import check_rules
 VERSION = 1  # of the job's results; a change of behaviour raises it
 PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
 # Settings of documents and of their parser.
-_OF_TEXT = ("parser", "parser_model", "text_field", "id_field", "language", "min_characters")
+_OF_TEXT = (
+    "parser",
+    "parser_model",
+    "parser_language",
+    "text_field",
+    "id_field",
+    "language",
+    "min_characters",
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,11 @@ class Settings(EngineSettings):
     )
     parser_model: str | None = setting(
         None, help="model of the parser; its default if not given", example="parser_model=en"
+    )
+    parser_language: str | None = setting(
+        None,
+        help="language of the models of parser=stanza, by its code there; en if not given",
+        example="parser_language=fr",
     )
     dependent: str = setting(
         "adjective", help="required tag of the dependent of amod", choices=("adjective", "any")
@@ -109,7 +122,7 @@ class Settings(EngineSettings):
     language: str | None = setting(
         None,
         help="read only documents in this language (ISO 639-1), by the record's header in WET "
-        "files, else as py3langid identifies it",
+        "files, else as py3langid identifies it; the parser must read it",
         example="language=en",
     )
     min_characters: int = setting(0, help="skip plain-text documents with fewer characters")
@@ -150,6 +163,11 @@ class Settings(EngineSettings):
             if self.preset != "paper":
                 check_default(self, ("tag_column",), reason)
             check_default(self, ("kernel",), reason)
+        if self.parser_language is not None and self.parser != "stanza":
+            raise UserError(
+                f"parser_language={self.parser_language} is for parser=stanza; with parser=spacy "
+                "the model decides (parser_model=fr_core_news_sm), and parser=fast reads English"
+            )
         self._check_relations()
         if self.corpus is not None and not self.corpus.strip():
             raise UserError("corpus= is empty; give a name or leave it out")
@@ -252,7 +270,12 @@ def decisive(settings: Settings) -> dict[str, Any]:
         # Included only if it matters, so that corpora that were read before the setting existed
         # continue.
         names = (*names, "tag_column")
-    later = (("id_field", None), ("language", None), ("min_characters", 0))
+    later = (
+        ("id_field", None),
+        ("language", None),
+        ("min_characters", 0),
+        ("parser_language", None),
+    )
     names = (*names, *(name for name, default in later if values[name] != default))
     stated = {"version": VERSION, **{name: values[name] for name in names}}
     if settings.deduplicate != "none" and settings.source in PARSED:

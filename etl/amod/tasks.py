@@ -25,7 +25,14 @@ from adnominal.etl.amod.relations import RelationCounter
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.amod.sums import pack
 from adnominal.etl.corpora.blocks import NoBoundary, blocks
-from adnominal.etl.corpora.dialects import Dialect, UnknownDialect, detect
+from adnominal.etl.corpora.contents import HEAD_BYTES, SOURCE_OF
+from adnominal.etl.corpora.dialects import (
+    Dialect,
+    UnknownDialect,
+    column_order,
+    detect,
+    in_usual_order,
+)
 from adnominal.etl.corpora.files import Unit, Unreadable, open_input
 from adnominal.etl.engine import progress
 from adnominal.etl.parsing import load_parser, sparknlp_parser
@@ -49,8 +56,6 @@ STAGED = pa.schema(
         ("packed", pa.binary()),
     ]
 )
-SOURCE_OF = {"depcc": "depcc", "depcc-flat": "depcc", "conllu": "conllu"}  # by dialect
-HEAD_BYTES = 1 << 16  # enough of a file to recognise its layout
 CHARACTERS_AT_ONCE = 1 << 20  # of text given to the parser at once
 ROWS_AT_ONCE = 4096
 
@@ -269,14 +274,21 @@ def _count_unit(
 def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[memoryview]]]:
     """The dialect of a unit's file, and its blocks; raises `UnknownDialect` if source= differs."""
     with open_input(unit.path) as stream:
-        dialect = detect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+        order = column_order(head)
+        if order is not None:
+            head = in_usual_order(head, order)
+        dialect = detect(head)
         if SOURCE_OF[dialect.name] != source:
             raise UnknownDialect(
                 f"the file is in the layout {dialect.name}, which source={source} does not read; "
                 f"write source={SOURCE_OF[dialect.name]}"
             )
         end = None if unit.end >= unit.bytes else unit.end
-        yield dialect, blocks(stream, start=unit.start, end=end)
+        stored_blocks: Iterator[memoryview] = blocks(stream, start=unit.start, end=end)
+        if order is not None:
+            stored_blocks = (memoryview(in_usual_order(b, order)) for b in stored_blocks)
+        yield dialect, stored_blocks
 
 
 def _gather_sentences(
@@ -379,7 +391,8 @@ class _Texts:
         """Parse `documents` with the task's parser and collect their results."""
         if not documents:
             return
-        parser = load_parser(self._settings.text_parser, self._settings.parser_model)
+        settings = self._settings
+        parser = load_parser(settings.text_parser, settings.parser_model, settings.parser_language)
         # A document has one paragraph per line; parsers separate paragraphs by blank lines.
         for parsed in parser.parse(entry.text.replace("\n", "\n\n") for entry in documents):
             self.add(parsed, documents)

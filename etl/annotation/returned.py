@@ -4,7 +4,6 @@ Mechanical Turk's results and filled-in copies of a batch's CSV have a line for 
 annotator, with the same columns under other names; Label Studio's JSON is read as such lines.
 """
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import rows_of, text_of
+from adnominal.conf.texts import json_value
 
 
 class Columns(NamedTuple):
@@ -24,6 +24,18 @@ class Columns(NamedTuple):
     seconds: str
 
 
+# Mechanical Turk writes true and false; spreadsheets rewrite them in the language of their user.
+_TRUE_WORDS = (
+    "true wahr vrai verdadero verdadeiro vero waar sant sann sand tosi prawda pravda igaz adevărat "
+    "doğru истина правда yes on checked x 1 1.0"
+)
+_FALSE_WORDS = (
+    "false falsch faux falso onwaar falskt usann falsk epätosi fałsz nepravda hamis fals yanlış "
+    "ложь хибність no off unchecked none 0 0.0"
+)
+_TRUE = frozenset(_TRUE_WORDS.split())
+_FALSE = frozenset(["", *_FALSE_WORDS.split()])
+_TASK_ANSWERS = "Answer.taskAnswers"
 _CSV = Columns("question_", "label_", "annotator", "seconds")
 _MTURK = Columns("Input.question_", "Answer.label_", "WorkerId", "WorkTimeInSeconds")
 
@@ -57,12 +69,15 @@ def read_answers(path: Path, annotator: str | None = None) -> list[AnsweredPage]
     """
     name = f"batch={path}"
     text = text_of(path, name)
+    others: list[str] = []
+    columns = _CSV
     if text.lstrip()[:1] in ("[", "{"):
         pages = [_page(place, row, _CSV, annotator) for place, row in _label_studio(text, name)]
     else:
         lines = list(rows_of(text, name))
         columns = _columns(lines[0][1], name) if lines else _CSV
         pages = [_page(f"{name}: line {line}", row, columns, annotator) for line, row in lines]
+        others = [column for column, value in lines[0][1].items() if value] if lines else []
     answered = [page for page in pages if any(page.labels.values())]
     for page in answered:
         if not page.annotator:
@@ -70,7 +85,11 @@ def read_answers(path: Path, annotator: str | None = None) -> list[AnsweredPage]
                 f"{page.place}: no annotator; fill in the column, or give annotator=NAME"
             )
     if not answered and not any(page.rejected for page in pages):
-        raise UserError(f"{name}: no answers in it; expected a file that annotators filled in")
+        there = f"; filled in are {', '.join(others)}" if others else ""
+        raise UserError(
+            f"{name}: no answers in it; expected a file that annotators filled in, with labels in "
+            f"{columns.label}1, …{there}"
+        )
     return pages
 
 
@@ -90,11 +109,12 @@ def _columns(row: Mapping[str, str], name: str) -> Columns:
 def _page(
     place: str, row: Mapping[str, str], columns: Columns, annotator: str | None
 ) -> AnsweredPage:
+    row = _with_task_answers(row, place)
     labels = {}
     for column, question_id in row.items():
         if column.startswith(columns.question) and question_id:
             number = column.removeprefix(columns.question)
-            labels[question_id.strip()] = _label(row, f"{columns.label}{number}")
+            labels[question_id.strip()] = _label(row, f"{columns.label}{number}", place)
     status = row.get("AssignmentStatus", "").strip().lower()
     # The column Reject has the reasons of a review that is about to be uploaded.
     is_being_rejected = status == "submitted" and row.get("Reject", "").strip() != ""
@@ -107,17 +127,46 @@ def _page(
     )
 
 
-def _label(row: Mapping[str, str], column: str) -> str:
+def _label(row: Mapping[str, str], column: str, place: str) -> str:
     """The label in a column, or in columns of true and false, one for each option."""
-    if row.get(column):
+    if row.get(column, "").strip():
         return row[column].strip()
     prefix = f"{column}."
-    options = [
-        name.removeprefix(prefix)
-        for name, value in row.items()
-        if name.startswith(prefix) and value.strip().lower() == "true"
-    ]
+    options = []
+    for name, value in row.items():
+        word = value.strip().casefold()
+        if not name.startswith(prefix) or word in _FALSE:
+            continue
+        if word not in _TRUE:
+            raise UserError(f"{place}: column {name} has {value!r}; expected true or false")
+        options.append(name.removeprefix(prefix))
     return ", ".join(options)
+
+
+def _with_task_answers(row: Mapping[str, str], place: str) -> Mapping[str, str]:
+    """A row with the answers that Mechanical Turk's newer forms return in one column as JSON.
+
+    It is ``[{"label_1": "2", …}]``; radio buttons give ``{"label_1": {"0": false, "2": true}}``.
+    """
+    text = row.get(_TASK_ANSWERS, "").strip()
+    if not text:
+        return row
+    try:
+        value = json_value(text)
+        answers = value[0] if isinstance(value, list) else value
+        columns = {f"Answer.{name}": answer for name, answer in answers.items()}
+    except (ValueError, AttributeError, IndexError) as error:
+        raise UserError(
+            f"{place}: column {_TASK_ANSWERS} has {text[:40]!r}; expected a JSON array with an "
+            "object of answers"
+        ) from error
+    answered = dict(row)
+    for name, answer in columns.items():
+        if isinstance(answer, dict):
+            answered |= {f"{name}.{option}": str(chosen) for option, chosen in answer.items()}
+        elif answer is not None:
+            answered[name] = str(answer)
+    return answered
 
 
 def _seconds_of_question(seconds_of_page: str, questions: int) -> float | None:
@@ -133,13 +182,15 @@ def _seconds_of_question(seconds_of_page: str, questions: int) -> float | None:
 def _label_studio(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Label Studio's JSON as rows of the CSV, one for each annotation of each task."""
     try:
-        tasks = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        tasks = json_value(text)
+    except ValueError as error:
         raise UserError(f"{name}: no JSON ({error}); expected Label Studio's export") from error
     for number, task in enumerate(tasks, 1):
         place = f"{name}: task {number}"
         try:
-            for annotation in task["annotations"]:
+            # Versions before 1.0 call the annotations completions.
+            annotations = task["annotations"] if "annotations" in task else task["completions"]
+            for annotation in annotations:
                 yield place, _label_studio_row(task["data"], annotation)
         except (AttributeError, KeyError, TypeError) as error:
             raise UserError(

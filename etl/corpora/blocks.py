@@ -16,7 +16,9 @@ BLOCK = 1 << 20  # fits the second-level cache of a core, so that it is still ca
 LIMIT = 64 << 20
 
 _SENTENCE_MARK_LINE = b"\n" + SENTENCE_MARK
-_BOUNDARY = re.compile(rb"\n(?=(\r?\n)|" + SENTENCE_MARK + rb")")
+_WHITE_SPACE = rb"(?:[ \t\v\f\r]|\xc2\xa0)"
+_BOUNDARY = re.compile(rb"\n(?=(" + _WHITE_SPACE + rb"*\n)|" + SENTENCE_MARK + rb")")
+_LINE_OF_WHITE_SPACE = re.compile(rb"\n" + _WHITE_SPACE + rb"+\n")
 _WINDOW = 1 << 16
 _FIRST_WINDOW = 1 << 12  # some sentences
 
@@ -113,6 +115,10 @@ def _last_boundary(buffer: bytearray, stop: int) -> int:
         if boundary or not window_start:
             break
         window *= 8
+    if boundary:
+        return boundary
+    for match in _LINE_OF_WHITE_SPACE.finditer(buffer, 0, stop):
+        boundary = match.end()
     if boundary:
         return boundary
     comment = buffer.rfind(b"\n#", 0, stop)

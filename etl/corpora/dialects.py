@@ -3,7 +3,8 @@
 CoNLL-U (universaldependencies.org/format.html) has the columns ID FORM LEMMA UPOS XPOS FEATS HEAD
 DEPREL DEPS MISC, tab-separated; an empty field is ``_``. Ids count from 1 and the root's head is 0.
 Multi-word ranges (``3-4``) and empty nodes (``3.1``) are rows but not tokens. Sentences end at a
-blank line; ``# newdoc id = …`` begins a document and ``# text = …`` contains the sentence.
+blank line (one of white space, too); ``# newdoc id = …`` begins a document and ``# text = …``
+contains the sentence. CoNLL-U Plus names its columns in ``# global.columns = …`` (`column_order`).
 
 DepCC (Panchenko et al., LREC 2018), the parsed Common Crawl, is not quite CoNLL-U. Its columns are
 ID FORM LEMMA XPOS XPOS FEATS HEAD DEPREL DEPS NER. Ids count from 0, the root's head is the root
@@ -15,11 +16,15 @@ with a blank line and ``# newdoc<TAB>url = URL<TAB>s3 = PATH``; a sentence with 
 ``>>>>><TAB>TEXT`` begins each sentence, and no line ends it.
 """
 
+import itertools
 import re
 from codecs import BOM_UTF8
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
-COLUMNS = 10
+COLUMN_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+COLUMNS = len(COLUMN_NAMES)
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(COLUMNS)
 SENTENCE_MARK = b">>>>>"
 
@@ -44,6 +49,9 @@ DEPCC = Dialect("depcc", first_id=0, ranges=False)
 DEPCC_FLAT = Dialect("depcc-flat", first_id=0, ranges=False)
 DIALECTS = {dialect.name: dialect for dialect in (DEPCC, DEPCC_FLAT, CONLLU)}
 
+# Of these, a file needs one: the lemma replaces a missing form, and either tag decides.
+_ONE_OF = (("FORM", "LEMMA"), ("UPOS", "XPOS"))
+_GLOBAL_COLUMNS = re.compile(rb"#\s*global\.columns\s*=(.*)")
 _CONLLU_ID = re.compile(rb"[1-9][0-9]*(-[1-9][0-9]*)?|[0-9]+\.[1-9][0-9]*")
 _ROWS_LOOKED_AT = 20  # a damaged row after these does not make the file prose
 _NUMBER = re.compile(rb"[0-9]+")
@@ -53,13 +61,28 @@ class UnknownDialect(ValueError):
     """The bytes are in none of the known layouts."""
 
 
+_NO_BREAK_SPACE = "\u00a0".encode()
+_BLANK_STARTS = frozenset((b"", b" ", b"\t", b"\r", b"\v", b"\f", _NO_BREAK_SPACE[:1]))
+
+
+def is_blank(line: bytes) -> bool:
+    """Whether a line has only white space, perhaps no-break spaces: it ends a sentence."""
+    # The first byte decides for nearly all lines.
+    return line[:1] in _BLANK_STARTS and not line.replace(_NO_BREAK_SPACE, b"").strip()
+
+
 def parsed_dialect(head: bytes) -> Dialect | None:
     """The dialect of a file whose `head` is clearly parsed; None for any other text.
 
     Each of the first rows must have ten columns and an id, which prose and other tables hardly
     have.
     """
-    rows = [line for line in _lines(head) if line and not line.startswith((b"#", SENTENCE_MARK))]
+    try:
+        if column_order(head) is not None:
+            return CONLLU
+    except UnknownDialect:
+        return CONLLU
+    rows = _rows(_lines(head))
     table = [line.split(b"\t") for line in rows[:_ROWS_LOOKED_AT]]
     if len(table) < 2 or not all(len(row) == COLUMNS and _is_id(row[ID]) for row in table):
         return None
@@ -73,12 +96,76 @@ def _is_id(text: bytes) -> bool:
     return text == b"0" or _CONLLU_ID.fullmatch(text) is not None
 
 
+def _rows(lines: Iterable[bytes]) -> list[bytes]:
+    """The lines that are neither blank, comments nor sentence marks."""
+    return [
+        line for line in lines if not is_blank(line) and not line.startswith((b"#", SENTENCE_MARK))
+    ]
+
+
 def _lines(head: bytes) -> list[bytes]:
     """The complete lines of `head`, without line ends and byte order mark."""
     lines = head.removeprefix(BOM_UTF8).split(b"\n")
     if len(lines) > 1:
         lines.pop()  # cut by the end of `head`, or empty after the last newline
     return [line.removesuffix(b"\r") for line in lines]
+
+
+class ColumnOrder(NamedTuple):
+    """Where each of the ten columns is in rows of `width` columns; None for one that they lack."""
+
+    places: list[int | None]
+    width: int
+
+
+def column_order(head: bytes) -> ColumnOrder | None:
+    """The order of the columns of a file in CoNLL-U Plus.
+
+    The layout (universaldependencies.org/ext-format.html) names its columns in a comment before
+    the first row, ``# global.columns = ID FORM …``. The result is None
+    for a file whose rows have the ten columns in their usual order.
+
+    Raises:
+        UnknownDialect: no ids, heads, relations, words or tags, or a name that occurs twice.
+    """
+    comments = itertools.takewhile(lambda line: not line or line.startswith(b"#"), _lines(head))
+    headers = [match for line in comments if (match := _GLOBAL_COLUMNS.fullmatch(line))]
+    if not headers:
+        return None
+    names = headers[0][1].decode("utf-8", "replace").split()
+    if names == list(COLUMN_NAMES):
+        return None
+    repeated = {name for name in names if names.count(name) > 1}
+    missing = [name for name in ("ID", "HEAD", "DEPREL") if name not in names]
+    missing += [" or ".join(either) for either in _ONE_OF if not set(either) & set(names)]
+    if repeated or missing:
+        fault = f"{min(repeated)} twice" if repeated else f"no {', '.join(missing)}"
+        raise UnknownDialect(
+            f"# global.columns = {' '.join(names)}: {fault}; expected each column once, among them "
+            "ID, HEAD, DEPREL, FORM or LEMMA, and UPOS or XPOS"
+        )
+    places = [names.index(name) if name in names else None for name in COLUMN_NAMES]
+    if places[FORM] is None:
+        places[FORM] = places[LEMMA]
+    return ColumnOrder(places, len(names))
+
+
+def in_usual_order(block: bytes | memoryview, order: ColumnOrder) -> bytes:
+    """The lines of a block with their columns as the ten of CoNLL-U.
+
+    A row with another number of columns is cut to fewer than ten, so that it is rejected.
+    """
+    lines = []
+    for line in bytes(block).split(b"\n"):
+        if not line.startswith(b"#") and not is_blank(line):
+            cells = line.removesuffix(b"\r").split(b"\t")
+            if len(cells) == order.width:
+                cells = [b"_" if place is None else cells[place] for place in order.places]
+            else:
+                cells = cells[: COLUMNS - 1]
+            line = b"\t".join(cells)
+        lines.append(line)
+    return b"\n".join(lines)
 
 
 def detect(head: bytes) -> Dialect:
@@ -89,7 +176,7 @@ def detect(head: bytes) -> Dialect:
     `UnknownDialect` if no row can be read.
     """
     lines = _lines(head)
-    rows = [line for line in lines if line and not line.startswith((b"#", SENTENCE_MARK))]
+    rows = _rows(lines)
     depcc = conllu = 0
     for row in rows:
         columns = row.split(b"\t")

@@ -1,7 +1,6 @@
 """The events that a reader of raw text yields: documents, rejected and skipped input."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -56,16 +55,6 @@ def sample_of(data: bytes | str) -> str:
     if isinstance(data, bytes):
         data = data[: MAX_SAMPLE * 4].decode("utf-8", "backslashreplace")
     return " ".join(data[:MAX_SAMPLE].replace("\0", "\\0").split())
-
-
-def normal_form(text: str) -> str:
-    """`text` in Unicode normal form C.
-
-    NFC changes no word: it only joins a letter and its combining marks into the single code point
-    that MediaWiki, most keyboards and the training data of parsers use, so that one word is not
-    counted under two encodings. NFKC is not applied: it would change the text (``m²`` -> ``m2``).
-    """
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 # A text that is too long is split at a paragraph, else here; never at a space inside a sentence.

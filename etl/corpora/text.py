@@ -5,9 +5,9 @@ its first byte in the decompressed file (``tail -c +$((N+1))`` shows it). Theref
 length is read as a stream, and its documents have the same names however it is split into units. A
 file without blank lines is split at line ends into documents of at most `MAX_CHARACTERS` bytes.
 
-JSON lines (``.jsonl``, ``.ndjson``, ``.json``, compressed or not): one object per line, with its
-text in the field `text_field` and its id in `id_field`. Without `id_field` the id is in the first
-of ``id``, ``url`` and ``title`` that the object has, else it is ``path#byte=N``.
+JSON lines (by the first line or the name, ``.jsonl``, ``.ndjson``, ``.json``): one object per line,
+with its text in the field `text_field` and its id in `id_field`. Without `id_field` the id is in
+the first of ``id``, ``url`` and ``title`` that the object has, else it is ``path#byte=N``.
 
 A line is a paragraph, except in blocks that were wrapped at a fixed width, such as the files of
 Project Gutenberg: their lines are joined again, because a parser would treat each as a sentence.
@@ -21,6 +21,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adnominal.etl.corpora.contents import (
+    EXTRACTED,
+    EXTRACTED_MARK,
+    JSON_LINES,
+    form_of,
+    head_of,
+)
 from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     MAX_CHARACTERS,
@@ -29,10 +36,10 @@ from adnominal.etl.corpora.documents import (
     Event,
     LeftOut,
     Rejected,
-    normal_form,
     sample_of,
 )
 from adnominal.etl.corpora.files import Unit, UnitStream
+from adnominal.etl.corpora.normalisation import is_cut, joined, normal_form, without_marks
 
 MAX_LINE_BYTES = 64 << 20
 """A longer line is rejected."""
@@ -73,11 +80,13 @@ def read_unit(
 
     Raises `etl.corpora.files.Unreadable` if the file is damaged.
     """
+    form = form_of(head_of(unit.path))
     with UnitStream(unit) as stream:
-        if is_json_lines(unit.path):
+        if form == JSON_LINES or is_json_lines(unit.path):
             yield from _json_documents(unit, stream, text_field, id_field, document_filter)
         else:
-            yield from _plain_documents(unit, stream, document_filter)
+            mark = EXTRACTED_MARK if form == EXTRACTED else None
+            yield from _plain_documents(unit, stream, document_filter, mark)
 
 
 # ------------------------------------------------------------------------------------- lines
@@ -144,8 +153,12 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
 
 
 def _plain_documents(
-    unit: Unit, stream: UnitStream, document_filter: DocumentFilter
+    unit: Unit,
+    stream: UnitStream,
+    document_filter: DocumentFilter,
+    mark: re.Pattern[bytes] | None = None,
 ) -> Iterator[Event]:
+    # A line that is a `mark` counts as blank.
     # Two units that meet at byte x are separated at the first line that begins after x and is
     # blank, or that begins more than _BLANK_WITHIN after x. Both find it from the file alone.
     in_unit = stream.from_start
@@ -153,6 +166,8 @@ def _plain_documents(
     size = 0
     for line in _lines(stream):
         blank = not line.data.strip() and not line.too_long
+        if mark is not None and not blank:
+            blank = mark.fullmatch(line.data) is not None
         if not in_unit:
             if not blank and line.start <= _BLANK_WITHIN:
                 continue
@@ -185,35 +200,40 @@ def _documents_of_block(
             yield Rejected(fault, sample_of(line.data), line.number, offset)
             return
     offset = unit.start + block[0].start
-    text = normal_form("\n".join(_paragraphs(texts)))
+    text = normal_form(without_marks("\n".join(_paragraphs(texts))))
     document = Document(f"{unit.path}#byte={offset}", text)
     for event in document_filter.events(document, offset):
         yield replace(event, line=block[0].number) if isinstance(event, Rejected) else event
 
 
 _MIN_WRAP_WIDTH, _MAX_WRAP_WIDTH = 40, 120
-_BROKEN_WORD = re.compile(r".*[^\W\d_]-", re.DOTALL).fullmatch
 
 
 def _paragraphs(lines: list[str]) -> list[str]:
     """The paragraphs of a block: its lines, or one paragraph if the block was wrapped.
 
-    The block was wrapped if its longest line has between 40 and 120 characters and no line but the
-    last has room for the first word of the next.
+    The block was wrapped if a line ends within a word, or if its longest line has between 40 and
+    120 characters and no line but the last has room for the first word of the next.
     """
     lines = [" ".join(line.split()) for line in lines]
-    width = max(map(len, lines))
-    if len(lines) == 1 or not _MIN_WRAP_WIDTH <= width <= _MAX_WRAP_WIDTH:
+    if len(lines) == 1 or not _is_wrapped(lines):
         return lines
-    for line, following in itertools.pairwise(lines):
-        if len(line) + 1 + len(following.partition(" ")[0]) <= width:
-            return lines
-    joined = lines[0]
+    paragraph = lines[0]
     for line in lines[1:]:
-        # "well-" and "known" were one word before the line break.
-        space = "" if line[:1].islower() and _BROKEN_WORD(joined[-2:]) else " "
-        joined = f"{joined}{space}{line}"
-    return [joined]
+        paragraph = joined(paragraph, line) if is_cut(paragraph, line) else f"{paragraph} {line}"
+    return [paragraph]
+
+
+def _is_wrapped(lines: list[str]) -> bool:
+    if any(is_cut(line, following) for line, following in itertools.pairwise(lines)):
+        return True
+    width = max(map(len, lines))
+    if not _MIN_WRAP_WIDTH <= width <= _MAX_WRAP_WIDTH:
+        return False
+    return all(
+        len(line) + 1 + len(following.partition(" ")[0]) > width
+        for line, following in itertools.pairwise(lines)
+    )
 
 
 # ------------------------------------------------------------------------------------- JSON lines
@@ -232,6 +252,7 @@ def _json_documents(
             return
         if not line.too_long and not line.data.strip():
             continue
+        line.data = line.data.removeprefix(BOM_UTF8)  # of a file that another was appended to
         offset, sample = unit.start + line.start, sample_of(line.data)
         record, fault = ({}, "line_too_long") if line.too_long else _record(line.data, text_field)
         if fault:
@@ -298,4 +319,6 @@ def text_events(
     if not paragraphs:
         yield LeftOut("empty", name)
         return
-    yield from document_filter.events(Document(name, normal_form("\n".join(paragraphs))))
+    yield from document_filter.events(
+        Document(name, normal_form(without_marks("\n".join(paragraphs))))
+    )

@@ -6,6 +6,7 @@ no entity declaration or external reference in a hostile file is ever followed.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -29,6 +30,8 @@ _OPEN, _CLOSE = b"<page>", b"</page>"
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
 _NAMESPACE = re.compile(rb"<ns>\s*(-?\d+)\s*</ns>")
 _MODEL = re.compile(rb"<model>([^<]*)</model>")
+_CONTENT = re.compile(rb"<content(?:\s[^>]*)?>.*?</content>", re.DOTALL)
+_MAIN_ROLE = re.compile(rb"<role>\s*main\s*</role>")
 _REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)
 _ENTITY = re.compile(rb"&(?:[lg]t|quot|amp|apos|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
 _ENTITIES = {b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&amp;": b"&", b"&apos;": b"'"}
@@ -40,10 +43,12 @@ def read_unit(unit: Unit, document_filter: DocumentFilter = EVERY_DOCUMENT) -> I
     A page of the main namespace that is not a redirect yields a `Document` (id: its title), or
     several if its text is longer than a parser accepts. `LeftOut` reasons: ``namespace``,
     ``redirect``, ``model`` (not wikitext), ``empty`` (no running text: deleted, or only lists),
-    and those of `document_filter`.
+    those of `document_filter`, and those of `wikitext.running_text`, which leave out a construct
+    and not the page.
     `Rejected` reasons: ``no_title``, ``no_namespace``, ``no_text``, ``invalid_utf8``, ``nul``,
     ``unterminated`` (no ``</page>`` before the next page or the end), ``page_too_long``,
-    ``too_long``. The last revision of a page is read. One page at a time is held in memory.
+    ``too_long``. The main slot of a page's last revision is read. One page at a time is held in
+    memory.
 
     Raises `Unreadable` if the file is damaged, or if the unit is a whole file without a page.
     """
@@ -51,11 +56,14 @@ def read_unit(unit: Unit, document_filter: DocumentFilter = EVERY_DOCUMENT) -> I
     with UnitStream(unit) as stream:
         for offset, page, fault in _pages_of_unit(stream):
             empty = False
-            event = Rejected(fault, _label(page)) if fault else _event_of_page(page)
+            unread: Counter[str] = Counter()
+            event = Rejected(fault, _label(page)) if fault else _event_of_page(page, unread)
             if isinstance(event, Document):
                 yield from document_filter.events(event, offset)
             else:
                 yield replace(event, offset=offset) if isinstance(event, Rejected) else event
+            for reason in unread.elements():
+                yield LeftOut(reason, _label(page))
     if empty and unit.is_whole_file:
         raise Unreadable(unit.path, "not a MediaWiki XML export: it has no <page>")
 
@@ -131,7 +139,20 @@ def _label(page: bytes) -> str:
     return sample_of(title[1] if title else page)
 
 
-def _event_of_page(page: bytes) -> Event:
+def _main_slot(revision: bytes) -> bytes:
+    """The main slot of a revision: its model and text.
+
+    Since version 0.11 of the export, further slots (captions of media, templates' data) are
+    ``<content>`` elements after the main one, which is without such an element, or has the role
+    ``main``.
+    """
+    contents = _CONTENT.findall(revision)
+    main = [content for content in contents if _MAIN_ROLE.search(content)]
+    return main[0] if main else _CONTENT.sub(b"", revision)
+
+
+def _event_of_page(page: bytes, unread: Counter[str]) -> Event:
+    """The event of a page; `unread` counts what its text lacks (`wikitext.running_text`)."""
     revision = page.find(b"<revision")
     head = page[:revision] if revision >= 0 else page
     title = _TITLE.search(head)
@@ -144,19 +165,20 @@ def _event_of_page(page: bytes) -> Event:
         return LeftOut("namespace", _label(page))
     if b"<redirect" in head:
         return LeftOut("redirect", _label(page))
-    opening = page.rfind(b"<text", len(head))
-    begin = page.find(b">", opening) + 1
+    slot = _main_slot(page[page.rfind(b"<revision") :]) if revision >= 0 else b""
+    opening = slot.find(b"<text")
+    begin = slot.find(b">", opening) + 1
     if opening < 0 or not begin:
         return Rejected("no_text", _label(page))
-    if page[begin - 2 : begin] == b"/>":
+    if slot[begin - 2 : begin] == b"/>":
         return LeftOut("empty", _label(page))
-    end = page.find(b"</text>", begin)
+    end = slot.find(b"</text>", begin)
     if end < 0:
         return Rejected("no_text", _label(page))
-    model = _MODEL.search(page, len(head), opening)
+    model = _MODEL.search(slot)
     if model is not None and model[1] != b"wikitext":
         return LeftOut("model", _label(page))
-    raw = page[begin:end]
+    raw = slot[begin:end]
     if b"\0" in raw or b"\0" in title[1]:
         return Rejected("nul", _label(page))
     try:
@@ -166,5 +188,5 @@ def _event_of_page(page: bytes) -> Event:
         return Rejected("invalid_utf8", _label(page))
     if _REDIRECT.match(wikitext):
         return LeftOut("redirect", name)
-    text = running_text(wikitext)
+    text = running_text(wikitext, unread)
     return Document(name, text) if text else LeftOut("empty", name)

@@ -17,9 +17,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from adnominal.etl.corpora.documents import normal_form
+from adnominal.etl.corpora.normalisation import normal_form, visible
 from adnominal.etl.corpora.wikitext_paragraphs import paragraphs_of, without_gaps
-from adnominal.etl.corpora.wikitext_templates import SUPERSCRIPTS, renderer_of
+from adnominal.etl.corpora.wikitext_templates import SUPERSCRIPTS, function_of, renderer_of
 
 # ------------------------------------------------------------------- comments and elements
 
@@ -36,6 +36,7 @@ _ELEMENT = re.compile(
 _is_word = re.compile(r"\s*[A-Za-z0-9]+(?:-[A-Za-z]+)*\s*").fullmatch
 # If something is removed between a space and one of these, the space is removed too.
 _NO_SPACE_BEFORE = frozenset([*" ,;:.!?)\n", ""])
+_ZERO_WIDTH = "\u200b"  # removed at the end
 _NOWIKI_MARKUP = re.compile(r"[\[\]{}|'<>=*#:;!_\n]")
 _CLOSING: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"</{name}\s*>", re.IGNORECASE)
@@ -57,6 +58,11 @@ def _closing_tag(text: str, name: str, start: int) -> tuple[int, int] | None:
     return closing.span() if closing else None
 
 
+def _separator(text: str, start: int, end: int) -> str:
+    """What an empty ``<nowiki/>`` leaves: between apostrophes, it separates them (''Kim''<>'s)."""
+    return _ZERO_WIDTH if text[start - 1 : start] == text[end : end + 1] == "'" else ""
+
+
 def _without_elements(text: str) -> str:
     """`text` without comments and without the elements of `_REMOVED_ELEMENTS`.
 
@@ -73,14 +79,19 @@ def _without_elements(text: str) -> str:
         if name is None:
             end = text.find("-->", position)
             position = len(text) if end < 0 else end + 3
-        elif not opening[2]:
+        elif opening[2]:
+            if name.lower() == "nowiki":
+                parts.append(_separator(text, opening.start(), position))
+        else:
             name = name.lower()
             span = None if name in never_closed else _closing_tag(text, name, position)
             if span is None:
                 never_closed.add(name)
             else:
                 content_end, tag_end = span
-                if name == "nowiki":
+                if name == "nowiki" and position == content_end:
+                    parts.append(_separator(text, opening.start(), tag_end))
+                elif name == "nowiki":
                     # As entities, its characters pass every later step unchanged.
                     content = text[position:content_end]
                     parts.append(_NOWIKI_MARKUP.sub(lambda m: f"&#{ord(m[0])};", content))
@@ -99,6 +110,10 @@ def _without_elements(text: str) -> str:
 # ------------------------------------------------------------------- templates and tables
 
 _MAX_DEPTH = 8
+# Reasons why a construct is left out of the text although it may add to it.
+PARSER_FUNCTION = "parser_function"  # its value is not known here: {{#expr:3*4}}
+UNCLOSED = "unclosed_template"  # braces that are closed or opened nowhere in the section
+TOO_DEEP = "template_too_deep"
 _MAX_NAME = 100
 # Two patterns that begin with a literal: merging their matches takes a third of the time of one
 # pattern with an alternation.
@@ -106,7 +121,9 @@ _OPENING_BRACES = re.compile(r"\{(?:\{+|\|)")
 _CLOSING_BRACES = re.compile(r"\}\}*")
 _SECTION = re.compile(r"\n==(?=[^=\n])")
 _span_of: Callable[[re.Match[str]], tuple[int, int]] = re.Match.span
-_OPEN_BRACES = re.compile(r"\{\{[^{}\n]*\}?")
+# To the end of the sentence, which is as far as the template can be told from the text.
+_OPEN_BRACES = re.compile(r"\{\{(?:[^{}\n.!?]|[.!?](?!\s))*\}?")
+_CLOSE_BRACES = re.compile(r"\}\}+")
 _LINK_OR_PIPE = re.compile(r"\[\[[^\[\]]*\]\]|\|")
 
 
@@ -174,8 +191,11 @@ def _begins_line(text: str, position: int) -> bool:
 _SPACES_FROM = re.compile(" *")
 
 
-def _without_templates(text: str, depth: int = 0) -> str:
-    """`text` without tables, and with templates replaced by their text."""
+def _without_templates(text: str, depth: int, unread: Counter[str]) -> str:
+    """`text` without tables, and with templates replaced by their text.
+
+    `unread` counts what cannot be read, by reason.
+    """
     parts = []
     position = 0
     begins_line = False
@@ -183,7 +203,7 @@ def _without_templates(text: str, depth: int = 0) -> str:
         if start < position:
             continue
         begins_line = text[start - 1 : start] == "\n" or (begins_line and start == position)
-        replacement = _template(text, start + 2, end - 2, depth) if kind == "{" else ""
+        replacement = _template(text, start + 2, end - 2, depth, unread) if kind == "{" else ""
         spaced = text[start - 1 : start] == " " and text[end : end + 1] in _NO_SPACE_BEFORE
         if spaced and not replacement:
             # "word {{citation needed}}." must not leave "word ."
@@ -198,24 +218,43 @@ def _without_templates(text: str, depth: int = 0) -> str:
         parts.append(text[position:])
         text = "".join(parts)
     if "{{" in text:
-        text = _OPEN_BRACES.sub("", text)
+        text, count = _OPEN_BRACES.subn("", text)
+        unread[UNCLOSED] += count
+    if "}}" in text:
+        text, count = _CLOSE_BRACES.subn("", text)
+        unread[UNCLOSED] += count
     return text
 
 
-def _template(text: str, start: int, end: int, depth: int) -> str:
-    """The text of the template between `start` and `end` (without its braces)."""
+def _template(text: str, start: int, end: int, depth: int, unread: Counter[str]) -> str:
+    """The text of the template or parser function between `start` and `end` (without braces)."""
     if depth == _MAX_DEPTH:
+        unread[TOO_DEEP] += 1
         return ""
-    limit = min(end, start + _MAX_NAME)
-    pipe = text.find("|", start, limit)
-    render = renderer_of(text[start : limit if pipe < 0 else pipe])
+    name, separator = _name(text, start, end)
+    unread_before = unread.total()
+    has_inner = "{{" in name
+    if has_inner:
+        # The argument of a function may be a template: {{formatnum:{{population|12}}}}.
+        text = _without_templates(text[start:end], depth + 1, unread)
+        start, end = 0, len(text)
+        name, separator = _name(text, start, end)
+    function, colon, _ = name.partition(":")
+    render = function_of(function) if colon else None
+    if render is not None:
+        separator = start + len(function)
+    elif name.lstrip().startswith("#"):
+        unread[PARSER_FUNCTION] += 1
+        return ""
+    else:
+        render = renderer_of(name)
     if render is None:
         return ""
     arguments: list[str] = []
     named_arguments: dict[str, str] = {}
-    if pipe >= 0:
+    if separator >= 0:
         # The pipe of a link inside an argument separates parts of the link, not arguments.
-        body = _without_templates(text[pipe + 1 : end], depth + 1)
+        body = _without_templates(text[separator + 1 : end], depth + 1, unread)
         position = 0
         borders = [m.start() for m in _LINK_OR_PIPE.finditer(body) if m[0] == "|"]
         for border in [*borders, len(body)]:
@@ -232,7 +271,17 @@ def _template(text: str, start: int, end: int, depth: int) -> str:
             while len(arguments) < number:
                 arguments.append("")
             arguments[number - 1] = named_arguments[str(number)]
-    return render(arguments, named_arguments)
+    rendered = render(arguments, named_arguments)
+    if has_inner and not rendered and unread.total() == unread_before:
+        unread[PARSER_FUNCTION] += 1
+    return rendered
+
+
+def _name(text: str, start: int, end: int) -> tuple[str, int]:
+    """What is before the first pipe of a template, and the place of the pipe; -1 without one."""
+    limit = min(end, start + _MAX_NAME)
+    pipe = text.find("|", start, limit)
+    return text[start : limit if pipe < 0 else pipe], pipe
 
 
 # ------------------------------------------------------------------- links
@@ -344,22 +393,20 @@ def _without_quotes(text: str) -> str:
     return _QUOTES.sub("", text)
 
 
-# Searched for one by one, which is faster than one pass with a set: most texts have none of them.
-_FORMAT_CHARACTERS = "\u00ad\u200b\u200e\u200f\u2060\u2066\u2067\u2068\u2069\ufeff" + "".join(
-    map(chr, range(0x202A, 0x202F))
-)
+# Searched for one by one, which is faster than one pass with a set: most texts have few of them.
 _SPACES = "\t\r\v\f\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
 
 
-def running_text(wikitext: str) -> str:
+def running_text(wikitext: str, unread: Counter[str] | None = None) -> str:
     """The running text of a page's wikitext: one paragraph per line, white space collapsed, in NFC.
 
-    It raises no error for any markup, and takes time linear in the length of the page.
+    It raises no error for any markup, and takes time linear in the length of the page. `unread`, if
+    given, counts the templates and parser functions that could not be read, by reason.
     """
     text = _without_elements(wikitext)
-    text = _without_templates("\n" + text)
+    text = _without_templates("\n" + text, 0, Counter() if unread is None else unread)
     text = _without_links(text)
     if "<" in text:
         text = _SUPERSCRIPT.sub(lambda m: m[1].translate(SUPERSCRIPTS), text)
@@ -371,12 +418,10 @@ def running_text(wikitext: str) -> str:
     text = "\n".join(paragraphs_of(text))
     if "&" in text:
         text = _ENTITY.sub(lambda m: html.unescape(m[0]), text)
-    for character in _FORMAT_CHARACTERS:
-        if character in text:
-            text = text.replace(character, "")
     for character in _SPACES:
         if character in text:
             text = text.replace(character, " ")
+    text = visible(text)
     while "  " in text:
         text = text.replace("  ", " ")
     return normal_form(without_gaps(text))

@@ -196,10 +196,11 @@ _TEMPLATES: dict[str, Renderer] = {
     **_aliases("mdash; em dash; mdashb; emdash", _constant("—")),
     **_aliases("snd; spnd; sndash; spndash; spaced ndash; spaced en dash", _constant(" – ")),
     **_aliases("nbsp; space; spaces; thinsp; thin space; hair space; nnbsp", _constant(" ")),
-    **_aliases("'; apostrophe; `", _constant("'")),
-    "'s": _constant("'s"),
-    **_aliases("' \"; '\"", _constant("'\"")),
-    **_aliases("\" '; \"'", _constant("\"'")),
+    # (as entities, which do not add to the apostrophes of italics before them)
+    **_aliases("'; apostrophe; `", _constant("&apos;")),
+    "'s": _constant("&apos;s"),
+    **_aliases("' \"; '\"", _constant('&apos;"')),
+    **_aliases("\" '; \"'", _constant('"&apos;')),
     **_aliases("okina; 'okina; ʻokina", _constant("ʻ")),
     **_aliases("hamza; hamzah", _constant("ʾ")),
     **_aliases("ayin; ayn; ain", _constant("ʿ")),
@@ -238,12 +239,56 @@ _TEMPLATES: dict[str, Renderer] = {
 }
 
 
+def _if(arguments: list[str], named_arguments: dict[str, str]) -> str:
+    """``{{#if: test | text | other text }}``"""
+    test, text, other_text = [*arguments, *[""] * 3][:3]
+    return text if test else other_text
+
+
+def _if_equal(arguments: list[str], named_arguments: dict[str, str]) -> str:
+    """``{{#ifeq: a | b | text | other text }}``"""
+    first, second, text, other_text = [*arguments, *[""] * 4][:4]
+    return text if first == second else other_text
+
+
+def _plural(arguments: list[str], named_arguments: dict[str, str]) -> str:
+    """``{{plural: 2 | page | pages }}``"""
+    number, singular, plural = [*arguments, *[""] * 3][:3]
+    return plural if plural and number != "1" else singular
+
+
+def _changed(change: Callable[[str], str]) -> Renderer:
+    return lambda arguments, named_arguments: change(_first(arguments, named_arguments))
+
+
+# Functions of MediaWiki's parser by name, as {{NAME: first argument | second argument }}.
+_FUNCTIONS: dict[str, Renderer] = {
+    "lc": _changed(str.lower),
+    "uc": _changed(str.upper),
+    "lcfirst": _changed(lambda text: text[:1].lower() + text[1:]),
+    "ucfirst": _changed(lambda text: text[:1].upper() + text[1:]),
+    "#if": _if,
+    "#ifeq": _if_equal,
+    "plural": _plural,
+    **_aliases("formatnum; #formatdate; #dateformat", _first),
+    # no text of the sentence: references, sort keys, addresses
+    **_aliases(
+        "#tag; defaultsort; displaytitle; #coordinates; fullurl; localurl; canonicalurl; filepath; "
+        "urlencode; anchorencode",
+        _constant(""),
+    ),
+}
+
+
+def function_of(name: str) -> Renderer | None:
+    """The renderer of the parser function called `name`; None for other names."""
+    return _FUNCTIONS.get(name.strip().lower())
+
+
 @functools.lru_cache(maxsize=1 << 14)
 def renderer_of(name: str) -> Renderer | None:
     """The renderer of the template called `name`; None for a template that leaves no text."""
     name = " ".join(name.lower().replace("_", " ").split())
     if name in _TEMPLATES:
         return _TEMPLATES[name]
-    if name.startswith(("lang-", "script/")):
-        return _first
-    return _constant(name[10:]) if name.startswith("formatnum:") else None
+    return _first if name.startswith(("lang-", "script/")) else None

@@ -4,9 +4,37 @@ On import lemminflect registers extensions with spaCy if it is installed. This w
 and spaCy would import torch: seconds of every process for something that is not used here.
 """
 
+from functools import lru_cache
+
 from adnominal.etl.imports import hidden
 
 with hidden("spacy"):
     from lemminflect import getAllInflections, getAllLemmas, getInflection, getLemma
 
-__all__ = ["getAllInflections", "getAllLemmas", "getInflection", "getLemma"]
+__all__ = ["getAllInflections", "getAllLemmas", "getInflection", "getLemma", "noun_lemma"]
+
+
+@lru_cache(maxsize=1 << 16)
+def noun_lemma(form: str, lemma: str) -> str:
+    """The lemma of a noun where a parser's rules do not know the word; else `lemma` itself.
+
+    Rules make "speciman" of *specimen*, and leave plurals of Latin and Greek as they are where the
+    tagger takes them for singulars (*larvae*, *stigmata*); the dictionary has both. `form` is in
+    lower case.
+    """
+    if form.endswith("men") and lemma == f"{form[:-3]}man":
+        return lemma if _is_of_men(form) else form
+    if lemma != form:
+        return lemma
+    nouns = getAllLemmas(form, upos="NOUN").get("NOUN", ())
+    return nouns[0].lower() if nouns and form not in nouns else lemma
+
+
+def _is_of_men(form: str) -> bool:
+    """Whether a word in -men is the plural of one in -man: a word, or a compound with one."""
+    if form in getAllLemmas(form, upos="NOUN").get("NOUN", ()):
+        return False
+    man, stem = f"{form[:-3]}man", form[:-3]
+    is_word = man in getAllLemmas(man, upos="NOUN").get("NOUN", ())
+    is_compound = len(stem) >= 4 and any(stem in lemmas for lemmas in getAllLemmas(stem).values())
+    return is_word or is_compound

@@ -136,6 +136,13 @@ def nonsubsective() -> Mapping[str, str]:
     return _project_list("nonsubsective", "adjective", "kind", SUBCLASSES).words
 
 
+def is_nonsubsective(adjective: str) -> bool:
+    """Whether an adjective is on the list, or begins with a prefix of it: *anti-war*, *ex-*."""
+    words = nonsubsective()
+    prefix, hyphen, rest = adjective.partition("-")
+    return adjective in words or (bool(rest) and f"{prefix}{hyphen}" in words)
+
+
 def class_list(path: str | Path | None = None) -> WordList:
     """The adjective classes with name and version: those of this project or of a user's file.
 
@@ -163,9 +170,18 @@ def class_rows(words: WordList) -> pa.Table:
     return pa.Table.from_pylist(rows, table("adjective_classes").schema)
 
 
-def offensive() -> frozenset[str]:
-    """Words that no item may contain: profane, sexual, slurs, vile."""
-    return frozenset(_project_list("offensive", "word", "kind", OFFENCES).words)
+def offensive(path: str | Path | None = None) -> frozenset[str]:
+    """Words that no item may contain: profane, sexual, slurs, vile.
+
+    Those of a user's file, in the same layout, are added to those of this project.
+
+    Raises:
+        UserError: as `read_words`.
+    """
+    words = frozenset(_project_list("offensive", "word", "kind", OFFENCES).words)
+    if path is None:
+        return words
+    return words | frozenset(read_words(Path(path), ("word", "kind"), OFFENCES).words)
 
 
 def identity() -> Mapping[str, str]:

@@ -4,7 +4,8 @@ Only the needed parts of the pipeline are run. Named entities are not computed. 
 and the lemmatizer, which spaCy runs over every token, are run only over the members of `amod`
 relations, and once for each distinct word: their result depends only on the form, tag and relation
 of a token, unless a pattern of the ruler spans several tokens. For words that such a pattern could
-match they are run over the paragraph, as in spaCy. The lemmas are those of the full pipeline.
+match they are run over the paragraph, as in spaCy. The lemmas are those of the full pipeline,
+except of nouns whose lemma the dictionary knows better (`etl.knowledge.inflection.noun_lemma`).
 
 A pipeline with other components (trained lemmatizer, morphologizer, rulers that change tags) is run
 unchanged, without its named entities.
@@ -30,6 +31,7 @@ import pyarrow as pa
 
 from adnominal.conf import UserError
 from adnominal.etl.imports import hidden
+from adnominal.etl.knowledge.inflection import noun_lemma
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 DEFAULT_MODEL = "en_core_web_sm"
@@ -66,6 +68,12 @@ def find_model(model: str | None) -> str:
     return loadable_name
 
 
+def model_language(model: str | None) -> str | None:
+    """The language of a model, from its description; raises `UserError` as `find_model` does."""
+    language = _description(_folder_of(find_model(model))[1]).get("lang")
+    return language if isinstance(language, str) else None
+
+
 def _folder_of(name: str) -> tuple[str, Path]:
     """The name under which spaCy loads a model, and the folder with its description."""
     if Path(name).is_dir():
@@ -84,11 +92,16 @@ def _folder_of(name: str) -> tuple[str, Path]:
 
 
 def _components(folder: Path) -> set[str]:
+    meta = _description(folder)
+    return set(meta.get("components") or meta.get("pipeline") or ())
+
+
+def _description(folder: Path) -> dict[str, Any]:
     try:
         meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"parser=spacy: {folder} is not a spaCy model: {error}") from error
-    return set(meta.get("components") or meta.get("pipeline") or ())
+    return dict(meta)
 
 
 class SpacyParser:
@@ -162,6 +175,8 @@ class SpacyParser:
             has_lemma[head[amod]] = True
             lemma = self._lemmas.of_rows(np.flatnonzero(has_lemma), table, docs, piece, starts)
 
+        if self._nlp.lang == "en":
+            lemma = _dictionary_lemmas(table, lemma, has_lemma, strings)
         next_is_space = np.append(~is_word[1:], True)
         next_is_space[starts[1:] - 1] = True
         space_after = (table[:, _SPACY] != 0) | next_is_space
@@ -190,6 +205,26 @@ class SpacyParser:
             schema=SENTENCES,
         )
         return Parsed(tokens, sentences), (int(document[-1]), int(numbers[-1]) + 1)
+
+
+def _dictionary_lemmas(
+    table: npt.NDArray[np.uint64],
+    lemma: npt.NDArray[np.uint64],
+    has_lemma: npt.NDArray[np.bool_],
+    strings: Any,
+) -> npt.NDArray[np.uint64]:
+    """The lemmas of tokens, as hashes, with those of common nouns as the dictionary has them."""
+    is_noun = has_lemma & np.isin(table[:, _TAG], [strings["NN"], strings["NNS"]])
+    nouns = np.column_stack([table[is_noun, _ORTH], lemma[is_noun]])
+    distinct, place = np.unique(nouns, axis=0, return_inverse=True)
+    lemmas = []
+    for orth, hash_of_lemma in distinct.tolist():
+        known = strings[hash_of_lemma]
+        corrected = noun_lemma(strings[orth].lower(), known)
+        lemmas.append(hash_of_lemma if corrected == known else strings.add(corrected))
+    corrected_lemmas = lemma.copy()
+    corrected_lemmas[is_noun] = np.array(lemmas, dtype=np.uint64)[place.reshape(-1)]
+    return corrected_lemmas
 
 
 def _sentence_texts(

@@ -25,40 +25,55 @@ PROCESSORS = ("tokenize", "pos", "lemma", "depparse")
 BATCH_CHARACTERS = 50_000
 
 
-def find_model(model: str | None) -> str:
+def find_model(model: str | None, language: str = "en") -> str:
     """The folder of Stanza's resources: `model`, else Stanza's own default.
 
     Raises:
-        UserError: Stanza is missing, or the folder lacks the English models.
+        UserError: Stanza is missing or does not know the language, or the folder lacks its models.
     """
     if importlib.util.find_spec("stanza") is None:
         raise UserError("parser=stanza: Stanza is not installed; pip install stanza")
+    from stanza.models.common.constant import lcode2lang
     from stanza.resources.common import DEFAULT_MODEL_DIR
 
+    if language not in lcode2lang:
+        raise UserError(
+            f"parser_language={language}: not a language of Stanza; expected its code, such as fr "
+            "or zh-hans"
+        )
     folder = Path(model or DEFAULT_MODEL_DIR)
-    required = ["resources.json", *(f"en/{processor}" for processor in PROCESSORS)]
+    required = ["resources.json", *(f"{language}/{processor}" for processor in PROCESSORS)]
     missing = [name for name in required if not (folder / name).exists()]
     if missing:
         where = f", model_dir={os.fspath(folder)!r}" if model else ""
         raise UserError(
-            f"parser=stanza: {folder} has no {', '.join(missing)}; get the English models with "
-            f'''python -c "import stanza; stanza.download('en'{where})"'''
+            f"parser=stanza: {folder} has no {', '.join(missing)}; get the models with "
+            f'''python -c "import stanza; stanza.download({language!r}{where})"'''
         )
     return os.fspath(folder)
 
 
 class StanzaParser:
-    """Stanza as a `Parser`, on the GPU if there is one. Raises `UserError` as `find_model` does."""
+    """Stanza as a `Parser`, on the GPU if there is one. Raises `UserError` as `find_model` does.
 
-    def __init__(self, model: str | None = None) -> None:
-        folder = find_model(model)
+    The tags are Penn's for English, else the universal ones: treebanks of other languages have tag
+    sets of their own.
+    """
+
+    def __init__(self, model: str | None = None, language: str = "en") -> None:
+        folder = find_model(model, language)
+        self._has_penn_tags = language == "en"
         import stanza
         import torch
 
         # One thread per process, because tasks share the cores.
         torch.set_num_threads(1)
         self._pipeline = stanza.Pipeline(
-            "en", dir=folder, processors=",".join(PROCESSORS), download_method=None, verbose=False
+            language,
+            dir=folder,
+            processors=",".join(PROCESSORS),
+            download_method=None,
+            verbose=False,
         )
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
@@ -67,7 +82,9 @@ class StanzaParser:
         for pieces in paragraph_batches(texts, BATCH_CHARACTERS):
             documents = self._pipeline.bulk_process([text for _, text in pieces])
             ordinals = [document for document, _ in pieces]
-            parsed = columns(zip(ordinals, documents, strict=True), last_position)
+            parsed = columns(
+                zip(ordinals, documents, strict=True), last_position, self._has_penn_tags
+            )
             if parsed.sentences.num_rows:
                 last = parsed.sentences.slice(parsed.sentences.num_rows - 1).to_pylist()[0]
                 last_position = (last["document"], last["sentence"] + 1)
@@ -75,12 +92,15 @@ class StanzaParser:
 
 
 def columns(
-    documents: Iterable[tuple[int, Any]], last_position: tuple[int, int] = (-1, 0)
+    documents: Iterable[tuple[int, Any]],
+    last_position: tuple[int, int] = (-1, 0),
+    has_penn_tags: bool = True,
 ) -> Parsed:
     """Stanza documents, each with the ordinal of its text, as columns.
 
     Several documents with the same ordinal are paragraphs of one text; `last_position` is the
-    ordinal of the previous text and its number of sentences. No white space is between the words of
+    ordinal of the previous text and its number of sentences. Tags are the universal ones unless
+    `has_penn_tags`. No white space is between the words of
     a multi-word token ("don't").
     """
     tokens: list[tuple[Any, ...]] = []
@@ -93,7 +113,8 @@ def columns(
             for token in sentence.tokens:
                 for word in token.words:
                     space_after = word is token.words[-1] and token.spaces_after != ""
-                    written = (word.id, word.text, word.lemma, word.xpos or "")
+                    tag = word.xpos if has_penn_tags else word.upos
+                    written = (word.id, word.text, word.lemma, tag or "")
                     tokens.append((document, number, *written, word.head, word.deprel, space_after))
             spaced = "".join(token.text + token.spaces_after for token in sentence.tokens)
             sentences.append((document, number, sentence.text or spaced.rstrip()))

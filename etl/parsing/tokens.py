@@ -35,7 +35,7 @@ sentence     ordinal of the sentence within the document, from 0
 id, head     from 1 within the sentence, head 0 for its root; ids ascend and may have gaps, so a
              head is found by its id, never by its position
 lemma        null if it was not computed; `amod` tokens and their heads always have one
-xpos         Penn Treebank tag
+xpos         Penn Treebank tag; of a parser of another language than English, the universal tag
 space_after  whether white space, or the end of the paragraph, follows
 """
 

@@ -5,7 +5,6 @@ Rows are kept unchanged, including repeated and conflicting ones (docs/adept.md)
 the other two split columns are computed here.
 """
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.conf import UserError
+from adnominal.conf.delimited import text_of
+from adnominal.conf.texts import json_value
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.splits import PARTS, merged, repetitions, split_columns
 from adnominal.etl.adept.variants import item_id
@@ -82,8 +83,8 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
 
 def _objects(file: Path) -> list[Any]:
     try:
-        entries = json.loads(file.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        entries = json_value(text_of(file, str(file)))
+    except ValueError as error:
         raise UserError(f"{file}: not readable as JSON: {error}") from error
     if not isinstance(entries, list):
         raise UserError(f"{file}: expected a JSON array of objects, got {type(entries).__name__}")

@@ -18,6 +18,7 @@ also be named ``fine_tuning``.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.conf import UserError
+from adnominal.conf.delimited import SURPLUS, Row, read_rows
 from adnominal.etl.asp import (
     CONTRADICTION,
     DISCARD,
@@ -43,7 +45,7 @@ from adnominal.etl.asp.lexicon import DIMENSIONS, Lexicon, load_lexicon
 from adnominal.etl.asp.templates import item_id, parse
 from adnominal.etl.lake.tables import table
 from adnominal.etl.published import pickles
-from adnominal.etl.published.reading import EDITION, Reading, relative, tsv_rows
+from adnominal.etl.published.reading import EDITION, Reading, relative
 
 TUNING = "published_tuning"
 WIDER = "published_wider"
@@ -221,16 +223,17 @@ def _training_adjectives(tuning: Path | None) -> set[str]:
     adjectives = set()
     file = tuning / "train" / "leave_ei.csv" if tuning else None
     if file is not None and file.exists():
-        for _, row in _lines(file, _TRAINING):
-            for text in (row["sentence1"], row["sentence2"]):
+        for row in _lines(file, _TRAINING):
+            for text in (row.fields["sentence1"], row.fields["sentence2"]):
                 adjectives.add(text.rstrip(".").partition(" is ")[2])
     return adjectives
 
 
-def _lines(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields, without white space around them, of each row of a file."""
-    for number, row in tsv_rows(path, columns):
-        yield number, {name: text.strip() for name, text in row.items()}
+def _lines(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows of a file, with fields without white space around them."""
+    for row in read_rows(path, str(path), columns, tabs=True):
+        fields = {name: text.strip() for name, text in row.fields.items()}
+        yield row._replace(fields=fields)
 
 
 @dataclass
@@ -242,7 +245,7 @@ class _Files:
     files: dict[Path, str] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
 
-    def lines(self, path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    def lines(self, path: Path, columns: Sequence[str]) -> Iterator[Row]:
         """The rows of a file; a missing file is noted if its folder exists."""
         if not path.exists():
             if path.parent.is_dir():
@@ -308,9 +311,11 @@ class _Files:
         fields; a row for which it raises a `ValueError` is dropped with the message as its reason.
         """
         occurrences: Counter[tuple[str, str]] = Counter()
-        for number, (line, row) in enumerate(self.lines(path, columns)):
+        for number, (line, row, is_surplus) in enumerate(self.lines(path, columns)):
             texts = (row[columns[0]], row[columns[1]])
             try:
+                if is_surplus:
+                    raise ValueError(SURPLUS)
                 parsed_row = parse(number, texts, row)
             except ValueError as error:
                 file = self.name(path)
@@ -333,11 +338,21 @@ def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
         return []
     curves: dict[tuple[str, str], dict[float, float]] = {}
     curve_file = folder / "human_scale_curves.tsv"
-    for _, row in reader.lines(curve_file, ("scale_value",)) if curve_file.exists() else ():
+    for row in reader.lines(curve_file, ("scale_value",)) if curve_file.exists() else ():
+        where = f"{curve_file}: line {row.line}"
+        if row.is_surplus:
+            raise UserError(f"{where}: {SURPLUS}")
         reader.take(curve_file)
+        z = _number_of(row.fields, "scale_value", where)
         for key, name in _CURVES.items():
-            if share := row.get(name):
-                curves.setdefault(key, {})[float(row["scale_value"])] = float(share)
+            if row.fields.get(name):
+                share = _number_of(row.fields, name, where)
+                if not 0 <= share <= 1:
+                    raise UserError(
+                        f"{where}: {name} is {share:g}; expected shares from 0 to 1 (divide "
+                        "percentages by 100)"
+                    )
+                curves.setdefault(key, {})[z] = share
     for key, name in _CURVES.items():
         file = folder / "pkl" / f"{name}.pkl"
         if file.exists() and key not in curves:
@@ -351,6 +366,17 @@ def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
     if curves and missing:
         raise UserError(f"{folder}: no curve of {', '.join(missing)}; expected all twelve")
     return human_rows(curves, {}, "published")
+
+
+def _number_of(fields: Mapping[str, str], column: str, where: str) -> float:
+    """The finite number in a column; `UserError` if it has none."""
+    try:
+        number = float(fields[column])
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise UserError(f"{where}: {column} is {fields[column]!r}; expected a number")
+    return number
 
 
 def _shares(file: Path) -> list[float]:

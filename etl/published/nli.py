@@ -5,10 +5,9 @@ are entailment, neutral and contradiction; AddOne has mean scores of people, fro
 derive two labels, entailment and not_entailment.
 """
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from html import unescape
 from io import StringIO
 from pathlib import Path
@@ -16,9 +15,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from adnominal.conf import UserError
+from adnominal.conf.delimited import SURPLUS, Row, read_rows, text_of
+from adnominal.conf.texts import json_lines
 from adnominal.etl.draws import content_hash
 from adnominal.etl.lake.tables import table
-from adnominal.etl.published.reading import NO_TEXT, Reading, is_text, relative, tsv_rows
+from adnominal.etl.published.reading import NO_TEXT, Reading, is_text, relative
 
 LABELS = ("entailment", "neutral", "contradiction")
 NOT_ENTAILMENT = "not_entailment"
@@ -104,11 +105,13 @@ def read(path: Path) -> Reading:
         name = relative(file, path)
         counts = reading.rows_of(name)
         reading.dropped_of.setdefault(source, {})
-        for line, row in _jsonl(file) if file.suffix == ".jsonl" else tsv_rows(file, _FIELDS):
+        for line, row, is_surplus in _rows(file):
             where = f"{name}:{line} {row['sentence1']} {row['sentence2']}"
             label = row["gold_label"]
             premise, hypothesis = row["sentence1"].strip(), row["sentence2"].strip()
-            if label in ("-", "hidden", ""):
+            if is_surplus:
+                reading.drop("nli", SURPLUS, where, name, source)
+            elif label in ("-", "hidden", ""):
                 reason = "annotators disagree" if label == "-" else "no label"
                 reading.drop("nli", reason, where, name, source)
             elif label not in LABELS:
@@ -125,17 +128,19 @@ def read(path: Path) -> Reading:
     return reading
 
 
-def _jsonl(file: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    with file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                row = json.loads(line)
-                yield number, {n: "" if row[n] is None else str(row[n]) for n in _FIELDS}
-            except (ValueError, KeyError, TypeError) as error:
-                raise UserError(
-                    f"{file}:{number}: no JSON object with {', '.join(_FIELDS)} ({error!r}); "
-                    "is the file complete?"
-                ) from None
+def _rows(file: Path) -> Iterator[Row]:
+    """The rows of a file, by its suffix."""
+    if file.suffix != ".jsonl":
+        yield from read_rows(file, str(file), _FIELDS, tabs=True)
+        return
+    for number, values in json_lines(file, str(file)):
+        missing = [name for name in _FIELDS if name not in values]
+        if missing:
+            raise UserError(
+                f"{file}: line {number} has no {', '.join(missing)}; expected {', '.join(_FIELDS)}"
+            )
+        texts = {name: "" if values[name] is None else str(values[name]) for name in _FIELDS}
+        yield Row(number, texts)
 
 
 def read_addone(path: Path) -> Reading:
@@ -161,7 +166,7 @@ def read_addone(path: Path) -> Reading:
         name = relative(file, path)
         counts = reading.rows_of(name)
         # Not splitlines(): U+2028 and the like are text.
-        for number, row in enumerate(StringIO(file.read_text(encoding="utf-8")), start=1):
+        for number, row in enumerate(StringIO(text_of(file, str(file))), start=1):
             line = row.removesuffix("\n")
             fields = line.split("\t")
             score = _score(fields)

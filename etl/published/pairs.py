@@ -5,11 +5,9 @@ two labels (entailment, not_entailment) or with three (entailment, neutral, cont
 (``adjective=``, ``noun=``, ``score=``) become a source of the table graded_pairs.
 """
 
-import csv
-import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from adnominal.conf import UserError, setting
+from adnominal.conf.delimited import SURPLUS, read_rows
+from adnominal.conf.texts import json_lines
 from adnominal.etl.draws import content_hash
 from adnominal.etl.dropped import write_dropped
 from adnominal.etl.lake import arrow
@@ -129,41 +129,41 @@ def _label_scheme(labels: set[str], where: str) -> str:
     )
 
 
-def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Number and fields of each row.
+def _rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any], bool]]:
+    """Line (in Parquet, number) and fields of each row, and whether it has surplus fields.
 
     Raises:
-        UserError: the file does not exist, has another format, or cannot be read.
+        UserError: the file does not exist, has another format, or cannot be read; there is no such
+            column, or more than one.
     """
-    if not file.is_file() or file.suffix.lower() not in _KINDS:
+    name, kind = f"file={file}", file.suffix.lower()
+    if not file.is_file() or kind not in _KINDS:
         got = "no such file" if not file.is_file() else f"a file {file.suffix or 'without ending'}"
-        raise UserError(f"file={file}: {got}; expected one of {', '.join(_KINDS)}")
-    kind = file.suffix.lower()
+        raise UserError(f"{name}: {got}; expected one of {', '.join(_KINDS)}")
+    if kind in (".csv", ".tsv"):
+        yield from read_rows(file, name, columns, tabs=kind == ".tsv")
+    elif kind == ".jsonl":
+        for number, row in json_lines(file, name):
+            _check_columns(row, columns, f"{name}: line {number}")
+            yield number, row, False
+    else:
+        yield from _parquet_rows(file, columns, name)
+
+
+def _parquet_rows(
+    file: Path, columns: Sequence[str], name: str
+) -> Iterator[tuple[int, Mapping[str, Any], bool]]:
     try:
-        if kind == ".parquet":
-            yield from enumerate(pq.read_table(file).to_pylist(), 1)
-            return
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            if kind == ".jsonl":
-                for number, line in enumerate(lines, 1):
-                    if not line.strip():
-                        continue
-                    try:
-                        row = json.loads(line)
-                    except ValueError as error:
-                        raise ValueError(f"line {number}: {error}") from error
-                    if not isinstance(row, dict):
-                        raise ValueError(f"line {number} is not a JSON object")
-                    yield number, row
-                return
-            if kind == ".tsv":
-                reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            else:
-                reader = csv.DictReader(lines, strict=True)
-            for row in reader:
-                yield reader.line_num, row
-    except (OSError, ValueError, csv.Error, pa.ArrowInvalid) as error:
-        raise UserError(f"file={file}: not readable: {error}") from error
+        names = pq.read_schema(file).names
+        _check_columns(names, columns, name)
+        repeated = [column for column in columns if names.count(column) > 1]
+        if repeated:
+            raise UserError(f"{name}: more than one column {', '.join(repeated)}")
+        rows = pq.read_table(file, columns=list(dict.fromkeys(columns))).to_pylist()
+    except (OSError, ValueError) as error:
+        raise UserError(f"{name}: not readable: {error}") from error
+    for number, row in enumerate(rows, 1):
+        yield number, row, False
 
 
 def read(settings: Settings) -> Reading:
@@ -182,10 +182,8 @@ def read(settings: Settings) -> Reading:
     by_row = settings.split not in SPLITS
     mapping = {} if is_graded else settings.mapping()
     reading, occurrences, rows = Reading(), Counter[str](), []
-    for number, row in _rows(file):
-        _check_columns(
-            row, [*required_columns, *([settings.split] if by_row else [])], file, number
-        )
+    used_columns = [*required_columns, *([settings.split] if by_row else [])]
+    for number, row, is_surplus in _rows(file, used_columns):
         first, second, value = (
             str(row[c]).strip() if row[c] is not None else "" for c in required_columns
         )
@@ -200,8 +198,8 @@ def read(settings: Settings) -> Reading:
             reason = f"label {value!r}"
         elif not is_text(first, second):
             reason = NO_TEXT
-        if None in row:  # csv.DictReader's key for surplus fields
-            reason = "more fields than columns"
+        if is_surplus:
+            reason = SURPLUS
         if reason:
             reading.drop(name, reason, f"{file.name}:{number} {first} {second}", file.name)
             continue
@@ -228,13 +226,10 @@ def read(settings: Settings) -> Reading:
     return reading
 
 
-def _check_columns(row: Mapping[str, Any], columns: Sequence[str], file: Path, number: int) -> None:
-    missing = [name for name in columns if name not in row]
+def _check_columns(names: Iterable[str], columns: Sequence[str], where: str) -> None:
+    missing = [name for name in columns if name not in names]
     if missing:
-        raise UserError(
-            f"file={file}, line {number}: no column {', '.join(missing)}; got "
-            f"{', '.join(name for name in row if name is not None)}"
-        )
+        raise UserError(f"{where} has no column {', '.join(missing)}, it has {', '.join(names)}")
 
 
 def _graded_row(

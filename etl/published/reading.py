@@ -1,15 +1,13 @@
 """The result of reading a release: tables, dropped rows by reason, and the rows of every file."""
 
-import csv
 import gzip
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
-from adnominal.conf import UserError
 from adnominal.etl.dropped import Dropped
 
 log = logging.getLogger("adnominal")
@@ -119,28 +117,6 @@ def is_text(*values: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields of each row of a TSV file.
-
-    Raises:
-        UserError: a missing column, or a file that is not UTF-8.
-    """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise UserError(
-                    f"{path}:1: no column {', '.join(missing)}; expected {', '.join(columns)} "
-                    f"separated by tabs, got {', '.join(reader.fieldnames or ()) or 'nothing'}"
-                )
-            for row in reader:
-                # Missing fields at the end of a row are None; surplus fields have no name.
-                yield reader.line_num, {n: row[n] or "" for n in row if n is not None}
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: no UTF-8 text: {error}") from error
 
 
 def relative(file: Path, root: Path) -> str:

@@ -10,7 +10,6 @@ each depth, and the files from which it was made: ``scripts/vocab.yaml``,
 """
 
 import ast
-import csv
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.conf import UserError
+from adnominal.conf.delimited import SURPLUS, read_rows
+from adnominal.conf.texts import open_text
 from adnominal.etl.lake.tables import table
 from adnominal.etl.published.reading import EDITION, Reading, relative
 from adnominal.etl.sygns import splits
@@ -33,6 +34,7 @@ _INTERMEDIATE_FILES = {
     "vocab.yaml": "the words of the grammar; conf/sygns has them",
     "scheme.txt": "templates of the grammar; etl/build_sygns.py makes them",
 }
+_DEPTH_DIGITS = 2
 _VF_POLARITY = re.compile(r"\[(?:\[\w+,(?:pos|neg)\](?:,(?!\])|(?=\])))*\]")
 _VF_WORD = re.compile(r"\[(\w+),(pos|neg)\]")
 
@@ -53,11 +55,8 @@ def read(path: Path, seed: int = 0) -> Reading:
     rows: dict[str, dict[str, Any]] = {}
     used_files: set[Path] = set()
     for file in files:
-        try:
-            if _add_rows(file, path, reading, rows):
-                used_files.add(file)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise UserError(f"{file}: not readable as tab-separated UTF-8: {error}") from error
+        if _add_rows(file, path, reading, rows):
+            used_files.add(file)
     if not used_files:
         raise UserError(
             f"sygns={path}: no TSV file with the columns {', '.join(COLUMNS)}; expected the "
@@ -88,35 +87,39 @@ def read(path: Path, seed: int = 0) -> Reading:
 
 def _add_rows(file: Path, path: Path, reading: Reading, rows: dict[str, dict[str, Any]]) -> bool:
     """Add a file's rows by their ids; whether it has the columns at all."""
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if not set(COLUMNS) <= set(reader.fieldnames or ()):
-            return False
-        name = relative(file, path)
-        counts = reading.rows_of(name)
-        for row in reader:
-            where = f"{name}:{reader.line_num} {row['sentence']}"
-            try:
-                sentence_row = _row(row)
-            except ValueError as error:
-                reading.drop("sygns", str(error), where, name)
-                continue
-            if sentence_row["sentence_id"] in rows:
-                reading.drop("sygns", "repeated sentence", where, name)
-                continue
-            counts.read += 1
-            rows[sentence_row["sentence_id"]] = sentence_row
+    with open_text(file, str(file)) as lines:
+        header = lines.readline().rstrip("\r\n").split("\t")
+    if not set(COLUMNS) <= set(header):
+        return False
+    name = relative(file, path)
+    counts = reading.rows_of(name)
+    for line, row, is_surplus in read_rows(file, str(file), COLUMNS, tabs=True):
+        where = f"{name}:{line} {row['sentence']}"
+        try:
+            if is_surplus:
+                raise ValueError(SURPLUS)
+            sentence_row = _row(row)
+        except ValueError as error:
+            reading.drop("sygns", str(error), where, name)
+            continue
+        if sentence_row["sentence_id"] in rows:
+            reading.drop("sygns", "repeated sentence", where, name)
+            continue
+        counts.read += 1
+        rows[sentence_row["sentence_id"]] = sentence_row
     return True
 
 
-def _row(row: Mapping[str, str | None]) -> dict[str, Any]:
+def _row(row: Mapping[str, str]) -> dict[str, Any]:
     """A row of table ``sygns``; a `ValueError` whose message is the reason to drop it."""
-    text = {name: (row.get(name) or "").strip() for name in COLUMNS}
+    text = {name: row[name].strip() for name in COLUMNS}
     for name in ("sentence", "fol", "vf", "drs"):
         if not text[name]:
             raise ValueError(f"no {name}")
     if not text["depth"].isdecimal():
         raise ValueError("depth is not a number")
+    if len(text["depth"]) > _DEPTH_DIGITS:
+        raise ValueError("depth is too large")
     depth = int(text["depth"])
     tags = dict(part.partition(":")[::2] for part in text["tags"].split(";"))
     if set(tags) != set(TAGS):
@@ -139,7 +142,7 @@ def _fol_polarity(text: str) -> list[dict[str, str]]:
     """From ``[('two', 1), ('run', 0)]``: 1 is upward, 0 downward."""
     try:
         pairs = [(str(word), {1: "up", 0: "down"}[sign]) for word, sign in ast.literal_eval(text)]
-    except (ValueError, SyntaxError, KeyError, TypeError) as error:
+    except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError("folpol is not a list of words and 0 or 1") from error
     return [{"word": word, "direction": direction} for word, direction in pairs]
 

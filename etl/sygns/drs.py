@@ -6,7 +6,9 @@
 Boxes are numbered uniquely, in the order in which they are opened. The published data number them
 by nesting instead (a box inside box n is n + 1), so that siblings share a number and conditions
 after an embedded box seem to belong to the wrong one. ``numbering="nesting"`` reproduces this; its
-text cannot be parsed if two boxes share a number.
+text cannot be parsed if two boxes share a number. The release's scripts, and table 18 of the paper,
+name a clause by a running counter of the boxes opened so far: numbers are unique, but conditions
+after an embedded box belong to the last one opened (``numbering="counter"``).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ SEPARATOR = " [SEP] "
 # The kinds of the arguments of each operator: x an entity, b a box.
 OPERATORS = {"REF": "x", "NOT": "b", "IMP": "bb", "DIS": "bb"}
 
-Numbering: TypeAlias = Literal["unique", "nesting"]
+Numbering: TypeAlias = Literal["unique", "nesting", "counter"]
 
 
 class Clause(NamedTuple):
@@ -73,6 +75,8 @@ class Box:
 
 def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
     """The clause form; the outermost box is b1."""
+    if numbering == "counter":
+        return _counted_clauses(box)
     result: list[Clause] = []
     open_boxes = 1
 
@@ -81,16 +85,10 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
         name = f"b{number}"
         result.extend([Clause(name, "REF", (referent,)) for referent in part.referents])
         for condition in part.conditions:
-            match condition:
-                case Predication(predicate, arguments):
-                    result.append(Clause(name, predicate, arguments))
-                    continue
-                case Negation(inner):
-                    symbol, children = "NOT", [inner]
-                case Implication(left, right):
-                    symbol, children = "IMP", [left, right]
-                case Disjunction(left, right):
-                    symbol, children = "DIS", [left, right]
+            if isinstance(condition, Predication):
+                result.append(Clause(name, condition.predicate, condition.arguments))
+                continue
+            symbol, children = _embedded(condition)
             first = open_boxes + 1 if numbering == "unique" else number + 1
             open_boxes += len(children)
             numbers = range(first, first + len(children))
@@ -99,6 +97,43 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
                 add_clauses(child, n)
 
     add_clauses(box, 1)
+    return result
+
+
+def _embedded(condition: Negation | Implication | Disjunction) -> tuple[str, list[Box]]:
+    """The operator of a condition, and its boxes."""
+    match condition:
+        case Negation(inner):
+            return "NOT", [inner]
+        case Implication(left, right):
+            return "IMP", [left, right]
+        case Disjunction(left, right):
+            return "DIS", [left, right]
+
+
+def _counted_clauses(box: Box) -> list[Clause]:
+    """The clause form in which every clause names the box that was opened last."""
+    result: list[Clause] = []
+    counter = 1
+
+    def add_clauses(part: Box) -> None:
+        nonlocal counter
+        result.extend([Clause(f"b{counter}", "REF", (referent,)) for referent in part.referents])
+        for condition in part.conditions:
+            name = f"b{counter}"
+            if isinstance(condition, Predication):
+                result.append(Clause(name, condition.predicate, condition.arguments))
+                continue
+            symbol, children = _embedded(condition)
+            place = len(result)
+            numbers = []
+            for child in children:
+                counter += 1
+                numbers.append(f"b{counter}")
+                add_clauses(child)
+            result.insert(place, Clause(name, symbol, tuple(numbers)))
+
+    add_clauses(box)
     return result
 
 

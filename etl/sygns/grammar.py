@@ -26,6 +26,8 @@ from adnominal.etl.sygns import fol, vf
 from adnominal.etl.sygns.terms import FreshVariables, compile_fol, compile_vf
 
 Edition: TypeAlias = Literal["clean", "paper"]
+Arguments: TypeAlias = Literal["right", "swapped"]
+_ARGUMENTS_OF: dict[Edition, Arguments] = {"clean": "right", "paper": "swapped"}
 # A resource, not a path: executors of a cluster may import the packages from an archive.
 GRAMMAR_FILE = files("adnominal.conf") / "sygns" / "grammar.yaml"
 TAGS = (
@@ -115,7 +117,9 @@ class Grammar:
     """One edition's rules and words, up to `max_depth` embedded clauses.
 
     `adjectives` and `adverbs` limit these categories to their first words: the published data have
-    5 and 5, the paper states 10 and 10.
+    5 and 5, the paper states 10 and 10. `arguments` are those of a subject relative in the
+    formulas: "dogs that chased cats" has the dogs chase the cats, or with ``swapped`` (the
+    published sample) the cats the dogs; by default as the edition has them.
     """
 
     def __init__(
@@ -124,8 +128,10 @@ class Grammar:
         adjectives: int = 10,
         adverbs: int = 10,
         max_depth: int = 4,
+        arguments: Arguments | None = None,
         file: Traversable = GRAMMAR_FILE,
     ) -> None:
+        arguments = arguments or _ARGUMENTS_OF[edition]
         data = yaml.safe_load(file.read_text(encoding="utf-8"))
         self.edition = edition
         self.max_depth = max_depth
@@ -144,7 +150,8 @@ class Grammar:
                     self.repeating.add(category)
         self.rules: dict[str, list[Rule]] = {}
         for entry in data["rules"]:
-            if entry.get("only", edition) == edition:
+            in_edition = entry.get("only", edition) == edition
+            if in_edition and entry.get("arguments", arguments) == arguments:
                 for rule in self._instances(entry):
                     self.rules.setdefault(rule.left, []).append(rule)
         self._by_surface: dict[str, dict[str, Word]] = {}
@@ -382,7 +389,11 @@ def _word(surface: str, base: str, terms: Mapping[str, Any], tags: frozenset[str
 
 @cache
 def grammar(
-    edition: Edition = "clean", adjectives: int = 10, adverbs: int = 10, max_depth: int = 4
+    edition: Edition = "clean",
+    adjectives: int = 10,
+    adverbs: int = 10,
+    max_depth: int = 4,
+    arguments: Arguments | None = None,
 ) -> Grammar:
     """The grammar with these settings; read once per process."""
-    return Grammar(edition, adjectives, adverbs, max_depth)
+    return Grammar(edition, adjectives, adverbs, max_depth, arguments)

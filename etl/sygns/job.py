@@ -26,7 +26,7 @@ from adnominal.etl.lake.scratch import Scratch, scratch
 from adnominal.etl.lake.tables import table
 from adnominal.etl.sygns import splits
 from adnominal.etl.sygns.generate import Record, Sampler, record, sentence_id, surface
-from adnominal.etl.sygns.grammar import Edition, grammar
+from adnominal.etl.sygns.grammar import Grammar, grammar
 from adnominal.etl.sygns.settings import Settings
 
 JOB = "build_sygns"
@@ -65,16 +65,17 @@ def streams_of(settings: Settings) -> list[Stream]:
 
 
 @cache
-def _sampler(rules: Edition, adjectives: int, adverbs: int, seed: int, stream: Stream) -> Sampler:
+def _sampler(words: Grammar, seed: int, stream: Stream) -> Sampler:
     """Return the sampler, built once per worker process."""
-    words = dict(stream.words)
-    return Sampler(grammar(rules, adjectives, adverbs), stream.depth, seed, stream.name, words)
+    return Sampler(words, stream.depth, seed, stream.name, dict(stream.words))
 
 
 def sampler_of(settings: Settings, stream: Stream) -> Sampler:
     """The sampler of one of the settings' streams."""
     rules: Any = settings.rules
-    return _sampler(rules, settings.adjectives, settings.adverbs, settings.seed, stream)
+    arguments: Any = None if settings.arguments == "auto" else settings.arguments
+    words = grammar(rules, settings.adjectives, settings.adverbs, arguments=arguments)
+    return _sampler(words, settings.seed, stream)
 
 
 def build(settings: Settings) -> None:

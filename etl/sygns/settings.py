@@ -17,13 +17,21 @@ class Settings(EngineSettings):
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "clean": {},
         "paper": {"rules": "paper", "adjectives": 5, "adverbs": 5, "boxes": "nesting"},
+        "scripts": {
+            "rules": "paper",
+            "adjectives": 5,
+            "adverbs": 5,
+            "boxes": "counter",
+            "arguments": "right",
+        },
         "demo": {"sentences": 1000, "per_depth": 200, "embedded": 50},
     }
 
     preset: str = setting(
         "clean",
-        help="paper reproduces oddities that clean corrects (docs/sygns.md); demo is small",
-        choices=("clean", "paper", "demo"),
+        help="paper reproduces oddities that clean corrects, as in the published sample; scripts, "
+        "as the release's own scripts write them (docs/sygns.md); demo is small",
+        choices=("clean", "paper", "scripts", "demo"),
     )
     edition: str | None = setting(
         None, help="edition to build; by default the name of the preset", example="edition=mine"
@@ -35,8 +43,15 @@ class Settings(EngineSettings):
     )
     boxes: str = setting(
         "unique",
-        help="numbering of DRS boxes: unique, or by nesting as published (siblings share numbers)",
-        choices=("unique", "nesting"),
+        help="numbering of DRS boxes: unique, by nesting as in the published sample (siblings "
+        "share numbers), or by a running counter as in table 18",
+        choices=("unique", "nesting", "counter"),
+    )
+    arguments: str = setting(
+        "auto",
+        help="arguments of subject relatives in FOL and DRS: right, or swapped as in the published "
+        "sample; auto: swapped with rules=paper",
+        choices=("auto", "right", "swapped"),
     )
     adjectives: int = setting(10, help="number of adjectives to use, the first of ten")
     adverbs: int = setting(10, help="number of adverbs to use, the first of ten")
@@ -59,6 +74,10 @@ class Settings(EngineSettings):
         for name in ("adjectives", "adverbs"):
             if not 1 <= getattr(self, name) <= 10:
                 raise UserError(f"{name}={getattr(self, name)}: expected 1 to 10")
+        if self.arguments == "swapped" and self.rules == "clean":
+            raise UserError(
+                "arguments=swapped is an oddity of rules=paper; expected both, or neither"
+            )
         check_minimum(self, 1, "sentences", "per_depth", "task_size")
         check_minimum(self, 0, "embedded")
         check_distinct(self, "schemes")

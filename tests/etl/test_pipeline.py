@@ -115,3 +115,12 @@ def test_unexpected_failures_name_their_step(spark, monkeypatch, caplog, error, 
         run_steps(pipeline({"fails": None}))
     messages = str(raised.value) + caplog.text
     assert "step 1 of 1, fails" in messages and "first=1" in messages
+
+
+def test_the_path_of_a_dump_is_given_beside_the_steps():
+    words = [str(conf.ROOT / "conf" / "plane" / "paper.yaml"), "input=/data/a.xml.bz2"]
+    extract, *others = planned_steps(conf.load(Settings, words))
+    assert extract.settings.input == ["/data/a.xml.bz2"]
+    assert [step.label.partition(", ")[2] for step in others] == ["import_knowledge", "build_plane"]
+    with pytest.raises(UserError, match="input= is for a step extract_amod"):
+        Settings(steps=[{"build_asp": {}}], input=["a"])

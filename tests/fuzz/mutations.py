@@ -8,6 +8,29 @@ MARKS = (
     *(b"[[", b"]]", b"{|", b"|}", b"[", b"]", b"{", b"}", b"null", b"-1", b"1e999", b"NaN", b"0"),
     *(b"99999999999999999999", b"\xed\xa0\x80", "\u2028".encode(), "é".encode(), b"-" * 40),
     *(b"(" * 300, b"[" * 3000, b"-" * 3000, b'{"a":' * 1500, b"amod", b"JJ", b"NN", b"WARC/1.0"),
+    # Kinds of real faults: tag sets, lines of white space, columns, markup, invisible characters,
+    # words cut by a line end, marks of references and links, numbers that are none.
+    *(
+        b"POS",
+        b"ADJ",
+        b"\n\t\n",
+        b"\n \t \n",
+        "\u00a0".encode(),
+        b"# global.columns = ID LEMMA FORM\n",
+    ),
+    *(b"{{formatnum:{{a|b=1}}}}", b"{{#if:x|", b"{{lc:", b"<nowiki/>'s", b"'''"),
+    *(b"<content><role>x</role><text>", b"</text></content>", b'<doc id="1">\n', b"</doc>\n"),
+    *("\u00ad".encode(), "\u200b".encode(), "\u202e".encode(), b"-\n", "\u00ad\n".encode()),
+    *(b".[1]", b"[^2]", b'](http://x.org/a_(b) "t")', b"**", b"__", "—".encode(), "”2".encode()),
+    *(
+        b"label\tlabel",
+        b"premise,premise",
+        b"n/a",
+        b"99.97",
+        b"x" * 140_000,
+        b"WAHR",
+        b"completions",
+    ),
     *(b"Content-Length: 99", b"Content-Length: -5", b"all x1.", b"exists x1.", b"b1 NOT b2 [SEP] "),
 )
 

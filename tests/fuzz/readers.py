@@ -17,21 +17,23 @@ import pyarrow.parquet as pq
 from adnominal import conf
 from adnominal.analysis.semantics import drs_matching, polarity, prover
 from adnominal.conf import UserError
+from adnominal.etl.amod import reading, tasks
 from adnominal.etl.amod import settings as amod_settings
 from adnominal.etl.amod.kernel import PairCounter
 from adnominal.etl.amod.rules import ReadingRules
 from adnominal.etl.annotation.returned import read_answers
 from adnominal.etl.corpora import columnar, text, wet, wikipedia, wikitext
 from adnominal.etl.corpora.blocks import NoBoundary, blocks
-from adnominal.etl.corpora.files import Unreadable, units
+from adnominal.etl.corpora.dialects import UnknownDialect
+from adnominal.etl.corpora.files import Unit, Unreadable, units
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.knowledge import conceptnet, lexicons, wordnet
-from adnominal.etl.published import adept, asp, plane, sygns
+from adnominal.etl.published import adept, asp, pairs, plane, sygns
 from adnominal.etl.sygns import drs, fol, translate, vf
 from tests.etl.amod.corpus import depcc_part
 from tests.etl.knowledge import wordnet_files
 
-REFUSALS = (UserError, Unreadable, NoBoundary)
+REFUSALS = (UserError, Unreadable, NoBoundary, UnknownDialect)
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,10 @@ CONLLU = b"""# newdoc id = d
 5.1\tx\tx\tVERB\tVBZ\t_\t_\t_\t_\t_
 
 """
+CONLLU_PLUS = (
+    b"# global.columns = ID LEMMA FORM UPOS HEAD DEPREL\n"
+    b"1\told\tOlder\tADJ\t2\tamod\n2\tdog\tdogs\tNOUN\t0\troot\n\n"
+)
 WIKIPEDIA = b"""<mediawiki><page>
  <title>Key</title><ns>0</ns><id>1</id>
  <revision><model>wikitext</model><text xml:space="preserve">The '''old key''' &amp; a
@@ -116,8 +122,8 @@ def _kernel(dialect: str) -> Callable[[bytes, Path], Any]:
             counter = PairCounter(dialect, ReadingRules(), implementation)
             for block in blocks(io.BytesIO(data)):
                 counter.feed(block)
-            pairs = sorted(zip(*(column.to_pylist() for column in counter.drain()), strict=True))
-            results.append((pairs, counter.stats()))
+            counts = sorted(zip(*(column.to_pylist() for column in counter.drain()), strict=True))
+            results.append((counts, counter.stats()))
         assert results[0] == results[1], f"compiled and reference differ: {results}"
 
     return read
@@ -215,6 +221,23 @@ def _settings(path: Path) -> None:
     conf.load(amod_settings.Settings, ["--config", str(path), f"lake={path.parent}"])
 
 
+def _parsed(path: Path) -> None:
+    size = path.stat().st_size
+    with tasks.parsed_blocks(Unit(str(path), size, 0, size), "conllu") as (dialect, stored_blocks):
+        counter = PairCounter(dialect.name, ReadingRules())
+        for block in stored_blocks:
+            counter.feed(block)
+
+
+def _events(unit: Unit) -> Any:
+    return reading.events(unit, amod_settings.Settings(source="text", input=[unit.path]))
+
+
+def _pairs(path: Path) -> None:
+    columns = {"premise": "p", "hypothesis": "h", "label": "l"}
+    pairs.read(pairs.Settings(str(path), source="s", **columns))
+
+
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
@@ -227,6 +250,26 @@ def readers() -> tuple[Reader, ...]:
         Reader("CoNLL-U", (CONLLU,), _kernel("conllu")),
         Reader("MediaWiki XML", (WIKIPEDIA,), _file("a.xml", _unit(wikipedia.read_unit, "xml"))),
         Reader("wikitext", (WIKIPEDIA,), lambda data, _: wikitext.running_text(_text(data))),
+        Reader("CoNLL-U Plus", (CONLLU_PLUS,), _file("a.conllup", _parsed)),
+        Reader(
+            "texts by their content",
+            (
+                b'{"id": 1, "text": "The old key shines."}\n{"text": "Red."}\n',
+                b'<doc id="1" title="K">\nKey\n\nThe old key.[1] A gar-\nden.\n</doc>\n',
+                b"id,text\n1,The old key shines.\n",
+            ),
+            _file("a", _unit(_events, "lines")),
+        ),
+        Reader(
+            "labelled pairs",
+            (b"p,h,l\nA man sleeps.,A man rests.,entailment\n",),
+            _file("pairs.csv", _pairs),
+        ),
+        Reader(
+            "labelled pairs in JSON lines",
+            (b'{"p": "A man sleeps.", "h": "A man rests.", "l": "entailment"}\n',),
+            _file("pairs.jsonl", _pairs),
+        ),
         Reader(
             "plain text",
             (b"The old key shines.\n\nIt is red.\n",),

@@ -9,6 +9,8 @@
 #include "_model.h"
 
 #define TOKENS_AT_ONCE 65536u
+/* Bits of the lexicon (`_MASK_TAGS` of model.py). */
+enum { MASK_NOUN = 1, MASK_PLURAL = 2, MASK_ADJECTIVE = 4 | 8 | 16, MASK_NAME = 1 << 12 };
 
 /* --------------------------------------------------------------------------------- lemmas */
 
@@ -29,11 +31,37 @@ static int has_ending(const uint8_t *word, uint32_t n, const char *ending) {
     return n > size && memcmp(word + n - size, ending, size) == 0;
 }
 
+static uint64_t base_hash(const uint8_t *word, uint32_t n) { return hash_bytes(word, n); }
+
+/* Whether a word in -men is the plural of one in -man: a dictionary word, or a compound with one. */
+static int is_of_men(const Data *data, const uint8_t *word, uint32_t n, uint8_t *out) {
+    memcpy(out, word, n);
+    out[n - 2] = 'a';
+    if (mask_of(data, base_hash(out, n)) & MASK_NOUN) return 1;
+    if (mask_of(data, base_hash(word, n)) & MASK_NOUN) return 0;
+    return n >= 7 && (mask_of(data, base_hash(word, n - 3)) & ~MASK_PLURAL);
+}
+
+/* The same for words that the lexicon does not have: few but plurals end so. */
+static int is_of_unknown_vowel(const uint8_t *word, uint32_t n) {
+    return has_ending(word, n, "kis") || has_ending(word, n, "jis") || has_ending(word, n, "wis");
+}
+
+/* Whether a word in -is or -us is the plural of one without the s: "wikis", "emus". */
+static int is_of_vowel(const Data *data, const uint8_t *word, uint32_t n) {
+    if (mask_of(data, base_hash(word, n)) & MASK_NOUN) return 0;
+    if (mask_of(data, base_hash(word, n - 1)) & MASK_NOUN) return 1;
+    return is_of_unknown_vowel(word, n);
+}
+
 /* Write the singular of a lower-cased plural, by rule, to `out`, which is large enough. */
-static uint32_t singular(const uint8_t *word, uint32_t n, uint8_t *out) {
+static uint32_t singular(const Data *data, const uint8_t *word, uint32_t n, uint8_t *out) {
+    if (has_ending(word, n, "men") && n > 3 && is_of_men(data, word, n, out)) return n;
     memcpy(out, word, n);
     if (has_ending(word, n, "ies") && n > 4) return out[n - 3] = 'y', n - 2;
-    if (has_ending(word, n, "men") && n > 3) return out[n - 2] = 'a', n;
+    if (n > 4 && (has_ending(word, n, "us") || has_ending(word, n, "is"))
+        && is_of_vowel(data, word, n))
+        return n - 1;
     if (has_ending(word, n, "sses") || has_ending(word, n, "xes") || has_ending(word, n, "zzes")
         || has_ending(word, n, "ches") || has_ending(word, n, "shes"))
         return n - 2;
@@ -42,8 +70,6 @@ static uint32_t singular(const uint8_t *word, uint32_t n, uint8_t *out) {
         return n - 1;
     return n;
 }
-
-static uint64_t base_hash(const uint8_t *word, uint32_t n) { return hash_bytes(word, n); }
 
 /* The positive of a comparative or superlative: the form without its ending and the spelling
    change, if the lexicon has it as an adjective (bit 2); else the form. */
@@ -76,7 +102,7 @@ static void find_lemma(Vocabulary *v, Type *t, int tag) {
     if (listed && strlen((const char *)listed) < sizeof out)
         memcpy(out, listed, n = (uint32_t)strlen((const char *)listed));
     else if (tag == NNS)
-        n = singular(word, n, out);
+        n = singular(v->data, word, n, out);
     else
         n = positive(v->data, word, n, tag == JJR ? 2 : 3, out);
     *at = keep_bytes(v, out, n);
@@ -86,7 +112,11 @@ static void find_lemma(Vocabulary *v, Type *t, int tag) {
 /* The lower-cased lemma of a token with its tag; for a name, its form. */
 static const uint8_t *lemma_of(Vocabulary *v, const Token *token, uint32_t *n) {
     Type *t = &v->types[token->type];
-    if (token->tag == NNS) {
+    /* A form that the lexicon has only as a plural is one whatever its tag. */
+    int is_plural = token->tag == NN
+                    && (t->mask ? (t->mask & MASK_PLURAL) && !(t->mask & MASK_NOUN)
+                                : is_of_unknown_vowel(v->arena + t->low_at, t->low_length));
+    if (token->tag == NNS || is_plural) {
         if (!t->noun_length) find_lemma(v, t, NNS);
         return *n = t->noun_length, v->arena + t->noun_at;
     }
@@ -272,6 +302,33 @@ static void tag_from(Extractor *x, uint32_t open) {
     }
 }
 
+/* Text without capital letters, in which names look like nouns and adjectives. */
+static int is_lower_case(const Extractor *x, uint32_t first) {
+    uint32_t words = 0;
+    for (uint32_t i = first; i < x->token_count; i++) {
+        const Type *t = &x->v.types[x->tokens[i].type];
+        if (t->capital) return 0;
+        words += t->small;
+    }
+    return words >= 4;
+}
+
+/* Reads nouns and adjectives as names that the lexicon has only as names, and nouns that it does not
+   have: in text without capitals, most of these are names. */
+static void find_lower_case_names(Extractor *x, uint32_t open) {
+    for (uint32_t k = open; k < x->open_count; k++) {
+        Sentence s = sentence(x, k);
+        for (uint32_t i = 0; i < s.n; i++) {
+            Token *a = &s.tokens[i];
+            if (a->head < 0) continue;
+            Token *noun = &s.tokens[a->head];
+            uint16_t mask = x->v.types[noun->type].mask, of_adjective = x->v.types[a->type].mask;
+            if (!mask || ((mask & MASK_NAME) && !(mask & MASK_NOUN))) noun->tag = NNP;
+            if ((of_adjective & MASK_NAME) && !(of_adjective & MASK_ADJECTIVE)) a->head = -1;
+        }
+    }
+}
+
 static int count_all(Extractor *x) {
     for (uint32_t k = 0; k < x->open_count; k++)
         if (!count_sentence(x, x->opens[k], sentence(x, k).n)) return 0;
@@ -292,7 +349,10 @@ static void forget_if_full(Vocabulary *v) {
 static int finish_part(Extractor *x, uint32_t first, int mode) {
     uint32_t open = x->open_count;
     if (!split_sentences(x, first, mode == LINES_ARE_SENTENCES)) return 0;
-    if (mode == KEEP || mode == COUNT) tag_from(x, open);
+    if (mode == KEEP || mode == COUNT) {
+        tag_from(x, open);
+        if (is_lower_case(x, first)) find_lower_case_names(x, open);
+    }
     if (mode == COUNT) {
         if (!count_all(x)) return 0;
         forget_if_full(&x->v);

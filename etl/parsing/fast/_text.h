@@ -413,6 +413,23 @@ static int ends_with(const Cutter *k, uint32_t from, uint32_t to, const char *wo
     return to - from > n && same(k, to - (uint32_t)n, to, word);
 }
 
+/* The number of digits at the end of a word of the lexicon that are the raised mark of a reference
+   ("people7"), which is no token; 0 if there are none, as in "mp3". */
+static uint32_t raised_digits(const Cutter *k, uint32_t from, uint32_t to) {
+    uint8_t low[64];
+    uint32_t digits = 0, size = 0;
+    while (digits < to - from && (k->c[to - digits - 1].class & (NUMBER | LETTER)) == NUMBER) digits++;
+    uint32_t letters = to - from - digits;
+    if (!digits || digits > 3 || letters < 4 || letters > sizeof low) return 0;
+    for (uint32_t i = from; i < from + letters; i++) {
+        uint32_t code = k->c[i].code;
+        if (code >= 128 || !(k->c[i].class & LETTER) || (i > from && !(k->c[i].class & LOWER)))
+            return 0;
+        low[size++] = (uint8_t)lower_ascii(k, i);
+    }
+    return mask_of(k->v->data, hash_bytes(low, size)) ? digits : 0;
+}
+
 /* A word without punctuation around it: contractions are cut. */
 static void add_word(Cutter *k, uint32_t from, uint32_t to) {
     static const char *const CLITICS[] = {"'s", "'m", "'d", "'ll", "'re", "'ve", NULL};
@@ -447,7 +464,7 @@ static void add_word(Cutter *k, uint32_t from, uint32_t to) {
                     return;
                 }
             }
-    add_piece(k, from, to);
+    add_piece(k, from, to - raised_digits(k, from, to));
 }
 
 /* Prefixes that keep their hyphen. */
@@ -463,6 +480,14 @@ static int keeps_hyphen(const Cutter *k, uint32_t from, uint32_t hyphen) {
     for (uint32_t i = from; i <= hyphen && n < sizeof prefix; i++)
         prefix[n++] = (uint8_t)lower_ascii(k, i);
     return in_list(AFFIXES, prefix, n);
+}
+
+/* Whether a part of a chunk has only the numbers of references: "2", "2,13", "2-4". */
+static int only_numbers(const Cutter *k, uint32_t from, uint32_t to) {
+    for (uint32_t i = from; i < to; i++)
+        if (!(k->c[i].class & NUMBER) && k->c[i].code != ',' && !is_one_of(k->c[i].code, HYPHENS))
+            return 0;
+    return from < to && to - from < 8;
 }
 
 /* The end of the piece that begins at `from`; `*gap` is the length of the separator after it. */
@@ -489,6 +514,10 @@ static uint32_t next_cut(const Cutter *k, uint32_t from, uint32_t to, uint32_t *
         if ((code == '/' || code == ',' || code == ':' || code == ';') && (before & LETTER)
             && (after & LETTER) && !(code == '/' && to - from <= 3))
             return i;
+        /* The mark of a reference, which is no token: "story,2", "garden.1". */
+        if ((code == ',' || code == ';' || code == '.') && (before & LOWER) && i - from > 3
+            && only_numbers(k, i + 1, to))
+            return i;
         if (code == '.' && i - from > 2 && (before & LOWER) && (after & UPPER)) return i;
         if (code == '(' || code == ')' || code == '[' || code == ']' || code == '"' || code == '<'
             || code == '>' || code == '=' || code == 0x201C || code == 0x201D || code == '?'
@@ -496,6 +525,12 @@ static uint32_t next_cut(const Cutter *k, uint32_t from, uint32_t to, uint32_t *
             return i;
     }
     return to;
+}
+
+/* Whether a character is punctuation that is peeled off beside a separator. */
+static int separates(Character c) {
+    static const uint16_t MARKS[] = {'-', 0x2014, '.', ',', ';', ':', '!', '?', '\'', '"', '*', 0x2019, 0x2026, 0};
+    return is_one_of(c.code, MARKS) || is_one_of(c.code, OPENERS) || is_one_of(c.code, CLOSERS);
 }
 
 static int is_address(const Cutter *k, uint32_t from, uint32_t to) {
@@ -512,6 +547,18 @@ static int is_address(const Cutter *k, uint32_t from, uint32_t to) {
     return ends_with(k, from, to, ".com") || ends_with(k, from, to, ".org")
            || ends_with(k, from, to, ".net") || ends_with(k, from, to, ".edu")
            || ends_with(k, from, to, ".gov");
+}
+
+/* Where the address in a part begins: `to` if it has none. Words before a bracket or a quote are not
+   part of it: "wall](http://x.org". */
+static uint32_t address_start(const Cutter *k, uint32_t from, uint32_t to) {
+    if (!is_address(k, from, to)) return to;
+    uint32_t scheme = from, start = from;
+    while (scheme < to && k->c[scheme].code != ':' && k->c[scheme].code != '@') scheme++;
+    for (uint32_t i = from; i < scheme; i++)
+        if (is_one_of(k->c[i].code, OPENERS) || is_one_of(k->c[i].code, CLOSERS) || k->c[i].code == '"')
+            start = i + 1;
+    return start;
 }
 
 /* The number of leading characters that are separate punctuation. */
@@ -592,20 +639,11 @@ static uint32_t trailing(const Cutter *k, uint32_t from, uint32_t to) {
     return 1;
 }
 
-static void cut_middle(Cutter *k, uint32_t from, uint32_t to) {
-    uint32_t gap = 0;
-    while (from < to) {
-        uint32_t cut = next_cut(k, from, to, &gap);
-        add_word(k, from, cut);
-        if (cut >= to) return;
-        add_piece(k, cut, cut + gap);
-        from = cut + gap;
-    }
-}
+static void cut_middle(Cutter *k, uint32_t from, uint32_t to);
 
-static void cut_chunk(Cutter *k) {
-    uint32_t from = 0, to = k->n, peeled;
-    uint32_t ends[CHUNK_BYTES], count = 0;
+/* A part of a chunk: the punctuation at its beginning and end, and what is between them. */
+static void cut_part(Cutter *k, uint32_t from, uint32_t to) {
+    uint32_t peeled, ends[CHUNK_BYTES], count = 0;
     while (from < to && (peeled = leading(k, from, to))) {
         add_piece(k, from, from + peeled);
         from += peeled;
@@ -615,12 +653,37 @@ static void cut_chunk(Cutter *k) {
         to -= peeled;
     }
     ends[count] = to;
-    if (from < to && is_address(k, from, to))
-        add_piece(k, from, to);
-    else
-        cut_middle(k, from, to);
+    uint32_t address = from < to ? address_start(k, from, to) : to;
+    cut_middle(k, from, address);
+    add_piece(k, address, to);
     while (count-- > 0) add_piece(k, ends[count + 1], ends[count]);
 }
+
+/* What is between the punctuation around a part: words, cut at the separators between them. */
+static void cut_middle(Cutter *k, uint32_t from, uint32_t to) {
+    uint32_t gap = 0;
+    int whole = 1;
+    while (from < to) {
+        uint32_t cut = next_cut(k, from, to, &gap);
+        /* Punctuation before or behind a separator is none of the word's: "garden.[1", "life,—he". */
+        if (whole && cut >= to)
+            add_word(k, from, to);
+        else if ((cut < to && separates(k->c[cut - 1])) || (!whole && separates(k->c[from])))
+            cut_part(k, from, cut);
+        else
+            add_word(k, from, cut);
+        if (cut >= to) return;
+        add_piece(k, cut, cut + gap);
+        uint32_t mark = k->c[cut].code;
+        from = cut + gap;
+        whole = 0;
+        if ((mark == ',' || mark == ';' || mark == '.' || mark == '"' || mark == 0x201D)
+            && only_numbers(k, from, to))
+            return;
+    }
+}
+
+static void cut_chunk(Cutter *k) { cut_part(k, 0, k->n); }
 
 static uint32_t chunk_of(Vocabulary *v, const uint8_t *bytes, uint32_t length) {
     uint64_t hash = hash_bytes(bytes, length);

@@ -353,3 +353,43 @@ def test_pairs_are_drained_by_the_bucket_of_their_noun(way):
         assert {crc32(noun.encode()) % BUCKETS for noun in pairs["noun"].to_pylist()} == {bucket}
     assert sum(map(as_counter, buckets.values()), Counter()) == as_counter(counters[1].drain())
     assert list(counters[0].drain_buckets()) == []
+
+
+# Tags after the pattern of UD_English-LinES, whose POS is "positive degree".
+OTHER_TAG_SET = (
+    b"1\twooden\twooden\tADJ\tPOS\t_\t2\tamod\t_\t_\n"
+    b"2\tgates\tgate\tNOUN\tPL-NOM\t_\t0\troot\t_\t_\n\n"
+    b"1\told\told\tADJ\tNN\t_\t2\tamod\t_\t_\n"
+    b"2\tsail\tsail\tNOUN\tVB\t_\t0\troot\t_\t_\n"
+)
+
+
+def test_tags_that_contradict_the_universal_tags_are_not_read_as_penns(way):
+    pairs, stats = count(OTHER_TAG_SET, CONLLU, CLEAN, way)
+    assert pairs == {("wooden", "gate"): 1, ("old", "sail"): 1}
+    assert stats.notes == {"contradicting_tags": 2}
+    assert (pairs, stats) == expected(OTHER_TAG_SET, CONLLU, CLEAN)
+
+
+@pytest.mark.parametrize(
+    "blank", [b"\t", b"   ", b" \t ", b"\t\r", b"\f", "\u00a0".encode(), 9 * b"\t"]
+)
+def test_a_line_of_white_space_ends_the_sentence(way, blank):
+    sentence = (
+        b"1\told\told\tADJ\tJJ\t_\t2\tamod\t_\t_\n2\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_\n"
+    )
+    data = (sentence + blank + b"\n") * 40
+    pairs, stats = count(data, CONLLU, CLEAN, way)
+    assert pairs == {("old", "dog"): 40}
+    assert not stats.rejected and stats.sentences == 40
+    assert (pairs, stats) == expected(data, CONLLU, CLEAN)
+
+
+def test_the_sample_of_repeated_ids_is_the_row_that_repeats_one(way):
+    rows = [b"2\tb", b"1\ta", b"3\tc", b"1\tagain", b"1\tonce more"]
+    data = b"".join(row + b"\tx\tX\tX\t_\t0\troot\t_\t_\n" for row in rows)
+    _, stats = count(data, CONLLU, CLEAN, way)
+    duplicates = stats.rejected["duplicate_id"]
+    assert (duplicates.lines, duplicates.line) == (5, 4)
+    assert duplicates.sample.startswith("1\tagain")
+    assert stats == expected(data, CONLLU, CLEAN)[1]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from adnominal.conf import load
-from adnominal.etl.amod.outcomes import outcome_of
+from adnominal.etl.amod.outcomes import outcome_of, tag_warnings
 from adnominal.etl.amod.plan import DONE, FAILED, Entry
 from adnominal.etl.amod.settings import Settings
 
@@ -20,3 +20,18 @@ def test_a_file_may_have_exactly_the_allowed_share_of_malformed_lines(bad, statu
     ]
     entry = Entry("a", 10, datetime(2026, 1, 2, tzinfo=UTC), 0)
     assert outcome_of(entry, statements, settings).status == status
+
+
+@pytest.mark.parametrize(("contradictions", "is_reported"), [(0, False), (2, False), (3, True)])
+def test_tags_that_contradict_each_other_in_many_relations_are_reported(
+    contradictions, is_reported
+):
+    statements = [{"kind": "stat", "reason": "amod", "count": 200}]
+    if contradictions:
+        note = {"kind": "stat", "reason": "contradicting_tags", "count": contradictions}
+        statements.append(note)
+    entry = Entry("a", 10, datetime(2026, 1, 2, tzinfo=UTC), 0, status=DONE)
+    warnings = tag_warnings([entry], {0: statements})
+    assert len(warnings) == is_reported
+    if is_reported:
+        assert warnings[0].startswith("a: in 3 of 200 relations amod a tag in column five looks")

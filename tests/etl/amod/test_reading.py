@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from adnominal.conf import JobFailed, UserError, load
+from adnominal.etl.amod import reading
 from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.reading import read_units, with_parser
 from adnominal.etl.amod.settings import Settings, decisive
@@ -242,3 +243,51 @@ def test_the_automatic_parser_depends_on_the_formats_of_the_files(tmp_path, capl
     (tmp_path / "README.md").write_bytes(b"x")
     assert parser_of("") == "spacy"
     assert f"spacy ({tmp_path}/README.md is neither Parquet, Arrow nor WET)" in caplog.text
+
+
+def text_settings(*words):
+    return Settings(source="text", input=["x"], **dict(word.split("=") for word in words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("parser=fast", "language=fr"),
+        ("parser=spacy", "language=fr"),
+        ("parser=auto", "language=de"),
+        ("parser=stanza", "language=fr"),
+        ("parser=stanza", "language=en", "parser_language=fr"),
+    ],
+)
+def test_a_language_that_the_parser_does_not_read_is_refused(words):
+    with pytest.raises(UserError, match=r"language=\w\w: parser=\w+ reads \w\w; expected"):
+        reading.check_input([], text_settings(*words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("parser=fast", "language=en"),
+        ("parser=spacy", "language=en"),
+        ("parser=stanza", "language=fr", "parser_language=fr"),
+        ("parser=stanza", "language=zh", "parser_language=zh-hans"),
+        ("parser=sparknlp", "language=fr"),
+        ("parser=fast",),
+    ],
+)
+def test_a_language_that_the_parser_reads_is_accepted(words):
+    reading.check_input([], text_settings(*words))
+
+
+def test_a_model_of_spacy_reads_its_own_language(tmp_path):
+    meta = {"lang": "fr", "pipeline": ["tagger", "parser"]}
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    model = f"parser_model={tmp_path}"
+    reading.check_input([], text_settings("parser=spacy", "language=fr", model))
+    with pytest.raises(UserError, match="parser=spacy reads fr"):
+        reading.check_input([], text_settings("parser=spacy", "language=en", model))
+
+
+def test_the_language_of_a_parser_is_for_stanza():
+    with pytest.raises(UserError, match="parser_language=fr is for parser=stanza"):
+        text_settings("parser=spacy", "parser_language=fr")

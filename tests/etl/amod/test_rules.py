@@ -21,6 +21,29 @@ def test_a_penn_tag_takes_precedence():
     assert CLEAN.accepts_dependent("JJ", "VERB")
 
 
+@pytest.mark.parametrize("xpos", ["POS", "NN", "VBZ", "IN", "CC", "SYM", "CD", "DT", "UH"])
+def test_a_tag_that_contradicts_the_universal_tag_is_none_of_penns(xpos):
+    assert CLEAN.accepts_dependent(xpos, "ADJ")
+    assert not CLEAN.accepts_head(xpos, "ADJ")
+    assert CLEAN.is_contradiction(Token("old", "old", "ADJ", xpos))
+
+
+@pytest.mark.parametrize("upos", ["_", "", "X", "CONJ", "NN"])
+def test_penns_tag_decides_where_no_universal_tag_contradicts(upos):
+    assert CLEAN.accepts_head("NN", upos)
+    assert not CLEAN.is_contradiction(Token("dog", "dog", upos, "NN"))
+
+
+def test_names_keep_penns_tag_whatever_their_part_of_speech():
+    assert not CLEAN.accepts_dependent("NNP", "ADJ")
+    assert ReadingRules(proper_nouns=True).accepts_head("NNP", "ADJ")
+
+
+def test_the_fourth_column_alone_contradicts_nothing():
+    assert PAPER.accepts_head("POS", "NOUN")
+    assert not PAPER.is_contradiction(Token("dog", "dog", "NOUN", "POS"))
+
+
 @pytest.mark.parametrize("xpos", ["_", "", "ADJA", "-RRB", "jj"])
 def test_the_universal_tag_decides_without_a_penn_tag(xpos):
     assert CLEAN.accepts_dependent(xpos, "ADJ")

@@ -9,7 +9,9 @@ from adnominal.etl.corpora.dialects import (
     DEPCC,
     DEPCC_FLAT,
     UnknownDialect,
+    column_order,
     detect,
+    in_usual_order,
     parsed_dialect,
 )
 
@@ -92,3 +94,54 @@ def test_the_layouts_of_the_published_samples_are_detected(shared_data, path, di
     if path.endswith(".gz"):
         data = gzip.decompress(data)
     assert detect(data[:65536]) is parsed_dialect(data[:65536]) is dialect
+
+
+ROW = b"1\told\tOlder\tADJ\tJJR\t_\t2\tamod\t_\t_\n"
+
+
+def test_the_columns_of_conllu_plus_are_read_by_their_names():
+    names = b"# newdoc\n# global.columns = ID LEMMA FORM UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n"
+    order = column_order(names + ROW)
+    assert order is not None
+    assert in_usual_order(names + ROW, order) == names + ROW.replace(b"old\tOlder", b"Older\told")
+
+
+def test_columns_beside_the_ten_are_left_out_and_missing_ones_are_empty():
+    names = b"# global.columns = ID FORM UPOS HEAD DEPREL PARSEME:MWE\r\n"
+    order = column_order(names)
+    assert order is not None
+    rows = b"1\told\tADJ\t2\tamod\t*\r\n\t\n2\tdog\n"
+    usual = b"1\told\t_\tADJ\t_\t_\t2\tamod\t_\t_\n\t\n2\tdog\n"
+    assert in_usual_order(rows, order) == usual
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        ROW,
+        b"# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n" + ROW,
+        ROW + b"# global.columns = ID HEAD\n",
+    ],
+)
+def test_the_usual_columns_need_no_order(head):
+    assert column_order(head) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "fault"),
+    [
+        ("ID FORM LEMMA UPOS", "no HEAD, DEPREL"),
+        ("ID UPOS HEAD DEPREL", "no FORM or LEMMA"),
+        ("ID FORM FORM UPOS HEAD DEPREL", "FORM twice"),
+        ("", "no ID, HEAD, DEPREL, FORM or LEMMA, UPOS or XPOS"),
+    ],
+)
+def test_columns_without_what_is_counted_are_refused(names, fault):
+    with pytest.raises(UnknownDialect, match=fault):
+        column_order(f"# global.columns = {names}\n".encode() + ROW)
+
+
+def test_conllu_plus_is_a_parsed_corpus_whatever_its_columns():
+    assert (
+        parsed_dialect(b"# global.columns = ID FORM UPOS HEAD DEPREL\n1\ta\tX\t0\troot\n") == CONLLU
+    )

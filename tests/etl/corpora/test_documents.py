@@ -15,7 +15,6 @@ from adnominal.etl.corpora.documents import (
     DocumentFilter,
     LeftOut,
     Rejected,
-    normal_form,
     pieces,
     sample_of,
 )
@@ -98,10 +97,6 @@ def test_no_word_is_lost_before_a_rejection(words, limit):
 )
 def test_samples_are_short_and_printable(data, sample):
     assert sample_of(data) == sample
-
-
-def test_the_normal_form_composes_accents_and_changes_nothing_else():
-    assert normal_form("cafe\u0301 m² ﬁ ½") == "café m² ﬁ ½"
 
 
 def test_events_can_be_pickled():

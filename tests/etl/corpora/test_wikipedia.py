@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import itertools
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -182,6 +183,49 @@ def test_the_sample_of_the_english_wikipedia(shared_data):
     counts = Counter(
         "article" if isinstance(event, Document) else event.reason for event in page_events
     )
-    # One of the 106 articles has only a list of names.
-    assert counts == {"article": 105, "empty": 1, "redirect": 99, "namespace": 1}
-    assert len(page_events) == 206
+    # One of the 106 articles has only a list of names; one has a function inside of another.
+    assert counts == {
+        "article": 105,
+        "empty": 1,
+        "redirect": 99,
+        "namespace": 1,
+        "parser_function": 1,
+    }
+    assert len(page_events) == 207
+
+
+SLOT = (
+    b"<content><role>mediainfo</role><model>wikibase-mediainfo</model>"
+    b"<text>{&quot;labels&quot;: &quot;A blue vase stood there.&quot;}</text></content>"
+)
+MAIN_SLOT = rb"<content><role>main</role>\1</content>"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda p: p.replace(b"</text>", b"</text>" + SLOT),
+        lambda p: p.replace(b"</text>", b"</text>" + SLOT + SLOT.replace(b"mediainfo<", b"x<")),
+        lambda p: p.replace(b"<model>wikitext", SLOT + b"<model>wikitext"),
+        lambda p: p.replace(
+            b"</text>", b"</text>" + SLOT.replace(b"<content>", b'<content a="b">')
+        ),
+        lambda p: re.sub(rb"(<model>.*</text>)", SLOT + MAIN_SLOT, p, flags=re.DOTALL),
+    ],
+)
+def test_the_main_slot_of_a_revision_is_read(read, change):
+    assert read(change(page())) == [Document("Sea", PROSE)]
+
+
+def test_the_model_is_that_of_the_last_revision(read):
+    older = b"<revision><model>json</model><text>{}</text></revision>\n    <revision>"
+    assert read(page().replace(b"<revision>", older)) == [Document("Sea", PROSE)]
+
+
+def test_constructs_that_cannot_be_read_are_left_out_and_counted(read):
+    text = "The mill has {{formatnum:{{#expr:3*4}}}} old wheels.\n\nIt {{#time:Y}} is here now."
+    assert read(page("Mill", text)) == [
+        Document("Mill", "The mill has old wheels.\nIt is here now."),
+        LeftOut("parser_function", "Mill"),
+        LeftOut("parser_function", "Mill"),
+    ]

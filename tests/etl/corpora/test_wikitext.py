@@ -52,6 +52,21 @@ from tests.etl.corpora.residual_markup import residual_markup
         ("'''Sea''' ({{IPAc-en|s|i}}; {{IPA|x}}) is wide.", "Sea is wide."),
         ("The sea (pronounced {{IPA|x}}, {{respell|x}}), it is wide.", "The sea, it is wide."),
         ("The sea ({{a}}1900{{a}} – 1950, {{b}}) is wide.", "The sea (1900 – 1950) is wide."),
+        # functions of the parser
+        ("The parish has {{formatnum:{{Count|of=12}}}} people. It is old.",
+         "The parish has people. It is old."),
+        ("The parish has {{formatnum:{{#expr:3*4}}}} men and {{formatnum: 1234 |R}} now.",
+         "The parish has men and 1234 now."),
+        ("The {{lc:OLD [[Sea|SEA]]}} and the {{UC:cafe}} and {{ucfirst: mill}} were there.",
+         "The old sea and the CAFE and Mill were there."),
+        ("It has {{#if: {{{1|}}} | red | white}} walls and {{#ifeq:a|a|big|small}} doors here.",
+         "It has white walls and big doors here."),
+        ("The {{formatnum:{{nowrap|12|a=b}}}} old men and {{plural:3|mill|mills}} stood there.",
+         "The 12 old men and mills stood there."),
+        ("{{DEFAULTSORT:Sea, Old}}The old {{#tag:ref|see {{x|y}}}} sea is wide.",
+         "The old sea is wide."),
+        ("The old sea {{#invoke:x|{{x|a|b}}|c}} is {{#time:Y|now}} wide.", "The old sea is wide."),
+        ("The mill {{convert|10|km has a wheel. It turns now.", "The mill . It turns now."),
         # tables
         ('A wide sea.\n{| class="wikitable"\n|-\n! x !! y\n|-\n| a || {{b|{{c}}}}\n|}\nA deep sea.',
          "A wide sea.\nA deep sea."),
@@ -85,6 +100,10 @@ from tests.etl.corpora.residual_markup import residual_markup
         ("The ''Eagle'''s old wings were wide.", "The Eagle's old wings were wide."),
         ("The '''Eagle'''s old wings were wide.", "The Eagles old wings were wide."),
         ("In l''''Avenir''' it was so then.", "In l'Avenir it was so then."),
+        ("Both ''Heron''<nowiki/>'s hatch and ''Bittern''<nowiki />'s hatch were open.",
+         "Both Heron's hatch and Bittern's hatch were open."),
+        ("Both ''Heron''<nowiki></nowiki>'s and '''Bittern'''{{'s}} hatch and ''Tern''{{'}}s is.",
+         "Both Heron's and Bittern's hatch and Tern's is."),
         # paragraphs, headings, lists
         ("== Old ==\nOne was\nhere.\n\n=== New === \nTwo was there.",
          "One was here.\nTwo was there."),
@@ -208,3 +227,19 @@ def test_the_text_of_the_wikipedia_sample_is_clean(shared_data):
             residual += residual_markup(text)
     assert words > 400_000
     assert residual.total() <= 100 * words / 1_000_000, residual
+
+
+def test_what_cannot_be_read_is_counted_by_reason():
+    unread: Counter[str] = Counter()
+    unclosed: Counter[str] = Counter()
+    deep: Counter[str] = Counter()
+    wikitext = (
+        "The parish has {{formatnum:{{Count|12}}}} people, {{formatnum:{{#expr:3*4}}}} mills, and "
+        "{{lc:OLD}} men {{cite|x}}. It has {{Infobox|a={b walls. The end }} is here."
+    )
+    running_text(wikitext, unread)
+    assert unread == {"parser_function": 2}
+    running_text("A {{nowrap|sea is wide. It }} is. {{b", unclosed)
+    assert unclosed == {"unclosed_template": 1}
+    running_text("A sea is " + "{{nowrap|" * 9 + "wide" + "}}" * 9, deep)
+    assert deep == {"template_too_deep": 1}

@@ -100,3 +100,24 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
 def test_faults_of_templates_are_reported(data, message):
     with pytest.raises(UserError, match=message):
         parse_templates(data, "relations.yaml")
+
+
+def test_a_users_offensive_words_are_added_to_the_projects(tmp_path):
+    path = tmp_path / "mine.tsv"
+    path.write_text("word\tkind\nblorp\tslur\n", encoding="utf-8")
+    assert lexicons.offensive(path) == lexicons.offensive() | {"blorp"}
+    path.write_text("word\tkind\nblorp\tgreen\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"mine\.tsv:2: got 'green' for blorp"):
+        lexicons.offensive(path)
+
+
+@pytest.mark.parametrize("word", ["fake", "anti-war", "ex-wife", "pseudo-scientific", "dead"])
+def test_prefixes_of_the_list_match_hyphenated_adjectives(word):
+    assert lexicons.is_nonsubsective(word)
+
+
+@pytest.mark.parametrize(
+    "word", ["red", "well-known", "anti", "ex-", "extra", "antique", "fake-ish"]
+)
+def test_other_adjectives_are_subsective(word):
+    assert lexicons.is_nonsubsective(word) == (word == "ex-")

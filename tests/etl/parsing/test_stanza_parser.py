@@ -84,3 +84,36 @@ def test_missing_models_are_reported_with_a_command(tmp_path):
     for processor in stanza_parser.PROCESSORS:
         (tmp_path / "en" / processor).mkdir(parents=True)
     assert stanza_parser.find_model(str(tmp_path)) == str(tmp_path)
+
+
+def test_the_tags_of_other_languages_are_the_universal_ones():
+    words = [
+        {
+            "id": 1,
+            "text": "Vieux",
+            "lemma": "vieux",
+            "upos": "ADJ",
+            "xpos": "a",
+            "head": 2,
+            "deprel": "amod",
+        },
+        {
+            "id": 2,
+            "text": "chiens",
+            "lemma": "chien",
+            "upos": "NOUN",
+            "xpos": "n",
+            "head": 0,
+            "deprel": "root",
+        },
+    ]
+    parsed = stanza_parser.columns([(0, document([words]))], has_penn_tags=False)
+    (pair,) = pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()
+    assert (pair["adjective"], pair["noun"]) == ("vieux", "chien")
+
+
+def test_the_models_of_another_language_are_checked_before_any_work(tmp_path):
+    with pytest.raises(UserError, match=r"parser_language=xx-none: not a language of Stanza"):
+        check_parser("stanza", str(tmp_path), "xx-none")
+    with pytest.raises(UserError, match=r"has no .*fr/pos.*stanza\.download\('fr'"):
+        check_parser("stanza", str(tmp_path), "fr")

@@ -95,10 +95,10 @@ def test_folders_without_a_release_are_refused(tmp_path):
 
 def test_faults_are_reported_with_file_and_line(tmp_path):
     (tmp_path / "snli_1.0_dev.jsonl").write_text(json.dumps(ROW) + '\n{"gold_la')
-    with pytest.raises(UserError, match=r"snli_1.0_dev.jsonl:2: no JSON object"):
+    with pytest.raises(UserError, match=r"snli_1.0_dev.jsonl: line 2: not JSON"):
         read(tmp_path)
     tsv(tmp_path / "other" / "snli_1.0_dev.txt", [ROW], columns=("sentence1", "gold_label"))
-    with pytest.raises(UserError, match=r"snli_1.0_dev.txt:1: no column sentence2"):
+    with pytest.raises(UserError, match=r"snli_1.0_dev.txt: line 1 has no column sentence2"):
         read(tmp_path / "other")
 
 

@@ -117,7 +117,7 @@ def test_blank_lines_are_skipped_and_endings_may_be_in_capitals(tmp_path):
     file.write_text("\n" + file.read_text().replace("\n", "\n\n"))
     assert read(settings(file, *COLUMNS)).tables["nli"].num_rows == 2
     file.write_text(file.read_text() + "{")
-    with pytest.raises(UserError, match="line 6: Expecting"):
+    with pytest.raises(UserError, match=r"line 6: not JSON \(Expecting"):
         read(settings(file, *COLUMNS))
 
 
@@ -139,12 +139,13 @@ def test_wrong_files_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"no such file; expected one of \.csv"):
         read(settings("none.csv", *COLUMNS))
     file = write(tmp_path / "pairs.csv", [{"a": "x", "b": "y"}])
-    with pytest.raises(UserError, match="line 2: no column gold; got a, b"):
+    with pytest.raises(UserError, match="line 1 has no column gold, it has a, b"):
         read(settings(file, *COLUMNS))
     semicolons = tmp_path / "semicolons.csv"
     semicolons.write_text("a;b;gold\nA big, red car;A car;YES\n")
-    with pytest.raises(UserError, match="line 2: no column a, b, gold; got a;b;gold"):
-        read(settings(semicolons, *COLUMNS))
+    assert read(settings(semicolons, *COLUMNS)).tables["nli"]["premise"][0].as_py() == (
+        "A big, red car"
+    )
     file = write(tmp_path / "more.csv", [{**ROWS[0], "gold": "maybe"}])
     expected = "no row can be read: label 'maybe'; labels= knows YES, NO"
     with pytest.raises(UserError, match=expected):

@@ -1,7 +1,7 @@
 import pytest
 
 from adnominal.conf import UserError
-from adnominal.etl.published.reading import tsv_rows
+from adnominal.conf.delimited import read_rows
 from adnominal.etl.published.sygns import COLUMNS, read
 
 TAGS = (
@@ -72,7 +72,8 @@ def test_a_byte_order_mark_is_not_part_of_a_column(tmp_path):
     write(tmp_path / "results.tsv", [ROW])
     (tmp_path / "results.tsv").write_text("\ufeff" + (tmp_path / "results.tsv").read_text())
     assert read(tmp_path).tables["sygns"].num_rows == 1
-    assert [row["id"] for _, row in tsv_rows(tmp_path / "results.tsv", ["id"])] == [ROW["id"]]
+    rows = read_rows(tmp_path / "results.tsv", "sygns", ["id"], tabs=True)
+    assert [row.fields["id"] for row in rows] == [ROW["id"]]
 
 
 def test_folders_without_a_release_are_refused(tmp_path):

@@ -68,3 +68,14 @@ def test_referents_of_an_antecedent_are_accessible_from_the_consequent():
 def test_rename_numbers_by_first_mention():
     clauses = drs.parse_clauses("b9 REF x4 [SEP] b9 NOT b3 [SEP] b3 run x4")
     assert [str(c) for c in drs.rename(clauses)] == ["b1 REF x1", "b1 NOT b2", "b2 run x1"]
+
+
+def test_a_counter_names_the_box_that_was_opened_last():
+    box = drs.parse(
+        "b1 REF x1 [SEP] b1 cat x1 [SEP] b1 IMP b2 b4 [SEP] b2 REF x2 [SEP] b2 dog x2 [SEP] "
+        "b2 NOT b3 [SEP] b3 old x2 [SEP] b4 see x1 x2 [SEP] b1 NOT b5 [SEP] b5 run x1"
+    )
+    assert drs.text(box, "counter") == (
+        "b1 REF x1 [SEP] b1 cat x1 [SEP] b1 IMP b2 b4 [SEP] b2 REF x2 [SEP] b2 dog x2 [SEP] "
+        "b2 NOT b3 [SEP] b3 old x2 [SEP] b4 see x1 x2 [SEP] b4 NOT b5 [SEP] b5 run x1"
+    )

@@ -5,9 +5,10 @@ import re
 
 import pytest
 
+from adnominal.conf.texts import json_lines
 from adnominal.etl.sygns import drs, fol, polarity, vf
 from adnominal.etl.sygns.fol import ParseError
-from adnominal.etl.sygns.generate import Sampler, surface
+from adnominal.etl.sygns.generate import Sampler, record, surface
 from adnominal.etl.sygns.grammar import Grammar, grammar
 from adnominal.etl.sygns.translate import fol_to_drs
 
@@ -121,3 +122,39 @@ def test_depths_and_patterns_outside_the_grammar_are_refused(clean):
         clean.pattern_count(5)
     with pytest.raises(IndexError, match="expected 0 to 47"):
         clean.pattern(0, 48)
+
+
+@pytest.fixture(scope="module")
+def scripts() -> Grammar:
+    return grammar("paper", 5, 5, arguments="right")
+
+
+def test_the_rows_of_the_releases_own_scripts_are_reproduced(shared_data, scripts):
+    file = shared_data.parent / "cases" / "sygns_scripts.jsonl"
+    if not file.exists():
+        pytest.skip("no rows of the scripts")
+    rows = [row for _, row in json_lines(file, file.name)]
+    assert len(rows) == 200
+    for row in rows:
+        depth, tree = scripts.parse(row["sentence"])
+        made = record(scripts, int(row["depth"]), tree, "counter")
+        assert depth <= int(row["depth"])
+        assert (made.fol, made.vf, made.drs) == (row["fol"], row["vf"], row["drs"])
+        signs = [(word, int(direction == "up")) for word, direction in made.polarity_fol]
+        assert signs == ast.literal_eval(row["folpol"])
+        assert set(made.phenomena) == set(re.findall(r"(\w+):yes", row["tags"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "formula"),
+    [("right", "chase(x1,x2)"), ("swapped", "chase(x2,x1)"), (None, "chase(x2,x1)")],
+)
+def test_the_arguments_of_subject_relatives_are_a_setting(arguments, formula):
+    words = grammar("paper", 5, 5, arguments=arguments)
+    _, tree = words.parse("a dog that chased two cats ran")
+    assert formula in fol.text(words.meanings(tree).fol)
+
+
+def test_clean_has_the_right_arguments(clean):
+    _, tree = clean.parse("a dog that chased two cats ran")
+    assert "chase(x1,x2)" in fol.text(clean.meanings(tree).fol)

@@ -93,6 +93,14 @@ def test_the_preset_paper_sets_edition_rules_and_boxes():
     assert conf.load(Settings, ["edition=mine"]).name == "mine"
 
 
+def test_the_preset_scripts_sets_a_counter_and_the_right_arguments():
+    scripts = conf.load(Settings, ["preset=scripts"])
+    assert (scripts.name, scripts.rules) == ("scripts", "paper")
+    assert (scripts.boxes, scripts.arguments) == ("counter", "right")
+    with pytest.raises(UserError, match="arguments=swapped is an oddity of rules=paper"):
+        conf.load(Settings, ["arguments=swapped"])
+
+
 @pytest.mark.parametrize(
     ("argument", "message"),
     [

@@ -252,3 +252,78 @@ def test_an_extension_of_another_version_is_rejected(monkeypatch):
     monkeypatch.setattr(_fast, "FORMAT", "adnominal-fast-1")
     with pytest.raises(UserError, match=r"format adnominal-fast-1, .* build it again"):
         new_extractor()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("garden.[1] story,[2] it", "garden . [ 1 ] story , [ 2 ] it"),
+        ("thing;—no life,—he ‘place’—it", "thing ; — no life , — he ‘ place ’ — it"),
+        (
+            "wall](http://x.org/a) (http://x.org)",
+            "wall ] ( http://x.org/a ) ( http://x.org )",
+        ),
+        ('x "http://y.org/z". <a@b.com>', 'x " http://y.org/z " . < a@b.com >'),
+        ('(old)—new "quick"--yes said.”2', '( old ) — new " quick " -- yes said . ”'),
+        # The marks of references are no tokens.
+        (
+            "garden.1 story,2 house;13 people7 studies,5,6",
+            "garden . story , house ; people studies ,",
+        ),
+        ("mp3 h2o covid19 v.2 1990s a,1", "mp3 h2o covid19 v.2 1990s a,1"),
+    ],
+)
+def test_punctuation_and_marks_beside_separators_are_no_part_of_words(text, expected):
+    assert " ".join(word for sentence in words(text) for word in sentence) == expected
+
+
+def test_a_mark_at_the_end_of_a_sentence_does_not_join_it_to_the_next():
+    assert len(words("He had a nice garden.1 She saw old houses.”2 They left.")) == 3
+
+
+def counts(text):
+    return {
+        (row["adjective"], row["noun"]): row["count"] for row in count_texts([text]).to_pylist()
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "which american airlines flights go from new york to san francisco",
+        "show me flights from st. louis to las vegas",
+        "we flew to new zealand last april with matt thompson",
+    ],
+)
+def test_names_in_text_without_capitals_are_no_pairs(text):
+    assert not {noun for _, noun in counts(text)} & {"york", "louis", "zealand", "thompson"}
+
+
+def test_nouns_in_text_without_capitals_are_pairs():
+    assert counts("the old dogs slept near the red gate") == {("old", "dog"): 1, ("red", "gate"): 1}
+    # A capital anywhere in the paragraph makes it ordinary text.
+    assert ("new", "blorp") in counts("The red gate was open. we saw a new blorp there")
+    assert ("new", "blorp") not in counts("the red gate was open. we saw a new blorp there")
+
+
+@pytest.mark.parametrize(
+    ("noun", "lemma"),
+    [
+        ("specimen", "specimen"),
+        ("lumen", "lumen"),
+        ("ramen", "ramen"),
+        ("foramen", "foramen"),
+        ("women", "woman"),
+        ("lobstermen", "lobsterman"),
+        ("algae", "alga"),
+        ("vertebrae", "vertebra"),
+        ("stigmata", "stigma"),
+        ("wikis", "wiki"),
+        ("emojis", "emoji"),
+        ("menus", "menu"),
+        ("virus", "virus"),
+        ("basis", "basis"),
+    ],
+)
+def test_nouns_have_the_lemma_of_the_dictionary_whatever_their_tag(noun, lemma):
+    assert counts(f"They saw the large {noun} in the town.") == {("large", lemma): 1}

@@ -1,0 +1,92 @@
+"""Open users' text files and read JSON in them, with one message for each fault."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from adnominal.conf import UserError
+
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@contextmanager
+def open_text(file: Path, name: str) -> Iterator[TextIO]:
+    """The text of a file without a byte order mark; messages call the file `name`.
+
+    Line ends stay as they are in the file.
+
+    Raises:
+        UserError: it cannot be read, or is not UTF-8, with the first line that is not.
+    """
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            yield lines
+    except OSError as error:
+        raise UserError(f"{name}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name}: {decoding_fault(file)}") from error
+
+
+def decoding_fault(file: Path) -> str:
+    """Where a file is not UTF-8, and how to mend it."""
+    position = 0
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if number == 1 and line.startswith(_UTF_16_MARKS):
+                return "UTF-16; save it as UTF-8"
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                byte = position + error.start
+                return f"not UTF-8 at byte {byte}, in line {number}; save it as UTF-8"
+            position += len(line)
+    return "not UTF-8; save it as UTF-8"
+
+
+def json_value(text: str | bytes) -> Any:
+    """The value that a text in JSON contains.
+
+    Raises:
+        ValueError: it is not JSON, an object has a name twice, or it is nested too deeply to read.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {repeated!r} twice in one object")
+    return values
+
+
+def json_lines(file: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file in JSON lines, each with the number of its line from 1.
+
+    Lines of white space are skipped. Messages call the file `name`.
+
+    Raises:
+        UserError: the file cannot be read, is not UTF-8, or has a line that is not a JSON object.
+    """
+    with open_text(file, name) as lines:
+        for number, line in enumerate(lines, start=1):
+            content = line.strip("\ufeff \t\r\n")
+            if not content:
+                continue
+            try:
+                value = json_value(content)
+            except ValueError as error:
+                raise UserError(
+                    f"{name}: line {number}: not JSON ({error}); is the file complete?"
+                ) from error
+            if not isinstance(value, dict):
+                raise UserError(
+                    f"{name}: line {number}: expected a JSON object, got {content[:40]!r}"
+                )
+            yield number, value

@@ -1,0 +1,124 @@
+"""What the readers of text do to the characters of a text before it is parsed.
+
+A parser reads a text as it is written for people: without invisible characters, without the marks
+of references and links, and with words that a line end has cut in one piece. The names of documents
+(``path#byte=N``) are those of the file as it is.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+# Soft hyphen; zero-width spaces, joiners and direction marks; isolates and embeddings; word joiner
+# and invisible operators; byte order mark inside of a text; anchors of annotations; tags.
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+SOFT_HYPHEN = "\u00ad"
+_HYPHENS = f"-\u2010{SOFT_HYPHEN}"
+
+# The patterns begin with the characters that they search for, which is many times faster than with
+# what must be before them.
+#
+# [1], [2, 3], [4][5], [^6], [note 7], [citation needed], and [a] behind punctuation, where no space
+# is before the mark and no letter follows.
+_NUMBERS = r"\^?[1-9]\d{0,2}(?: ?[-–,;] ?\d{1,3})*"
+_NOTES = r"(?:note|nb|n|fn|lower-alpha|upper-alpha) ?\d{1,3}"
+_NOTICES = "citation needed|clarification needed|when\\?|who\\?|which\\?|by whom\\?|dubious"
+_REFERENCE_MARK = re.compile(
+    rf"\[(?<=\S\[)(?:{_NUMBERS}|{_NOTES}|{_NOTICES})\](?!\w)|\[(?<=[.,;:!?\"”’)]\[)[a-z]{{1,2}}\](?!\w)",
+    re.IGNORECASE,
+)
+# Behind punctuation or a word of four letters; "m²" and "km²" are units.
+_OTHER_RAISED = "⁴".encode()[:2]
+_RAISED_MARKS = re.compile(
+    r"[¹²³⁰⁴-⁹](?:(?<=[.,;:!?\"”’)].)|(?<=[a-z]{4}.))[¹²³⁰⁴-⁹]*(?:[,–⁻][¹²³⁰⁴-⁹]+)*"
+)
+# Links and images of Markdown, ![label](address "title"); an address has a dot, a slash or a hash.
+_LINK = re.compile(
+    r"!?\[([^\[\]\n]*)\]\(\s*(?:<[^<>\n]*>|(?=[^\s()]*[./#])[^\s()<>]*(?:\([^\s()]*\)[^\s()]*)*)"
+    r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'))?\s*\)"
+)
+# Emphasis and code of Markdown: **old**, __old__, ~~old~~, _old_, `old`.
+_EMPHASIS = re.compile(
+    r"([*_~`])(?<![\w*_~`].)(\1{0,2})(?=[^\s*_~`])([^*_~`\n]*)(?<=[^\s*_~`])\1\2(?![\w*_~`]|\.\w)"
+)
+
+
+def visible(text: str) -> str:
+    """`text` without the characters that have no width and are no part of a word."""
+    # `isprintable` is several times as fast as the search, and true for nearly every line.
+    if text.isascii() or text.replace("\n", "").isprintable():
+        return text
+    return _INVISIBLE.sub("", text)
+
+
+def normal_form(text: str) -> str:
+    """`text` in Unicode normal form C, without invisible characters.
+
+    NFC changes no word: it only joins a letter and its combining marks into the single code point
+    that MediaWiki, most keyboards and the training data of parsers use, so that one word is not
+    counted under two encodings. NFKC is not applied: it would change the text (``m²`` -> ``m2``).
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", visible(text))
+
+
+def without_marks(text: str) -> str:
+    """`text` without marks of references, and without the markup of links and emphasis."""
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
+    if "[" in text:
+        text = _REFERENCE_MARK.sub("", text)
+    if not text.isascii() and _may_have_raised_marks(text):
+        text = _RAISED_MARKS.sub("", text)
+    if "*" in text or "_" in text or "~" in text or "`" in text:
+        text = _EMPHASIS.sub(r"\3", text)
+    return text
+
+
+def _may_have_raised_marks(text: str) -> bool:
+    return "¹" in text or "²" in text or "³" in text or _OTHER_RAISED in text.encode()
+
+
+def is_cut(line: str, following: str) -> bool:
+    """Whether a line ends within a word that the `following` line continues."""
+    return (
+        line[-1:] in _HYPHENS
+        and line[-2:-1].isalpha()
+        and (following[:1].islower() or line[-1] == SOFT_HYPHEN)
+    )
+
+
+def joined(line: str, following: str) -> str:
+    """A line that `is_cut` and the following one.
+
+    The hyphen goes if the dictionary has the whole word ("eco-", "nomic") or if it is a soft one;
+    else it is one of the word ("well-", "known").
+    """
+    stem = line[:-1]
+    start = stem.split()[-1].lstrip("([{\"'“‘").rpartition("-")[2]
+    end = re.match(r"\w*", following)
+    word = visible(start + (end[0] if end else ""))
+    if line[-1] == SOFT_HYPHEN or _is_word(word.lower()):
+        return stem + following
+    return line + following
+
+
+# Words of closed classes, which the dictionary lacks, that are long enough to be cut.
+_CLOSED_WORDS = (
+    "about above across after against although among another around because before behind below "
+    "beneath beside besides between beyond during either except himself herself itself myself "
+    "ourselves themselves yourself neither nobody nothing should someone something through "
+    "throughout together toward towards under until unless upon whatever whenever where whereas "
+    "whether which whoever whose within without would anything everything everyone"
+)
+_CLOSED_CLASSES = frozenset(_CLOSED_WORDS.split())
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_word(word: str) -> bool:
+    # Imported here because unpacking the dictionary takes most of a second.
+    from adnominal.etl.knowledge.inflection import getAllLemmas
+
+    return word in _CLOSED_CLASSES or bool(getAllLemmas(word))

@@ -1,0 +1,36 @@
+"""The lemmas of nouns that the dictionary knows better than a parser's rules."""
+
+import pytest
+
+from adnominal.etl.knowledge.inflection import noun_lemma
+
+
+@pytest.mark.parametrize("form", ["specimen", "lumen", "regimen", "omen", "foramen", "ramen"])
+def test_singulars_in_men_keep_their_ending(form):
+    assert noun_lemma(form, f"{form[:-3]}man") == form
+
+
+@pytest.mark.parametrize("form", ["men", "women", "fishermen", "lobstermen", "sportsmen"])
+def test_plurals_of_man_keep_their_lemma(form):
+    assert noun_lemma(form, f"{form[:-3]}man") == f"{form[:-3]}man"
+
+
+@pytest.mark.parametrize(
+    ("form", "lemma"),
+    [
+        ("larvae", "larva"),
+        ("algae", "alga"),
+        ("stigmata", "stigma"),
+        ("cacti", "cactus"),
+        ("corpora", "corpus"),
+        ("tableaux", "tableau"),
+    ],
+)
+def test_plurals_of_other_languages_have_the_lemma_of_the_dictionary(form, lemma):
+    assert noun_lemma(form, form) == lemma
+
+
+@pytest.mark.parametrize("form", ["basis", "virus", "opera", "series", "dog", "blorps"])
+def test_other_nouns_keep_the_lemma_of_the_parser(form):
+    assert noun_lemma(form, form) == form
+    assert noun_lemma(form, "other") == "other"
