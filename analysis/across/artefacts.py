@@ -102,7 +102,7 @@ def _features(text: str) -> frozenset[str]:
 
 
 class _Classifier:
-    """A logistic regression on the features of texts.
+    """A logistic regression on the features of texts; those in a single training row are left out.
 
     The strength of the regularisation is tuned on a tenth of the texts (all rows with the same
     text are on the same side); ties go to the strongest. Texts are drawn by their hash alone.
@@ -111,11 +111,15 @@ class _Classifier:
     def __init__(self, texts: Sequence[str], labels: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import CountVectorizer
 
-        self._vectorizer = CountVectorizer(analyzer=_features, binary=True, min_df=2)
-        known_texts = self._vectorizer.fit_transform(texts).tocsr()
+        distinct_texts, text_of_row = _distinct(texts)
+        self._vectorizer = CountVectorizer(analyzer=_features, binary=True)
+        features = self._vectorizer.fit_transform(distinct_texts).tocsr()[text_of_row]
+        self._used_features = np.flatnonzero(features.getnnz(axis=0) >= 2)
+        known_texts = features[:, self._used_features]
         gold = np.array(labels, dtype=object)
         # 26 of the 256 values of a draw's highest byte are about a tenth.
-        held_out = np.array([draw("tuning", text) >> 56 < 26 for text in texts])
+        is_held_out = np.array([draw("tuning", text) >> 56 < 26 for text in distinct_texts])
+        held_out = is_held_out[text_of_row]
         strength = _STRENGTHS[1]
         if held_out.any() and len(set(gold[~held_out])) > 1:
             strength = self._best_strength(known_texts, gold, held_out)
@@ -144,7 +148,16 @@ class _Classifier:
         return model.fit(known_texts, gold)
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        return [str(label) for label in self._model.predict(self._vectorizer.transform(texts))]
+        distinct_texts, text_of_row = _distinct(texts)
+        features = self._vectorizer.transform(distinct_texts).tocsr()[:, self._used_features]
+        labels = self._model.predict(features)[text_of_row]
+        return [str(label) for label in labels]
+
+
+def _distinct(texts: Sequence[str]) -> tuple[list[str], npt.NDArray[np.intp]]:
+    """The distinct texts, and the number of each row's text among them."""
+    text_of_row, distinct_texts = pd.factorize(np.array(texts, dtype=object))
+    return list(distinct_texts), text_of_row
 
 
 def audit(

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from adnominal.analysis.numbers import ADDED, NOT_RECOMPUTABLE, NOT_RUN, STATUSES
-from adnominal.analysis.page.view import Facts, PaperView, TextTable
+from adnominal.analysis.page.view import Facts, PaperView, TextTable, first_rows
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # Cells without a number of ours, and those without a printed one, need no word in the legend.
@@ -35,6 +35,7 @@ def html(
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.globals["first_rows"] = first_rows
     template = environment.get_template("base.html")
     legend = {name: meaning for name, meaning in STATUSES.items() if name not in _UNEXPLAINED}
     return template.render(

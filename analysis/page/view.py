@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
 
 import pyarrow as pa
 
@@ -30,6 +31,9 @@ from adnominal.analysis.papers.exhibits import Chart, Examples, Missing, Note, S
 _MOST_COLUMNS = 8
 # A table with more columns than this is set smaller.
 _MOST_LARGE = 6
+# Of a longer table the first rows are shown and the others folded, unless these are only a few.
+_FIRST_ROWS = 6
+_FEW_ROWS = 4
 
 # The words and colours of a cell's status; others show nothing beside the number.
 _STATUS_CLASSES = {
@@ -63,27 +67,40 @@ class Cell:
     hint: str
 
 
+def first_rows(rows: Sequence[Any]) -> Sequence[Any]:
+    """The rows of a table that are shown at once."""
+    return rows if len(rows) <= _FIRST_ROWS + _FEW_ROWS else rows[:_FIRST_ROWS]
+
+
 @dataclass(frozen=True)
 class NumberTable:
-    """A table of numbers: names of the columns, then each row's name and cells."""
+    """A table of numbers: names of the columns, then each row's name and cells.
 
+    `name` is that of the rows in ``report_numbers``.
+    """
+
+    name: str
     caption: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Cell]]]
     is_small: bool
     is_simulated: bool
+    is_printed: bool
+    has_ours: bool
     notes: Sequence[str]
     sources: str
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawn chart: its SVG for the page, the same as a file, and the caption."""
+    """A drawn chart: its SVG for the page, the same as a file, the caption, and the tables of the
+    numbers that it shows, which are folded below it."""
 
     anchor: str
     caption: str
     picture: str
     file: str
+    tables: Sequence[NumberTable]
 
 
 @dataclass(frozen=True)
@@ -98,7 +115,10 @@ class TextTable:
 
 @dataclass(frozen=True)
 class SectionView:
-    """An exhibit on the page, its parts in the order in which they are read."""
+    """An exhibit on the page, its parts in the order in which they are read.
+
+    `missing` has the results that a command gives, `unavailable` those that cannot be had.
+    """
 
     anchor: str
     title: str
@@ -109,11 +129,15 @@ class SectionView:
     texts: Sequence[TextTable]
     notes: Sequence[str]
     missing: Sequence[Missing]
+    unavailable: Sequence[Missing]
 
 
 @dataclass(frozen=True)
 class PaperView:
-    """A paper on the page: its summary, then what was run, then what was not."""
+    """A paper on the page: its summary, then what was run, then what was not.
+
+    `unfinished` has the exhibits that lack a result, whether they are shown or not.
+    """
 
     anchor: str
     title: str
@@ -122,6 +146,7 @@ class PaperView:
     headline: str
     shown: Sequence[SectionView]
     not_run: Sequence[SectionView]
+    unfinished: Sequence[SectionView]
 
 
 def paper_view(
@@ -137,6 +162,7 @@ def paper_view(
         headline,
         [view for view in views if view.state != NOT_RUN],
         [view for view in views if view.state == NOT_RUN],
+        [view for view in views if view.missing or view.state == NOT_RUN],
     )
 
 
@@ -172,20 +198,34 @@ def section_view(section: Section) -> SectionView:
     """The view of a section."""
     charts = [finding for finding in section.findings if isinstance(finding, Chart)]
     examples = [finding for finding in section.findings if isinstance(finding, Examples)]
+    missing = [finding for finding in section.findings if isinstance(finding, Missing)]
+    tables = list(number_tables(section))
+    figures_of_section = []
+    for number, chart in enumerate(charts, 1):
+        folded = [table for table in tables if _shows_all_of(chart, table)]
+        tables = [table for table in tables if table not in folded]
+        anchor = f"{section.anchor}-{number}"
+        figures_of_section.append(_figure(anchor, chart, section.rows, folded))
     return SectionView(
         anchor=section.anchor,
         title=section.title,
         about=section.about,
         state=state_of(section),
-        tables=list(number_tables(section)),
-        figures=[
-            _figure(f"{section.anchor}-{number}", chart, section.rows)
-            for number, chart in enumerate(charts, 1)
-        ],
+        tables=tables,
+        figures=figures_of_section,
         texts=[_text_table(entry) for entry in examples],
         notes=[finding.text for finding in section.findings if isinstance(finding, Note)],
-        missing=[finding for finding in section.findings if isinstance(finding, Missing)],
+        missing=[finding for finding in missing if finding.command],
+        unavailable=[finding for finding in missing if not finding.command],
     )
+
+
+def _shows_all_of(chart: Chart, table: NumberTable) -> bool:
+    """Whether the figure shows what the table does; a figure shows either ours or what is
+    printed."""
+    if table.name not in chart.tables:
+        return False
+    return not (table.has_ours if chart.published else table.is_printed)
 
 
 def number_tables(section: Section) -> Iterator[NumberTable]:
@@ -213,11 +253,14 @@ def _number_table(section: Section, name: str, rows: Sequence[Row]) -> NumberTab
         names, columns = columns, names
     empty = Cell("", "", "", "", "", "")
     return NumberTable(
+        name=name,
         caption=_caption(section, name, rows),
         columns=columns,
         rows=[(row, [cells.get((row, column), empty) for column in columns]) for row in names],
         is_small=len(columns) > _MOST_LARGE,
         is_simulated=any(row["status"] == SIMULATED for row in rows),
+        is_printed=name in section.printed,
+        has_ours=any(row.get("ours") is not None for row in rows),
         notes=_notes(rows),
         sources=_sources(rows),
     )
@@ -284,12 +327,14 @@ def _cell(row: Row) -> Cell:
     )
 
 
-def _figure(anchor: str, chart: Chart, rows: Sequence[Row]) -> Figure:
+def _figure(
+    anchor: str, chart: Chart, rows: Sequence[Row], tables: Sequence[NumberTable]
+) -> Figure:
     file = figures.svg(figures.draw(chart, rows))
     caption = chart.caption
     if chart.kind == "matrix":
         caption += ". Shades show the share of the row, percentages the share of all items."
-    return Figure(anchor, caption, figures.for_page(file, anchor), file)
+    return Figure(anchor, caption, figures.for_page(file, anchor), file, tables)
 
 
 def _text_table(entry: Examples) -> TextTable:
