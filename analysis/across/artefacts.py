@@ -24,8 +24,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from adnominal.analysis.comparisons import Resampling, permutation
+from adnominal.analysis.estimates import clustered_interval
 from adnominal.analysis.rows import schema
-from adnominal.analysis.statistics import clustered_interval
 from adnominal.etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500

@@ -13,10 +13,10 @@ from adnominal.analysis.across.artefacts import (
 )
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import rows_by_edition
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Note, exhibit
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, lists
-from adnominal.analysis.statistics import Interval
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts, with_items
 from adnominal.etl.declaration import Dataset

@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from adnominal.analysis import slices
 from adnominal.analysis.across.fine_tuned import Across, Experiment
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval, clustered_interval
 from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
 from adnominal.analysis.regression import slope
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, lists, schema, where_equal, with_column
 from adnominal.analysis.slices import ABSENT, tenths
-from adnominal.analysis.statistics import Interval, clustered_interval
 from adnominal.conf import UserError
 from adnominal.etl.knowledge.english import singular
 from adnominal.etl.lake import arrow

@@ -14,9 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval, clustered_interval, difference
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.predictions import labelled
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import (
     distinct_values,
     is_right,
@@ -26,7 +27,6 @@ from adnominal.analysis.rows import (
     with_column,
 )
 from adnominal.analysis.slices import by_training_word
-from adnominal.analysis.statistics import Interval, clustered_interval, difference
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import (
     check_complete,

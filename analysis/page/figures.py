@@ -20,8 +20,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from adnominal.analysis.numbers import Row
 from adnominal.analysis.papers.exhibits import Chart
+from adnominal.analysis.report_numbers import Row
 
 # Okabe and Ito 2008, without yellow, which is too light on paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -125,7 +125,7 @@ def _numbers(chart: Chart, rows: Sequence[Row]) -> pd.DataFrame:
     value = "published" if chart.published else "ours"
     numbers = [
         {
-            "panel": row["table"],
+            "panel": row["table_name"],
             "place": row["row"],
             "series": row["column"],
             "value": row.get(value),
@@ -133,7 +133,7 @@ def _numbers(chart: Chart, rows: Sequence[Row]) -> pd.DataFrame:
             "high": row.get("high"),
         }
         for row in rows
-        if row["table"] in chart.tables and row.get(value) is not None
+        if row["table_name"] in chart.tables and row.get(value) is not None
         if row["column"] in chart.options.get("series", [row["column"]])
     ]
     if not numbers:

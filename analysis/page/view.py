@@ -11,7 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from adnominal.analysis.numbers import (
+from adnominal.analysis.page import figures
+from adnominal.analysis.papers.exhibits import Chart, Examples, Missing, Note, Section
+from adnominal.analysis.report_numbers import (
     ADDED,
     COMPARED,
     DIFFERS,
@@ -24,8 +26,6 @@ from adnominal.analysis.numbers import (
     WITHIN,
     Row,
 )
-from adnominal.analysis.page import figures
-from adnominal.analysis.papers.exhibits import Chart, Examples, Missing, Note, Section
 
 # A table with more columns than this is turned if it has fewer rows.
 _MOST_COLUMNS = 8
@@ -238,7 +238,7 @@ def number_tables(section: Section) -> Iterator[NumberTable]:
     }
     by_table: dict[str, list[Row]] = {}
     for row in section.rows:
-        by_table.setdefault(row["table"], []).append(row)
+        by_table.setdefault(row["table_name"], []).append(row)
     for name, rows in by_table.items():
         if name not in drawn:
             yield _number_table(section, name, rows)
@@ -316,7 +316,7 @@ def _cell(row: Row) -> Cell:
     difference = ""
     if printed and status in (DIFFERS, COMPARED, OTHER_MODEL):
         difference = signed_number(ours - row["published"], digits)
-    hint = [status if printed else "", row.get("interval") or "", row.get("note") or ""]
+    hint = [status if printed else "", row.get("interval_kind") or "", row.get("note") or ""]
     return Cell(
         printed,
         number(ours, digits),

@@ -20,8 +20,8 @@ from typing import Any, Generic, Literal, TypeVar
 import pyarrow as pa
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.numbers import Cells, Row, Source, rows_of
 from adnominal.analysis.predictions import runs_with_answers
+from adnominal.analysis.report_numbers import Cells, Row, Source, rows_of
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Run, Runs

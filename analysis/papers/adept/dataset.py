@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from adnominal.analysis import slices
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
 from adnominal.analysis.papers.adept.sources import (
@@ -28,8 +28,8 @@ from adnominal.analysis.papers.exhibits import (
     Missing,
     exhibit,
 )
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples, where_equal
-from adnominal.analysis.statistics import Interval, wilson
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.knowledge import lexicons

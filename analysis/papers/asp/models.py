@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy import stats
 
-from adnominal.analysis.numbers import Cells, Key, Row, Value
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.asp.dataset import baseline_table
 from adnominal.analysis.papers.asp.sources import (
@@ -21,7 +21,7 @@ from adnominal.analysis.papers.asp.sources import (
     Asp,
 )
 from adnominal.analysis.papers.exhibits import Finding, Missing, Note, exhibit
-from adnominal.analysis.statistics import Interval
+from adnominal.analysis.report_numbers import Cells, Key, Row, Value
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN
@@ -72,7 +72,7 @@ def _baselines(page: Asp, name: str, number: int, kind: str) -> Iterator[Finding
 def headline(rows: Sequence[Row]) -> str | None:
     """Accuracy on entailment inference, test ordering, of the newest model trained on ASP."""
     table = "Entailment inference: models trained here"
-    trained = [row for row in rows if row["table"] == table and row["column"] == "ordering"]
+    trained = [row for row in rows if row["table_name"] == table and row["column"] == "ordering"]
     if not trained:
         return None
     row = trained[-1]

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from scipy import stats
 
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import COMPARABLE, Chart, Finding, Note, exhibit
 from adnominal.analysis.papers.plane.sources import TYPES, Plane
 from adnominal.analysis.papers.published import table as published_table
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, row_counts, where_equal
 from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES

@@ -5,11 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import Chart, Finding, exhibit
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, tuples, where_equal
 from adnominal.etl.plane import CLASSES
 from adnominal.training.finished_runs import model_name, short_name

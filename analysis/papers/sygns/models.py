@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from adnominal.analysis.numbers import Cells, Key, Row, Value
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Missing, exhibit
 from adnominal.analysis.papers.sygns.sources import EPOCHS, QUANTIFIERS, Meanings, Sygns
+from adnominal.analysis.report_numbers import Cells, Key, Row, Value
 from adnominal.etl.sygns.polarity import Direction
 from adnominal.training.finished_runs import Run, groups
 
@@ -133,7 +133,7 @@ table_17 = _accuracy_exhibit(
 def headline(rows: Sequence[Row]) -> str | None:
     """Exact matches of quantifiers that training has with the same modifiers (EXI), in FOL."""
     for row in rows:
-        is_first = row["table"] == "table 4, one" and row["row"] == "EXI"
+        is_first = row["table_name"] == "table 4, one" and row["row"] == "EXI"
         if is_first and row["column"].endswith(" FOL") and row.get("ours") is not None:
             return (
                 f"{row['model']}: {row['ours']:.1f} % of existential test sentences exact in FOL "

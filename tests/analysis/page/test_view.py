@@ -4,7 +4,6 @@ import pyarrow as pa
 import pytest
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.numbers import Cells, Source, rows_of
 from adnominal.analysis.page.terminal import terminal_text
 from adnominal.analysis.page.view import (
     number,
@@ -23,6 +22,7 @@ from adnominal.analysis.papers.exhibits import (
     Sources,
     exhibit,
 )
+from adnominal.analysis.report_numbers import Cells, Source, rows_of
 from adnominal.conf import UserError
 from adnominal.training.finished_runs import Runs
 
@@ -141,9 +141,9 @@ def test_exhibits_that_lack_a_table_are_marked_as_not_run():
 
 @pytest.mark.parametrize("text", ["<i>", "</script>", "a & b"])
 def test_texts_are_escaped(text):
-    from adnominal.analysis.numbers import table_of
     from adnominal.analysis.page.rendering import html
     from adnominal.analysis.page.view import contents
+    from adnominal.analysis.report_numbers import table_of
 
     cells = Cells("Ours", {(text, text): 1.0}, note=text)
     own = section(cells, Note(text), Missing(text, text, text), title=text)

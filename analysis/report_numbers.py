@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.published import Published
-from adnominal.analysis.statistics import Interval
 from adnominal.etl.lake.tables import TABLES
 
 SCHEMA = TABLES["report_numbers"].schema
@@ -172,7 +172,7 @@ def _row(source: Source, table: str, row: str, column: str) -> Row:
     return {
         "paper": source.paper,
         "exhibit": source.exhibit,
-        "table": table,
+        "table_name": table,
         "row": row,
         "column": column,
         "runs": [],
@@ -196,7 +196,7 @@ def _our_columns(entry: Cells, value: Value, unit: str) -> Row:
         "ours": _finite(scale * value.estimate),
         "low": low,
         "high": high,
-        "interval": (entry.interval or value.kind or None) if has_bounds else None,
+        "interval_kind": (entry.interval or value.kind or None) if has_bounds else None,
         "n": value.n,
     }
 
