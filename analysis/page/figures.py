@@ -60,7 +60,6 @@ _STYLE: Mapping[str, Any] = {
     "lines.linewidth": 1.4,
     "lines.markersize": 4.0,
     "hatch.linewidth": 0.6,
-    "savefig.bbox": "tight",
     "svg.fonttype": "path",
     "svg.hashsalt": "adnominal",  # deterministic ids in the file
 }
