@@ -134,6 +134,15 @@ def table_of(rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), SCHEMA)
 
 
+def percent_text(row: Row) -> str:
+    """Our number in percent with its interval, if it has one: ``50.0 % [38.1, 61.9]``."""
+    scale = 1.0 if row["unit"] == "percent" else 100.0
+    text = f"{scale * row['ours']:.1f} %"
+    if row.get("low") is None:
+        return text
+    return f"{text} [{scale * row['low']:.1f}, {scale * row['high']:.1f}]"
+
+
 def _printed_row(source: Source, printed: Published, ours: tuple[Cells, Value] | None) -> Row:
     notes = [printed.deviation]
     row = _row(source, printed.table, printed.row, printed.column) | {

@@ -11,7 +11,7 @@ import jinja2
 import pandas as pd
 import pyarrow as pa
 
-from adnominal.analysis.page.view import Facts, PaperView, TextTable, first_rows
+from adnominal.analysis.page.view import Facts, PaperView, TextTable
 from adnominal.analysis.report_numbers import ADDED, NOT_RECOMPUTABLE, NOT_RUN, STATUSES
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -35,7 +35,6 @@ def html(
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals["first_rows"] = first_rows
     template = environment.get_template("base.html")
     legend = {name: meaning for name, meaning in STATUSES.items() if name not in _UNEXPLAINED}
     return template.render(

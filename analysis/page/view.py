@@ -3,11 +3,11 @@
 A template gets texts that are ready to print and decides only where they stand.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
 
 import pyarrow as pa
 
@@ -33,6 +33,7 @@ _MOST_COLUMNS = 8
 _MOST_LARGE = 6
 # Of a longer table the first rows are shown and the others folded, unless these are only a few.
 _FIRST_ROWS = 6
+_FIRST_TEXTS = 3
 _FEW_ROWS = 4
 
 # The words and colours of a cell's status; others show nothing beside the number.
@@ -67,28 +68,35 @@ class Cell:
     hint: str
 
 
-def first_rows(rows: Sequence[Any]) -> Sequence[Any]:
-    """The rows of a table that are shown at once."""
-    return rows if len(rows) <= _FIRST_ROWS + _FEW_ROWS else rows[:_FIRST_ROWS]
+NamedCells = tuple[str, Sequence[Cell]]
 
 
 @dataclass(frozen=True)
 class NumberTable:
     """A table of numbers: names of the columns, then each row's name and cells.
 
-    `name` is that of the rows in ``report_numbers``.
+    `name` is that of the rows in ``report_numbers``. The page shows the rows `first` at once and
+    the `others` folded; where nothing is ours, or simulated labels give a table that the paper does
+    not have, the whole table `is_folded`.
     """
 
     name: str
     caption: str
     columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Cell]]]
+    first: Sequence[NamedCells]
+    others: Sequence[NamedCells]
+    is_folded: bool
     is_small: bool
     is_simulated: bool
     is_printed: bool
     has_ours: bool
     notes: Sequence[str]
     sources: str
+
+    @property
+    def rows(self) -> list[NamedCells]:
+        """All rows."""
+        return [*self.first, *self.others]
 
 
 @dataclass(frozen=True)
@@ -105,11 +113,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows to be read."""
+    """Rows to be read: the `first` at once, the `others` folded."""
 
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    first: Sequence[Sequence[str]]
+    others: Sequence[Sequence[str]]
     is_simulated: bool
 
 
@@ -189,7 +198,10 @@ def state_of(section: Section) -> str:
         return "reproduced"
     if any(status != NOT_RUN for status in possible):
         return "compared"
-    has_content = any(isinstance(finding, Chart | Examples) for finding in section.findings)
+    has_content = any(
+        isinstance(finding, Examples) or (isinstance(finding, Chart) and not finding.published)
+        for finding in section.findings
+    )
     has_numbers = any(row["status"] in (ADDED, SIMULATED) for row in section.rows)
     return "shown" if has_content or has_numbers else NOT_RUN
 
@@ -252,18 +264,36 @@ def _number_table(section: Section, name: str, rows: Sequence[Row]) -> NumberTab
         cells = {(column, row): cell for (row, column), cell in cells.items()}
         names, columns = columns, names
     empty = Cell("", "", "", "", "", "")
+    named = [(row, [cells.get((row, column), empty) for column in columns]) for row in names]
+    first, others = _split_rows(named)
+    is_printed = name in section.printed
+    has_ours = any(row.get("ours") is not None for row in rows)
+    is_simulated = any(row["status"] == SIMULATED for row in rows)
     return NumberTable(
         name=name,
         caption=_caption(section, name, rows),
         columns=columns,
-        rows=[(row, [cells.get((row, column), empty) for column in columns]) for row in names],
+        first=first,
+        others=others,
+        is_folded=not has_ours or (is_simulated and not is_printed),
         is_small=len(columns) > _MOST_LARGE,
-        is_simulated=any(row["status"] == SIMULATED for row in rows),
-        is_printed=name in section.printed,
-        has_ours=any(row.get("ours") is not None for row in rows),
+        is_simulated=is_simulated,
+        is_printed=is_printed,
+        has_ours=has_ours,
         notes=_notes(rows),
         sources=_sources(rows),
     )
+
+
+def _split_rows(named: Sequence[NamedCells]) -> tuple[list[NamedCells], list[NamedCells]]:
+    """The rows to show and the rows to fold, which are those without a number of ours if others
+    have one, and those of a long table after its first."""
+    with_ours = [entry for entry in named if any(cell.ours for cell in entry[1])]
+    shown = with_ours or named
+    if len(shown) > _FIRST_ROWS + _FEW_ROWS:
+        shown = shown[:_FIRST_ROWS]
+    shown_names = {name for name, _ in shown}
+    return list(shown), [entry for entry in named if entry[0] not in shown_names]
 
 
 def _caption(section: Section, name: str, rows: Sequence[Row]) -> str:
@@ -302,7 +332,7 @@ def _sources(rows: Iterable[Row]) -> str:
 
 
 def _cell(row: Row) -> Cell:
-    printed, ours = row.get("printed") or "", row.get("ours")
+    printed, ours = _with_separators(row.get("printed") or ""), row.get("ours")
     if ours is None:
         return Cell(printed, "", "", "", "", row["status"] if printed else "")
     status = row["status"]
@@ -327,6 +357,11 @@ def _cell(row: Row) -> Cell:
     )
 
 
+def _with_separators(printed: str) -> str:
+    """The printed number with its thousands separated, as ours have them."""
+    return re.sub(r"(?<![.\d])\d{4,}", lambda digits: f"{int(digits[0]):,}", printed)
+
+
 def _figure(
     anchor: str, chart: Chart, rows: Sequence[Row], tables: Sequence[NumberTable]
 ) -> Figure:
@@ -341,7 +376,8 @@ def _text_table(entry: Examples) -> TextTable:
     columns = [name.replace("_", " ") for name in entry.data.column_names]
     texts = [[_text(value) for value in column.to_pylist()] for column in entry.data.columns]
     rows = [list(row) for row in zip(*texts, strict=True)]
-    return TextTable(entry.caption, columns, rows, entry.is_simulated)
+    size = _FIRST_TEXTS if len(rows) > _FIRST_TEXTS + _FEW_ROWS else len(rows)
+    return TextTable(entry.caption, columns, rows[:size], rows[size:], entry.is_simulated)
 
 
 def _text(value: object) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from adnominal.analysis import report_numbers
 from adnominal.analysis.estimates import Interval, wilson
-from adnominal.analysis.report_numbers import Cells, Source, Value, rows_of
+from adnominal.analysis.report_numbers import Cells, Source, Value, percent_text, rows_of
 
 ADEPT = Source("adept", "Table 5", ("table 5",), "train", {"adept": 3})
 PLANE = Source("plane", "Table 6", ("table 6",))
@@ -82,3 +82,9 @@ def test_a_cell_that_the_paper_does_not_print_is_refused():
     cells = Cells("table 5", {("BERT", "2-class"): 0.5})
     with pytest.raises(ValueError, match="adept, table 5 has no BERT/2-class"):
         rows_of(ADEPT, [cells])
+
+
+def test_a_headlines_number_has_its_interval():
+    share = {"ours": 0.5, "unit": "share", "low": 0.381, "high": 0.619}
+    assert percent_text(share) == "50.0 % [38.1, 61.9]"
+    assert percent_text({"ours": 50.0, "unit": "percent", "low": None}) == "50.0 %"

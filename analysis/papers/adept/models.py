@@ -24,7 +24,7 @@ from adnominal.analysis.papers.exhibits import (
     Missing,
     exhibit,
 )
-from adnominal.analysis.report_numbers import SIMULATED, Cells, Key, Row, Value
+from adnominal.analysis.report_numbers import SIMULATED, Cells, Key, Row, Value, percent_text
 from adnominal.analysis.rows import is_right, lists, seeded_order, tuples
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.baselines import CLASSES, label_of, majority, normative_rule
@@ -126,7 +126,7 @@ def headline(rows: Sequence[Row]) -> str | None:
     paper = published.value("adept", "table 5", "RoBERTa", "5-class").printed
     majority = published.value("adept", "table 5", "majority", "5-class").printed
     return (
-        f"{best['model']}: accuracy {best['ours']:.1f} % [{best['low']:.1f}, {best['high']:.1f}] "
+        f"{best['model']}: accuracy {percent_text(best)} "
         f"on val, five classes (the paper's RoBERTa {paper} %, majority {majority} %)"
     )
 

@@ -15,7 +15,7 @@ from adnominal.analysis.papers.plane.sources import (
     FineTuned,
     Plane,
 )
-from adnominal.analysis.report_numbers import Cells, Key, Row, Value
+from adnominal.analysis.report_numbers import Cells, Key, Row, Value, percent_text
 from adnominal.analysis.rows import is_right, lists, places
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
@@ -75,7 +75,7 @@ def headline(rows: Sequence[Row]) -> str | None:
             and row.get("ours") is not None
         ):
             return (
-                f"{row['model']}: accuracy {100 * row['ours']:.1f} % on adjectives unseen in "
+                f"{row['model']}: accuracy {percent_text(row)} on adjectives unseen in "
                 f"training (the paper's BERT {100 * row['published']:.0f} %, majority 50 %)"
             )
     return None
