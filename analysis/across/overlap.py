@@ -182,4 +182,4 @@ def of_forms(page: Across) -> Iterator[Finding]:
         sizes |= {(name, column): float(row[column]) for column in ("trained", "tested")}
     caption = "Shares of test sentences"
     yield Cells(caption, shares, unit="percent", decimals=1, edition=edition)
-    yield Cells("Sentences compared", sizes, decimals=0, edition=edition)
+    yield Cells(caption, sizes, decimals=0, edition=edition)

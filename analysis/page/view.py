@@ -32,9 +32,9 @@ _MOST_COLUMNS = 8
 # A table with more columns than this is set smaller.
 _MOST_LARGE = 6
 # Of a longer table the first rows are shown and the others folded, unless these are only a few.
-_FIRST_ROWS = 6
+_FIRST_ROWS = 5
 _FIRST_TEXTS = 3
-_FEW_ROWS = 4
+_FEW_ROWS = 3
 
 # The words and colours of a cell's status; others show nothing beside the number.
 _STATUS_CLASSES = {

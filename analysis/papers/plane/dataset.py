@@ -22,8 +22,8 @@ QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 _QUANTILE_COLUMNS = {"p05": "5 %", "p25": "25 %", "p50": "median", "p75": "75 %", "p95": "95 %"}
 _SHAPE_COLUMNS = {
     "skewness": "skewness",
-    "at_most_0": "share at or below 0 bits",
-    "at_least_15": "share at or above 15 bits",
+    "at_most_0": "share ≤ 0 bits",
+    "at_least_15": "share ≥ 15 bits",
 }
 
 

@@ -101,12 +101,12 @@ def test_printed_counts_have_separators():
 def test_long_tables_are_folded_after_the_first_rows():
     long = Cells("Long", {(f"r{n}", "a"): float(n) for n in range(12)})
     (table,) = number_tables(section(long))
-    assert [len(table.first), len(table.others)] == [6, 6]
+    assert [len(table.first), len(table.others)] == [5, 7]
     texts = section_view(section(Examples("e", pa.table({"a": ["b"] * 9})))).texts[0]
     assert [len(texts.first), len(texts.others)] == [3, 6]
-    short = Cells("Short", {(f"r{n}", "a"): float(n) for n in range(10)})
+    short = Cells("Short", {(f"r{n}", "a"): float(n) for n in range(8)})
     (table,) = number_tables(section(short))
-    assert [len(table.first), len(table.others)] == [10, 0]
+    assert [len(table.first), len(table.others)] == [8, 0]
 
 
 def test_a_table_is_folded_below_the_figure_that_shows_the_same():
