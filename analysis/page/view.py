@@ -23,6 +23,7 @@ from adnominal.analysis.report_numbers import (
     OTHER_MODEL,
     REPRODUCED,
     SIMULATED,
+    STANDARD_DEVIATION,
     WITHIN,
     Row,
 )
@@ -341,7 +342,9 @@ def _cell(row: Row) -> Cell:
     if printed and status == DIFFERS and number(ours, digits) == number(row["published"], digits):
         digits += 3
     bounds = ""
-    if row.get("low") is not None:
+    if row.get("interval_kind") == STANDARD_DEVIATION:
+        bounds = f"± {number((row['high'] - row['low']) / 2, digits)}"
+    elif row.get("low") is not None:
         bounds = f"[{number(row['low'], digits)}, {number(row['high'], digits)}]"
     difference = ""
     if printed and status in (DIFFERS, COMPARED, OTHER_MODEL):
