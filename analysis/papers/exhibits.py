@@ -149,7 +149,8 @@ class Exhibit(Generic[Context]):
     def about(self) -> str:
         """One sentence on what is seen: the first paragraph of the function's docstring."""
         paragraph = inspect.cleandoc(self.build.__doc__ or "").split("\n\n")[0]
-        return " ".join(paragraph.split())
+        # Asterisks stress a word in the source; the page has plain text.
+        return " ".join(paragraph.split()).replace("*", "")
 
     def section(self, paper: str, context: Context) -> Section:
         """Build the exhibit; where tables or runs are missing (`UserError`), it has the printed

@@ -127,7 +127,7 @@ def test_split_words_are_related_to_accuracy(page):
 def test_figures_for_maximum_length_and_pmi(page):
     lengths = [row["row"] for row in page["figure-8"].rows if row["column"] == "accuracy"]
     assert lengths == ["6", "12"]
-    assert column(page["figure-4"], "PMI of the phrases", "p50") == [1.5] * 3
+    assert column(page["figure-4"], "PMI of the phrases", "median") == [1.5] * 3
 
 
 def test_sections_without_data_name_the_commands(tmp_path):
