@@ -126,7 +126,7 @@ def errors(page: Plane) -> Iterator[Finding]:
     for model in distinct_values(rows, "model"):
         answers = matrix.answers_by_group(where_equal(rows, "model", model), classes)
         name = f"Answers of {model_name(model)}"
-        source = {"model": model_name(model), "edition": edition}
+        source: dict[str, Any] = {"model": model_name(model), "edition": edition}
         yield Cells(name, _by_answer(answers, "share"), unit="share", **source)
         yield Cells(f"{name}: items", _by_answer(answers, "rows"), decimals=0, **source)
         yield Chart(
