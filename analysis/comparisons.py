@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from adnominal.analysis.statistics import (
+from adnominal.analysis.estimates import (
     Floats,
     Interval,
     bootstrap_sums,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from adnominal.analysis.statistics import Interval
+from adnominal.analysis.estimates import Interval
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """``python -m analysis.report``: the four papers' tables and figures, compared with ours.
 
 The report is a folder: ``report.html``, one self-contained page, and ``report_numbers`` as Parquet
-and as TSV, a row for each number. The page is made from the same rows (`analysis.numbers`).
+and as TSV, a row for each number. The page is made from the same rows (`analysis.report_numbers`).
 """
 
 import dataclasses
@@ -23,12 +23,12 @@ import pyarrow.parquet as pq
 
 from adnominal import conf
 from adnominal.analysis.editions import Lake, open_lake
-from adnominal.analysis.numbers import table_of
 from adnominal.analysis.page.rendering import html, tsv
 from adnominal.analysis.page.view import PaperView, contents, paper_view
 from adnominal.analysis.papers.commands import Commands
 from adnominal.analysis.papers.exhibits import Page, Section
 from adnominal.analysis.papers.published import PAPERS, citation
+from adnominal.analysis.report_numbers import table_of
 from adnominal.analysis.semantics.prover import provers
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct

@@ -29,8 +29,7 @@ def shadowed(names: set[str]) -> set[str]:
     return names & (set(sys.stdlib_module_names) | installed)
 
 
-# The scripts of `analysis` are started as modules, which puts none of its folders on the path.
-@pytest.mark.parametrize("folder", ["etl", "training"])
+@pytest.mark.parametrize("folder", ["etl", "training", "analysis"])
 def test_no_module_shadows_an_installed_one(folder):
     assert shadowed(top_names(ROOT / folder)) == set()
 

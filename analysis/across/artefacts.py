@@ -10,7 +10,7 @@ word carried no information about the label, its rows would have the same label 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -24,8 +24,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from adnominal.analysis.comparisons import Resampling, permutation
+from adnominal.analysis.estimates import clustered_interval
 from adnominal.analysis.rows import schema
-from adnominal.analysis.statistics import clustered_interval
 from adnominal.etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
@@ -62,12 +62,45 @@ class Rows:
     test: Sequence[int]
 
 
-def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int]:
+@dataclass(frozen=True)
+class _Sample:
+    """The numbers of the rows of a split that are learnt from and scored on."""
+
+    rows: Rows
+    learnt: Sequence[int]
+    scored: Sequence[int]
+
+    def texts(self, name: str, places: Iterable[int]) -> list[str]:
+        """The texts of an input in these rows."""
+        texts = self.rows.inputs[name]
+        return [texts[place] for place in places]
+
+
+def _draw_sample(rows: Rows, train_size: int, test_size: int, seed: int) -> _Sample:
+    """At most `train_size` training rows and `test_size` rows to score on."""
+    learnt = _lowest_draws(rows, rows.train, train_size, seed)
+    scored = _lowest_draws(rows, rows.test, test_size, seed)
+    if not learnt or not scored:
+        raise ValueError(
+            f"{rows.dataset}, edition {rows.edition}, {rows.split}: {len(learnt)} rows to train "
+            f"on, {len(scored)} to score on"
+        )
+    return _Sample(rows, learnt, scored)
+
+
+def _lowest_draws(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int]:
     """At most `cap` rows, those with the lowest draw by (seed, id), independent of row order."""
     ranked = sorted(
         numbers, key=lambda place: (draw(seed, rows.item_ids[place]), rows.labels[place])
     )
     return ranked[:cap]
+
+
+def _sampled_texts(samples: Iterable[_Sample], name: str) -> Iterator[str]:
+    """The texts of an input in all samples that have it."""
+    for sample in samples:
+        if name in sample.rows.inputs:
+            yield from sample.texts(name, [*sample.learnt, *sample.scored])
 
 
 def tokens(text: str) -> list[str]:
@@ -88,7 +121,6 @@ def _letters_of(word: str) -> tuple[str, ...]:
     return tuple(f"\t{padded[i : i + n]}" for n in (2, 3, 4) for i in range(len(padded) - n + 1))
 
 
-@lru_cache(maxsize=1 << 14)
 def _features(text: str) -> frozenset[str]:
     """Words, word bigrams, the number of words, and the character n-grams of each word.
 
@@ -101,21 +133,36 @@ def _features(text: str) -> frozenset[str]:
     return frozenset(features)
 
 
+class _Texts:
+    """The features of the texts of one input, which several splits and tests share."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        distinct_texts = list(dict.fromkeys(texts))
+        self._places = {text: place for place, text in enumerate(distinct_texts)}
+        vectorizer = CountVectorizer(analyzer=_features, binary=True, dtype=np.float64)
+        self._features = vectorizer.fit_transform(distinct_texts).tocsr()
+
+    def features(self, texts: Iterable[str]) -> Any:
+        """A sparse matrix [texts, features] of 0 and 1."""
+        return self._features[[self._places[text] for text in texts]]
+
+
 class _Classifier:
-    """A logistic regression on the features of texts.
+    """A logistic regression on the features of texts; those of a single training row are left out.
 
     The strength of the regularisation is tuned on a tenth of the texts (all rows with the same
     text are on the same side); ties go to the strongest. Texts are drawn by their hash alone.
     """
 
-    def __init__(self, texts: Sequence[str], labels: Sequence[str]) -> None:
-        from sklearn.feature_extraction.text import CountVectorizer
-
-        self._vectorizer = CountVectorizer(analyzer=_features, binary=True, min_df=2)
-        known_texts = self._vectorizer.fit_transform(texts).tocsr()
+    def __init__(self, features: Any, texts: Sequence[str], labels: Sequence[str]) -> None:
+        self._used_features = np.flatnonzero(features.getnnz(axis=0) >= 2)
+        known_texts = features[:, self._used_features]
         gold = np.array(labels, dtype=object)
         # 26 of the 256 values of a draw's highest byte are about a tenth.
-        held_out = np.array([draw("tuning", text) >> 56 < 26 for text in texts])
+        is_held_out = {text: draw("tuning", text) >> 56 < 26 for text in set(texts)}
+        held_out = np.array([is_held_out[text] for text in texts])
         strength = _STRENGTHS[1]
         if held_out.any() and len(set(gold[~held_out])) > 1:
             strength = self._best_strength(known_texts, gold, held_out)
@@ -137,14 +184,22 @@ class _Classifier:
     def _fit(self, known_texts: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
         from sklearn.linear_model import SGDClassifier
 
-        # Averaged SGD is as good here as a full solver and many times faster.
+        # Averaged SGD is as good here as a full solver and many times faster. Each label is fitted
+        # in a thread of its own.
         model = SGDClassifier(
-            loss="log_loss", alpha=strength, average=True, max_iter=8, tol=None, random_state=0
+            loss="log_loss",
+            alpha=strength,
+            average=True,
+            max_iter=8,
+            tol=None,
+            random_state=0,
+            n_jobs=-1,
         )
         return model.fit(known_texts, gold)
 
-    def __call__(self, texts: Sequence[str]) -> list[str]:
-        return [str(label) for label in self._model.predict(self._vectorizer.transform(texts))]
+    def predict(self, features: Any) -> list[str]:
+        """The labels of texts with these features."""
+        return [str(label) for label in self._model.predict(features[:, self._used_features])]
 
 
 def audit(
@@ -162,42 +217,42 @@ def audit(
     Raises:
         ValueError: no split, or a split without rows to train or score on.
     """
-    audited: list[dict[str, Any]] = []
+    samples = [_draw_sample(rows, train_size, test_size, seed) for rows in splits]
+    if not samples:
+        raise ValueError("no split to audit")
+    names = dict.fromkeys(name for sample in samples for name in sample.rows.inputs)
+    texts = {name: _Texts(_sampled_texts(samples, name)) for name in names}
+
     # Several tests of one split share their training rows: each input is fitted once.
-    classifier = lru_cache(maxsize=4)(_Classifier)
-    for rows in splits:
-        learnt_rows = _sample(rows, rows.train, train_size, seed)
-        scored_rows = _sample(rows, rows.test, test_size, seed)
-        where = f"{rows.dataset}, edition {rows.edition}, {rows.split}"
-        if not learnt_rows or not scored_rows:
-            raise ValueError(
-                f"{where}: {len(learnt_rows)} rows to train on, {len(scored_rows)} to score on"
-            )
-        labels = [rows.labels[place] for place in learnt_rows]
+    @lru_cache(maxsize=4)
+    def fit(name: str, known_texts: tuple[str, ...], labels: tuple[str, ...]) -> _Classifier:
+        return _Classifier(texts[name].features(known_texts), known_texts, labels)
+
+    audited = []
+    for sample in samples:
+        gold = [sample.rows.labels[place] for place in sample.scored]
+        labels = [sample.rows.labels[place] for place in sample.learnt]
         counts = Counter(labels)
         majority_label = min(counts, key=lambda label: (-counts[label], label))
-        for name, texts in rows.inputs.items():
-            known_texts, asked_texts = (
-                [texts[place] for place in places] for places in (learnt_rows, scored_rows)
-            )
-            guesses = [majority_label] * len(scored_rows)
+        for name in sample.rows.inputs:
+            known_texts = sample.texts(name, sample.learnt)
+            asked_texts = sample.texts(name, sample.scored)
+            guesses = [majority_label] * len(gold)
             if len(set(known_texts)) > 1 and len(counts) > 1:
-                guesses = classifier(tuple(known_texts), tuple(labels))(asked_texts)
-            gold = [rows.labels[place] for place in scored_rows]
+                classifier = fit(name, tuple(known_texts), tuple(labels))
+                guesses = classifier.predict(texts[name].features(asked_texts))
             audited.append(
                 {
-                    "dataset": rows.dataset,
-                    "edition": rows.edition,
-                    "split": rows.split,
+                    "dataset": sample.rows.dataset,
+                    "edition": sample.rows.edition,
+                    "split": sample.rows.split,
                     "input": name,
-                    "trained": len(learnt_rows),
-                    "part": rows.part,
-                    "rows": len(scored_rows),
+                    "trained": len(labels),
+                    "part": sample.rows.part,
+                    "rows": len(gold),
                     **_gain(gold, guesses, majority_label, asked_texts, seed),
                 }
             )
-    if not audited:
-        raise ValueError("no split to audit")
     corrected = multipletests([row["p"] for row in audited], method="holm")[1]
     for row, corrected_p in zip(audited, corrected, strict=True):
         row["p_holm"] = float(corrected_p)

@@ -13,10 +13,10 @@ from adnominal.analysis.across.artefacts import (
 )
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import rows_by_edition
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Note, exhibit
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, lists
-from adnominal.analysis.statistics import Interval
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts, with_items
 from adnominal.etl.declaration import Dataset
@@ -195,7 +195,9 @@ def _exhibit(name: str, read: Callable[[str, str], Iterator[Rows]]) -> Exhibit[A
         yield Note(_METHOD)
         data = audit(rows, seed=page.lake.seed)
         caption = f"{dataset.title}: accuracy of a part of the input alone"
-        yield Cells(caption, _audit_cells(data), unit="share", decimals=3, edition=rows[0].edition)
+        edition = rows[0].edition
+        yield Cells(caption, _audit_cells(data), unit="share", decimals=3, edition=edition)
+        yield Cells(caption, _size_cells(data), decimals=0, edition=edition)
         axes = ("accuracy (share of rows)", "split and part of the input")
         series = {"series": (_ALONE, _MAJORITY)}
         yield Chart("forest", f"{caption}, and the majority's", (caption,), *axes, options=series)
@@ -216,7 +218,17 @@ def _audit_cells(data: pa.Table) -> dict[Key, Value]:
         )
         cells[name, _MAJORITY] = row["majority"]
         cells[name, "gain"] = row["gain"]
+        cells[name, "p"] = row["p"]
         cells[name, "p (Holm)"] = row["p_holm"]
+    return cells
+
+
+def _size_cells(data: pa.Table) -> dict[Key, Value]:
+    """The numbers of rows behind `_audit_cells`."""
+    cells: dict[Key, Value] = {}
+    for row in data.to_pylist():
+        name = f"{row['split']}: {row['input']}"
+        cells[name, "rows of train"] = float(row["trained"])
         cells[name, f"rows of {row['part']}"] = float(row["rows"])
     return cells
 

@@ -6,21 +6,22 @@ its pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A
 proxy for the model's pretraining data, which is not known.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from adnominal.analysis import slices
 from adnominal.analysis.across.fine_tuned import Across, Experiment
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval, clustered_interval
 from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
 from adnominal.analysis.regression import slope
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, lists, schema, where_equal, with_column
 from adnominal.analysis.slices import ABSENT, tenths
-from adnominal.analysis.statistics import Interval, clustered_interval
 from adnominal.conf import UserError
 from adnominal.etl.knowledge.english import singular
 from adnominal.etl.lake import arrow
@@ -157,7 +158,10 @@ def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> Iterator[Finding]:
         table = f"Accuracy by {name} of the pair in {corpus}"
         for items in experiments:
             values = items.counts if name == "count" else items.pmi
-            yield Cells(table, _tenth_cells(items, values), unit="share", decimals=3)
+            tenths_of_items = by_tenth(values, items.correct, items.pairs).to_pylist()
+            accuracies = _accuracies(items, tenths_of_items)
+            yield Cells(table, accuracies, unit="share", decimals=3)
+            yield Cells(f"{table}: values", _values(items, tenths_of_items), decimals=1)
         x = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
         yield Chart("intervals", table, (table,), x, "accuracy (share of items)")
     for items in experiments:
@@ -165,14 +169,24 @@ def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> Iterator[Finding]:
         yield Cells(caption, _slopes(items), interval="logistic regression, clustered by pair")
 
 
-def _tenth_cells(items: _Items, values: Sequence[float | None]) -> dict[Key, Value]:
+def _accuracies(items: _Items, rows: Sequence[Mapping[str, Any]]) -> dict[Key, Value]:
     """The accuracies of `by_tenth`; tenth 0 is named none."""
     cells: dict[Key, Value] = {}
-    for row in by_tenth(values, items.correct, items.pairs).to_pylist():
+    for row in rows:
         place = "none" if row["tenth"] == ABSENT else str(row["tenth"])
         bounds = (row["low"], row["high"])
         accuracy = Interval(row["accuracy"], *bounds, row["items"], kind="Wilson, clustered")
         cells[place, items.name] = accuracy
+    return cells
+
+
+def _values(items: _Items, rows: Sequence[Mapping[str, Any]]) -> dict[Key, Value]:
+    """The range of the corpus's values in each tenth."""
+    cells: dict[Key, Value] = {}
+    for row in rows:
+        for column in ("least", "median", "greatest"):
+            if row[column] is not None:
+                cells[f"{items.name}, tenth {row['tenth']}", column] = row[column]
     return cells
 
 

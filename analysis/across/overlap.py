@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import wilson
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, schema, tuples, where_equal
-from adnominal.analysis.statistics import wilson
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts
 from adnominal.etl.checks.splits import Fold, check
@@ -182,4 +182,4 @@ def of_forms(page: Across) -> Iterator[Finding]:
         sizes |= {(name, column): float(row[column]) for column in ("trained", "tested")}
     caption = "Shares of test sentences"
     yield Cells(caption, shares, unit="percent", decimals=1, edition=edition)
-    yield Cells("Sentences compared", sizes, decimals=0, edition=edition)
+    yield Cells(caption, sizes, decimals=0, edition=edition)

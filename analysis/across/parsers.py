@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, tuples
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow

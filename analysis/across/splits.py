@@ -4,7 +4,7 @@ ADEPT's published split is random over instances and shares 890 of its 1,002 tes
 training; PLANE's shares hypernyms, contrary to the paper's text; most adjectives of ASP's published
 entailment rows occur in training. `seen_rows` divides one test set by the words that training has;
 `split_rows` compares one model's accuracies on two splits. The splits have different items, so
-their difference is unpaired (`statistics.difference`).
+their difference is unpaired (`estimates.difference`).
 """
 
 from collections import Counter
@@ -14,9 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval, clustered_interval, difference
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.predictions import labelled
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import (
     distinct_values,
     is_right,
@@ -26,7 +27,6 @@ from adnominal.analysis.rows import (
     with_column,
 )
 from adnominal.analysis.slices import by_training_word
-from adnominal.analysis.statistics import Interval, clustered_interval, difference
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import (
     check_complete,
@@ -162,9 +162,13 @@ def word_columns(items: pa.Table) -> dict[str, list[str]]:
     return {**columns, "pair": [f"{adjective} {noun}" for adjective, noun in pairs]}
 
 
+def _name(row: Row) -> str:
+    return f"{row['dataset']}, {row['model']}: {row['leaking']} less {row['leak_free']}"
+
+
 def _cells(row: Row) -> dict[Key, Value]:
     """A row of `split_rows` as numbers."""
-    name = f"{row['dataset']}, {row['model']}: {row['leaking']} less {row['leak_free']}"
+    name = _name(row)
     cells: dict[Key, Value] = {}
     for side in _SIDES:
         place = side.replace("_", "-")
@@ -174,6 +178,14 @@ def _cells(row: Row) -> dict[Key, Value]:
     bounds = (row["low"], row["high"])
     cells[name, "difference"] = Interval(row["difference"], *bounds, rows, kind="Newcombe")
     return cells
+
+
+def _row_counts(row: Row) -> dict[Key, Value]:
+    """The numbers of rows behind `_cells`."""
+    name = _name(row)
+    return {
+        (name, f"rows, {side.replace('_', '-')}"): float(row[f"{side}_rows"]) for side in _SIDES
+    }
 
 
 def _answers(rows: pa.Table, group: str) -> pa.Table:
@@ -234,6 +246,7 @@ def between(page: Across) -> Iterator[Finding]:
     for row in rows:
         caption = "Accuracy, published less leak-free"
         yield Cells(caption, _cells(row), unit="percent", decimals=1, model=row["model"])
+        yield Cells(caption, _row_counts(row), decimals=0, model=row["model"])
 
 
 @exhibit(
@@ -256,6 +269,7 @@ def within(page: Across) -> Iterator[Finding]:
     for row in rows:
         caption = "Accuracy, seen less unseen"
         yield Cells(caption, _cells(row), unit="percent", decimals=1, model=row["model"])
+        yield Cells(caption, _row_counts(row), decimals=0, model=row["model"])
 
 
 def _newest_group_by_model(page: Across, **settings: str | tuple[str, ...]) -> list[list[Run]]:

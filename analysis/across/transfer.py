@@ -8,10 +8,10 @@ from pathlib import Path
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.comparisons import Resampling, compare
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
 from adnominal.analysis.predictions import pair, read_run, read_scored
-from adnominal.analysis.statistics import Interval
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.conf import UserError
 from adnominal.training.answering import matrix as scored
 from adnominal.training.finished_runs import BOOKKEEPING, Run, model_name

@@ -20,8 +20,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from adnominal.analysis.numbers import Row
 from adnominal.analysis.papers.exhibits import Chart
+from adnominal.analysis.report_numbers import Row
 
 # Okabe and Ito 2008, without yellow, which is too light on paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -60,14 +60,13 @@ _STYLE: Mapping[str, Any] = {
     "lines.linewidth": 1.4,
     "lines.markersize": 4.0,
     "hatch.linewidth": 0.6,
-    "savefig.bbox": "tight",
     "svg.fonttype": "path",
     "svg.hashsalt": "adnominal",  # deterministic ids in the file
 }
 _WIDTH = 6.3  # inches: text width of a page
 _HEIGHT, _PANEL_HEIGHT = 2.8, 2.1
 _PANEL_COLUMNS = 3
-QUANTILES = ("p05", "p25", "p50", "p75", "p95")
+QUANTILES = ("5 %", "25 %", "median", "75 %", "95 %")
 
 # Lines and letters, the grid, and the palette, as variables of the page's style sheet.
 _PAGE_COLOURS = {
@@ -125,7 +124,7 @@ def _numbers(chart: Chart, rows: Sequence[Row]) -> pd.DataFrame:
     value = "published" if chart.published else "ours"
     numbers = [
         {
-            "panel": row["table"],
+            "panel": row["table_name"],
             "place": row["row"],
             "series": row["column"],
             "value": row.get(value),
@@ -133,7 +132,7 @@ def _numbers(chart: Chart, rows: Sequence[Row]) -> pd.DataFrame:
             "high": row.get("high"),
         }
         for row in rows
-        if row["table"] in chart.tables and row.get(value) is not None
+        if row["table_name"] in chart.tables and row.get(value) is not None
         if row["column"] in chart.options.get("series", [row["column"]])
     ]
     if not numbers:
@@ -359,7 +358,7 @@ def _matrix(chart: Chart, numbers: pd.DataFrame) -> Figure:
 
 
 def _boxes(chart: Chart, numbers: pd.DataFrame) -> Figure:
-    """Boxes from the columns p05, p25, p50, p75 and p95; whiskers at p05 and p95."""
+    """Boxes from the columns `QUANTILES`; whiskers at the first and the last."""
     quantiles = numbers.pivot_table("value", "place", "series", sort=False)
     stats = [
         {"label": str(name), "whislo": a, "q1": b, "med": c, "q3": d, "whishi": e, "fliers": []}
@@ -428,7 +427,7 @@ def _forest(chart: Chart, numbers: pd.DataFrame) -> Figure:
     places = _distinct(numbers["place"])
     values = numbers[numbers["series"] == first]
     references = numbers[numbers["series"] == second]
-    figure, axes = _single(1.1 + 0.24 * len(places))
+    figure, axes = _single(1.1 + 0.16 * len(places))
     axes.errorbar(
         values["value"].to_numpy(),
         [places.index(place) for place in values["place"]],
@@ -446,7 +445,7 @@ def _forest(chart: Chart, numbers: pd.DataFrame) -> Figure:
         markeredgewidth=2,
         linestyle="",
     )
-    axes.set_yticks(range(len(places)), places)
+    axes.set_yticks(range(len(places)), places, fontsize=8)
     axes.set_ylim(len(places) - 0.4, -0.6)
     axes.set(xlabel=chart.x, ylabel=chart.y)
     _legend(figure, axes)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import pandas as pd
 from IPython.display import Image, display
 
-from adnominal.analysis.numbers import Row
 from adnominal.analysis.page import figures
 from adnominal.analysis.papers.exhibits import Chart, Context, Examples, Exhibit, Missing
+from adnominal.analysis.report_numbers import Row
 
-_COLUMNS = ["table", "row", "column", "printed", "ours", "low", "high", "status"]
+_COLUMNS = ["table_name", "row", "column", "printed", "ours", "low", "high", "status"]
 _DOTS_PER_INCH = 110
 
 

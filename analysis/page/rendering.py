@@ -11,8 +11,8 @@ import jinja2
 import pandas as pd
 import pyarrow as pa
 
-from adnominal.analysis.numbers import ADDED, NOT_RECOMPUTABLE, NOT_RUN, STATUSES
 from adnominal.analysis.page.view import Facts, PaperView, TextTable
+from adnominal.analysis.report_numbers import ADDED, NOT_RECOMPUTABLE, NOT_RUN, STATUSES
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # Cells without a number of ours, and those without a printed one, need no word in the legend.

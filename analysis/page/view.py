@@ -3,6 +3,7 @@
 A template gets texts that are ready to print and decides only where they stand.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import pyarrow as pa
 
-from adnominal.analysis.numbers import (
+from adnominal.analysis.page import figures
+from adnominal.analysis.papers.exhibits import Chart, Examples, Missing, Note, Section
+from adnominal.analysis.report_numbers import (
     ADDED,
     COMPARED,
     DIFFERS,
@@ -20,16 +23,19 @@ from adnominal.analysis.numbers import (
     OTHER_MODEL,
     REPRODUCED,
     SIMULATED,
+    STANDARD_DEVIATION,
     WITHIN,
     Row,
 )
-from adnominal.analysis.page import figures
-from adnominal.analysis.papers.exhibits import Chart, Examples, Missing, Note, Section
 
 # A table with more columns than this is turned if it has fewer rows.
 _MOST_COLUMNS = 8
 # A table with more columns than this is set smaller.
 _MOST_LARGE = 6
+# Of a longer table the first rows are shown and the others folded, unless these are only a few.
+_FIRST_ROWS = 5
+_FIRST_TEXTS = 3
+_FEW_ROWS = 3
 
 # The words and colours of a cell's status; others show nothing beside the number.
 _STATUS_CLASSES = {
@@ -63,42 +69,66 @@ class Cell:
     hint: str
 
 
+NamedCells = tuple[str, Sequence[Cell]]
+
+
 @dataclass(frozen=True)
 class NumberTable:
-    """A table of numbers: names of the columns, then each row's name and cells."""
+    """A table of numbers: names of the columns, then each row's name and cells.
 
+    `name` is that of the rows in ``report_numbers``. The page shows the rows `first` at once and
+    the `others` folded; where nothing is ours, or simulated labels give a table that the paper does
+    not have, the whole table `is_folded`.
+    """
+
+    name: str
     caption: str
     columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Cell]]]
+    first: Sequence[NamedCells]
+    others: Sequence[NamedCells]
+    is_folded: bool
     is_small: bool
     is_simulated: bool
+    is_printed: bool
+    has_ours: bool
     notes: Sequence[str]
     sources: str
+
+    @property
+    def rows(self) -> list[NamedCells]:
+        """All rows."""
+        return [*self.first, *self.others]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawn chart: its SVG for the page, the same as a file, and the caption."""
+    """A drawn chart: its SVG for the page, the same as a file, the caption, and the tables of the
+    numbers that it shows, which are folded below it."""
 
     anchor: str
     caption: str
     picture: str
     file: str
+    tables: Sequence[NumberTable]
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows to be read."""
+    """Rows to be read: the `first` at once, the `others` folded."""
 
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    first: Sequence[Sequence[str]]
+    others: Sequence[Sequence[str]]
     is_simulated: bool
 
 
 @dataclass(frozen=True)
 class SectionView:
-    """An exhibit on the page, its parts in the order in which they are read."""
+    """An exhibit on the page, its parts in the order in which they are read.
+
+    `missing` has the results that a command gives, `unavailable` those that cannot be had.
+    """
 
     anchor: str
     title: str
@@ -109,11 +139,15 @@ class SectionView:
     texts: Sequence[TextTable]
     notes: Sequence[str]
     missing: Sequence[Missing]
+    unavailable: Sequence[Missing]
 
 
 @dataclass(frozen=True)
 class PaperView:
-    """A paper on the page: its summary, then what was run, then what was not."""
+    """A paper on the page: its summary, then what was run, then what was not.
+
+    `unfinished` has the exhibits that lack a result, whether they are shown or not.
+    """
 
     anchor: str
     title: str
@@ -122,6 +156,7 @@ class PaperView:
     headline: str
     shown: Sequence[SectionView]
     not_run: Sequence[SectionView]
+    unfinished: Sequence[SectionView]
 
 
 def paper_view(
@@ -137,6 +172,7 @@ def paper_view(
         headline,
         [view for view in views if view.state != NOT_RUN],
         [view for view in views if view.state == NOT_RUN],
+        [view for view in views if view.missing or view.state == NOT_RUN],
     )
 
 
@@ -163,7 +199,10 @@ def state_of(section: Section) -> str:
         return "reproduced"
     if any(status != NOT_RUN for status in possible):
         return "compared"
-    has_content = any(isinstance(finding, Chart | Examples) for finding in section.findings)
+    has_content = any(
+        isinstance(finding, Examples) or (isinstance(finding, Chart) and not finding.published)
+        for finding in section.findings
+    )
     has_numbers = any(row["status"] in (ADDED, SIMULATED) for row in section.rows)
     return "shown" if has_content or has_numbers else NOT_RUN
 
@@ -172,20 +211,34 @@ def section_view(section: Section) -> SectionView:
     """The view of a section."""
     charts = [finding for finding in section.findings if isinstance(finding, Chart)]
     examples = [finding for finding in section.findings if isinstance(finding, Examples)]
+    missing = [finding for finding in section.findings if isinstance(finding, Missing)]
+    tables = list(number_tables(section))
+    figures_of_section = []
+    for number, chart in enumerate(charts, 1):
+        folded = [table for table in tables if _shows_all_of(chart, table)]
+        tables = [table for table in tables if table not in folded]
+        anchor = f"{section.anchor}-{number}"
+        figures_of_section.append(_figure(anchor, chart, section.rows, folded))
     return SectionView(
         anchor=section.anchor,
         title=section.title,
         about=section.about,
         state=state_of(section),
-        tables=list(number_tables(section)),
-        figures=[
-            _figure(f"{section.anchor}-{number}", chart, section.rows)
-            for number, chart in enumerate(charts, 1)
-        ],
+        tables=tables,
+        figures=figures_of_section,
         texts=[_text_table(entry) for entry in examples],
         notes=[finding.text for finding in section.findings if isinstance(finding, Note)],
-        missing=[finding for finding in section.findings if isinstance(finding, Missing)],
+        missing=[finding for finding in missing if finding.command],
+        unavailable=[finding for finding in missing if not finding.command],
     )
+
+
+def _shows_all_of(chart: Chart, table: NumberTable) -> bool:
+    """Whether the figure shows what the table does; a figure shows either ours or what is
+    printed."""
+    if table.name not in chart.tables:
+        return False
+    return not (table.has_ours if chart.published else table.is_printed)
 
 
 def number_tables(section: Section) -> Iterator[NumberTable]:
@@ -198,7 +251,7 @@ def number_tables(section: Section) -> Iterator[NumberTable]:
     }
     by_table: dict[str, list[Row]] = {}
     for row in section.rows:
-        by_table.setdefault(row["table"], []).append(row)
+        by_table.setdefault(row["table_name"], []).append(row)
     for name, rows in by_table.items():
         if name not in drawn:
             yield _number_table(section, name, rows)
@@ -212,15 +265,36 @@ def _number_table(section: Section, name: str, rows: Sequence[Row]) -> NumberTab
         cells = {(column, row): cell for (row, column), cell in cells.items()}
         names, columns = columns, names
     empty = Cell("", "", "", "", "", "")
+    named = [(row, [cells.get((row, column), empty) for column in columns]) for row in names]
+    first, others = _split_rows(named)
+    is_printed = name in section.printed
+    has_ours = any(row.get("ours") is not None for row in rows)
+    is_simulated = any(row["status"] == SIMULATED for row in rows)
     return NumberTable(
+        name=name,
         caption=_caption(section, name, rows),
         columns=columns,
-        rows=[(row, [cells.get((row, column), empty) for column in columns]) for row in names],
+        first=first,
+        others=others,
+        is_folded=not has_ours or (is_simulated and not is_printed),
         is_small=len(columns) > _MOST_LARGE,
-        is_simulated=any(row["status"] == SIMULATED for row in rows),
+        is_simulated=is_simulated,
+        is_printed=is_printed,
+        has_ours=has_ours,
         notes=_notes(rows),
         sources=_sources(rows),
     )
+
+
+def _split_rows(named: Sequence[NamedCells]) -> tuple[list[NamedCells], list[NamedCells]]:
+    """The rows to show and the rows to fold, which are those without a number of ours if others
+    have one, and those of a long table after its first."""
+    with_ours = [entry for entry in named if any(cell.ours for cell in entry[1])]
+    shown = with_ours or named
+    if len(shown) > _FIRST_ROWS + _FEW_ROWS:
+        shown = shown[:_FIRST_ROWS]
+    shown_names = {name for name, _ in shown}
+    return list(shown), [entry for entry in named if entry[0] not in shown_names]
 
 
 def _caption(section: Section, name: str, rows: Sequence[Row]) -> str:
@@ -259,7 +333,7 @@ def _sources(rows: Iterable[Row]) -> str:
 
 
 def _cell(row: Row) -> Cell:
-    printed, ours = row.get("printed") or "", row.get("ours")
+    printed, ours = _with_separators(row.get("printed") or ""), row.get("ours")
     if ours is None:
         return Cell(printed, "", "", "", "", row["status"] if printed else "")
     status = row["status"]
@@ -268,12 +342,14 @@ def _cell(row: Row) -> Cell:
     if printed and status == DIFFERS and number(ours, digits) == number(row["published"], digits):
         digits += 3
     bounds = ""
-    if row.get("low") is not None:
+    if row.get("interval_kind") == STANDARD_DEVIATION:
+        bounds = f"± {number((row['high'] - row['low']) / 2, digits)}"
+    elif row.get("low") is not None:
         bounds = f"[{number(row['low'], digits)}, {number(row['high'], digits)}]"
     difference = ""
     if printed and status in (DIFFERS, COMPARED, OTHER_MODEL):
         difference = signed_number(ours - row["published"], digits)
-    hint = [status if printed else "", row.get("interval") or "", row.get("note") or ""]
+    hint = [status if printed else "", row.get("interval_kind") or "", row.get("note") or ""]
     return Cell(
         printed,
         number(ours, digits),
@@ -284,19 +360,27 @@ def _cell(row: Row) -> Cell:
     )
 
 
-def _figure(anchor: str, chart: Chart, rows: Sequence[Row]) -> Figure:
+def _with_separators(printed: str) -> str:
+    """The printed number with its thousands separated, as ours have them."""
+    return re.sub(r"(?<![.\d])\d{4,}", lambda digits: f"{int(digits[0]):,}", printed)
+
+
+def _figure(
+    anchor: str, chart: Chart, rows: Sequence[Row], tables: Sequence[NumberTable]
+) -> Figure:
     file = figures.svg(figures.draw(chart, rows))
     caption = chart.caption
     if chart.kind == "matrix":
         caption += ". Shades show the share of the row, percentages the share of all items."
-    return Figure(anchor, caption, figures.for_page(file, anchor), file)
+    return Figure(anchor, caption, figures.for_page(file, anchor), file, tables)
 
 
 def _text_table(entry: Examples) -> TextTable:
     columns = [name.replace("_", " ") for name in entry.data.column_names]
     texts = [[_text(value) for value in column.to_pylist()] for column in entry.data.columns]
     rows = [list(row) for row in zip(*texts, strict=True)]
-    return TextTable(entry.caption, columns, rows, entry.is_simulated)
+    size = _FIRST_TEXTS if len(rows) > _FIRST_TEXTS + _FEW_ROWS else len(rows)
+    return TextTable(entry.caption, columns, rows[:size], rows[size:], entry.is_simulated)
 
 
 def _text(value: object) -> str:

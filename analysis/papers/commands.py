@@ -31,8 +31,11 @@ class Commands:
 
     def completed(self, section: Section) -> Section:
         """The section with its commands for this lake."""
+        # The cells of an exhibit share a few commands.
+        commands = {row["command"] for row in section.rows if row.get("command")}
+        completed = {command: self.of_lake(command) for command in commands}
         rows = [
-            {**row, "command": self.of_lake(row["command"])} if row.get("command") else row
+            {**row, "command": completed[row["command"]]} if row.get("command") else row
             for row in section.rows
         ]
         findings = [

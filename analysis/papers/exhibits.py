@@ -20,8 +20,8 @@ from typing import Any, Generic, Literal, TypeVar
 import pyarrow as pa
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.numbers import Cells, Row, Source, rows_of
 from adnominal.analysis.predictions import runs_with_answers
+from adnominal.analysis.report_numbers import Cells, Row, Source, rows_of
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Run, Runs
@@ -149,7 +149,8 @@ class Exhibit(Generic[Context]):
     def about(self) -> str:
         """One sentence on what is seen: the first paragraph of the function's docstring."""
         paragraph = inspect.cleandoc(self.build.__doc__ or "").split("\n\n")[0]
-        return " ".join(paragraph.split())
+        # Asterisks stress a word in the source; the page has plain text.
+        return " ".join(paragraph.split()).replace("*", "")
 
     def section(self, paper: str, context: Context) -> Section:
         """Build the exhibit; where tables or runs are missing (`UserError`), it has the printed

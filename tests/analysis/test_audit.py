@@ -34,7 +34,7 @@ def test_patterns_of_sygns_are_printed(tmp_path, capsys):
     assert audit.main(["dataset=sygns", f"lake={lake}"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     shares = [line[1:] for line in lines if line[:1] == ["productivity"]]
-    assert shares == [["100.0"] * 5, ["1", "1"]]
+    assert shares == [[*["100.0"] * 5, "1", "1"]]
 
 
 def test_a_dataset_that_the_lake_lacks_is_a_mistake(lake, capsys):

@@ -21,7 +21,7 @@ from adnominal.analysis.comparisons import (
     permutation,
     scores_by_slice,
 )
-from adnominal.analysis.statistics import wilson
+from adnominal.analysis.estimates import wilson
 
 LABELS = st.lists(st.tuples(*[st.sampled_from("abc")] * 3), min_size=1, max_size=60)
 

@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from adnominal.analysis import report_query
-from adnominal.analysis.numbers import Cells, Source, rows_of, table_of
+from adnominal.analysis.report_numbers import Cells, Source, rows_of, table_of
 
 
 @pytest.fixture

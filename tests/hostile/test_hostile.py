@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from adnominal import conf
-from adnominal.analysis.numbers import Cells, Source, rows_of, table_of
 from adnominal.analysis.page.rendering import html
 from adnominal.analysis.page.view import contents, paper_view
 from adnominal.analysis.papers.exhibits import Chart, Examples, Missing, Note, Section
+from adnominal.analysis.report_numbers import Cells, Source, rows_of, table_of
 from adnominal.conf import ROOT, UserError, setting
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation.batches import Question

@@ -8,10 +8,16 @@ search.querySelector("input").addEventListener("input", (event) => {
     section.hidden = !words.every((word) => text.includes(word));
   }
   const found = sections.filter((section) => !section.hidden);
-  for (const folded of document.querySelectorAll(".not-run")) {
-    folded.open = words.length > 0 && found.some((section) => folded.contains(section));
+  // A fold opens where it has one of the words, so that nothing that is found stays hidden.
+  for (const fold of document.querySelectorAll("main details")) {
+    const text = fold.textContent.toLowerCase();
+    fold.open = words.some((word) => text.includes(word));
   }
   search.querySelector("output").textContent = words.length ? `${found.length} of ${sections.length}` : "";
+});
+
+window.addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("main details")) fold.open = true;
 });
 
 function save(name, blob) {

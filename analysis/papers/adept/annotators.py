@@ -18,11 +18,11 @@ from sklearn.metrics import confusion_matrix
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.papers.adept.sources import PARTS, Adept, read
 from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import tuples
-from adnominal.analysis.statistics import Interval, wilson
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.adept.baselines import label_of
 from adnominal.etl.annotation.answers import counted_annotators, stored_answers

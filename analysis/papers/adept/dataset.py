@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from adnominal.analysis import slices
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
 from adnominal.analysis.papers.adept.sources import (
@@ -28,8 +28,8 @@ from adnominal.analysis.papers.exhibits import (
     Missing,
     exhibit,
 )
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples, where_equal
-from adnominal.analysis.statistics import Interval, wilson
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.knowledge import lexicons
@@ -269,8 +269,10 @@ def agreement(page: Adept) -> Iterator[Finding]:
         if name in agreements:
             sizes[name, "rows"] = float(agreements.count(name))
     note = "" if "test" in parts_present else "The lake has no test part."
-    yield Cells("table 4, sizes", sizes, note=note, **source)
-    if parts_present == list(PARTS):
+    is_comparable = page.edition in COMPARABLE
+    caption = "table 4, sizes" if is_comparable else "Sizes of the edition"
+    yield Cells(caption, sizes, decimals=0, note=note, **source)
+    if is_comparable and parts_present == list(PARTS):
         yield Cells("section 4.1", {("instances", "entries"): float(rows.num_rows)}, **source)
     items: dict[Key, Value] = {}
     shares: dict[Key, Value] = {}
@@ -350,7 +352,7 @@ def label_findings(
             row["share"], row["low"], row["high"], total, kind="Wilson"
         )
     yield Cells(name, cells, unit="share", decimals=3, edition=edition, is_simulated=is_simulated)
-    yield Chart("shares", name, (name,), "share of the kind's items", "kind of adjective (items)")
+    yield Chart("shares", name, (name,), "share of the kind's items", "kind (items)")
 
 
 @exhibit(

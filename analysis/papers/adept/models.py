@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 from adnominal.analysis import slices
 from adnominal.analysis.comparisons import Paired, compare, scores_by_slice
-from adnominal.analysis.numbers import SIMULATED, Cells, Key, Row, Value
+from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
 from adnominal.analysis.papers.adept.dataset import label_findings
@@ -24,8 +24,8 @@ from adnominal.analysis.papers.exhibits import (
     Missing,
     exhibit,
 )
+from adnominal.analysis.report_numbers import SIMULATED, Cells, Key, Row, Value, percent_text
 from adnominal.analysis.rows import is_right, lists, seeded_order, tuples
-from adnominal.analysis.statistics import Interval, wilson
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.baselines import CLASSES, label_of, majority, normative_rule
 from adnominal.etl.knowledge import lexicons
@@ -118,7 +118,7 @@ def headline(rows: Sequence[Row]) -> str | None:
     trained = [
         row
         for row in rows
-        if row["table"].startswith("Models trained here") and row["column"] == "5-class"
+        if row["table_name"].startswith("Models trained here") and row["column"] == "5-class"
     ]
     if not trained or trained[0]["status"] == SIMULATED:
         return None
@@ -126,7 +126,7 @@ def headline(rows: Sequence[Row]) -> str | None:
     paper = published.value("adept", "table 5", "RoBERTa", "5-class").printed
     majority = published.value("adept", "table 5", "majority", "5-class").printed
     return (
-        f"{best['model']}: accuracy {best['ours']:.1f} % [{best['low']:.1f}, {best['high']:.1f}] "
+        f"{best['model']}: accuracy {percent_text(best)} "
         f"on val, five classes (the paper's RoBERTa {paper} %, majority {majority} %)"
     )
 

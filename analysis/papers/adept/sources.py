@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.analysis.editions import Lake, read_edition
+from adnominal.analysis.estimates import Interval, mean_over_runs, wilson
 from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import labelled
 from adnominal.analysis.rows import is_right, tuples
-from adnominal.analysis.statistics import Interval, mean_over_runs, wilson
 from adnominal.conf import UserError
 from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.annotation.quality import LABELLING

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers.asp.sources import (
     ANSWER_TABLES,
     IMPORT,
@@ -18,8 +18,8 @@ from adnominal.analysis.papers.asp.sources import (
     Asp,
 )
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Missing, Note, exhibit
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import lists, places, schema
-from adnominal.analysis.statistics import Interval
 from adnominal.conf import UserError
 from adnominal.etl.asp import ENTAILMENT
 from adnominal.etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, extremes, fit

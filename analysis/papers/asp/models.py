@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy import stats
 
-from adnominal.analysis.numbers import Cells, Key, Row, Value
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.asp.dataset import baseline_table
 from adnominal.analysis.papers.asp.sources import (
@@ -21,7 +21,7 @@ from adnominal.analysis.papers.asp.sources import (
     Asp,
 )
 from adnominal.analysis.papers.exhibits import Finding, Missing, Note, exhibit
-from adnominal.analysis.statistics import Interval
+from adnominal.analysis.report_numbers import Cells, Key, Row, Value, percent_text
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN
@@ -50,7 +50,8 @@ def _accuracies(page: Asp, number: int, models: Sequence[Answered]) -> Iterator[
             if model.row in printed:
                 beside: dict[Key, Value] = {(model.row, test): s for test, s in tests.items()}
                 yield Cells(name, beside, **source)
-            row = f"{model.model} ({model.job}, {len(model.runs)} runs)"
+            runs = f"{len(model.runs)} runs" if len(model.runs) > 1 else "1 run"
+            row = f"{model.model} ({model.job}, {runs})"
             own: dict[Key, Value] = {(row, test): score for test, score in tests.items()}
             caption = f"{task.capitalize()}: models {where}"
             yield Cells(caption, own, unit="percent", decimals=1, **source)
@@ -72,14 +73,15 @@ def _baselines(page: Asp, name: str, number: int, kind: str) -> Iterator[Finding
 def headline(rows: Sequence[Row]) -> str | None:
     """Accuracy on entailment inference, test ordering, of the newest model trained on ASP."""
     table = "Entailment inference: models trained here"
-    trained = [row for row in rows if row["table"] == table and row["column"] == "ordering"]
+    trained = [row for row in rows if row["table_name"] == table and row["column"] == "ordering"]
     if not trained:
         return None
     row = trained[-1]
     paper = published.value("asp", "table 4, entailment inference", "BERT-base", "ordering")
     majority = published.value("asp", "table 4, entailment inference", "majority", "ordering")
     return (
-        f"{row['model']}: accuracy {row['ours']:.1f} % on entailment by ordering "
+        f"{row['model']}: accuracy {percent_text(row)} "
+        f"on entailment by ordering "
         f"after training (the paper's BERT-base {paper.printed} %, majority {majority.printed} %)"
     )
 

@@ -9,6 +9,12 @@ from statistics import fmean
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.analysis.estimates import (
+    Interval,
+    clustered_interval,
+    mean_over_runs,
+    wilson,
+)
 from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import ANSWERS, labelled, read
 from adnominal.analysis.rows import (
@@ -19,12 +25,6 @@ from adnominal.analysis.rows import (
     tuples,
     where_equal,
     with_column,
-)
-from adnominal.analysis.statistics import (
-    Interval,
-    clustered_interval,
-    mean_over_runs,
-    wilson,
 )
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow

@@ -9,16 +9,22 @@ import pyarrow.compute as pc
 from scipy import stats
 
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import COMPARABLE, Chart, Finding, Note, exhibit
 from adnominal.analysis.papers.plane.sources import TYPES, Plane
 from adnominal.analysis.papers.published import table as published_table
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, row_counts, where_equal
 from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES
 
 _BUILD = "python etl/build_plane.py preset=paper lake=LAKE"
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
+_QUANTILE_COLUMNS = {"p05": "5 %", "p25": "25 %", "p50": "median", "p75": "75 %", "p95": "95 %"}
+_SHAPE_COLUMNS = {
+    "skewness": "skewness",
+    "at_most_0": "share ≤ 0 bits",
+    "at_least_15": "share ≥ 15 bits",
+}
 
 
 def rule_check(batches: Iterable[pa.RecordBatch]) -> pa.Table:
@@ -145,9 +151,17 @@ def association(page: Plane) -> Iterator[Finding]:
     for corpus in distinct_values(corpora, "corpus"):
         quantiles = pmi_quantiles(pmi_by_class(lake.root, edition, corpus))
         name = f"PMI of the phrases, corpus {corpus}"
-        cells: dict[Key, Value] = {}
+        bits: dict[Key, Value] = {}
+        others: dict[Key, Value] = {}
+        phrases: dict[Key, Value] = {}
         for row in quantiles.to_pylist():
-            kind = row.pop("class")
-            cells |= {(kind, column): value for column, value in row.items() if value is not None}
-        yield Cells(name, cells, unit="bits", edition=edition)
+            kind = row["class"]
+            phrases[kind, "phrases"] = float(row["phrases"])
+            bits |= {(kind, column): row[key] for key, column in _QUANTILE_COLUMNS.items()}
+            for key, column in _SHAPE_COLUMNS.items():
+                if row[key] is not None:
+                    others[kind, column] = row[key]
+        yield Cells(name, bits, unit="bits", edition=edition)
+        yield Cells(f"{name}: shape", others, decimals=3, edition=edition)
+        yield Cells(f"{name}: shape", phrases, decimals=0, edition=edition)
         yield Chart("boxes", name, (name,), "class of the adjective", "PMI of the phrase (bits)")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from adnominal.analysis.numbers import Cells, Key, Row, Value
+from adnominal.analysis.estimates import Interval, clustered_interval, mean_over_runs
 from adnominal.analysis.papers.exhibits import Chart, Finding, Missing, exhibit
 from adnominal.analysis.papers.plane.sources import (
     PAPERS_FOLDS,
@@ -15,8 +15,8 @@ from adnominal.analysis.papers.plane.sources import (
     FineTuned,
     Plane,
 )
+from adnominal.analysis.report_numbers import Cells, Key, Row, Value, percent_text
 from adnominal.analysis.rows import is_right, lists, places
-from adnominal.analysis.statistics import Interval, clustered_interval, mean_over_runs
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
 
@@ -69,9 +69,13 @@ def accuracy(page: Plane) -> Iterator[Finding]:
 def headline(rows: Sequence[Row]) -> str | None:
     """Accuracy on GOoD by the runs that are compared with the paper's."""
     for row in rows:
-        if row["table"] == "table 6" and row["column"] == "GOoD" and row.get("ours") is not None:
+        if (
+            row["table_name"] == "table 6"
+            and row["column"] == "GOoD"
+            and row.get("ours") is not None
+        ):
             return (
-                f"{row['model']}: accuracy {100 * row['ours']:.1f} % on adjectives unseen in "
+                f"{row['model']}: accuracy {percent_text(row)} on adjectives unseen in "
                 f"training (the paper's BERT {100 * row['published']:.0f} %, majority 50 %)"
             )
     return None

@@ -5,11 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import Chart, Finding, exhibit
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, tuples, where_equal
 from adnominal.etl.plane import CLASSES
 from adnominal.training.answering import matrix
@@ -126,9 +126,9 @@ def errors(page: Plane) -> Iterator[Finding]:
     for model in distinct_values(rows, "model"):
         answers = matrix.answers_by_group(where_equal(rows, "model", model), classes)
         name = f"Answers of {model_name(model)}"
-        yield Cells(
-            name, _answer_shares(answers), unit="share", model=model_name(model), edition=edition
-        )
+        source: dict[str, Any] = {"model": model_name(model), "edition": edition}
+        yield Cells(name, _by_answer(answers, "share"), unit="share", **source)
+        yield Cells(f"{name}: items", _by_answer(answers, "rows"), decimals=0, **source)
         yield Chart(
             "shares",
             f"{name}, edition {edition}",
@@ -138,8 +138,8 @@ def errors(page: Plane) -> Iterator[Finding]:
         )
 
 
-def _answer_shares(answers: pa.Table) -> dict[Key, Value]:
-    """The share of each answer in the items of a class and gold label, the classes in order."""
+def _by_answer(answers: pa.Table, column: str) -> dict[Key, Value]:
+    """A column of each answer to the items of a class and gold label, the classes in order."""
     rows = [row for row in answers.to_pylist() if row["group"] in CLASSES]
     labels = [*NLI, *sorted({row["answer"] for row in rows} - set(NLI))]
 
@@ -148,6 +148,6 @@ def _answer_shares(answers: pa.Table) -> dict[Key, Value]:
         return kind, is_no, labels.index(row["answer"])
 
     return {
-        (f"{CLASS_NAMES[row['group']]}, {row['gold']}", row["answer"]): row["share"]
+        (f"{CLASS_NAMES[row['group']]}, {row['gold']}", row["answer"]): float(row[column])
         for row in sorted(rows, key=place)
     }

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from adnominal.analysis.estimates import Floats, Interval, bootstrap_sums, percentile_interval
 from adnominal.analysis.rows import lists, tuples
-from adnominal.analysis.statistics import Floats, Interval, bootstrap_sums, percentile_interval
 from adnominal.etl.plane import CLASSES
 from adnominal.training.answering import label_map
 from adnominal.training.metrics import weighted_f1

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, exhibit
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
+from adnominal.analysis.report_numbers import STANDARD_DEVIATION, Cells, Key, Value
 from adnominal.analysis.rows import places, schema, where_equal
-from adnominal.analysis.statistics import Interval
 from adnominal.etl.plane import CLASSES
 from adnominal.etl.plane.rules import HOLDS
 from adnominal.training.finished_runs import model_name
@@ -63,10 +63,9 @@ def _by_model(data: pa.Table) -> dict[Key, Value]:
 
 
 def _spread(row: Mapping[str, Any]) -> Interval:
-    """The mean ± one standard deviation, clipped to 0 and 1."""
+    """The mean ± one standard deviation."""
     mean, reach = row["mean"], row["deviation"] or 0.0
-    bounds = (max(0.0, mean - reach), min(1.0, mean + reach))
-    return Interval(mean, *bounds, row["cells"], kind="± one standard deviation")
+    return Interval(mean, mean - reach, mean + reach, row["cells"], kind=STANDARD_DEVIATION)
 
 
 def _ours(page: Plane, rows: pa.Table) -> dict[Key, Value]:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 from scipy import stats
 
-from adnominal.analysis.numbers import Cells, Key, Value
+from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.papers.exhibits import Chart, Finding, Missing, exhibit
 from adnominal.analysis.papers.plane.sources import (
     PAPERS_MODEL,
@@ -17,8 +17,8 @@ from adnominal.analysis.papers.plane.sources import (
     Tokenize,
 )
 from adnominal.analysis.regression import slope
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, is_right, lists, places, where_equal
-from adnominal.analysis.statistics import Interval, wilson
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
 

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import yaml
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import Examples, Finding, exhibit
 from adnominal.analysis.papers.sygns.sources import Sygns, classes
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import row_counts, schema, seeded_order, tuples
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.numbers import Cells, Key, Value
 from adnominal.analysis.papers.exhibits import Examples, Finding, Missing, exhibit
 from adnominal.analysis.papers.sygns.dataset import polarity_marked
 from adnominal.analysis.papers.sygns.models import ARCHITECTURES, BOTH, TABLES, TRAIN, command
 from adnominal.analysis.papers.sygns.sources import Meanings, Sygns
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import seeded_order, tuples, where_equal
 from adnominal.analysis.semantics import drs_matching, polarity
 from adnominal.etl.lake import arrow

@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from adnominal.analysis.numbers import Cells, Key, Row, Value
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Missing, exhibit
 from adnominal.analysis.papers.sygns.sources import EPOCHS, QUANTIFIERS, Meanings, Sygns
+from adnominal.analysis.report_numbers import Cells, Key, Row, Value, percent_text
 from adnominal.etl.sygns.polarity import Direction
 from adnominal.training.finished_runs import Run, groups
 
@@ -133,10 +133,10 @@ table_17 = _accuracy_exhibit(
 def headline(rows: Sequence[Row]) -> str | None:
     """Exact matches of quantifiers that training has with the same modifiers (EXI), in FOL."""
     for row in rows:
-        is_first = row["table"] == "table 4, one" and row["row"] == "EXI"
+        is_first = row["table_name"] == "table 4, one" and row["row"] == "EXI"
         if is_first and row["column"].endswith(" FOL") and row.get("ours") is not None:
             return (
-                f"{row['model']}: {row['ours']:.1f} % of existential test sentences exact in FOL "
+                f"{row['model']}: {percent_text(row)} of existential test sentences exact in FOL "
                 f"(the paper's {row['printed']} %)"
             )
     return None
@@ -276,7 +276,7 @@ def every_group(page: Sygns) -> Iterator[Finding]:
             *(scheme, params.get("task.primitive", "")),
             *(params.get("task.form", "").upper(), model, f"{params.get('num_train_epochs', '').removesuffix('.0')} epochs"),
             f"{params.get('train_examples')} sentences",
-            f"{len(members)} runs",
+            f"{len(members)} runs" if len(members) > 1 else "1 run",
         )
         name = ", ".join(word for word in words if word)
         scores = {value: meanings.accuracy(members, by, value) for value in values}

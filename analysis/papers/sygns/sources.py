@@ -14,12 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.papers.exhibits import Sources
-from adnominal.analysis.predictions import labelled, runs_with_answers
-from adnominal.analysis.rows import lists, schema, with_columns
-from adnominal.analysis.semantics import drs_matching, polarity
-from adnominal.analysis.semantics.prover import Outcome, Proving, provers
-from adnominal.analysis.statistics import (
+from adnominal.analysis.estimates import (
     Floats,
     Interval,
     bootstrap_sums,
@@ -27,6 +22,11 @@ from adnominal.analysis.statistics import (
     percentile_interval,
     wilson,
 )
+from adnominal.analysis.papers.exhibits import Sources
+from adnominal.analysis.predictions import labelled, runs_with_answers
+from adnominal.analysis.rows import lists, schema, with_columns
+from adnominal.analysis.semantics import drs_matching, polarity
+from adnominal.analysis.semantics.prover import Outcome, Proving, provers
 from adnominal.conf import UserError
 from adnominal.conf.progress import Progress
 from adnominal.etl.lake import arrow

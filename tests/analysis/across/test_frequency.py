@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from adnominal.analysis import regression, slices
 from adnominal.analysis.across import frequency
-from adnominal.analysis.statistics import wilson
+from adnominal.analysis.estimates import wilson
 from adnominal.conf import UserError
 from tests.rows import write
 

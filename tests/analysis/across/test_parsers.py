@@ -7,7 +7,7 @@ import pytest
 from adnominal.analysis.across import parsers
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.numbers import Cells
+from adnominal.analysis.report_numbers import Cells
 from adnominal.conf import UserError
 from adnominal.training.finished_runs import Runs
 from tests.rows import rows, write

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from adnominal.analysis.across import splits
+from adnominal.analysis.estimates import difference, wilson
 from adnominal.analysis.slices import by_training_word, words
-from adnominal.analysis.statistics import difference, wilson
 from adnominal.conf import UserError
 from tests.rows import rows, write
 

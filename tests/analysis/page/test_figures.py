@@ -4,16 +4,16 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from adnominal.analysis.numbers import Row
 from adnominal.analysis.page import figures
 from adnominal.analysis.papers.exhibits import Chart, ChartKind
+from adnominal.analysis.report_numbers import Row
 
 
 def rows(*cells: tuple[str, str, str, float], low: float | None = None) -> list[Row]:
     """Rows of (table, row, column, value); with `low`, intervals that far below and above."""
     return [
         {
-            "table": table,
+            "table_name": table,
             "row": row,
             "column": column,
             "ours": value,
@@ -80,7 +80,7 @@ def test_every_chart_is_labelled_and_can_be_drawn():
 
 
 def test_printed_numbers_can_be_drawn_in_place_of_ours():
-    row: Row = {"table": "t", "row": "a", "column": "a", "ours": None, "published": 7.0}
+    row: Row = {"table_name": "t", "row": "a", "column": "a", "ours": None, "published": 7.0}
     printed = Chart("matrix", "c", ("t",), "x", "y", published=True)
     assert "7" in figures.draw(printed, [row]).axes[0].texts[0].get_text()
     with pytest.raises(ValueError, match="c: no number to draw in t"):

@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.numbers import Cells
 from adnominal.analysis.page import notebook
 from adnominal.analysis.papers.exhibits import (
     Chart,
@@ -16,6 +15,7 @@ from adnominal.analysis.papers.exhibits import (
     Sources,
     exhibit,
 )
+from adnominal.analysis.report_numbers import Cells
 from adnominal.training.finished_runs import Runs
 
 

@@ -4,7 +4,6 @@ import pyarrow as pa
 import pytest
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.numbers import Cells, Source, rows_of
 from adnominal.analysis.page.terminal import terminal_text
 from adnominal.analysis.page.view import (
     number,
@@ -23,6 +22,7 @@ from adnominal.analysis.papers.exhibits import (
     Sources,
     exhibit,
 )
+from adnominal.analysis.report_numbers import Cells, Source, rows_of
 from adnominal.conf import UserError
 from adnominal.training.finished_runs import Runs
 
@@ -83,7 +83,52 @@ def test_cells_have_the_printed_number_ours_and_their_difference():
     assert (second.ours, second.difference, second.status) == ("1", "", "equal")
     assert (third.printed, third.ours, third.hint) == ("0", "", "not run")
     (empty,) = number_tables(section(printed=PRINTED))
-    assert empty.caption == "Table 1, as published"
+    assert empty.caption == "Table 1, as published" and empty.is_folded
+    assert [name for name, _ in table.first] == ["AN entails N"]
+    assert [name for name, _ in table.others] == ["AN entails h(N)", "AN entails A h(N)"]
+    assert not table.is_folded
+
+
+def test_printed_counts_have_separators():
+    sizes = Cells("section 3.2", {("items", "count"): 1_900_001.0})
+    rows = rows_of(Source("plane", "Section 3.2", ("section 3.2",)), [sizes])
+    of_sizes = Section("plane-section-3-2", "Section 3.2", "", rows, ("section 3.2",), [])
+    (table,) = number_tables(of_sizes)
+    cells = {name: cells[0].printed for name, cells in table.rows}
+    assert cells == {"adjectives": "312", "nouns": "~7,800", "items": "~1,900,000"}
+
+
+def test_long_tables_are_folded_after_the_first_rows():
+    long = Cells("Long", {(f"r{n}", "a"): float(n) for n in range(12)})
+    (table,) = number_tables(section(long))
+    assert [len(table.first), len(table.others)] == [5, 7]
+    texts = section_view(section(Examples("e", pa.table({"a": ["b"] * 9})))).texts[0]
+    assert [len(texts.first), len(texts.others)] == [3, 6]
+    short = Cells("Short", {(f"r{n}", "a"): float(n) for n in range(8)})
+    (table,) = number_tables(section(short))
+    assert [len(table.first), len(table.others)] == [8, 0]
+
+
+def test_a_table_is_folded_below_the_figure_that_shows_the_same():
+    own = Cells("Ours", {("a", "share"): 0.5}, unit="share")
+    view = section_view(section(own, Chart("bars", "c", ("Ours",), "x", "y")))
+    assert view.tables == [] and [table.name for table in view.figures[0].tables] == ["Ours"]
+    # The figure shows ours alone, the table also what is printed.
+    beside = section_view(
+        section(ALL_RIGHT, Chart("bars", "c", ("table 1",), "x", "y"), printed=PRINTED)
+    )
+    assert [table.name for table in beside.tables] == ["table 1"]
+
+
+def test_a_figure_of_printed_numbers_is_no_result():
+    printed = Chart("bars", "c", ("table 1",), "x", "y", published=True)
+    assert state_of(section(printed, printed=PRINTED)) == "not run"
+
+
+def test_own_tables_of_simulated_labels_are_folded():
+    simulated = Cells("Ours", {("a", "share"): 0.5}, is_simulated=True)
+    (table,) = number_tables(section(simulated))
+    assert table.is_folded and table.is_simulated
 
 
 def test_wide_tables_are_turned_and_notes_are_gathered():
@@ -141,9 +186,9 @@ def test_exhibits_that_lack_a_table_are_marked_as_not_run():
 
 @pytest.mark.parametrize("text", ["<i>", "</script>", "a & b"])
 def test_texts_are_escaped(text):
-    from adnominal.analysis.numbers import table_of
     from adnominal.analysis.page.rendering import html
     from adnominal.analysis.page.view import contents
+    from adnominal.analysis.report_numbers import table_of
 
     cells = Cells("Ours", {(text, text): 1.0}, note=text)
     own = section(cells, Note(text), Missing(text, text, text), title=text)

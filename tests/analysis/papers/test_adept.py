@@ -5,11 +5,11 @@ import pytest
 
 from adnominal.analysis import slices
 from adnominal.analysis.editions import Lake, open_lake
-from adnominal.analysis.numbers import Cells
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers.adept import dataset, models, sources
 from adnominal.analysis.papers.exhibits import Chart
 from adnominal.analysis.papers.published import agrees, table, value
-from adnominal.analysis.statistics import Interval
+from adnominal.analysis.report_numbers import Cells
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.knowledge import lexicons

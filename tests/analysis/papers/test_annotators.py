@@ -7,7 +7,6 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from adnominal.analysis.editions import open_lake
-from adnominal.analysis.numbers import Cells
 from adnominal.analysis.papers.adept.annotators import (
     Annotations,
     editions,
@@ -16,6 +15,7 @@ from adnominal.analysis.papers.adept.annotators import (
     labelling,
 )
 from adnominal.analysis.papers.adept.sources import Adept, has_simulated_labels
+from adnominal.analysis.report_numbers import Cells
 from adnominal.training.finished_runs import Runs
 from tests.analysis.report.conftest import adept
 from tests.rows import rows, write

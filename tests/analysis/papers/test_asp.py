@@ -4,13 +4,13 @@ import pyarrow as pa
 import pytest
 
 from adnominal.analysis.editions import Lake, open_lake
+from adnominal.analysis.estimates import wilson
 from adnominal.analysis.papers.asp import curves as asp
 from adnominal.analysis.papers.asp.dataset import baseline_table, degree
 from adnominal.analysis.papers.asp.models import correlation
 from adnominal.analysis.papers.asp.sources import Asp
 from adnominal.analysis.papers.exhibits import Examples
 from adnominal.analysis.papers.published import load
-from adnominal.analysis.statistics import wilson
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN, PUBLISHED

@@ -1,8 +1,8 @@
 import pytest
 
 from adnominal.analysis.editions import open_lake
-from adnominal.analysis.numbers import Cells
 from adnominal.analysis.papers.sygns import dataset, sources
+from adnominal.analysis.report_numbers import Cells
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.etl.published.sygns import read

@@ -2,8 +2,8 @@
 
 from typing import Any, TypeVar
 
-from adnominal.analysis.numbers import Row
 from adnominal.analysis.papers.exhibits import Section
+from adnominal.analysis.report_numbers import Row
 
 T = TypeVar("T")
 
@@ -13,11 +13,12 @@ def row_of(section: Section, table: str, row: str, column: str) -> Row:
     rows = [
         entry
         for entry in section.rows
-        if entry["table"].startswith(table) and (entry["row"], entry["column"]) == (row, column)
+        if entry["table_name"].startswith(table)
+        and (entry["row"], entry["column"]) == (row, column)
     ]
-    exact = [entry for entry in rows if entry["table"] == table]
+    exact = [entry for entry in rows if entry["table_name"] == table]
     rows = exact or rows
-    known = sorted({(entry["table"], entry["row"], entry["column"]) for entry in section.rows})
+    known = sorted({(entry["table_name"], entry["row"], entry["column"]) for entry in section.rows})
     assert len(rows) == 1, (table, row, column, known)
     return rows[0]
 

@@ -158,7 +158,7 @@ def numbers(sections: Iterable[Section]) -> dict[Cell, str]:
     texts: dict[Cell, str] = {}
     for section in sections:
         for row in section.rows:
-            key = section.anchor, row["table"], row["row"], row["column"]
+            key = section.anchor, row["table_name"], row["row"], row["column"]
             texts[key] = str([row.get(name) for name in ("ours", "low", "high")])
         for finding in section.findings:
             if isinstance(finding, Examples):
@@ -169,7 +169,7 @@ def numbers(sections: Iterable[Section]) -> dict[Cell, str]:
 def compared(sections: Iterable[Section]) -> set[Cell]:
     """The cells that have a printed number and one of ours."""
     return {
-        (section.anchor, row["table"], row["row"], row["column"])
+        (section.anchor, row["table_name"], row["row"], row["column"])
         for section in sections
         for row in section.rows
         if row.get("printed") is not None and row.get("ours") is not None

@@ -32,7 +32,7 @@ def test_every_section_begins_with_a_sentence(page):
 def test_models_are_scored_on_the_items_of_other_tasks(page):
     section = page["asking-a-model-another-task-s-items"]
     # Only the model of ADEPT answered the items of both ADEPT and PLANE.
-    assert {row["row"] for row in section.rows if row["table"] == "Accuracy"} == {"adept_5"}
+    assert {row["row"] for row in section.rows if row["table_name"] == "Accuracy"} == {"adept_5"}
     line = "adept_5 → plane"
     table = "Accuracy compared"
     assert ours(section, table, line, "model") == pytest.approx(2 / 3)
@@ -53,11 +53,11 @@ def test_accuracy_is_shown_by_frequency_of_pairs(page):
     run = "PLANE published, tiny"
     # Only "dead gun" is not in the corpus; it has three items in each of two runs.
     assert row_of(section, "Accuracy by count", "none", run)["n"] == 6
-    pmi = {row["column"] for row in section.rows if row["table"].startswith("Accuracy by PMI")}
+    pmi = {row["column"] for row in section.rows if row["table_name"].startswith("Accuracy by PMI")}
     assert pmi == {run}
     few = [note.text for note in findings(section, Note)][-1]
     assert few.endswith("7 of ADEPT random, model, 0 of ASP adjectives, tiny.")
-    slopes = {row["row"] for row in section.rows if row["table"].startswith("Odds ratios")}
+    slopes = {row["row"] for row in section.rows if row["table_name"].startswith("Odds ratios")}
     assert all("all items" in name or "within class and" in name for name in slopes)
 
 

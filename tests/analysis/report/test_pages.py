@@ -27,7 +27,7 @@ def test_adepts_page_shows_the_scores_of_runs(built):
     roberta = row_of(table_5, "table 5", "RoBERTa", "5-class")
     assert (roberta["published"], roberta["ours"]) == (70.8, pytest.approx(88.0))
     assert (roberta["low"], roberta["high"]) == (pytest.approx(37.2, abs=0.1), 100.0)
-    assert roberta["interval"] == "Student's t over runs" and len(roberta["runs"]) == 2
+    assert roberta["interval_kind"] == "Student's t over runs" and len(roberta["runs"]) == 2
     assert (roberta["status"], roberta["model"]) == ("within", "roberta-base")
     assert status(table_5, "table 5", "RoBERTa", "3-class") == "not run"
     assert status(table_5, "table 5", "human", "3-class") == "compared but not recomputable"
@@ -53,10 +53,12 @@ def test_adepts_page_shows_the_scores_of_runs(built):
 
 
 def test_adepts_matrices_are_another_models(built):
-    counts = [row for row in built["adept-figure-2"].rows if row["table"].startswith("Answers of")]
+    counts = [
+        row for row in built["adept-figure-2"].rows if row["table_name"].startswith("Answers of")
+    ]
     assert sum(row["ours"] for row in counts) == 25
     # 25 items say nothing beside the paper's 1,611.
-    printed = [row for row in built["adept-figure-2"].rows if row["table"] == "figure 2"]
+    printed = [row for row in built["adept-figure-2"].rows if row["table_name"] == "figure 2"]
     assert {row["status"] for row in printed} == {"not run"}
     assert {row["status"] for row in counts} == {"added"}
 
@@ -72,7 +74,7 @@ def test_adepts_page_shows_the_figures_of_annotators(built):
     assert ours(table_4, labelled, "no agreement", "rows") == 1
     assert ours(table_4, labelled, "majority", "rows") == 2
     kappas = [
-        row["ours"] for row in built["adept-section-4-2"].rows if row["table"] == "section 4.2"
+        row["ours"] for row in built["adept-section-4-2"].rows if row["table_name"] == "section 4.2"
     ]
     # The first expert has fewer wrong labels than the second.
     assert kappas[0] < kappas[1] and kappas[2] > kappas[3]

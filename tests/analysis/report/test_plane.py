@@ -21,7 +21,7 @@ def column(section: Section, table: str, name: str) -> list[float | None]:
     return [
         row.get("ours")
         for row in section.rows
-        if row["table"].startswith(table) and row["column"] == name
+        if row["table_name"].startswith(table) and row["column"] == name
     ]
 
 
@@ -37,7 +37,7 @@ def test_every_table_and_figure_is_shown(page):
 def test_rules_are_compared_with_table_1(page):
     cell = row_of(page["table-1"], "table 1", "AN entails A h(N)", "S")
     assert (cell["published"], cell["ours"], cell["status"]) == (0, 0, "equal")
-    behind = [row["ours"] for row in page["table-1"].rows if row["table"].startswith("Rows")]
+    behind = [row["ours"] for row in page["table-1"].rows if row["table_name"].startswith("Rows")]
     assert behind == [6] * 9
 
 
@@ -80,7 +80,7 @@ def test_answers_are_shown_by_order_of_examples(page):
 def test_models_for_nli_are_compared_with_table_5(page):
     section = page["table-5"]
     models = {
-        row["row"].split(", ")[0] for row in section.rows if row["table"].startswith("Models")
+        row["row"].split(", ")[0] for row in section.rows if row["table_name"].startswith("Models")
     }
     (model,) = models
     f1 = {kind: ours(section, "Models asked here", f"{model}, {kind}", "f1") for kind in "ISO"}
@@ -96,12 +96,14 @@ def test_models_for_nli_are_compared_with_table_5(page):
 def test_finetuned_models_are_marked_as_other_models(page):
     section = page["table-6"]
     # The paper's cells are for BERT over five splits; these runs have another model and one split.
-    printed = [row for row in section.rows if row["table"] == "table 6"]
+    printed = [row for row in section.rows if row["table_name"] == "table 6"]
     assert {row["status"] for row in printed} == {"other model"}
     # Three of 27 test items are wrong in either run.
     assert [row["ours"] for row in printed] == pytest.approx([8 / 9, 1.0], abs=0.01)
     assert ours(section, "GOoD: accuracy by class and type", "O", "AN entails N") == 0.0
-    types = {row["column"] for row in section.rows if row["table"].startswith("One-IT: accuracy")}
+    types = {
+        row["column"] for row in section.rows if row["table_name"].startswith("One-IT: accuracy")
+    }
     assert types == {"AN entails A h(N)"}
     assert PAGE.headline(section.rows) is not None
 
@@ -115,7 +117,7 @@ def test_split_words_are_related_to_accuracy(page):
     overlap = [
         row["ours"]
         for row in page["section-6"].rows
-        if "GOoD" in row["table"] and row["column"] == "adjective subwords"
+        if "GOoD" in row["table_name"] and row["column"] == "adjective subwords"
     ]
     assert overlap == [0, 0, 2]
     count = row_of(page["section-6"], "section 6.2", "O", "subwords")
@@ -125,7 +127,7 @@ def test_split_words_are_related_to_accuracy(page):
 def test_figures_for_maximum_length_and_pmi(page):
     lengths = [row["row"] for row in page["figure-8"].rows if row["column"] == "accuracy"]
     assert lengths == ["6", "12"]
-    assert column(page["figure-4"], "PMI of the phrases", "p50") == [1.5] * 3
+    assert column(page["figure-4"], "PMI of the phrases", "median") == [1.5] * 3
 
 
 def test_sections_without_data_name_the_commands(tmp_path):

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from adnominal.analysis.statistics import wilson
+from adnominal.analysis.estimates import wilson
 from adnominal.conf.markdown import markdown
 from adnominal.training import predictions
 from adnominal.training.answering import matrix

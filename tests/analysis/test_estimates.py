@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from adnominal.analysis.statistics import (
+from adnominal.analysis.estimates import (
     Interval,
     bootstrap_sums,
     clustered_interval,

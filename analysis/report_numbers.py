@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.published import Published
-from adnominal.analysis.statistics import Interval
 from adnominal.etl.lake.tables import TABLES
 
 SCHEMA = TABLES["report_numbers"].schema
@@ -44,6 +44,9 @@ STATUSES: Mapping[str, str] = {
 
 REPRODUCED = (EQUAL, WITHIN)
 """The statuses of a number that agrees with the paper's."""
+
+STANDARD_DEVIATION = "± one standard deviation"
+"""The kind of the interval of a mean whose bounds are one standard deviation away."""
 
 Value = float | Interval
 Key = tuple[str, str]
@@ -134,6 +137,15 @@ def table_of(rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), SCHEMA)
 
 
+def percent_text(row: Row) -> str:
+    """Our number in percent with its interval, if it has one: ``50.0 % [38.1, 61.9]``."""
+    scale = 1.0 if row["unit"] == "percent" else 100.0
+    text = f"{scale * row['ours']:.1f} %"
+    if row.get("low") is None:
+        return text
+    return f"{text} [{scale * row['low']:.1f}, {scale * row['high']:.1f}]"
+
+
 def _printed_row(source: Source, printed: Published, ours: tuple[Cells, Value] | None) -> Row:
     notes = [printed.deviation]
     row = _row(source, printed.table, printed.row, printed.column) | {
@@ -172,7 +184,7 @@ def _row(source: Source, table: str, row: str, column: str) -> Row:
     return {
         "paper": source.paper,
         "exhibit": source.exhibit,
-        "table": table,
+        "table_name": table,
         "row": row,
         "column": column,
         "runs": [],
@@ -196,7 +208,7 @@ def _our_columns(entry: Cells, value: Value, unit: str) -> Row:
         "ours": _finite(scale * value.estimate),
         "low": low,
         "high": high,
-        "interval": (entry.interval or value.kind or None) if has_bounds else None,
+        "interval_kind": (entry.interval or value.kind or None) if has_bounds else None,
         "n": value.n,
     }
 

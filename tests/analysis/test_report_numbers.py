@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from adnominal.analysis import numbers
-from adnominal.analysis.numbers import Cells, Source, Value, rows_of
-from adnominal.analysis.statistics import Interval, wilson
+from adnominal.analysis import report_numbers
+from adnominal.analysis.estimates import Interval, wilson
+from adnominal.analysis.report_numbers import Cells, Source, Value, percent_text, rows_of
 
 ADEPT = Source("adept", "Table 5", ("table 5",), "train", {"adept": 3})
 PLANE = Source("plane", "Table 6", ("table 6",))
@@ -33,14 +33,14 @@ def test_a_number_is_put_beside_the_printed_one_in_its_unit():
     assert row["ours"] == pytest.approx(66.4183, abs=1e-4)
     assert row["low"] < 66.4 < row["high"] and row["n"] == 1611
     assert (row["published"], row["printed"], row["decimals"]) == (66.4, "66.4", 1)
-    assert (row["status"], row["unit"], row["interval"]) == ("equal", "percent", "Wilson")
+    assert (row["status"], row["unit"], row["interval_kind"]) == ("equal", "percent", "Wilson")
     assert (row["model"], row["runs"], row["edition"]) == ("m", ["1f"], "published")
     assert (row["note"], row["versions"]) == ("said", "adept 3")
     assert "command" not in row and rows["BERT", "3-class"]["command"] == "train"
     assert rows["BERT", "3-class"]["status"] == "not run"
     assert rows["human", "3-class"]["status"] == "not recomputable"
-    table = numbers.table_of(list(rows.values()))
-    assert table.schema == numbers.SCHEMA and table.num_rows == len(rows)
+    table = report_numbers.table_of(list(rows.values()))
+    assert table.schema == report_numbers.SCHEMA and table.num_rows == len(rows)
 
 
 def test_the_status_says_what_the_comparison_shows():
@@ -59,15 +59,20 @@ def test_the_status_says_what_the_comparison_shows():
 
 
 def test_every_status_is_explained():
-    constants = [value for name, value in vars(numbers).items() if name.isupper()]
-    assert {value for value in constants if isinstance(value, str)} == set(numbers.STATUSES)
+    constants = [value for name, value in vars(report_numbers).items() if name.isupper()]
+    assert {value for value in constants if isinstance(value, str)} == set(report_numbers.STATUSES)
 
 
 def test_numbers_of_our_own_follow_the_printed_ones():
     own = Cells("Models", {("m", "accuracy"): wilson(1, 2)}, unit="percent", decimals=1)
     *printed, row = rows_of(ADEPT, [own])
     assert all(entry["printed"] for entry in printed)
-    assert (row["table"], row["row"], row["column"], row["ours"]) == ("Models", "m", "accuracy", 50)
+    assert (row["table_name"], row["row"], row["column"], row["ours"]) == (
+        "Models",
+        "m",
+        "accuracy",
+        50,
+    )
     assert (row["status"], row["decimals"], row["unit"]) == ("added", 1, "percent")
     simulated = Cells("Labels", {("a", "b"): 1.0}, is_simulated=True)
     assert rows_of(ADEPT, [simulated])[-1]["status"] == "simulated"
@@ -77,3 +82,9 @@ def test_a_cell_that_the_paper_does_not_print_is_refused():
     cells = Cells("table 5", {("BERT", "2-class"): 0.5})
     with pytest.raises(ValueError, match="adept, table 5 has no BERT/2-class"):
         rows_of(ADEPT, [cells])
+
+
+def test_a_headlines_number_has_its_interval():
+    share = {"ours": 0.5, "unit": "share", "low": 0.381, "high": 0.619}
+    assert percent_text(share) == "50.0 % [38.1, 61.9]"
+    assert percent_text({"ours": 50.0, "unit": "percent", "low": None}) == "50.0 %"
