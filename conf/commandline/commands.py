@@ -90,7 +90,7 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
         ("export", "analysis.export.__main__", "analysis.export.job:Settings",
          "a dataset for Hugging Face, lm-eval or Croissant"),
         ("lake", "etl.lake.__main__", "etl.looking.commands:COMMANDS",
-         "tables: list, show, history, export, why, lookup, compact, vacuum, verify"),
+         "tables: list, show, history, export, why, lookup, compact, vacuum, repair, verify"),
     ),
 }
 # fmt: on

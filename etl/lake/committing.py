@@ -110,7 +110,7 @@ def _commit(
             partition_by=partition_by,
             name=table_spec.name,
             description=table_spec.meaning,
-            configuration={"delta.enableDeletionVectors": "false"},
+            configuration=log.PROPERTIES,
             commit_properties=properties,
         )
         return 0

@@ -19,7 +19,13 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from adnominal import conf
 from adnominal.etl.lake import actions
 from adnominal.etl.lake.columns import Table
-from adnominal.etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
+from adnominal.etl.lake.errors import (
+    LakeConflict,
+    LakeError,
+    LakeFailed,
+    UnsupportedFeature,
+    storage_failure,
+)
 from adnominal.etl.lake.handles import consistently, safe_path, transaction_version
 from adnominal.etl.lake.schema import differences, named_types, partition_text
 from adnominal.etl.lake.storage import filesystem, table_uri
@@ -27,7 +33,18 @@ from adnominal.etl.lake.storage import filesystem, table_uri
 # Features that leave a table readable as plain Parquet files by the list of active files.
 _READABLE = {"timestampNtz"}
 _WRITABLE = _READABLE | {"appendOnly", "invariants"}
+# Features that tables of other programs have, and the properties that turn them on.
+_FEATURES = {
+    "deletionVectors": "delta.enableDeletionVectors",
+    "columnMapping": "delta.columnMapping.mode",
+}
 _FILE_COLUMNS = ("path", "size_bytes", "num_records", "partition")
+PROPERTIES = {
+    "delta.enableDeletionVectors": "false",
+    # Without it, the connector names the folder of a file after the partition, in its own spelling.
+    "delta.randomizeFilePrefixes": "true",
+}
+"""The properties of new tables, whichever engine creates them."""
 _OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "bytes")
 
 
@@ -175,7 +192,7 @@ def open_table(
             " (tables with column mapping are not supported)" if "olumn mapping" in text else ""
         )
         message = f"{table_spec.name} at {uri}: the table's log cannot be read{remark}: {text}"
-        raise LakeError(message) from error
+        raise (UnsupportedFeature if remark else LakeError)(message) from error
     _refuse_features(handle, table_spec, writing)
     stored_schema = pa.schema(handle.schema().to_arrow())
     lines = differences(named_types(table_spec.schema), named_types(stored_schema))
@@ -229,10 +246,13 @@ def _refuse_features(handle: DeltaTable, table_spec: Table, writing: bool) -> No
     if properties.get("delta.columnMapping.mode", "none") != "none":
         refused.add("columnMapping")
     if refused:
-        raise LakeError(
+        properties_to_unset = [_FEATURES[name] for name in sorted(refused) if name in _FEATURES]
+        unset = f"unset {' and '.join(properties_to_unset)}, " if properties_to_unset else ""
+        raise UnsupportedFeature(
             f"{table_spec.name}: the table uses {', '.join(sorted(refused))}, which the delta-rs "
-            f"engine does not {'write' if writing else 'read'}; use the delta-spark engine, or "
-            "drop the feature (ALTER TABLE … DROP FEATURE) or rewrite the table without it"
+            f"engine does not {'write' if writing else 'read'}; read it with the connector's "
+            f"classes on Spark's classpath (docs/cluster.md), or {unset}drop the feature (ALTER "
+            "TABLE … DROP FEATURE) or rewrite the table without it"
         )
 
 

@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from adnominal.conf import UserError
-from adnominal.etl.lake import actions, log, staging
+from adnominal.etl.lake import actions, doubled, log, staging
 from adnominal.etl.lake.actions import LOG, LOG_FILE, UNNAMED
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeFailed
@@ -78,7 +78,9 @@ def compact(root: str, table_spec: Table, *, dry_run: bool = False) -> Compacted
     """
     uri = table_uri(root, table_spec.name)
     handle = log.existing_table(root, table_spec, writing=True)
-    groups = _groups(log.active_files(handle))
+    active_files = log.active_files(handle)
+    doubled.refuse(handle, table_spec, active_files)
+    groups = _groups(active_files)
     plan = Compacted(sum(map(len, groups)), len(groups))
     if dry_run or not groups:
         return plan
@@ -229,6 +231,7 @@ def vacuum(
     ]
     old_logs = _logs_before(files, oldest)
     logs = [*old_logs, *_unnamed_logs(files)]
+    deletable += _checksums(files, [*deletable, *logs], limit)
     if not dry_run:
         if old_logs:
             _checkpoint(handle, files, oldest)
@@ -245,6 +248,25 @@ def data_files(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
         for info in listing(files, "")
         if not info.path.startswith(("_", ".")) and not info.base_name.startswith(("_", "."))
     ]
+
+
+def _checksums(
+    files: pa_fs.FileSystem, deletable: Sequence[pa_fs.FileInfo], limit: datetime
+) -> list[pa_fs.FileInfo]:
+    """Return Hadoop's checksums, ``.NAME.crc``, of files that are deletable or gone."""
+    if not isinstance(files, pa_fs.SubTreeFileSystem):
+        return []  # Hadoop writes them only to local folders
+    infos = listing(files, "")
+    kept = {info.path for info in infos} - {info.path for info in deletable}
+    checksums = []
+    for info in infos:
+        folder, _, name = info.path.rpartition("/")
+        if not name.startswith(".") or not name.endswith(".crc") or info.mtime > limit:
+            continue
+        subject = f"{folder}/{name[1:-4]}" if folder else name[1:-4]
+        if subject not in kept:
+            checksums.append(info)
+    return checksums
 
 
 def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
