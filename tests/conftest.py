@@ -35,12 +35,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The number of new objects after which the garbage collector runs; the default is 700.
 gc.set_threshold(50_000, 20, 10)
 
-# The tests on Spark need a separate process, and those with Delta's connector another one:
-# ADNOMINAL_SPARK_TESTS is 1 or connector (`make test`).
-SPARK_TESTS = os.environ.get("ADNOMINAL_SPARK_TESTS")
-collect_ignore = {None: ["spark", "connector"], "1": ["connector"], "connector": ["spark"]}[
-    SPARK_TESTS
-]
+# The tests on Spark need a separate process, those with Delta's connector another one (`make
+# test`), and those of whole jobs on other engines take long (`make test-cluster`).
+SPARK_TESTS = os.environ.get("ADNOMINAL_SPARK_TESTS", "")
+_FOLDERS = {"1": "spark", "connector": "connector", "cluster": "cluster"}
+collect_ignore = [folder for value, folder in _FOLDERS.items() if value != SPARK_TESTS]
 
 SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
