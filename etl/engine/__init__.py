@@ -202,7 +202,7 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
     elif is_submitted:
         name, cause = "spark", "started by spark-submit"
     elif not versions.HAS_CONNECT:
-        name, cause = "spark", f"pyspark {versions.pyspark.__version__} has no other"
+        name, cause = "spark", "this pyspark has no other"
     elif remote:
         name, cause = "connect", f"SPARK_REMOTE={remote}"
     elif needs_jvm:

@@ -64,6 +64,8 @@ PREFERRED_LOCALLY = {
     # Results over a megabyte are fetched from the address that the driver advertises.
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+    # Delta's connector reads a log in fifty tasks; one of ours has some hundred lines.
+    "spark.databricks.delta.snapshotPartitions": "2",
     # Saves a tenth of a second per Python task (the module says why).
     "spark.python.daemon.module": "adnominal.etl.engine.spark_workers",
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from adnominal.etl.engine import GroupFunction, MapFunction
 
 # Version of Spark -> artefact of Delta's connector, and the first of its versions that works.
-CONNECTORS = {
+CONNECTORS: dict[tuple[int, ...], tuple[str, str]] = {
     (3, 5): ("io.delta:delta-spark_2.12", "3.3.2"),
     (4, 1): ("io.delta:delta-spark_4.1_2.13", "4.3.1"),
 }

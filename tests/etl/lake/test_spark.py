@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from adnominal.conf import JobFailed, UserError
@@ -355,9 +356,11 @@ def test_rows_of_a_file_that_is_deleted_before_they_are_computed_are_not_lost(pl
     rows = plain_lake.read("amod_pairs")
     data_files(plain_lake, "amod_pairs")[0].unlink()
     # Spark itself finds that a file is gone.
-    error, message = LakeFailed, "was deleted while this job read it"
     if running().name == "spark":
-        error, message = Exception, "FILE_NOT_EXIST|does not exist"
+        error: type[Exception] = PySparkException
+        message = "FILE_NOT_EXIST|does not exist"
+    else:
+        error, message = LakeFailed, "was deleted while this job read it"
     with pytest.raises(error, match=message):
         plain_lake.append("amod_pairs", rows, job="test")
     assert plain_lake.version("amod_pairs") == 0
