@@ -22,7 +22,7 @@ from adnominal.etl.engine.spark import hadoop_location
 from adnominal.etl.lake import doubled, log
 from adnominal.etl.lake.blocks import Blocks, frame_of
 from adnominal.etl.lake.columns import Table
-from adnominal.etl.lake.errors import LakeConflict, LakeFailed, UnsupportedFeature
+from adnominal.etl.lake.errors import LakeFailed, UnsupportedFeature
 from adnominal.etl.lake.frames import comment, declared_rows, spark_type
 from adnominal.etl.lake.log import Change, Commit
 from adnominal.etl.lake.schema import partition_text
@@ -33,7 +33,7 @@ _ATTEMPTS = 20
 _CONFLICT = re.compile(
     r"\b(Concurrent|MetadataChanged|ProtocolChanged)\w*Exception|DELTA_CONCURRENT"
 )
-_OUTSIDE = re.compile(r"DELTA_REPLACE_WHERE_MISMATCH")
+_OUTSIDE = "a row is outside the partition that is replaced"
 
 
 def _quoted(value: str) -> str:
@@ -78,7 +78,7 @@ def write(
             return _write_once(rows, table_spec, uri, change, is_new=handle is None)
         except (Py4JJavaError, PySparkException) as error:
             reason = str(error)
-            if _OUTSIDE.search(reason):
+            if _OUTSIDE in reason:
                 raise _outside_partition(table_spec, change) from error
             if not _CONFLICT.search(reason):
                 raise
@@ -92,17 +92,13 @@ def _refuse_stale(handle: DeltaTable, table_spec: Table, change: Change, rows: D
     """Raise `LakeConflict` if a partition that is written to was changed after the base.
 
     The partitions of an append are known only from its rows. They are computed beforehand only if
-    some partition was changed.
+    there are commits after the base.
     """
-    if change.mode == "replace":
-        log.refuse_stale(handle, table_spec, change, [change.partition])
-        return
-    try:
-        log.refuse_stale(handle, table_spec, change, [{}])
-    except LakeConflict:
+    partitions: list[Mapping[str, str | None]] = [change.partition]
+    if change.mode == "append" and change.base != handle.version():
         keys = rows.select(*table_spec.partition_by).distinct().collect()
         partitions = [{n: partition_text(value) for n, value in k.asDict().items()} for k in keys]
-        log.refuse_stale(handle, table_spec, change, partitions)
+    log.refuse_stale(handle, table_spec, change, partitions)
 
 
 def _outside_partition(table_spec: Table, change: Change) -> LakeFailed:
@@ -118,7 +114,7 @@ def _write_once(
 ) -> Commit:
     """Try one commit, which creates the table if it `is_new`."""
     name = uuid.uuid4().hex
-    columns = [_column(table_spec, field) for field in table_spec.schema]
+    columns = [_column(table_spec, field, change) for field in table_spec.schema]
     selected = rows.select(*columns)
     is_checked = not change.allow_empty
     if is_checked:
@@ -136,15 +132,27 @@ def _write_once(
     return _outcome(uri, table_spec, name)
 
 
-def _column(table_spec: Table, field: pa.Field) -> Column:
-    """Return a column of the rows, with its meaning; as a partition, it refuses texts of nulls."""
+def _column(table_spec: Table, field: pa.Field, change: Change) -> Column:
+    """Return a column of the rows, with its meaning; as a partition, it refuses wrong values.
+
+    These are texts that Delta stores as null, and values outside the partition to replace, which
+    the connector does not check in a new table.
+    """
     column = F.col(f"`{field.name}`")
-    if field.name in table_spec.partition_by:
-        message = f"column {field.name}: {NULL_TEXT}"
-        error = F.raise_error(F.lit(message))
-        is_refused = column.cast("string").isin(*AS_NULL)
-        column = F.when(is_refused, error.cast(spark_type(field.type))).otherwise(column)
-    return column.alias(field.name, metadata=comment(field))
+    if field.name not in table_spec.partition_by:
+        return column.alias(field.name, metadata=comment(field))
+    kind = spark_type(field.type)
+
+    def refuse(values: Column, is_refused: Column, message: str) -> Column:
+        error = F.raise_error(F.lit(message)).cast(kind)
+        return F.when(is_refused, error).otherwise(values)
+
+    is_null_text = column.cast("string").isin(*AS_NULL)
+    checked = refuse(column, is_null_text, f"column {field.name}: {NULL_TEXT}")
+    if field.name in change.partition:
+        value = F.lit(change.partition[field.name]).cast(kind)
+        checked = refuse(checked, ~column.eqNullSafe(value), _OUTSIDE)
+    return checked.alias(field.name, metadata=comment(field))
 
 
 def _writer(

@@ -131,7 +131,7 @@ def test_a_transaction_is_known_to_the_other_engine(lakes, frame, first, second)
 def test_checkpoints_of_one_engine_are_read_by_the_other(lakes, frame):
     rows = [("Zürich", "a", "b", number) for number in range(12)]
     for number, row in enumerate(rows):
-        lakes[ENGINES[number % 2]].append("amod_pairs", frame(row), job="test")
+        lakes[ENGINES[(number + 1) % 2]].append("amod_pairs", frame(row), job="test")
     folder = Path(lakes["delta-rs"].root, "amod_pairs", "_delta_log")
     assert list(folder.glob("*.checkpoint*.parquet"))
     check(lakes, *rows)
