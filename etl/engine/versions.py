@@ -58,7 +58,10 @@ def check_connector(jvm: Any) -> None:
     if SPARK[:2] not in CONNECTORS:
         return
     first = CONNECTORS[SPARK[:2]][1]
-    version = str(jvm.io.delta.package.VERSION())
+    try:
+        version = str(jvm.io.delta.package.VERSION())
+    except TypeError:
+        return  # a vendor's own build, which goes with its Spark
     if numbers(version) < numbers(first):
         raise UserError(
             f"delta-spark {version} is on the classpath, and Spark {pyspark.__version__} needs "
