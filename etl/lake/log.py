@@ -41,7 +41,8 @@ _FEATURES = {
 _FILE_COLUMNS = ("path", "size_bytes", "num_records", "partition")
 PROPERTIES = {
     "delta.enableDeletionVectors": "false",
-    # Without it, the connector names the folder of a file after the partition, in its own spelling.
+    # Without it, the connector names the folder of a file after the partition, in its own spelling;
+    # that for Spark 3.5 does so with it as well.
     "delta.randomizeFilePrefixes": "true",
 }
 """The properties of new tables, whichever engine creates them."""
