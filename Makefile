@@ -16,7 +16,7 @@ TEST_PROCESSES ?= 2
 export OMP_NUM_THREADS ?= 1
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help setup demo test newer-engine fuzz sanitize check format bench report ui wheel clean
+.PHONY: help setup demo test test-cluster engines jars fuzz sanitize check format bench report ui wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,16 +34,30 @@ $(KERNEL): etl/amod/_kernel.c $(wildcard etl/parsing/fast/*.[ch]) | $(STAMP)
 demo: setup ## everything on the embedded corpus: tables, models, report; minutes
 	@PATH="$(CURDIR)/$(BIN):$$PATH" LAKE="$(LAKE)" bash conf/demo/run.sh
 
-test: setup ## the test suite; where Java is found, on Spark too
+test: setup ## the test suite; where Java is found, on Spark too; where the jars are, with Delta's connector
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder tests
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=1 $(BIN)/python -m pytest tests/spark
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=connector $(BIN)/python -m pytest tests/connector
 
-newer-engine: setup ## the tests of engines and jobs with the newest pysail and pyspark, in build/newer
-	@rm -rf build/newer && $(PYTHON) -m venv --system-site-packages build/newer
-	@$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > "$$(build/newer/bin/python -c 'import site; print(site.getsitepackages()[0])')/tested.pth"
-	@build/newer/bin/python -m pip install --quiet --upgrade --ignore-installed --no-deps pysail pyspark
-	@build/newer/bin/python -m pip list 2>/dev/null | grep -iE '^(pysail|pyspark) '
-	@build/newer/bin/python -m pytest -q tests/etl/engine tests/etl/lake tests/etl/amod
+test-cluster: setup jars ## other engines with their jars: Spark 3.5, Spark NLP, S3 under Spark; half an hour
+	@$(MAKE) --no-print-directory build/engines/oldest
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=cluster $(BIN)/python -m pytest tests/cluster
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=connector $(BIN)/python -m pytest tests/etl/lake/test_spark.py tests/etl/lake/test_blocks.py
+
+jars: ## the jars that tests of other engines need (1 GB), in ADNOMINAL_JARS or ~/.cache/adnominal/jars; JARS=delta alone: 9 MB
+	@bash tests/jars/fetch.sh $(JARS)
+
+# Environments over the tested packages, in which only Spark and its like have other versions.
+build/engines/%: conf/constraints-3.5.txt | $(STAMP)
+	@rm -rf $@ && $(PYTHON) -m venv --system-site-packages $@
+	@$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > "$$($@/bin/python -c 'import site; print(site.getsitepackages()[0])')/tested.pth"
+	@$@/bin/python -m pip install --quiet --upgrade --ignore-installed --no-deps $(if $(findstring oldest,$@),-r conf/constraints-3.5.txt,pysail pyspark)
+	@$@/bin/python -m pip list 2>/dev/null | grep -iE '^(pysail|pyspark|spark-nlp) '
+
+engines: setup build/engines/oldest build/engines/newest ## the tests of engines and lake with the oldest, tested and newest Spark
+	@PATH="$(CURDIR)/build/engines/oldest/bin:$$PATH" ADNOMINAL_SPARK_TESTS=connector build/engines/oldest/bin/python -m pytest -q tests/connector tests/etl/lake/test_spark.py tests/etl/lake/test_blocks.py
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -q tests/etl/engine tests/etl/lake tests/etl/amod
+	@build/engines/newest/bin/python -m pytest -q tests/etl/engine tests/etl/lake tests/etl/amod
 
 fuzz: setup ## mutated input for every reader, ten minutes
 	@$(BIN)/python -m tests.fuzz seconds=600

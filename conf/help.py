@@ -1,8 +1,9 @@
 """The text of ``--help`` for a class of settings: the important ones first, then by groups.
 
 A class names its most important settings in ``FIRST``. Otherwise these are the required settings,
-then those that the class declares itself, in order. At most ten are printed first. A base class names
-its settings as a group in ``HELP_TITLE``; such groups come last.
+then those that the class declares itself, in order. At most ten are printed first.
+
+A base class names its settings as a group in ``HELP_TITLE``; such groups come last.
 """
 
 import dataclasses
@@ -60,7 +61,8 @@ def _inherited_fields(cls: type) -> dict[str, str]:
     for base in reversed(cls.__mro__[1:]):
         if dataclasses.is_dataclass(base) and not base.__name__.startswith("_"):
             title = vars(base).get("HELP_TITLE", "Settings that other jobs have too")
-            titles |= {field.name: titles.get(field.name, title) for field in dataclasses.fields(base)}
+            for field in dataclasses.fields(base):
+                titles.setdefault(field.name, title)
     return titles
 
 

@@ -35,8 +35,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The number of new objects after which the garbage collector runs; the default is 700.
 gc.set_threshold(50_000, 20, 10)
 
-# The tests on Spark need a separate process (tests/spark/conftest.py).
-collect_ignore = [] if os.environ.get("ADNOMINAL_SPARK_TESTS") else ["spark"]
+# The tests on Spark need a separate process, those with Delta's connector another one (`make
+# test`), and those of whole jobs on other engines take long (`make test-cluster`).
+SPARK_TESTS = os.environ.get("ADNOMINAL_SPARK_TESTS", "")
+_FOLDERS = {"1": "spark", "connector": "connector", "cluster": "cluster"}
+collect_ignore = [folder for value, folder in _FOLDERS.items() if value != SPARK_TESTS]
 
 SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -102,10 +105,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySubject | 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session of the embedded engine, shared by all tests."""
+    """A session of the embedded engine, shared by all tests; or of Spark with Delta's connector."""
     from adnominal.etl import engine
     from adnominal.etl.engine import EngineSettings
 
+    if SPARK_TESTS == "connector":
+        from tests.connector.session import start_session
+
+        yield start_session()
+        engine.stop()
+        return
     yield engine.start("tests", EngineSettings(engine="sail", memory="2GB")).spark
     engine.stop()
 

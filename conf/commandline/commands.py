@@ -43,6 +43,8 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
          "the released datasets, MNLI, SNLI and AddOne"),
         ("import pairs", "etl.import_pairs", "etl.published.pairs:Settings",
          "labelled pairs of sentences, or people's ratings of pairs"),
+        ("parser sparknlp", "etl.train_sparknlp", "etl.parsing.sparknlp_training:Settings",
+         "a pipeline for parser=sparknlp, trained on a treebank"),
         ("pipeline", "etl.pipeline", "etl.jobs:Settings",
          "several jobs from one YAML file"),
     ),
@@ -90,7 +92,7 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
         ("export", "analysis.export.__main__", "analysis.export.job:Settings",
          "a dataset for Hugging Face, lm-eval or Croissant"),
         ("lake", "etl.lake.__main__", "etl.looking.commands:COMMANDS",
-         "tables: list, show, history, export, why, lookup, compact, vacuum, verify"),
+         "tables: list, show, history, export, why, lookup, compact, vacuum, repair, verify"),
     ),
 }
 # fmt: on

@@ -10,6 +10,7 @@ modules:
     connect.py   a Spark Connect server
     workers.py   Python functions in processes, for the embedded engine
     exchange.py  large values between tasks of the embedded engine
+    versions.py  what differs between versions of Spark
     progress.py  progress of long-running work
 
 A process has one engine: the jobs of a pipeline and the tests of a run share it.
@@ -20,6 +21,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -43,6 +45,10 @@ ENGINES = ("auto", "sail", "spark", "connect")
 EMBEDDED_ROWS = 50_000_000
 """Number of pair rows up to which `auto` takes the embedded engine: the largest size measured
 (`benchmarks.engines`), where it was faster than local Spark within 8 GB."""
+
+# Lines of a Java stack trace without a message, and lines that name an exception.
+_JAVA_FRAME = re.compile(r"at (app//|java\.base/)?[\w.$/<>]+\(|\.\.\. \d+ (more|common frames)")
+_RAISED = re.compile(r"[\w.$]*(Error|Exception|Failed|Failure)(:|$)")
 
 log = logging.getLogger("adnominal")
 
@@ -177,8 +183,9 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
     """Return the name of the engine for `setting_value`, and log the reason.
 
     Raises:
-        UserError: ``connect`` without an address in ``SPARK_REMOTE``.
+        UserError: ``connect`` without an address in ``SPARK_REMOTE``; pyspark is too old for it.
     """
+    from adnominal.etl.engine import versions
     from adnominal.etl.engine.spark import java_fault
 
     remote = os.environ.get("SPARK_REMOTE")
@@ -188,10 +195,14 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
             "engine=connect: SPARK_REMOTE is not set; expected the address of a Spark Connect "
             "server, as SPARK_REMOTE=sc://host:15002"
         )
+    if not versions.HAS_CONNECT and (setting_value in ("sail", "connect") or remote):
+        versions.refuse_old(setting_value if setting_value != "auto" else "connect")
     if setting_value != "auto":
         name, cause = setting_value, f"engine={setting_value}"
     elif is_submitted:
         name, cause = "spark", "started by spark-submit"
+    elif not versions.HAS_CONNECT:
+        name, cause = "spark", "this pyspark has no other"
     elif remote:
         name, cause = "connect", f"SPARK_REMOTE={remote}"
     elif needs_jvm:
@@ -247,10 +258,11 @@ def failure(error: Exception) -> str | None:
     """Return in one line why a task or the engine failed; None for other errors."""
     if not type(error).__module__.startswith(("pyspark.", "py4j.")):
         return None
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    raised = [
-        line for line in lines if line.split(":")[0].endswith(("Error", "Exception", "Failed"))
-    ]
+    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines()]
+    # Java's own frames follow each message; the last cause is the real one.
+    lines = [line for line in lines if line and not _JAVA_FRAME.match(line)]
+    lines = [line.removeprefix("Caused by: ") for line in lines]
+    raised = [line for line in lines if _RAISED.match(line)]
     return (raised or lines or [type(error).__name__])[-1]
 
 

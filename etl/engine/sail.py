@@ -19,13 +19,11 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -34,6 +32,7 @@ from adnominal.conf import UserError
 from adnominal.conf.progress import report_progress
 from adnominal.etl.engine import progress
 from adnominal.etl.engine.exchange import Exchange
+from adnominal.etl.engine.groups import groups_of
 from adnominal.etl.engine.temporary import TemporaryFolder
 from adnominal.etl.engine.workers import LocalFunction, Pool
 from adnominal.etl.imports import hidden
@@ -90,24 +89,6 @@ def sail_location(uri: str) -> str:
         return f"file://{quote(path)}"
     scheme, rest = uri.split("://", 1)
     return f"{_SCHEMES.get(scheme, scheme)}://{rest}"
-
-
-def groups_of(batches: Iterator[pa.RecordBatch], key: str) -> Iterator[pa.Table]:
-    """Yield a table for each value of the column `key` of batches that are sorted by it."""
-    group: list[pa.RecordBatch] = []
-    for batch in batches:
-        values = batch.column(key)
-        changes = pc.not_equal(values[1:], values[:-1])
-        starts = [at + 1 for at in pc.indices_nonzero(changes).to_pylist()]
-        for start, end in pairwise([0, *starts, batch.num_rows]):
-            piece = batch.slice(start, end - start)
-            if group and piece.num_rows and piece.column(key)[0] != group[-1].column(key)[0]:
-                yield pa.Table.from_batches(group)
-                group = []
-            if piece.num_rows:
-                group.append(piece)
-    if group:
-        yield pa.Table.from_batches(group)
 
 
 class Sail:

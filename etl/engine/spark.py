@@ -28,6 +28,7 @@ from pyspark.sql import types as T
 
 from adnominal.conf import IMPORT_ROOT, ROOT, UserError
 from adnominal.conf.progress import report_progress
+from adnominal.etl.engine import versions
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
@@ -63,6 +64,8 @@ PREFERRED_LOCALLY = {
     # Results over a megabyte are fetched from the address that the driver advertises.
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+    # Delta's connector reads a log in fifty tasks; one of ours has some hundred lines.
+    "spark.databricks.delta.snapshotPartitions": "2",
     # Saves a tenth of a second per Python task (the module says why).
     "spark.python.daemon.module": "adnominal.etl.engine.spark_workers",
 }
@@ -100,12 +103,9 @@ def hadoop_location(uri: str) -> str:
     return uri.replace("s3://", "s3a://", 1)
 
 
-def hadoop_aws() -> str:
-    """Return the coordinates of hadoop-aws for the Hadoop version of pyspark."""
-    import pyspark
-
-    jars = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
-    version = next((jar.stem.rpartition("-")[2] for jar in jars), "VERSION")
+def hadoop_aws(jvm: Any) -> str:
+    """Return the coordinates of hadoop-aws for the Hadoop of the driver's JVM."""
+    version = jvm.org.apache.hadoop.util.VersionInfo.getVersion()
     return f"org.apache.hadoop:hadoop-aws:{version}"
 
 
@@ -171,7 +171,7 @@ def start(app: str, *, extra: dict[str, str] | None = None, **_: Any) -> Spark:
     properties of a new session; under ``spark-submit``, the user's properties win.
 
     Raises:
-        UserError: there is no Java.
+        UserError: there is no Java, or Delta's connector is too old for Spark.
     """
     check_java()
     # Set by a process with an embedded engine that started this one.
@@ -228,7 +228,7 @@ class Spark:
         schema: T.StructType | str,
         large: bool,
     ) -> DataFrame:
-        return frame.groupBy(by).applyInArrow(function, schema)
+        return versions.group_arrow(frame, by, function, schema)
 
     @contextmanager
     def watch(self, label: str, size: int) -> Iterator[None]:
@@ -258,12 +258,16 @@ class Spark:
         if uri.partition("://")[0] in ("s3", "s3a", "s3n") and not self.has_class(S3_CLASS):
             raise UserError(
                 f"{uri}: Spark reaches S3 through hadoop-aws, which is not on its classpath; start "
-                f"the job with spark-submit --packages {hadoop_aws()}, or use the embedded engine, "
-                "which needs no jar (python etl/JOB.py engine=sail)"
+                f"the job with spark-submit --packages {hadoop_aws(self._jvm)}, or use the "
+                "embedded engine, which needs no jar (python etl/JOB.py engine=sail)"
             )
 
     def has_class(self, name: str) -> bool:
-        return jvm_class_exists(self.spark.sparkContext._jvm, name)
+        return jvm_class_exists(self._jvm, name)
+
+    @property
+    def _jvm(self) -> Any:
+        return self.spark.sparkContext._jvm
 
     def stop(self) -> None:
         self.spark.stop()
@@ -298,6 +302,7 @@ def _configuration(app: str, extra: dict[str, str]) -> SparkConf:
     if _is_local(conf.get("spark.master") or ""):
         preferred_settings |= PREFERRED_LOCALLY
     if jvm_class_exists(SparkContext._jvm, DELTA_EXTENSION):
+        versions.check_connector(SparkContext._jvm)
         preferred_settings["spark.sql.extensions"] = DELTA_EXTENSION
         preferred_settings["spark.sql.catalog.spark_catalog"] = DELTA_CATALOG
     for key, value in (preferred_settings | extra).items():

@@ -2,23 +2,26 @@
 
 delta-rs shows the table as the sum of all commits, and its Python interface cannot replace single
 files. Upkeep needs what is here: the files that a commit added and removed, and a commit that
-replaces files.
+replaces files, which names them as the log spells them.
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import obstore
 import pyarrow.fs as pa_fs
+from deltalake.transaction import AddAction
 from obstore.exceptions import AlreadyExistsError
 from obstore.store import LocalStore, from_url
 
 LOG = "_delta_log"
 LOG_FILE = re.compile(r"(\d{20})\.(json|checkpoint(\..*)?\.parquet|crc)$")
 """The name of a file of the log: its version and its kind."""
+_PLAIN_PATH = re.compile(r"[\w./=-]*", re.ASCII)
 UNNAMED = re.compile(r"#\d+$|^_commit_.*\.tmp$")
 """The name of a file of the log while it is being written."""
 
@@ -45,8 +48,58 @@ def paths_of(commit: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def encoded_path(path: str) -> str:
-    """Return a path within the table as the log spells it."""
+    """Return a path within the table as this package spells it in the log."""
     return quote(path, safe="/=")
+
+
+def is_plain(log_path: str) -> bool:
+    """Whether every writer spells this path of the log alike.
+
+    A removal counts only if it spells the path as the addition did. The connector in the JVM leaves
+    letters beyond ASCII as they are, delta-rs encodes them.
+    """
+    return _PLAIN_PATH.fullmatch(log_path) is not None
+
+
+def removal(
+    log_path: str, partition_values: Mapping[str, str | None], size: int, *, data_change: bool
+) -> dict[str, Any]:
+    """Return the action that removes a file, whose path is `log_path` as the log spells it."""
+    return {
+        "remove": {
+            "path": log_path,
+            "deletionTimestamp": now(),
+            "dataChange": data_change,
+            "extendedFileMetadata": True,
+            "partitionValues": dict(partition_values),
+            "size": size,
+        }
+    }
+
+
+def addition(add: AddAction, *, data_change: bool) -> dict[str, Any]:
+    """Return delta-rs's add-action as an action of the log."""
+    return {
+        "add": {
+            "path": encoded_path(add.path),
+            "partitionValues": add.partition_values,
+            "size": add.size,
+            "modificationTime": add.modification_time,
+            "dataChange": data_change,
+            "stats": add.stats,
+        }
+    }
+
+
+def commit_info(operation: str, user_metadata: str) -> dict[str, Any]:
+    """Return the action that describes a commit."""
+    info = {"timestamp": now(), "operation": operation, "userMetadata": user_metadata}
+    return {"commitInfo": info}
+
+
+def now() -> int:
+    """Return the time of an action, in milliseconds."""
+    return int(datetime.now(UTC).timestamp() * 1000)
 
 
 def lies_in(file: Mapping[str, Any], partitions: Sequence[Mapping[str, str | None]]) -> bool:

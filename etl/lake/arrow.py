@@ -17,7 +17,7 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, QueryBuilder
 
-from adnominal.etl.lake import log
+from adnominal.etl.lake import doubled, log
 from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.handles import safe_path
 from adnominal.etl.lake.log import Change, Commit, CommitOptions, File, Record
@@ -76,7 +76,15 @@ def committed(
 
 def files(root: str, table: str, *, version: int | None = None) -> list[File]:
     """Return the files that make up the table, with their rows, bytes and partitions."""
-    return log.active_files(_open(root, table, version))
+    handle = _open(root, table, version)
+    return _sound_files(handle, table)
+
+
+def _sound_files(handle: DeltaTable, table: str) -> list[File]:
+    """Return the active files; raise `LakeError` if rows of theirs are doubled."""
+    active_files = log.active_files(handle)
+    doubled.refuse(handle, declaration(table), active_files)
+    return active_files
 
 
 def row_count(root: str, table: str) -> int:
@@ -96,6 +104,7 @@ def dataset(root: str, table: str, *, version: int | None = None) -> ds.Dataset:
             uses deletion vectors or column mapping.
     """
     handle = _open(root, table, version)
+    _sound_files(handle, table)
     schema = declaration(table).schema
     files = filesystem(table_uri(root, table))
     parquet = ds.ParquetFileFormat(
@@ -256,7 +265,7 @@ def query(
         LakeError: as `dataset`; also if the SQL is invalid or a file of the `version` is missing.
     """
     handle = _open(root, table, version)
-    log.active_files(handle)  # checks that all are within the table's folder
+    _sound_files(handle, table)  # checks as well that all are within the table's folder
     with _named_where_gone(table, version):
         try:
             stream = QueryBuilder().register(table, handle).execute(sql)

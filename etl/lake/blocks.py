@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from adnominal.etl.engine import group_arrow, map_arrow
+from adnominal.etl.engine.versions import to_arrow
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.frames import declared_rows, spark_schema
@@ -163,7 +164,7 @@ def stage(blocks: Blocks, table_spec: Table, root: str, write: str) -> Staged:
         frame = group_arrow(blocks.frame, blocks.group_by, save_group, schema, blocks.large)
     else:
         frame = map_arrow(blocks.frame, save_task, schema, compiled=blocks.compiled)
-    written = frame.toArrow()
+    written = to_arrow(frame)
     rows, paths = (written.column(name).to_pylist() for name in ("rows", "path"))
     return Staged(write, sum(rows), frozenset(paths))
 

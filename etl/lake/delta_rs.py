@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from adnominal.etl.engine import running
-from adnominal.etl.lake import blocks, log
+from adnominal.etl.lake import blocks, doubled, log
 from adnominal.etl.lake.blocks import Blocks
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeFailed
@@ -72,7 +72,9 @@ def read(
     """
     handle = log.existing_table(root, table_spec, version=version)
     groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
-    for file in log.active_files(handle, where):
+    active_files = log.active_files(handle, where)
+    doubled.refuse(handle, table_spec, active_files)
+    for file in active_files:
         groups[file.partition].append(file)
     uri = table_uri(root, table_spec.name)
     locate = running().location

@@ -12,6 +12,10 @@ class LakeError(UserError):
     """The table does not exist, has another schema, or uses an unsupported feature."""
 
 
+class UnsupportedFeature(LakeError):
+    """The table uses a feature that only Delta's connector in the JVM reads."""
+
+
 class LakeFailed(JobFailed):
     """The stored files are not as expected, or a commit failed."""
 

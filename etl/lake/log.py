@@ -1,15 +1,10 @@
-"""The Delta log: open a table, list its files, and make commits that are safe to repeat.
+"""The Delta log: open a table, list its files and commits, and find what changed since a version.
 
-Both engines and the Spark-free writer read the log here, and the delta-rs engine commits here.
-delta-rs never retries by itself here: a commit either takes the next version or fails. Between
-attempts, the log is read again to see what happened meanwhile (our transaction is already in it,
-our partition changed).
+Both engines and the Spark-free writer read the log here; `etl.lake.committing` writes it.
 """
 
 import json
-import random
 import shlex
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,14 +13,19 @@ from typing import Any, Required, TypedDict
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction, create_table_with_add_actions
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from adnominal import conf
 from adnominal.etl.lake import actions
 from adnominal.etl.lake.columns import Table
-from adnominal.etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
+from adnominal.etl.lake.errors import (
+    LakeConflict,
+    LakeError,
+    LakeFailed,
+    UnsupportedFeature,
+    storage_failure,
+)
 from adnominal.etl.lake.handles import consistently, safe_path, transaction_version
 from adnominal.etl.lake.schema import differences, named_types, partition_text
 from adnominal.etl.lake.storage import filesystem, table_uri
@@ -33,8 +33,19 @@ from adnominal.etl.lake.storage import filesystem, table_uri
 # Features that leave a table readable as plain Parquet files by the list of active files.
 _READABLE = {"timestampNtz"}
 _WRITABLE = _READABLE | {"appendOnly", "invariants"}
-_ATTEMPTS = 50
+# Features that tables of other programs have, and the properties that turn them on.
+_FEATURES = {
+    "deletionVectors": "delta.enableDeletionVectors",
+    "columnMapping": "delta.columnMapping.mode",
+}
 _FILE_COLUMNS = ("path", "size_bytes", "num_records", "partition")
+PROPERTIES = {
+    "delta.enableDeletionVectors": "false",
+    # Without it, the connector names the folder of a file after the partition, in its own spelling;
+    # that for Spark 3.5 does so with it as well.
+    "delta.randomizeFilePrefixes": "true",
+}
+"""The properties of new tables, whichever engine creates them."""
 _OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "bytes")
 
 
@@ -92,17 +103,26 @@ class Change:
 
 @dataclass(frozen=True)
 class File:
-    """An active file: path within the table, bytes, rows (None if not recorded), partition."""
+    """An active file: path within the table, bytes, rows (None if not recorded), partition.
+
+    `log_path` is the path as the log spells it, which a commit that removes the file must repeat.
+    """
 
     path: str
     size: int
     rows: int | None
     partition: tuple[tuple[str, Any], ...]
+    log_path: str
 
     def lies_in(self, partition: Mapping[str, str | None]) -> bool:
         """Whether the file's partition has all the values of `partition`."""
         values = {name: partition_text(value) for name, value in self.partition}
         return all(values[name] == value for name, value in partition.items())
+
+    def removal(self, *, data_change: bool) -> dict[str, Any]:
+        """Return the action that removes the file."""
+        values = {name: partition_text(value) for name, value in self.partition}
+        return actions.removal(self.log_path, values, self.size, data_change=data_change)
 
 
 @dataclass(frozen=True)
@@ -173,7 +193,7 @@ def open_table(
             " (tables with column mapping are not supported)" if "olumn mapping" in text else ""
         )
         message = f"{table_spec.name} at {uri}: the table's log cannot be read{remark}: {text}"
-        raise LakeError(message) from error
+        raise (UnsupportedFeature if remark else LakeError)(message) from error
     _refuse_features(handle, table_spec, writing)
     stored_schema = pa.schema(handle.schema().to_arrow())
     lines = differences(named_types(table_spec.schema), named_types(stored_schema))
@@ -227,10 +247,13 @@ def _refuse_features(handle: DeltaTable, table_spec: Table, writing: bool) -> No
     if properties.get("delta.columnMapping.mode", "none") != "none":
         refused.add("columnMapping")
     if refused:
-        raise LakeError(
+        properties_to_unset = [_FEATURES[name] for name in sorted(refused) if name in _FEATURES]
+        unset = f"unset {' and '.join(properties_to_unset)}, " if properties_to_unset else ""
+        raise UnsupportedFeature(
             f"{table_spec.name}: the table uses {', '.join(sorted(refused))}, which the delta-rs "
-            f"engine does not {'write' if writing else 'read'}; use the delta-spark engine, or "
-            "drop the feature (ALTER TABLE … DROP FEATURE) or rewrite the table without it"
+            f"engine does not {'write' if writing else 'read'}; read it with the connector's "
+            f"classes on Spark's classpath (docs/cluster.md), or {unset}drop the feature (ALTER "
+            "TABLE … DROP FEATURE) or rewrite the table without it"
         )
 
 
@@ -244,6 +267,7 @@ def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None)
             add["size_bytes"],
             add.get("num_records"),
             tuple((add.get("partition") or {}).items()),
+            add["path"],
         )
         for add in add_actions.select(columns).to_pylist()
     ]
@@ -375,106 +399,3 @@ def _disturbs(
                 for values in committed_partitions
             )
     return False
-
-
-def commit_files(
-    uri: str,
-    table_spec: Table,
-    adds: Sequence[AddAction],
-    write: str,
-    change: Change,
-) -> Commit:
-    """Add files in the table's folder to the table, in one atomic commit.
-
-    The caller has checked the files (`etl.lake.staging.collect`). No base means no previous table.
-
-    Raises:
-        LakeConflict: the partition was changed after the base.
-        LakeFailed: the log could not be written.
-    """
-    _check_partition(table_spec, adds, change)
-    counts = {
-        "rows": sum(json.loads(add.stats)["numRecords"] for add in adds),
-        "files": len(adds),
-        "bytes": sum(add.size for add in adds),
-    }
-    properties = CommitProperties(
-        custom_metadata={"userMetadata": user_metadata(change, write, counts)},
-        max_commit_retries=0,
-        app_transactions=[Transaction(*change.transaction)] if change.transaction else None,
-    )
-    partitions = {json.dumps(add.partition_values): add.partition_values for add in adds}
-    failure: Exception | None = None
-    for attempt in range(_ATTEMPTS):
-        handle = open_table(uri, table_spec, writing=True)
-        if handle is not None:
-            if done_already(handle, change.transaction):
-                return Commit(table_spec.name, handle.version(), 0, 0, 0, skipped=True)
-            refuse_stale(handle, table_spec, change, list(partitions.values()))
-        try:
-            version = _commit(handle, uri, table_spec, adds, change, properties)
-            return Commit(table_spec.name, version, **counts)
-        except (DeltaError, OSError) as error:
-            # The commit may have succeeded all the same: the answer was lost, or the checkpoint
-            # after it failed. Trying again would add the rows twice.
-            committed = committed_version(uri, write, change.base)
-            if committed is not None:
-                return Commit(table_spec.name, committed, **counts)
-            is_conflict = isinstance(error, CommitFailedError) or "already exists" in str(error)
-            if not is_conflict:
-                raise LakeFailed(f"{table_spec.name}: commit failed: {error}") from error
-            failure = error
-            time.sleep(random.uniform(0, 0.02 * (attempt + 1)))
-    raise LakeFailed(
-        f"{table_spec.name}: other writers took every version in {_ATTEMPTS} attempts; run the job "
-        f"again ({failure})"
-    )
-
-
-def _check_partition(table_spec: Table, adds: Sequence[AddAction], change: Change) -> None:
-    """Raise `LakeFailed` for a file outside the partition that the change replaces."""
-    for add in adds:
-        for name, value in change.partition.items():
-            if add.partition_values.get(name) != value:
-                raise LakeFailed(
-                    f"{table_spec.name}: {add.path} holds {name}={add.partition_values.get(name)}; "
-                    f"this write replaces only {name}={value}"
-                )
-
-
-def _commit(
-    handle: DeltaTable | None,
-    uri: str,
-    table_spec: Table,
-    adds: Sequence[AddAction],
-    change: Change,
-    properties: CommitProperties,
-) -> int:
-    """Try one commit, which creates the table if there is no handle.
-
-    Return its version: without retries, the one after the version that was read.
-    """
-    schema = Schema.from_arrow(table_spec.schema)
-    partition_by = list(table_spec.partition_by)
-    if handle is None:
-        create_table_with_add_actions(
-            uri,
-            schema,
-            list(adds),
-            mode="error",
-            partition_by=partition_by,
-            name=table_spec.name,
-            description=table_spec.meaning,
-            configuration={"delta.enableDeletionVectors": "false"},
-            commit_properties=properties,
-        )
-        return 0
-    handle.create_write_transaction(
-        list(adds),
-        "overwrite" if change.mode == "replace" else "append",
-        schema,
-        partition_by,
-        [(name, "=", value) for name, value in change.partition.items()] or None,
-        commit_properties=properties,
-    )
-    return int(handle.version()) + 1

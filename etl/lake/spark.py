@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from adnominal.etl.engine import running
 from adnominal.etl.engine.spark import DELTA_EXTENSION
+from adnominal.etl.engine.versions import delta_coordinates
 from adnominal.etl.lake import arrow, delta_rs, delta_spark, handles, log
 from adnominal.etl.lake.blocks import Blocks
 from adnominal.etl.lake.errors import LakeError
@@ -34,7 +35,7 @@ def _pick_engine(engine: str) -> str:
     if engine == "delta-spark" and not has_connector:
         raise LakeError(
             "engine=delta-spark: its classes are not on Spark's classpath; start the job with "
-            "spark-submit --packages io.delta:delta-spark_… or use engine=delta-rs"
+            f"spark-submit --packages {delta_coordinates()}, or use engine=delta-rs"
         )
     return engine
 

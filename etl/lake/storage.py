@@ -26,6 +26,7 @@ _REFUSED = re.compile(r"[#?\x00-\x1f\x7f]")
 _REFUSED_LOCALLY = re.compile(r"[%#?\\]")
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 AS_NULL = ("", _NULL)  # the texts that Delta cannot tell from null
+NULL_TEXT = f"a partition value is the empty string or {_NULL}, which Delta stores as null"
 _REFUSED_VALUE = "."  # no value escapes to this: there, two digits follow every point
 
 
@@ -132,7 +133,5 @@ def unescape(name: str) -> str | None:
     if name == _NULL:
         return None
     if name == _REFUSED_VALUE:
-        raise ValueError(
-            f"a partition value is the empty string or {_NULL}, which Delta stores as null"
-        )
+        raise ValueError(NULL_TEXT)
     return unquote(name.replace(".", "%"))

@@ -19,13 +19,12 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from adnominal.conf import UserError
-from adnominal.etl.lake import actions, log, staging
+from adnominal.etl.lake import actions, doubled, log, staging
 from adnominal.etl.lake.actions import LOG, LOG_FILE, UNNAMED
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeFailed
 from adnominal.etl.lake.handles import consistently
 from adnominal.etl.lake.log import Change, File
-from adnominal.etl.lake.schema import partition_text
 from adnominal.etl.lake.staging import DATA, MARKERS, Staged, folder_names, listing
 from adnominal.etl.lake.storage import filesystem, table_uri
 from adnominal.etl.lake.writing import clean
@@ -79,7 +78,9 @@ def compact(root: str, table_spec: Table, *, dry_run: bool = False) -> Compacted
     """
     uri = table_uri(root, table_spec.name)
     handle = log.existing_table(root, table_spec, writing=True)
-    groups = _groups(log.active_files(handle))
+    active_files = log.active_files(handle)
+    doubled.refuse(handle, table_spec, active_files)
+    groups = _groups(active_files)
     plan = Compacted(sum(map(len, groups)), len(groups))
     if dry_run or not groups:
         return plan
@@ -152,9 +153,9 @@ def _commit_merged(
     by_number = {int(add.path.rsplit("-", 1)[1].split(".")[0]): add for add in adds}
     for _ in range(_ATTEMPTS):
         handle = log.open_table(uri, table_spec, writing=True)
-        active = set() if handle is None else {file.path for file in log.active_files(handle)}
+        active = set() if handle is None else {f.log_path for f in log.active_files(handle)}
         # If a file of a group is gone, a writer replaced its rows.
-        current = [n for n, group in enumerate(groups) if all(f.path in active for f in group)]
+        current = [n for n, group in enumerate(groups) if all(f.log_path in active for f in group)]
         if handle is None or not current:
             return Compacted(0, 0)
         merged_files = [file for number in current for file in groups[number]]
@@ -178,29 +179,9 @@ def _swap(
     old_files: Sequence[File], new_files: Sequence[Any], user_metadata: str
 ) -> list[dict[str, Any]]:
     """Return the actions of a commit that replaces files without changing a row."""
-    timestamp = int(datetime.now(UTC).timestamp() * 1000)
-    info = {"timestamp": timestamp, "operation": "OPTIMIZE", "userMetadata": user_metadata}
-    commit: list[dict[str, Any]] = [{"commitInfo": info}]
-    for file in old_files:
-        remove_action = {
-            "path": actions.encoded_path(file.path),
-            "deletionTimestamp": timestamp,
-            "dataChange": False,
-            "extendedFileMetadata": True,
-            "partitionValues": {name: partition_text(value) for name, value in file.partition},
-            "size": file.size,
-        }
-        commit.append({"remove": remove_action})
-    for add in new_files:
-        add_action = {
-            "path": actions.encoded_path(add.path),
-            "partitionValues": add.partition_values,
-            "size": add.size,
-            "modificationTime": add.modification_time,
-            "dataChange": False,
-            "stats": add.stats,
-        }
-        commit.append({"add": add_action})
+    commit = [actions.commit_info("OPTIMIZE", user_metadata)]
+    commit += [file.removal(data_change=False) for file in old_files]
+    commit += [actions.addition(add, data_change=False) for add in new_files]
     return commit
 
 
@@ -250,6 +231,7 @@ def vacuum(
     ]
     old_logs = _logs_before(files, oldest)
     logs = [*old_logs, *_unnamed_logs(files)]
+    deletable += _checksums(files, [*deletable, *logs], limit)
     if not dry_run:
         if old_logs:
             _checkpoint(handle, files, oldest)
@@ -266,6 +248,25 @@ def data_files(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
         for info in listing(files, "")
         if not info.path.startswith(("_", ".")) and not info.base_name.startswith(("_", "."))
     ]
+
+
+def _checksums(
+    files: pa_fs.FileSystem, deletable: Sequence[pa_fs.FileInfo], limit: datetime
+) -> list[pa_fs.FileInfo]:
+    """Return Hadoop's checksums, ``.NAME.crc``, of files that are deletable or gone."""
+    if not isinstance(files, pa_fs.SubTreeFileSystem):
+        return []  # Hadoop writes them only to local folders
+    infos = listing(files, "")
+    kept = {info.path for info in infos} - {info.path for info in deletable}
+    checksums = []
+    for info in infos:
+        folder, _, name = info.path.rpartition("/")
+        if not name.startswith(".") or not name.endswith(".crc") or info.mtime > limit:
+            continue
+        subject = f"{folder}/{name[1:-4]}" if folder else name[1:-4]
+        if subject not in kept:
+            checksums.append(info)
+    return checksums
 
 
 def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:

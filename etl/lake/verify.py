@@ -16,7 +16,7 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from adnominal.etl.lake import actions, log
+from adnominal.etl.lake import actions, doubled, log
 from adnominal.etl.lake.actions import LOG, LOG_FILE
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeError
@@ -63,6 +63,7 @@ def verify(root: str, table_spec: Table) -> Verified:
             lambda add: list(_file_faults(files, table_spec, add, stored_files)), add_actions
         ):
             faults += file_faults
+    faults += [str(entry) for entry in doubled.doubled_files(handle, log.active_files(handle))]
     named_paths = {unquote(add["path"]) for add in add_actions}
     staged_files = [
         path for path in stored_files if path not in named_paths and written_by([path]) & writing

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pyarrow.fs as pa_fs
 
-from adnominal.etl.lake import handles, log, staging
+from adnominal.etl.lake import committing, handles, log, staging
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeFailed
 from adnominal.etl.lake.log import Change, Commit
@@ -27,7 +27,7 @@ def publish(
 
     Raises:
         LakeFailed: there are no rows and `allow_empty` is false; also what `staging.collect` and
-            `log.commit_files` raise.
+            `committing.commit_files` raise.
     """
     log.check_metadata(change.metadata)
     handle = log.open_table(uri, table_spec, writing=True)
@@ -48,7 +48,7 @@ def publish(
                 f"{table_spec.name}: no rows to replace {where or 'the table'} with; nothing was "
                 "changed"
             )
-        commit = log.commit_files(uri, table_spec, adds, write, change)
+        commit = committing.commit_files(uri, table_spec, adds, write, change)
     except Exception:
         # Interrupts are not caught: tasks may still be writing; `clean` comes later.
         if log.committed_version(uri, write, change.base) is None:

@@ -8,6 +8,7 @@ why ADJECTIVE NOUN           a pair's counts, rank, association and example sent
 lookup FILE                  counts and association of the pairs of a file or table, zeros included
 compact [TABLE]              merge the small files of one table or of all
 vacuum [TABLE]               delete files that no version of the last older_than= names
+repair [TABLE]               remove rows that a replacement in another spelling of a path left
 verify [TABLE]               check every log and file; exit code 1 if there is a fault
 """
 
@@ -111,6 +112,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], type]] = {
     "lookup": (("FILE",), LookupSettings),
     "compact": (("[TABLE]",), CompactSettings),
     "vacuum": (("[TABLE]",), VacuumSettings),
+    "repair": (("[TABLE]",), CompactSettings),
     "verify": (("[TABLE]",), _Lake),
 }
 
@@ -155,7 +157,7 @@ def _text(command: str, words: list[str], settings: Any) -> str:
         return show.show(settings.lake, words[0], **options)
     if command == "history":
         return show.history(settings.lake, words[0], settings.limit)
-    if command in ("compact", "vacuum", "verify"):
+    if command in ("compact", "vacuum", "repair", "verify"):
         return maintenance.run(command, settings, words[0] if words else None)
     if command == "why":
         return why.why(settings.lake, words[0], words[1], settings.limit)

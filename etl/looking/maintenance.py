@@ -1,10 +1,10 @@
-"""The maintenance commands: ``python -m etl.lake compact|vacuum|verify``."""
+"""The maintenance commands: ``python -m etl.lake compact|vacuum|repair|verify``."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from adnominal.conf import JobFailed
-from adnominal.etl.lake import arrow, upkeep, verify
+from adnominal.etl.lake import arrow, doubled, upkeep, verify
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.tables import table as declaration
@@ -28,6 +28,8 @@ def run(command: str, settings: Any, table: str | None) -> str:
         return "\n".join([_compact(settings, tables), *notes])
     if command == "vacuum":
         return "\n".join([_vacuum(settings, tables), *notes])
+    if command == "repair":
+        return "\n".join([_repair(settings, tables), *notes])
     return _verify(settings, tables, notes)
 
 
@@ -50,6 +52,16 @@ def _vacuum(settings: Any, tables: Sequence[Table]) -> str:
     return aligned(["table", f"files {verb}", "logs", "size"], rows)
 
 
+def _repair(settings: Any, tables: Sequence[Table]) -> str:
+    rows = []
+    for table in tables:
+        entries = doubled.repair(settings.lake, table, dry_run=settings.dry_run)
+        files = {entry.file.log_path: entry.file.rows or 0 for entry in entries}
+        rows.append((table.name, len(files), sum(files.values())))
+    verb = "that would be removed" if settings.dry_run else "removed"
+    return aligned(["table", f"doubled files {verb}", "rows"], rows)
+
+
 def _verify(settings: Any, tables: Sequence[Table], notes: Sequence[str]) -> str:
     results = [verify.verify(settings.lake, table) for table in tables]
     rows = [(result.table, result.files, result.commits, len(result.faults)) for result in results]
@@ -62,5 +74,8 @@ def _verify(settings: Any, tables: Sequence[Table], notes: Sequence[str]) -> str
     if faults:
         print(text, flush=True)
         faulty = ", ".join(result.table for result in results if result.faults)
-        raise JobFailed(f"{faults} faults in {faulty}; build these tables again in a new lake")
+        raise JobFailed(
+            f"{faults} faults in {faulty}; mend doubled rows with python -m etl.lake repair, and "
+            "build the other tables again in a new lake"
+        )
     return text

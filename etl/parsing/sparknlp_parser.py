@@ -13,8 +13,8 @@ a reference to them. A head is therefore found by (sentence, head.begin): ids he
 Spark NLP yields no lemma: the lemma of a common or proper noun is lemminflect's, other words keep
 their form. This lemmatizer is not spaCy's, so counts differ for rare plurals.
 
-`annotate` has not been run, because it needs Spark NLP's jar and models. The converter is tested on
-DataFrames of the documented schema.
+Spark NLP's jar is published for Scala 2.12, so for Spark 3.5. `etl.parsing.sparknlp_training` makes
+pipelines from treebanks.
 """
 
 from __future__ import annotations
@@ -28,14 +28,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.conf import UserError
+from adnominal.etl.engine import failure
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
 
 JVM_CLASS = "com.johnsnowlabs.nlp.DocumentAssembler"
 # Used in messages if the package is not installed.
-VERSION = "7.0.0"
+VERSION = "5.5.3"
+# Not needed for these annotators, and some registries do not have them.
+EXCLUDED = ("tensorflow-cpu_2.12", "jsl-llamacpp-cpu_2.12", "jsl-openvino-cpu_2.12")
+HEAP = "5g for each two cores"  # of the driver in local mode, of an executor on a cluster
+PENN_TAGS = frozenset(("NN", "NNS", "JJ", "DT", "IN", "VBZ", "VBD"))
+PROBE = "The old dog likes a red ball in the small garden."
+"""A sentence that shows what a pipeline gives."""
 
 ANNOTATIONS = ("sentence", "token", "pos", "dependency", "dependency_type")
 """The annotation columns that `annotate` adds and `with_tokens` removes."""
@@ -57,7 +66,7 @@ def check(model: str | None) -> None:
     if importlib.util.find_spec("sparknlp") is None:
         raise UserError(
             f"parser=sparknlp: Spark NLP is not installed; pip install spark-nlp=={VERSION}, "
-            f"and run spark-submit --packages {_coordinates(VERSION)}"
+            f"and run {_command('2.12', VERSION)}"
         )
     from pyspark import SparkContext
 
@@ -69,10 +78,15 @@ def check(model: str | None) -> None:
     if not jvm_class_exists(jvm, JVM_CLASS):
         import sparknlp
 
-        raise UserError(
-            "parser=sparknlp: Spark NLP's jar is not on the classpath; run "
-            f"spark-submit --packages {_coordinates(sparknlp.version())}"
-        )
+        scala = jvm.scala.util.Properties.versionNumberString().rpartition(".")[0]
+        command = _command(scala, sparknlp.version())
+        hint = f"run {command}"
+        if scala != "2.12":
+            hint = (
+                f"it is published for Scala 2.12, and this Spark has {scala}: install Spark 3.5 "
+                f"(pip install --no-deps -r conf/constraints-3.5.txt) and run {command}"
+            )
+        raise UserError(f"parser=sparknlp: Spark NLP's jar is not on the classpath; {hint}")
     if model is not None:
         path = jvm.org.apache.hadoop.fs.Path(model)
         configuration = SparkContext._active_spark_context._jsc.hadoopConfiguration()
@@ -83,8 +97,12 @@ def check(model: str | None) -> None:
             )
 
 
-def _coordinates(version: str) -> str:
-    return f"com.johnsnowlabs.nlp:spark-nlp_2.13:{version}"
+def _command(scala: str, version: str) -> str:
+    excluded = ",".join(f"com.johnsnowlabs.nlp:{name}" for name in EXCLUDED)
+    return (
+        f"spark-submit --packages com.johnsnowlabs.nlp:spark-nlp_{scala}:{version} "
+        f"--exclude-packages {excluded} (with a heap of {HEAP})"
+    )
 
 
 def annotate(frame: DataFrame, model: str | None = None) -> DataFrame:
@@ -96,26 +114,21 @@ def annotate(frame: DataFrame, model: str | None = None) -> DataFrame:
     `check` does.
     """
     check(model)
-    from pyspark.ml import Pipeline, PipelineModel
+    from pyspark.ml import Pipeline
 
     if model is not None:
-        return PipelineModel.load(model).transform(frame)
+        pipeline = _load(model)
+        check_pipeline(pipeline.transform, frame.sparkSession, model)
+        # Other columns that the pipeline makes would travel to the workers.
+        return pipeline.transform(frame).select(*frame.columns, *ANNOTATIONS)
     from sparknlp.annotator import (
         DependencyParserModel,
         PerceptronModel,
-        SentenceDetector,
-        Tokenizer,
         TypedDependencyParserModel,
     )
-    from sparknlp.base import DocumentAssembler
 
     stages = [
-        DocumentAssembler().setInputCol("text").setOutputCol("whole"),
-        SentenceDetector()
-        .setInputCols(["whole"])
-        .setOutputCol("sentence")
-        .setCustomBounds(["\n\n"]),
-        Tokenizer().setInputCols(["sentence"]).setOutputCol("token"),
+        *text_stages(),
         PerceptronModel.pretrained("pos_anc", "en")
         .setInputCols(["sentence", "token"])
         .setOutputCol("pos"),
@@ -128,6 +141,56 @@ def annotate(frame: DataFrame, model: str | None = None) -> DataFrame:
     ]
     empty = frame.sparkSession.createDataFrame([[""]], "text string")
     return Pipeline(stages=stages).fit(empty).transform(frame).drop("whole")
+
+
+def text_stages() -> list[Any]:
+    """Return the stages that split documents into sentences and tokens."""
+    from sparknlp.annotator import SentenceDetector, Tokenizer
+    from sparknlp.base import DocumentAssembler
+
+    document = DocumentAssembler().setInputCol("text").setOutputCol("whole")
+    sentence = SentenceDetector().setInputCols(["whole"]).setOutputCol("sentence")
+    token = Tokenizer().setInputCols(["sentence"]).setOutputCol("token")
+    return [document, sentence.setCustomBounds(["\n\n"]), token]
+
+
+def _load(model: str) -> Any:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+    from pyspark.ml import PipelineModel
+
+    try:
+        return PipelineModel.load(model)
+    except (Py4JJavaError, PySparkException) as error:
+        reason = failure(error)
+        raise UserError(
+            f"parser_model={model}: not a pipeline that this Spark NLP can load ({reason}); "
+            "expected a folder made by adnominal parser sparknlp, or by PipelineModel.save"
+        ) from error
+
+
+def check_pipeline(
+    transform: Callable[[DataFrame], DataFrame], spark: SparkSession, model: str
+) -> None:
+    """Raise `UserError` if a pipeline lacks a column, or gives other tags than Penn's.
+
+    With universal tags no adjective would be recognised, and no pair found.
+    """
+    annotated = transform(spark.createDataFrame([[PROBE]], "text string"))
+    missing_columns = [name for name in ANNOTATIONS if name not in annotated.columns]
+    if missing_columns:
+        raise UserError(
+            f"parser_model={model}: the pipeline makes no column {', '.join(missing_columns)}, but "
+            f"{', '.join(annotated.columns)}; expected {', '.join(ANNOTATIONS)}"
+        )
+    row = with_tokens(annotated.select(*ANNOTATIONS)).first()
+    tokens = (row["tokens"] if row is not None else None) or []
+    tags = {token["xpos"] for token in tokens}
+    if not tags & PENN_TAGS:
+        raise UserError(
+            f"parser_model={model}: the pipeline gives the tags {', '.join(sorted(tags)) or 'none'}"
+            f" for {PROBE!r}; expected Penn tags, as DT, JJ and NN"
+        )
 
 
 def with_tokens(annotated: DataFrame) -> DataFrame:

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from adnominal.etl.engine import map_arrow
+from adnominal.etl.engine.versions import rows_of
 from adnominal.etl.knowledge.english import is_plural
 from adnominal.etl.knowledge.wordnet import base_forms
 from adnominal.etl.lake.frames import spark_schema
@@ -47,7 +48,7 @@ def lexicon(spark: SparkSession, classes: Sequence[tuple[str, str]]) -> DataFram
         "class": pa.array([kind for _, kind in classes], pa.string()),
         "number": pa.array(range(len(classes)), pa.int32()),
     }
-    return spark.createDataFrame(pa.table(columns))
+    return spark.createDataFrame(*rows_of(pa.table(columns)))
 
 
 def hypernyms_of(hypernyms: DataFrame, distance: int) -> DataFrame:

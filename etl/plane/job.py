@@ -17,6 +17,7 @@ from adnominal.conf import UserError
 from adnominal.etl.building import begin_build, collect_drops, drops_by_reason, pairs_of
 from adnominal.etl.dropped import Dropped
 from adnominal.etl.engine import running
+from adnominal.etl.engine.versions import rows_of, to_arrow
 from adnominal.etl.knowledge.lexicons import adjective_classes
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.blocks import Blocks
@@ -236,7 +237,7 @@ def _rows(
         missing = chains_missing(spark, groups, phrases, words, settings)
         inputs = inputs.unionByName(missing, allowMissingColumns=True)
     # At most as many words as WordNet has.
-    known = words.select("noun", "hypernyms").orderBy("noun").toArrow().cast(blocks.WORDS)
+    known = to_arrow(words.select("noun", "hypernyms").orderBy("noun")).cast(blocks.WORDS)
     options = (settings.distance, settings.intensional_distance, settings.text, settings.name)
     return Blocks(inputs, blocks.maker(lambda: blocks.Vocabulary(known, *options)))
 
@@ -264,7 +265,8 @@ def chains_missing(
         [*keys, "class", "distance"]
     )
     distances = distances.group_by([*keys, "class"]).aggregate([("distance", "min")])
-    requested = spark.createDataFrame(distances.rename_columns([*keys, "class", "distance"]))
+    distances = distances.rename_columns([*keys, "class", "distance"])
+    requested = spark.createDataFrame(*rows_of(distances))
     built = items.members_of(requested, phrases, words, settings)
     missing = requested.join(F.broadcast(built), keys, "left_anti")
     return missing.select("adjective", "class", "noun", "hypernym", "distance")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from adnominal.etl.engine.versions import to_arrow
 from adnominal.etl.plane import CLASSES
 from adnominal.etl.plane.candidates import Pool
 
@@ -75,4 +76,4 @@ def pool_of(
         F.transform("hypernyms", lambda up: up["distance"]).alias("distances"),
         "chain",
     )
-    return Pool.of(classes, rows.toArrow())
+    return Pool.of(classes, to_arrow(rows))

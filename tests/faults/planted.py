@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, cast
 
-from adnominal.etl.lake import log, writing
+from adnominal.etl.lake import committing, log, writing
 from adnominal.etl.lake.storage import filesystem
 
 
@@ -21,7 +21,7 @@ def _cleanup_of_live_staging() -> None:
 
 def _commit_before_its_files() -> None:
     """Files are written after the commit that names them."""
-    commit = log.commit_files
+    commit = committing.commit_files
 
     def commit_first(uri: str, declared: Any, adds: Any, *rest: Any) -> Any:
         files = filesystem(uri)
@@ -36,7 +36,7 @@ def _commit_before_its_files() -> None:
                 stream.write(data)
         return version
 
-    log.commit_files = cast("Any", commit_first)
+    committing.commit_files = cast("Any", commit_first)
 
 
 BUGS: dict[str, Callable[[], None]] = {

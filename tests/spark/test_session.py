@@ -11,16 +11,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from delta import configure_spark_with_delta_pip
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from adnominal.conf import ROOT, UserError
 from adnominal.etl.amod.kernel import available
 from adnominal.etl.engine import running, spark_workers
 from adnominal.etl.engine import spark as spark_engine
 from adnominal.etl.engine.spark import REQUIRED, Started, check_java, jvm_class_exists, pack
+from adnominal.etl.engine.versions import delta_coordinates
 from adnominal.etl.lake.spark import Lake
 from tests.commands import run_python
 from tests.spark.conftest import JAVA_OPTIONS
@@ -128,10 +127,9 @@ def test_the_checks_find_broken_files(tmp_path):
         properties(broken)
 
 
-def test_the_coordinates_of_delta_are_those_of_its_helper():
-    options = configure_spark_with_delta_pip(SparkSession.Builder())._options
+def test_the_coordinates_of_delta_are_those_of_the_running_spark():
     for path in PROPERTIES:
-        assert ("spark.jars.packages", options["spark.jars.packages"]) in commented(path)
+        assert ("spark.jars.packages", delta_coordinates()) in commented(path)
 
 
 PRINT_SETTINGS = """

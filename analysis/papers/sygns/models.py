@@ -272,9 +272,10 @@ def every_group(page: Sygns) -> Iterator[Finding]:
         is_deep = scheme in ("productivity", "embedded_quantifiers")
         by, values = ("depth", ("1", "2", "3", "4")) if is_deep else ("quantifier", QUANTIFIERS)
         model = f"{params.get('seq2seq.architecture')} {params.get('seq2seq.size')}"
+        epochs = params.get("num_train_epochs", "").removesuffix(".0")
         words = (
             *(scheme, params.get("task.primitive", "")),
-            *(params.get("task.form", "").upper(), model, f"{params.get('num_train_epochs', '').removesuffix('.0')} epochs"),
+            *(params.get("task.form", "").upper(), model, f"{epochs} epochs"),
             f"{params.get('train_examples')} sentences",
             f"{len(members)} runs" if len(members) > 1 else "1 run",
         )
@@ -290,7 +291,7 @@ def every_group(page: Sygns) -> Iterator[Finding]:
         source = _source(meanings, model, members)
         caption = f"Every group of runs, newest first, by {by}"
         note = (
-            f"Runs of at most {EPOCHS.removesuffix('.0')} epochs and 10M parameters are in the paper's tables above; "
-            "runs of another length or size are only listed here."
+            f"Runs of at most {float(EPOCHS):g} epochs and 10M parameters are in the paper's tables "
+            "above; runs of another length or size are only listed here."
         )
         yield Cells(caption, cells, unit="percent", decimals=1, note=note, **source)

@@ -9,7 +9,15 @@ import pytest
 from adnominal.conf import UserError, load, settings_hash
 from adnominal.etl import engine
 from adnominal.etl.amod.settings import Settings
-from adnominal.etl.engine import EMBEDDED_ROWS, EngineSettings, choose, connect, map_arrow, sail
+from adnominal.etl.engine import (
+    EMBEDDED_ROWS,
+    EngineSettings,
+    choose,
+    connect,
+    map_arrow,
+    sail,
+    versions,
+)
 from adnominal.etl.engine import spark as spark_engine
 
 
@@ -54,6 +62,17 @@ def test_an_address_without_a_server_is_reported_quickly(monkeypatch):
 
 def test_parsers_that_need_a_jvm_use_spark():
     assert choose("auto", needs_jvm="parser=sparknlp") == "spark"
+
+
+def test_an_old_pyspark_has_spark_alone(monkeypatch):
+    monkeypatch.setattr(versions, "HAS_CONNECT", False)
+    assert choose("auto") == choose("spark") == "spark"
+    for setting_value in ("sail", "connect"):
+        monkeypatch.setenv("SPARK_REMOTE", "sc://host:1")
+        with pytest.raises(UserError, match=rf"engine={setting_value}: pyspark .* needs 4.0"):
+            choose(setting_value)
+    with pytest.raises(UserError, match="engine=connect"):
+        choose("auto")
 
 
 def test_large_tables_use_spark_if_java_is_available(monkeypatch, caplog):
@@ -121,3 +140,25 @@ def test_the_failure_of_a_task_is_reported_in_one_line(spark):
         line = engine.failure(error.value)
         assert line is not None and line.endswith("ValueError: got 3, expected 4")
     assert engine.failure(ValueError("ours")) is None
+
+
+class JavaError(Exception):
+    """An error of py4j, by its text."""
+
+    __module__ = "py4j.protocol"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "An error occurred while calling o99.save.\n: java.io.IOException: No space left\n"
+        "\tat java.base/java.lang.Thread.run(Thread.java:840)\n",
+        "An error occurred while calling o99.save.\n: a.SparkException: [X] failed.\n"
+        "\tat org.apache.spark.sql.Y$.z(Y.scala:3)\n"
+        "Caused by: java.io.IOException: No space left\n\t... 40 more\n",
+        "[X] failed.\n\nJVM stacktrace:\na.SparkException\n\tat a.B.<init>(B.java:1)\n"
+        "Caused by: java.io.IOException: No space left\n\tat app//a.B.c(B.java:1)\n",
+    ],
+)
+def test_the_reason_of_a_java_error_is_its_last_cause(text):
+    assert engine.failure(JavaError(text)) == "java.io.IOException: No space left"

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adnominal.etl.engine import group_arrow, running
-from adnominal.etl.engine.sail import Sail, groups_of, sail_location
+from adnominal.etl.engine.groups import groups_of
+from adnominal.etl.engine.sail import Sail, sail_location
 
 
 @given(st.lists(st.integers(0, 4), max_size=30).map(sorted), st.integers(1, 7))

@@ -5,6 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from adnominal.etl.engine.versions import to_arrow
+
 _MAX_ROWS = 10
 
 
@@ -12,8 +14,8 @@ def rows_of(data: Any) -> tuple[tuple[str, ...], Counter[str]]:
     """Column names and counted rows (as text) of an Arrow table, Spark or pandas DataFrame."""
     if isinstance(data, pa.Table):
         names, records = tuple(data.column_names), data.to_pylist()
-    elif hasattr(data, "toArrow"):
-        return rows_of(data.toArrow())
+    elif hasattr(data, "mapInArrow"):
+        return rows_of(to_arrow(data))
     else:
         return rows_of(pa.Table.from_pandas(data, preserve_index=False))
     return names, Counter(repr([record[name] for name in names]) for record in records)

@@ -332,7 +332,9 @@ def test_a_replacement_is_one_commit_of_removes_and_adds(full):
 def test_tables_have_no_deletion_vectors(full):
     handle = log.open_table(table_uri(full, "amod_pairs"), DECLARED)
     assert handle is not None
-    assert handle.metadata().configuration == {"delta.enableDeletionVectors": "false"}
+    configuration = handle.metadata().configuration
+    assert configuration["delta.enableDeletionVectors"] == "false"
+    assert configuration["delta.randomizeFilePrefixes"] == "true", "the connector's paths"
     assert handle.protocol().reader_features is None
     assert handle.metadata().description == DECLARED.meaning
 

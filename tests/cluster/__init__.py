@@ -1,0 +1,1 @@
+"""Whole jobs on other engines with their jars, in minutes: ``make test-cluster``."""
