@@ -291,7 +291,7 @@ def every_group(page: Sygns) -> Iterator[Finding]:
         source = _source(meanings, model, members)
         caption = f"Every group of runs, newest first, by {by}"
         note = (
-            f"Runs of at most {float(EPOCHS):g} epochs and 10M parameters are in the paper's tables "
-            "above; runs of another length or size are only listed here."
+            f"Runs of at most {float(EPOCHS):g} epochs and 10M parameters are in the paper's "
+            "tables above; runs of another length or size are only listed here."
         )
         yield Cells(caption, cells, unit="percent", decimals=1, note=note, **source)
