@@ -77,6 +77,11 @@ def candidates(share: int) -> list[int]:
     return divisors if share in divisors else [share, *divisors]
 
 
+def half_of(size: int, share: int) -> int:
+    """Return the largest micro-batch of at most half the `size` that divides a process's share."""
+    return max(number for number in range(1, size // 2 + 1) if share % number == 0)
+
+
 def fit_micro_batch(learner: Learner, model: Any, share: int, autocast: Callable[[], Any]) -> int:
     """Return the largest micro-batch whose training step fits the device's memory.
 

@@ -239,19 +239,21 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         """Repeat the micro-batches of this update in pieces of half the size.
 
         Raises:
-            JobFailed: a piece is a single example, or another process takes part in the update,
-                which cannot be repeated.
+            JobFailed: a piece is a single example.
+            RankFailed: the update cannot be repeated, because other processes take part in it or
+                its examples are packed in one row; the next start goes on with half the size.
         """
         size = self.args.per_device_train_batch_size // self.pieces
-        rows = len(next(iter(self._micro_batches[0].values())))
-        if size <= 1 or rows <= 1:
+        if size <= 1:
             raise JobFailed(
                 f"{memory.OUT_OF_MEMORY}: one training example does not fit ({memory.usage()})"
             ) from problem
-        half = size // 2
+        share = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
+        half = memory.half_of(size, share)
         folder = Path(self.args.output_dir).parent
         memory.record_micro_batch(folder, half, "out of memory")
-        if self.args.world_size > 1 or self.is_deepspeed_enabled:
+        packed = "places" in self._micro_batches[0]
+        if self.args.world_size > 1 or self.is_deepspeed_enabled or packed:
             raise RankFailed(
                 f"{memory.OUT_OF_MEMORY} with micro-batches of {size}; run the same command again: "
                 f"it continues from the newest checkpoint with {half}"

@@ -44,6 +44,11 @@ def test_sizes_are_powers_of_two_that_divide_the_update(share, sizes):
     assert memory.candidates(share) == sizes
 
 
+def test_half_a_micro_batch_divides_the_update():
+    assert [memory.half_of(size, 40) for size in (40, 20, 10, 5, 2)] == [20, 10, 5, 2, 1]
+    assert memory.half_of(9, 9) == 3
+
+
 class Hungry:
     """A learner whose steps need memory for more than so many `rows`."""
 
