@@ -84,7 +84,7 @@ def score(settings: ScoreSettings) -> None:
     """Score fine-tuned models on the labelled rows of any task, each cell of the matrix once.
 
     The answers of a model that was trained on another task are interpreted by conf/transfer.yaml.
-    Every prediction is written to the table predictions and, with all figures, to MLflow.
+    Every prediction is written to the table predictions, and all figures to MLflow.
     """
     cells, undefined_cells = prepare(settings)
     runs = Runs(JOB, settings, settings.experiment or JOB)
