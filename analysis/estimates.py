@@ -18,6 +18,9 @@ from adnominal.training.metrics import wilson_bounds
 
 Floats = npt.NDArray[np.float64]
 
+STANDARD_DEVIATION = "± one standard deviation"
+"""The kind of the interval of a mean whose bounds are one standard deviation away."""
+
 
 @dataclass(frozen=True)
 class Interval:

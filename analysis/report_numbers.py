@@ -45,9 +45,6 @@ STATUSES: Mapping[str, str] = {
 REPRODUCED = (EQUAL, WITHIN)
 """The statuses of a number that agrees with the paper's."""
 
-STANDARD_DEVIATION = "± one standard deviation"
-"""The kind of the interval of a mean whose bounds are one standard deviation away."""
-
 Value = float | Interval
 Key = tuple[str, str]
 

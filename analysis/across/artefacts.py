@@ -141,7 +141,7 @@ class _Texts:
 
         distinct_texts = list(dict.fromkeys(texts))
         self._places = {text: place for place, text in enumerate(distinct_texts)}
-        vectorizer = CountVectorizer(analyzer=_features, binary=True, dtype=np.float64)
+        vectorizer = CountVectorizer(analyzer=_features, binary=True)
         self._features = vectorizer.fit_transform(distinct_texts).tocsr()
 
     def features(self, texts: Iterable[str]) -> Any:

@@ -161,7 +161,8 @@ def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> Iterator[Finding]:
             tenths_of_items = by_tenth(values, items.correct, items.pairs).to_pylist()
             accuracies = _accuracies(items, tenths_of_items)
             yield Cells(table, accuracies, unit="share", decimals=3)
-            yield Cells(f"{table}: values", _values(items, tenths_of_items), decimals=1)
+            ranges = f"{unit} of the pair in each tenth, corpus {corpus}"
+            yield Cells(ranges, _values(items, tenths_of_items), decimals=1)
         x = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
         yield Chart("intervals", table, (table,), x, "accuracy (share of items)")
     for items in experiments:

@@ -11,6 +11,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import pyarrow as pa
 
+from adnominal.analysis.estimates import STANDARD_DEVIATION
 from adnominal.analysis.page import figures
 from adnominal.analysis.papers.exhibits import Chart, Examples, Missing, Note, Section
 from adnominal.analysis.report_numbers import (
@@ -23,7 +24,6 @@ from adnominal.analysis.report_numbers import (
     OTHER_MODEL,
     REPRODUCED,
     SIMULATED,
-    STANDARD_DEVIATION,
     WITHIN,
     Row,
 )

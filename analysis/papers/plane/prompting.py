@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.estimates import Interval
+from adnominal.analysis.estimates import STANDARD_DEVIATION, Interval
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, exhibit
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
-from adnominal.analysis.report_numbers import STANDARD_DEVIATION, Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import places, schema, where_equal
 from adnominal.etl.plane import CLASSES
 from adnominal.etl.plane.rules import HOLDS
