@@ -16,7 +16,6 @@ _INVISIBLE = re.compile(
     "\U000e0000-\U000e007f]"
 )
 SOFT_HYPHEN = "\u00ad"
-_HYPHENS = f"-\u2010{SOFT_HYPHEN}"
 
 # The patterns begin with the characters that they search for, which is many times faster than with
 # what must be before them.
@@ -82,12 +81,15 @@ def _may_have_raised_marks(text: str) -> bool:
 
 
 def is_cut(line: str, following: str) -> bool:
-    """Whether a line ends within a word that the `following` line continues."""
-    return (
-        line[-1:] in _HYPHENS
-        and line[-2:-1].isalpha()
-        and (following[:1].islower() or line[-1] == SOFT_HYPHEN)
-    )
+    """Whether a line ends within a word that the `following` line continues.
+
+    The hyphen of "pre-" before "and post-war" stands for a word that is not repeated.
+    """
+    if line[-1:] == SOFT_HYPHEN:
+        return True
+    is_suspended = following.partition(" ")[0] in ("and", "or", "to")
+    is_broken = line[-1:] in ("-", "\u2010") and line[-2:-1].isalpha()
+    return is_broken and following[:1].islower() and not is_suspended
 
 
 def joined(line: str, following: str) -> str:
@@ -97,7 +99,7 @@ def joined(line: str, following: str) -> str:
     else it is one of the word ("well-", "known").
     """
     stem = line[:-1]
-    start = stem.split()[-1].lstrip("([{\"'“‘").rpartition("-")[2]
+    start = stem.rpartition(" ")[2].lstrip("([{\"'“‘").rpartition("-")[2]
     end = re.match(r"\w*", following)
     word = visible(start + (end[0] if end else ""))
     if line[-1] == SOFT_HYPHEN or _is_word(word.lower()):

@@ -202,6 +202,9 @@ def _documents_of_block(
     offset = unit.start + block[0].start
     text = normal_form(without_marks("\n".join(_paragraphs(texts))))
     document = Document(f"{unit.path}#byte={offset}", text)
+    if not text.strip():  # it had only invisible characters
+        yield LeftOut("empty", document.id)
+        return
     for event in document_filter.events(document, offset):
         yield replace(event, line=block[0].number) if isinstance(event, Rejected) else event
 
@@ -218,10 +221,13 @@ def _paragraphs(lines: list[str]) -> list[str]:
     lines = [" ".join(line.split()) for line in lines]
     if len(lines) == 1 or not _is_wrapped(lines):
         return lines
-    paragraph = lines[0]
+    parts = [lines[0]]
     for line in lines[1:]:
-        paragraph = joined(paragraph, line) if is_cut(paragraph, line) else f"{paragraph} {line}"
-    return [paragraph]
+        if is_cut(parts[-1], line):
+            parts[-1] = joined(parts[-1], line)
+        else:
+            parts.append(line)
+    return [" ".join(parts)]
 
 
 def _is_wrapped(lines: list[str]) -> bool:
@@ -316,9 +322,8 @@ def text_events(
         elif block:
             paragraphs += _paragraphs(block)
             block = []
-    if not paragraphs:
+    readable_text = normal_form(without_marks("\n".join(paragraphs)))
+    if not readable_text.strip():
         yield LeftOut("empty", name)
         return
-    yield from document_filter.events(
-        Document(name, normal_form(without_marks("\n".join(paragraphs))))
-    )
+    yield from document_filter.events(Document(name, readable_text))

@@ -18,7 +18,6 @@ also be named ``fine_tuning``.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +43,7 @@ from adnominal.etl.asp.judgements import human_rows
 from adnominal.etl.asp.lexicon import DIMENSIONS, Lexicon, load_lexicon
 from adnominal.etl.asp.templates import item_id, parse
 from adnominal.etl.lake.tables import table
-from adnominal.etl.published import pickles
+from adnominal.etl.published.curves import shares_of_pickle, shares_of_rows
 from adnominal.etl.published.reading import EDITION, Reading, relative
 
 TUNING = "published_tuning"
@@ -338,25 +337,16 @@ def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
         return []
     curves: dict[tuple[str, str], dict[float, float]] = {}
     curve_file = folder / "human_scale_curves.tsv"
-    for row in reader.lines(curve_file, ("scale_value",)) if curve_file.exists() else ():
-        where = f"{curve_file}: line {row.line}"
-        if row.is_surplus:
-            raise UserError(f"{where}: {SURPLUS}")
+    rows = reader.lines(curve_file, ("scale_value",)) if curve_file.exists() else iter(())
+    for z, shares_at in shares_of_rows(rows, list(_CURVES.values()), curve_file):
         reader.take(curve_file)
-        z = _number_of(row.fields, "scale_value", where)
         for key, name in _CURVES.items():
-            if row.fields.get(name):
-                share = _number_of(row.fields, name, where)
-                if not 0 <= share <= 1:
-                    raise UserError(
-                        f"{where}: {name} is {share:g}; expected shares from 0 to 1 (divide "
-                        "percentages by 100)"
-                    )
-                curves.setdefault(key, {})[z] = share
+            if name in shares_at:
+                curves.setdefault(key, {})[z] = shares_at[name]
     for key, name in _CURVES.items():
         file = folder / "pkl" / f"{name}.pkl"
         if file.exists() and key not in curves:
-            shares = _shares(file)
+            shares = shares_of_pickle(file)
             curves[key] = {float(z): share for z, share in enumerate(shares)}
             reader.take(file, len(shares))
     for name in ("cloze.csv", "result.csv"):
@@ -366,30 +356,6 @@ def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
     if curves and missing:
         raise UserError(f"{folder}: no curve of {', '.join(missing)}; expected all twelve")
     return human_rows(curves, {}, "published")
-
-
-def _number_of(fields: Mapping[str, str], column: str, where: str) -> float:
-    """The finite number in a column; `UserError` if it has none."""
-    try:
-        number = float(fields[column])
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise UserError(f"{where}: {column} is {fields[column]!r}; expected a number")
-    return number
-
-
-def _shares(file: Path) -> list[float]:
-    """The shares of yes in a pickle of the release, one for each number of the scale."""
-    values = pickles.array(file)
-    if values.ndim == 2 and 1 in values.shape:
-        values = values.reshape(-1)
-    if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
-        raise UserError(
-            f"{file}: an array of shape {values.shape} with values from {values.min():g} to "
-            f"{values.max():g}; expected shares from 0 to 1, one for each number of the scale"
-        )
-    return [float(value) for value in values]
 
 
 def _entailment_row(

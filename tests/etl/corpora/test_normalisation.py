@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from adnominal.etl.corpora.documents import Document
+from adnominal.etl.corpora.documents import Document, LeftOut
 from adnominal.etl.corpora.normalisation import normal_form, without_marks
 from adnominal.etl.corpora.text import text_events
 
@@ -66,6 +66,10 @@ def test_other_brackets_and_signs_stay(text):
     assert without_marks(text) == text
 
 
+def test_a_text_of_invisible_characters_is_empty():
+    assert list(text_events("d", "\u00ad\n\u200b", "")) == [LeftOut("empty", "d")]
+
+
 def document(text):
     (event,) = text_events("d", text, "")
     assert isinstance(event, Document)
@@ -83,6 +87,7 @@ def document(text):
          "He assembled “significant” men without reforms."),
         ("A state-of-the-\nart half-govern-\nment man", "A state-of-the-art half-government man"),
         ("The mill -\nand the house", "The mill -\nand the house"),
+        ("The pre-\nand post-war men", "The pre-\nand post-war men"),
         ("The years 1990-\nand the House-\nAt night", "The years 1990-\nand the House-\nAt night"),
     ],
 )  # fmt: skip
