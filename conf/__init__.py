@@ -140,7 +140,7 @@ def setting_type(cls: type, key: str) -> Any:
         known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])
-            raise _unknown(key, [inside + name for name in known])
+            raise _unknown(key, [inside + name for name in known], getattr(cls, "RENAMED", {}))
         type_hint = types[part]
     return type_hint
 
@@ -156,8 +156,12 @@ def _is_typed(type_hint: Any) -> bool:
     return type_hint is not Any and all(map(_is_typed, typing.get_args(type_hint)))
 
 
-def _unknown(key: str, known_keys: Sequence[str]) -> UserError:
-    hint = nearest(key, known_keys) or "; known: " + ", ".join(known_keys)
+def _unknown(key: str, known_keys: Sequence[str], renamed: Mapping[str, str]) -> UserError:
+    """The error for an unknown key; `renamed` has the right names for others that users may type."""
+    hint = nearest(key, known_keys) or nearest(key, renamed)
+    for name, right_name in renamed.items():
+        hint = hint.replace(f"'{name}'", repr(right_name.split()[0]))
+    hint = hint or "; known: " + ", ".join(known_keys)
     return UserError(f"unknown setting {key!r}{hint} (--help lists every setting)")
 
 

@@ -1,6 +1,6 @@
 """The fields of transformers' TrainingArguments that users may set, as settings (GENERATED).
 
-Written by ``training/generate_arguments.py`` from transformers 5.23.0; do not edit.
+Written by ``tests/training/arguments_source.py`` from transformers 5.23.0; do not edit.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """The settings of ``training/finetune.py``, and those that other jobs share."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -328,7 +329,8 @@ class Settings(_Training, _Model):
         *("task", "model", "lake", "out", "num_train_epochs"),
         *("learning_rate", "batch_size", "seeds", "deepspeed", "bf16"),
     )
-    REFUSED: ClassVar[dict[str, str]] = {
+    RENAMED: ClassVar[Mapping[str, str]] = RENAMED
+    REFUSED: ClassVar[Mapping[str, str]] = {
         **{name: f"not a setting; {reason}" for name, reason in SET_BY_US.items()},
         **{name: f"this setting is called {new}" for name, new in RENAMED.items()},
     }

@@ -10,10 +10,11 @@ from transformers import TrainingArguments
 
 from adnominal import conf
 from adnominal.conf import IMPORT_ROOT, UserError
-from adnominal.training import argument_lists, arguments, generate_arguments
+from adnominal.training import argument_lists, arguments
 from adnominal.training.fitting import training_arguments
 from adnominal.training.planning import identity
 from adnominal.training.settings import Lora, Recorded, Seq2Seq, Settings
+from tests.training import arguments_source
 
 FIELDS = {field.name for field in dataclasses.fields(TrainingArguments) if field.init}
 PASSED = {field.name for field in dataclasses.fields(arguments.PassedArguments)}
@@ -24,9 +25,9 @@ def settings(*words: str) -> Settings:
 
 
 def test_the_generated_file_is_of_the_installed_version():
-    text = generate_arguments.TARGET.read_text(encoding="utf-8")
-    message = "run: python training/generate_arguments.py"
-    assert generate_arguments.formatted_source() == text, message
+    text = arguments_source.TARGET.read_text(encoding="utf-8")
+    message = "run: python -m tests.training.arguments_source"
+    assert arguments_source.formatted_source() == text, message
 
 
 def test_each_field_is_in_exactly_one_list():

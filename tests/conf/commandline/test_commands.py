@@ -110,7 +110,7 @@ WRONG_COMMANDS = [
     ("build plane preset=cleen", "did you mean 'clean'"),
     ("pipeline {folder}/gone.yaml", "no such file"),
     ("extract --config {folder}/bad.yaml", "not readable as YAML"),
-    ("train conf/training/adept.yaml epoch=3", "did you mean 'epochs'"),
+    ("train conf/training/adept.yaml epoch=3", "did you mean 'num_train_epochs'"),
     ("annotate exprt batch=x.csv", "did you mean 'export'"),
     ("lake shwo amod_pairs", "did you mean 'show'"),
     ("lake show amod_pair lake={folder}/lake", "did you mean 'amod_pairs'"),

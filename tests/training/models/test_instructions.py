@@ -114,7 +114,7 @@ def test_a_choice_scores_the_log_probability_of_its_label(learner):
 )
 def test_a_finetuned_model_learns_and_can_be_loaded(adept_lake, llama, tmp_path, more):
     common = [
-        "num_train_epochs=3",
+        "num_train_epochs=4",
         "learning_rate=1e-2",
         "batch_size=16",
         "eval_strategy=steps",

@@ -1,7 +1,7 @@
 """Write ``training/arguments.py``: the fields of transformers' TrainingArguments as settings.
 
-``python training/generate_arguments.py`` after the pinned version of transformers has changed. The
-generated file lets ``--help``, completion and errors work without importing torch; a test compares
+``python -m tests.training.arguments_source`` after the pinned version of transformers has changed.
+The generated file lets ``--help``, completion and errors work without importing torch; a test compares
 it with the installed version.
 """
 
@@ -13,12 +13,9 @@ import subprocess
 import sys
 import textwrap
 import typing
-from pathlib import Path
 from typing import Any
 
-if not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
-
+from adnominal.conf import ROOT
 from adnominal.training.argument_lists import (
     DECLARED_BY_US,
     OUR_DEFAULTS,
@@ -26,11 +23,11 @@ from adnominal.training.argument_lists import (
     WITHOUT_INFLUENCE,
 )
 
-TARGET = Path(__file__).with_name("arguments.py")
+TARGET = ROOT / "training" / "arguments.py"
 _HEADER = '''\
 """The fields of transformers' TrainingArguments that users may set, as settings (GENERATED).
 
-Written by ``training/generate_arguments.py`` from transformers {version}; do not edit.
+Written by ``tests/training/arguments_source.py`` from transformers {version}; do not edit.
 """
 
 from dataclasses import dataclass
