@@ -157,7 +157,7 @@ def _is_typed(type_hint: Any) -> bool:
 
 
 def _unknown(key: str, known_keys: Sequence[str], renamed: Mapping[str, str]) -> UserError:
-    """The error for an unknown key; `renamed` has the right names for others that users may type."""
+    """The error for an unknown key; `renamed` has the right name by one that users may type."""
     hint = nearest(key, known_keys) or nearest(key, renamed)
     for name, right_name in renamed.items():
         hint = hint.replace(f"'{name}'", repr(right_name.split()[0]))

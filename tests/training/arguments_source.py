@@ -1,8 +1,8 @@
 """Write ``training/arguments.py``: the fields of transformers' TrainingArguments as settings.
 
 ``python -m tests.training.arguments_source`` after the pinned version of transformers has changed.
-The generated file lets ``--help``, completion and errors work without importing torch; a test compares
-it with the installed version.
+The generated file lets ``--help``, completion and errors work without importing torch; a test
+compares it with the installed version.
 """
 
 import dataclasses

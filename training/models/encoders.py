@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -281,7 +282,10 @@ class PairLearner(TokenLearner):
             )
         try:
             # Under ZeRO, adapters have the precision of the layers that they adapt.
-            adapted = get_peft_model(model, config, autocast_adapter_dtype=False)
+            with warnings.catch_warnings():
+                # PEFT asks transformers by a name that is deprecated.
+                warnings.filterwarnings("ignore", message=".*is_gradient_checkpointing")
+                adapted = get_peft_model(model, config, autocast_adapter_dtype=False)
         except ValueError as error:
             raise UserError(f"lora.target_modules={lora.target_modules}: {error}") from error
         # The same model from any folder.
