@@ -238,9 +238,9 @@ def _paragraphs(lines: list[str]) -> list[str]:
 
 def _is_wrapped(lines: list[str]) -> bool:
     # Most blocks have no hyphen at a line end, which one search tells.
-    if has_line_end_hyphen("\n".join(lines)):
-        if any(is_cut(line, following) for line, following in itertools.pairwise(lines)):
-            return True
+    may_be_cut = has_line_end_hyphen("\n".join(lines))
+    if may_be_cut and any(itertools.starmap(is_cut, itertools.pairwise(lines))):
+        return True
     width = max(map(len, lines))
     if not _MIN_WRAP_WIDTH <= width <= _MAX_WRAP_WIDTH:
         return False
