@@ -16,6 +16,7 @@ _INVISIBLE = re.compile(
     "\U000e0000-\U000e007f]"
 )
 SOFT_HYPHEN = "\u00ad"
+_LINE_END_HYPHENS = frozenset(("-", "\u2010", SOFT_HYPHEN))
 
 # The patterns begin with the characters that they search for, which is many times faster than with
 # what must be before them.
@@ -80,16 +81,22 @@ def _may_have_raised_marks(text: str) -> bool:
     return "¹" in text or "²" in text or "³" in text or _OTHER_RAISED in text.encode()
 
 
+def has_line_end_hyphen(text: str) -> bool:
+    """Whether a line of `text`, but for the last, ends with a hyphen."""
+    return "-\n" in text or (not text.isascii() and ("\u2010\n" in text or "\u00ad\n" in text))
+
+
 def is_cut(line: str, following: str) -> bool:
     """Whether a line ends within a word that the `following` line continues.
 
     The hyphen of "pre-" before "and post-war" stands for a word that is not repeated.
     """
-    if line[-1:] == SOFT_HYPHEN:
-        return True
+    mark = line[-1:]
+    if mark not in _LINE_END_HYPHENS:
+        return False
     is_suspended = following.partition(" ")[0] in ("and", "or", "to")
-    is_broken = line[-1:] in ("-", "\u2010") and line[-2:-1].isalpha()
-    return is_broken and following[:1].islower() and not is_suspended
+    is_broken = line[-2:-1].isalpha() and following[:1].islower() and not is_suspended
+    return is_broken or mark == SOFT_HYPHEN
 
 
 def joined(line: str, following: str) -> str:

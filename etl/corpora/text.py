@@ -39,7 +39,13 @@ from adnominal.etl.corpora.documents import (
     sample_of,
 )
 from adnominal.etl.corpora.files import Unit, UnitStream
-from adnominal.etl.corpora.normalisation import is_cut, joined, normal_form, without_marks
+from adnominal.etl.corpora.normalisation import (
+    has_line_end_hyphen,
+    is_cut,
+    joined,
+    normal_form,
+    without_marks,
+)
 
 MAX_LINE_BYTES = 64 << 20
 """A longer line is rejected."""
@@ -231,7 +237,9 @@ def _paragraphs(lines: list[str]) -> list[str]:
 
 
 def _is_wrapped(lines: list[str]) -> bool:
-    if any(is_cut(line, following) for line, following in itertools.pairwise(lines)):
+    # Most blocks have no hyphen at a line end, which one search tells.
+    may_be_cut = has_line_end_hyphen("\n".join(lines))
+    if may_be_cut and any(itertools.starmap(is_cut, itertools.pairwise(lines))):
         return True
     width = max(map(len, lines))
     if not _MIN_WRAP_WIDTH <= width <= _MAX_WRAP_WIDTH:
