@@ -483,6 +483,13 @@ def run(
 
 def exit_code(work: Callable[[], object]) -> int:
     """Call `work` and return the exit code; a failure is described on standard error."""
+    # Imported before the work, so that its handler at exit is called after those of the work.
+    from adnominal.conf.exiting import note_code
+
+    return note_code(_exit_code(work))
+
+
+def _exit_code(work: Callable[[], object]) -> int:
     try:
         work()
     except UserError as error:

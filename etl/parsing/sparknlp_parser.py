@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 JVM_CLASS = "com.johnsnowlabs.nlp.DocumentAssembler"
 # Used in messages if the package is not installed.
 VERSION = "5.5.3"
+SCALA = "2.12"  # the only one that the jar is published for
 # Not needed for these annotators, and some registries do not have them.
 EXCLUDED = ("tensorflow-cpu_2.12", "jsl-llamacpp-cpu_2.12", "jsl-openvino-cpu_2.12")
 HEAP = "5g for each two cores"  # of the driver in local mode, of an executor on a cluster
@@ -66,7 +67,7 @@ def check(model: str | None) -> None:
     if importlib.util.find_spec("sparknlp") is None:
         raise UserError(
             f"parser=sparknlp: Spark NLP is not installed; pip install spark-nlp=={VERSION}, "
-            f"and run {_command('2.12', VERSION)}"
+            f"and run {_command(VERSION)}"
         )
     from pyspark import SparkContext
 
@@ -79,12 +80,11 @@ def check(model: str | None) -> None:
         import sparknlp
 
         scala = jvm.scala.util.Properties.versionNumberString().rpartition(".")[0]
-        command = _command(scala, sparknlp.version())
-        hint = f"run {command}"
-        if scala != "2.12":
+        hint = f"run {_command(sparknlp.version())}"
+        if scala != SCALA:
             hint = (
-                f"it is published for Scala 2.12, and this Spark has {scala}: install Spark 3.5 "
-                f"(pip install --no-deps -r conf/constraints-3.5.txt) and run {command}"
+                f"it is published for Scala {SCALA}, and this Spark has {scala}: install Spark 3.5 "
+                f"(pip install --no-deps -r conf/constraints-3.5.txt) and run {_command(VERSION)}"
             )
         raise UserError(f"parser=sparknlp: Spark NLP's jar is not on the classpath; {hint}")
     if model is not None:
@@ -97,10 +97,10 @@ def check(model: str | None) -> None:
             )
 
 
-def _command(scala: str, version: str) -> str:
+def _command(version: str) -> str:
     excluded = ",".join(f"com.johnsnowlabs.nlp:{name}" for name in EXCLUDED)
     return (
-        f"spark-submit --packages com.johnsnowlabs.nlp:spark-nlp_{scala}:{version} "
+        f"spark-submit --packages com.johnsnowlabs.nlp:spark-nlp_{SCALA}:{version} "
         f"--exclude-packages {excluded} (with a heap of {HEAP})"
     )
 

@@ -21,9 +21,9 @@ TEXT = "The old dog likes the small red ball. A new house has a nice garden.\n" 
 @pytest.fixture(scope="module")
 def variables() -> dict[str, str]:
     """Variables with which a job's Spark has the jars."""
-    properties = {"spark.driver.memory": "3g"}
+    properties = {"spark.driver.memory": "7g"}
     jar_files = jars("sparknlp", "delta-3.5")
-    return submit_variables(jar_files, spark_3_5(), properties) | {"SPARK_DRIVER_MEMORY": "3g"}
+    return submit_variables(jar_files, spark_3_5(), properties) | {"SPARK_DRIVER_MEMORY": "7g"}
 
 
 @pytest.fixture(scope="module")

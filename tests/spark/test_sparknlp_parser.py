@@ -181,8 +181,22 @@ def test_annotations_can_be_converted_in_workers(spark):
 
 def test_a_missing_jar_is_reported_with_its_option(spark):
     pytest.importorskip("sparknlp")
-    with pytest.raises(UserError, match=r"--packages com\.johnsnowlabs\.nlp:spark-nlp_2\.13:"):
+    with pytest.raises(UserError, match=r"--packages com\.johnsnowlabs\.nlp:spark-nlp_2\.12:"):
         check_parser("sparknlp")
+
+
+def test_pipelines_of_other_tags_or_columns_are_refused(spark):
+    def transform(tag: str, *columns: str) -> Any:
+        words = [[("Old", "old", tag, 2, "amod", True), ("dog", "dog", tag, 0, "root", False)]]
+        row = annotated("a", words)
+        frame = spark.createDataFrame([row], SCHEMA)
+        return lambda _: frame.drop(*columns)
+
+    sparknlp_parser.check_pipeline(transform("JJ"), spark, "m")
+    with pytest.raises(UserError, match=r"gives the tags ADJ for .*; expected Penn tags"):
+        sparknlp_parser.check_pipeline(transform("ADJ"), spark, "m")
+    with pytest.raises(UserError, match="makes no column pos, but name, sentence"):
+        sparknlp_parser.check_pipeline(transform("JJ", "pos"), spark, "m")
 
 
 def test_a_missing_package_is_reported_with_its_command(monkeypatch):
