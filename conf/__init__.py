@@ -22,12 +22,9 @@ from adnominal.conf.interrupts import INTERRUPTED  # before all other imports, w
 import atexit
 import dataclasses
 import gc
-import hashlib
 import io
-import json
 import logging
 import os
-import re
 import shlex
 import sys
 import traceback
@@ -44,6 +41,11 @@ from yaml import YAMLError
 from adnominal.conf.help import fields_of, is_required, nearest, type_name
 from adnominal.conf.help import help_text as help_text
 from adnominal.conf.output import output_may_be_closed
+from adnominal.conf.values import as_yaml as as_yaml
+from adnominal.conf.values import changed_settings, escaped, yaml_of
+from adnominal.conf.values import identity as identity
+from adnominal.conf.values import settings_hash as settings_hash
+from adnominal.conf.values import to_dict as to_dict
 from adnominal.conf.yaml_text import as_written, is_literal, reason_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -326,7 +328,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         try:
             if isinstance(value, str) and (is_group or typing.get_origin(type_hint) is dict):
                 raise ValidationError("OmegaConf would take a text with ${ for an interpolation")
-            OmegaConf.update(config, key, _escaped(value, _is_typed(type_hint)), merge=True)
+            OmegaConf.update(config, key, escaped(value, _is_typed(type_hint)), merge=True)
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
             raise UserError(f"{key}={value}: expected a {expected}") from error
@@ -336,7 +338,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         if type_hint is str and value == "" and field.default != "" and not choices:
             raise UserError(f"{key}= is empty; expected a text")
         if isinstance(value, str) and value.startswith("~/"):
-            OmegaConf.update(config, key, _escaped(os.path.expanduser(value)))
+            OmegaConf.update(config, key, escaped(os.path.expanduser(value)))
         members = value if _is_list(type_hint) else [value]
         for member in members if choices and value is not None else []:
             if member not in choices:
@@ -348,20 +350,6 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         return typing.cast(SettingsType, OmegaConf.to_object(config))
     except MissingMandatoryValue as error:
         raise UserError(f"{error.full_key}=???: expected a value; ??? stands for none") from error
-
-
-def _escaped(value: Any, is_typed: bool = False) -> Any:
-    """A value of which OmegaConf takes each text as it is, ``${…}`` too.
-
-    Truth values of settings with a declared type are written as in YAML: the type may be text.
-    """
-    if isinstance(value, str):
-        return re.sub(r"(\\*)\$\{", r"\1\1\\${", value)
-    if isinstance(value, Mapping):
-        return {key: _escaped(member, is_typed) for key, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_escaped(member, is_typed) for member in value]
-    return str(value).lower() if is_typed and isinstance(value, bool) else value
 
 
 def with_changes(settings: SettingsType, changes: Mapping[str, Any]) -> SettingsType:
@@ -378,63 +366,6 @@ def _make_writable(config: Any) -> None:
     for key in config:
         if OmegaConf.is_dict(config._get_node(key)):
             _make_writable(config[key])
-
-
-def to_dict(settings: Any) -> dict[str, Any]:
-    """The settings as plain dictionaries and lists, in declaration order."""
-    return dataclasses.asdict(settings)
-
-
-def identity(settings: Any) -> dict[str, Any]:
-    """The settings that decide a result: all except those declared with ``identity=False``."""
-    values = to_dict(settings)
-    return {
-        f.name: values[f.name]
-        for f in dataclasses.fields(settings)
-        if f.metadata.get("identity", True)
-    }
-
-
-def changed_settings(settings: Any) -> dict[str, Any]:
-    """The settings that differ from the defaults of their class, as `to_dict`; required ones do."""
-    changed: dict[str, Any] = {}
-    for f in dataclasses.fields(settings):
-        value = getattr(settings, f.name)
-        if dataclasses.is_dataclass(value):
-            value = changed_settings(value)
-            if value:
-                changed[f.name] = value
-        elif is_required(f) or value != _default(f):
-            changed[f.name] = value
-    return changed
-
-
-def _default(field: dataclasses.Field[Any]) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
-
-
-def as_yaml(settings: Any) -> str:
-    """The resolved settings as YAML that ``--config`` can read."""
-    return _yaml(to_dict(settings))
-
-
-def _yaml(values: Mapping[str, Any]) -> str:
-    return str(OmegaConf.to_yaml(OmegaConf.create(_escaped(values))))
-
-
-def settings_hash(settings: Any, names: Sequence[str] | None = None) -> str:
-    """16 hex digits that change when a value changes, whatever the order of the keys.
-
-    For an instance of a settings class only its `identity` is used. `names` restricts the hash to
-    the settings that it names.
-    """
-    values = identity(settings) if dataclasses.is_dataclass(settings) else dict(settings)
-    if names is not None:
-        values = {key: values[key] for key in names}
-    text = json.dumps(values, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @output_may_be_closed()
@@ -471,7 +402,7 @@ def run(
         settings = load(cls, arguments)
         shown = to_dict(settings) if show_all else changed_settings(settings)
         if shown:
-            log.info("settings\n%s", _yaml(shown).rstrip())
+            log.info("settings\n%s", yaml_of(shown).rstrip())
         job(settings)
         command = next_step(settings) if callable(next_step) else next_step
         if command:
