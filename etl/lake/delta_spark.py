@@ -55,7 +55,8 @@ def write(
 
     Raises:
         LakeConflict: the partition was changed after the base, before this write began.
-        LakeError: a partition value is a text that Delta stores as null.
+        PySparkException: rows could not be computed, or a partition value is a text that Delta
+            stores as null.
         LakeFailed: there are no rows to replace a partition with, or rows outside it, or other
             writers took every version.
     """
@@ -96,8 +97,9 @@ def _refuse_stale(handle: DeltaTable, table_spec: Table, change: Change, rows: D
     """
     partitions: list[Mapping[str, str | None]] = [change.partition]
     if change.mode == "append" and change.base != handle.version():
-        keys = rows.select(*table_spec.partition_by).distinct().collect()
-        partitions = [{n: partition_text(value) for n, value in k.asDict().items()} for k in keys]
+        names = table_spec.partition_by
+        keys = rows.select(*names).distinct().collect() if names else [()]
+        partitions = [dict(zip(names, map(partition_text, key), strict=True)) for key in keys]
     log.refuse_stale(handle, table_spec, change, partitions)
 
 
