@@ -95,9 +95,9 @@ def sketch(
             measure or table of pairs.
     """
     from adnominal.analysis.exploring.collocates import collocates
-    from adnominal.analysis.exploring.sketches import Query
+    from adnominal.analysis.exploring.queries import Query
 
-    query = Query(role, word, corpus=corpus or "", measure=measure, limit=limit)
+    query = Query(role, word, corpus=corpus or "", measure=measure, floor=1, limit=limit)
     return collocates(os.fspath(lake), query)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from adnominal.analysis.exploring.sketches import Query, Sketches, missing_word
+from adnominal.analysis.exploring.queries import Query
+from adnominal.analysis.exploring.sketches import Sketches, missing_word
 from adnominal.analysis.exploring.words import CACHE, ROLES
 from adnominal.conf import UserError
 from adnominal.etl.lake.storage import table_uri

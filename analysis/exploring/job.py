@@ -7,20 +7,25 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from adnominal.analysis.exploring.sketches import (
-    CLASSES,
-    MEASURES,
-    Query,
-    Sketches,
-    missing_word,
-    tsv,
-)
+from adnominal.analysis.exploring.queries import CLASSES, MEASURES, Query
+from adnominal.analysis.exploring.sketches import Sketches, missing_word, tsv
 from adnominal.analysis.exploring.static import write
 from adnominal.analysis.exploring.words import CACHE
 from adnominal.conf import JobFailed, UserError, setting
 from adnominal.conf.checks import check_default
 
-_OF_ONE_WORD = ("other", "corpus", "other_corpus", "measure", "floor", "classes", "limit")
+_OF_ONE_WORD = (
+    "other",
+    "corpus",
+    "other_corpus",
+    "measure",
+    "sort_corpus",
+    "floor",
+    "classes",
+    "hide_determiners",
+    "fold",
+    "limit",
+)
 
 log = logging.getLogger("adnominal")
 
@@ -72,14 +77,30 @@ class Settings:
         None, help="second corpus: print how the word differs between the two", free_text=True
     )
     measure: str = setting("log_dice", help="measure to sort rows by", choices=MEASURES)
-    floor: int = setting(1, help="minimum count of a printed pair")
+    sort_corpus: str | None = setting(
+        None, help="of all corpora, the one by whose measure rows are sorted", free_text=True
+    )
+    floor: int | None = setting(
+        None,
+        help="minimum count of a printed pair; 3 if not given, or 1 if fewer than ten collocates "
+        "reach it",
+        example="floor=5",
+    )
     classes: list[str] = setting(
         [],
         help="classes of the adjectives: I intersective, S subsective, O intensional, none",
         choices=CLASSES,
         example="classes=I,S",
     )
-    limit: int = setting(100, help="rows printed; 0 for all")
+    hide_determiners: bool = setting(
+        False, help="leave out adjectives that act as determiners: same, other, many"
+    )
+    fold: bool = setting(
+        False, help="count comparatives and superlatives as their positive form: older as old"
+    )
+    limit: int = setting(
+        100, help="rows printed, with other= or other_corpus= in each block; 0 for all"
+    )
     cache: str = setting(CACHE, help="folder for the lists of words", identity=False)
 
     def __post_init__(self) -> None:
@@ -121,15 +142,18 @@ class Settings:
         if word is None:
             return None
         return Query(
-            "noun" if self.noun is not None else "adjective",
-            word,
-            self.other or "",
-            self.corpus or "",
-            self.other_corpus or "",
-            self.measure,
-            self.floor,
-            tuple(self.classes),
-            self.limit,
+            role="noun" if self.noun is not None else "adjective",
+            word=word,
+            other=self.other or "",
+            corpus=self.corpus or "",
+            other_corpus=self.other_corpus or "",
+            measure=self.measure,
+            floor=self.floor,
+            classes=tuple(self.classes),
+            limit=self.limit,
+            sort_corpus=self.sort_corpus or "",
+            hide_determiners=self.hide_determiners,
+            fold=self.fold,
         )
 
 
@@ -161,7 +185,7 @@ def explore(settings: Settings) -> None:
 
 
 def _print(sketches: Sketches, query: Query) -> None:
-    answer = sketches.difference(query) if query.compares else sketches.sketch(query)
+    answer = sketches.view(query)
     message = missing_word(query, answer)
     if message is not None:
         raise JobFailed(message)

@@ -22,7 +22,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from adnominal.analysis.exploring.pairs import pair
-from adnominal.analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
+from adnominal.analysis.exploring.queries import CLASSES, MEASURES, Query
+from adnominal.analysis.exploring.sketches import Sketches, tsv
 from adnominal.analysis.exploring.words import ROLES
 from adnominal.conf import JobFailed, UserError
 from adnominal.conf.help import nearest
@@ -53,14 +54,6 @@ def query_of(values: Mapping[str, str]) -> Query:
     Raises:
         UserError: an unknown value, or a value that is not a number.
     """
-    numbers = {}
-    for name, default in (("floor", 1), ("limit", 100)):
-        text = values.get(name, "") or str(default)
-        if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
-            raise UserError(
-                f"{name}={text[:40]}: expected a whole number of at most {_MOST_DIGITS} digits"
-            )
-        numbers[name] = int(text)
     return Query(
         role=values.get("role", "noun"),
         word=values.get("word", ""),
@@ -68,9 +61,21 @@ def query_of(values: Mapping[str, str]) -> Query:
         corpus=values.get("corpus", ""),
         other_corpus=values.get("other_corpus", ""),
         measure=values.get("measure", "log_dice"),
+        floor=_number("floor", values["floor"]) if values.get("floor") else None,
         classes=tuple(one for one in values.get("classes", "").split(",") if one),
-        **numbers,
+        limit=_number("limit", values.get("limit") or "100"),
+        sort_corpus=values.get("sort_corpus", ""),
+        hide_determiners=values.get("hide_determiners") == "true",
+        fold=values.get("fold") == "true",
     )
+
+
+def _number(name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
+        raise UserError(
+            f"{name}={text[:40]}: expected a whole number of at most {_MOST_DIGITS} digits"
+        )
+    return int(text)
 
 
 class _Page:
@@ -81,6 +86,7 @@ class _Page:
 
     def about(self, _: Request) -> Response:
         about = {"lake": self._sketches.lake, "corpora": self._sketches.corpora}
+        about["tokens"] = self._sketches.tokens
         return JSONResponse({**about, "measures": MEASURES, "classes": CLASSES})
 
     async def suggest(self, request: Request) -> Response:
@@ -104,16 +110,14 @@ class _Page:
         )
 
     def _answer(self, request: Request) -> dict[str, Any]:
-        query = query_of(request.query_params)
-        sketches = self._sketches
-        return sketches.difference(query) if query.compares else sketches.sketch(query)
+        return self._sketches.view(query_of(request.query_params))
 
     def pair(self, request: Request) -> Response:
         adjective, noun = (request.query_params.get(name, "") for name in ("adjective", "noun"))
         details = pair(self._sketches.lake, adjective, noun)
         rows = [
             row
-            for row in self._sketches.sketch(Query("noun", noun, limit=0))["rows"]
+            for row in self._sketches.sketch(Query("noun", noun, floor=1, limit=0))["rows"]
             # A sketch may be of another spelling of the noun.
             if (row["adjective"], row["noun"]) == (adjective, noun)
         ]

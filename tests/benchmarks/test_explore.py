@@ -3,7 +3,8 @@
 import pytest
 
 from adnominal import conf
-from adnominal.analysis.exploring.sketches import Query, Sketches
+from adnominal.analysis.exploring.queries import Query
+from adnominal.analysis.exploring.sketches import Sketches
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from benchmarks import explore

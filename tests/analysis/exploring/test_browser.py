@@ -18,8 +18,9 @@ import pytest
 import uvicorn
 
 from adnominal.analysis.exploring import static
+from adnominal.analysis.exploring.queries import Query
 from adnominal.analysis.exploring.server import application
-from adnominal.analysis.exploring.sketches import Query, Sketches, tsv
+from adnominal.analysis.exploring.sketches import Sketches, tsv
 from adnominal.conf.commandline.__main__ import main
 from tests.lake_of_pairs import SCRIPT, write_pairs
 
@@ -116,22 +117,30 @@ def test_a_search_with_filters_changes_result_address_and_title(page, address):
 
 def test_an_address_shows_the_nouns_of_an_adjective(page, address):
     page.goto(f"{address}#role=adjective&word=false&measure=count")
-    assert words(page) == ["key", "name", "key"]
+    assert words(page) == ["key", "name"]
     caption = page.locator("#result caption")
-    sync_api.expect(caption).to_have_text("3 of 3 rows (each word in each corpus) by count")
+    sync_api.expect(caption).to_have_text("2 of 2 nouns by count")
+    heads = page.locator("#result thead th").all_inner_texts()
+    assert "count in news" in heads and "count in web" in heads
+    page.get_by_role("button", name="count in web").click()
+    page.wait_for_url("**sort_corpus=web*")
+    sync_api.expect(caption).to_have_text("2 of 2 nouns by count in web")
+    page.go_back()
     page.goto(f"{address}#role=adjective&word=false&measure=count&corpus=news")
     sync_api.expect(caption).to_have_text("2 of 2 nouns by count")
     page.go_back()
-    sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
-    assert page.locator("#result svg circle").count() == 3
+    sync_api.expect(page.locator("#result thead th")).to_contain_text(["count in news"])
+    assert page.locator("#result svg circle").count() == 2
 
 
 def test_words_and_corpora_are_compared(page, address):
     page.goto(f"{address}#word=key&other=door&corpus=news&measure=count")
-    assert words(page) == ["false", "old", "small", "wooden"]
+    assert words(page) == ["false", "small", "old", "wooden"]
+    headings = page.locator("#result .block h3").all_inner_texts()
+    assert headings == ["Only “key”", "Both", "Only “door”"]
     page.goto(f"{address}#word=key&corpus=news&other_corpus=web&measure=count")
     sync_api.expect(page).to_have_title(re.compile(r"\(web\)"))
-    assert words(page) == ["old", "false", "small", "public"]
+    assert words(page) == ["old", "small", "false", "public"]
     page.goto(f"{address}#word=key&corpus=news&other_corpus=web&measure=count&floor=3")
     sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
     assert words(page) == ["old", "false", "public"]
@@ -180,7 +189,7 @@ def test_an_unknown_word_links_to_similar_words(page, address):
 
 def test_a_word_in_capitals(page, address):
     page.goto(f"{address}#word=KEY&other=Door&corpus=news&measure=count")
-    assert words(page) == ["false", "old", "small", "wooden"]
+    assert words(page) == ["false", "small", "old", "wooden"]
     page.get_by_role("link", name="wooden").click()
     sync_api.expect(page).to_have_title(re.compile("^wooden door"))
     page.goto(f"{address}#role=adjective&word=NAI\u0308VE")
@@ -196,7 +205,7 @@ def test_an_unknown_word_of_a_difference_is_replaced(page, address):
     page.wait_for_selector("#result .error")
     page.get_by_role("link", name="door").click()
     page.wait_for_selector("#result table")
-    assert words(page) == ["false", "old", "small", "wooden"]
+    assert words(page) == ["false", "small", "old", "wooden"]
 
 
 def test_rows_and_figures_can_be_downloaded(page, address, sketches, tmp_path):

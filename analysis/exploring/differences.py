@@ -1,0 +1,88 @@
+"""How two words, or two corpora, differ: collocates of the first only, of both, of the second only.
+
+The blocks are those of a sketch difference (Kilgarriff et al. 2014). In each block the strongest
+contrast comes first: the log-likelihood ratio of the collocate's counts on the two sides (Dunning
+1993), which a rare collocate cannot head, as it would by a difference of logDice.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+BLOCKS = ("first", "both", "second")
+"""Collocates that only the first side has, that both have, that only the second has."""
+
+Numbers = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The collocates of one side.
+
+    Attributes:
+        collocates: columns word, value (the measure), count, and occurrences, which is the count
+            summed over the corpora of the side.
+        total: the occurrences of the side's word in these corpora.
+    """
+
+    collocates: pa.Table
+    total: int
+
+
+def contrast(first: Numbers, second: Numbers, first_total: int, second_total: int) -> Numbers:
+    """The log-likelihood ratio of counts out of totals, in nats times two; 0 for equal shares."""
+    share = (first + second) / max(1, first_total + second_total)
+    shares = (first / max(1, first_total), second / max(1, second_total))
+    sums = np.zeros(len(share))
+    for counts, total, own_share in zip(
+        (first, second), (first_total, second_total), shares, strict=True
+    ):
+        sums += _log_ratio(counts, own_share, share)
+        sums += _log_ratio(total - counts, 1 - own_share, 1 - share)
+    return 2 * np.maximum(sums, 0)
+
+
+def _log_ratio(counts: Numbers, observed: Numbers, expected: Numbers) -> Numbers:
+    """counts * ln(observed / expected); 0 where the count is 0."""
+    is_positive = (counts > 0) & (observed > 0) & (expected > 0)
+    quotient = np.divide(observed, expected, out=np.ones(len(counts)), where=is_positive)
+    return counts * np.log(quotient)
+
+
+def blocks(first: Side, second: Side, floor: int) -> pa.Table:
+    """The collocates that reach the floor on either side, with the values of both.
+
+    Columns word, first, first_count, second, second_count (null and 0 where a side does not have
+    the collocate), difference (null unless both have it), contrast and block.
+    """
+    both = first.collocates.join(
+        second.collocates, "word", join_type="full outer", right_suffix="_second"
+    )
+    counts = [_filled(both, name) for name in ("count", "count_second")]
+    reaches_floor = np.maximum(*counts) >= floor
+    occurrences = [_filled(both, name) for name in ("occurrences", "occurrences_second")]
+    strength = contrast(*occurrences, first.total, second.total)
+    values = [both.column(name) for name in ("value", "value_second")]
+    has_first, has_second = (value.is_valid().to_numpy() for value in values)
+    block = np.where(has_second, "second", "first")
+    block[has_first & has_second] = "both"
+    columns = {
+        "word": both.column("word"),
+        "first": values[0],
+        "first_count": counts[0],
+        "second": values[1],
+        "second_count": counts[1],
+        "difference": pc.subtract(values[0], values[1]),
+        "contrast": strength,
+        "block": block,
+    }
+    return pa.table(columns).filter(pa.array(reaches_floor))
+
+
+def _filled(table: pa.Table, name: str) -> Numbers:
+    filled = pc.fill_null(table.column(name), 0)
+    return np.asarray(filled.to_numpy())
