@@ -35,22 +35,23 @@ class Side:
 
 def contrast(first: Numbers, second: Numbers, first_total: int, second_total: int) -> Numbers:
     """The log-likelihood ratio of counts out of totals, in nats times two; 0 for equal shares."""
-    share = (first + second) / max(1, first_total + second_total)
-    shares = (first / max(1, first_total), second / max(1, second_total))
-    sums = np.zeros(len(share))
-    for counts, total, own_share in zip(
-        (first, second), (first_total, second_total), shares, strict=True
-    ):
-        sums += _log_ratio(counts, own_share, share)
-        sums += _log_ratio(total - counts, 1 - own_share, 1 - share)
+    both_totals = max(1, first_total + second_total)
+    expected_share = (first + second) / both_totals
+    sums = np.zeros(len(first))
+    for counts, total in ((first, first_total), (second, second_total)):
+        share = counts / max(1, total)
+        sums += _log_ratio(counts, share, expected_share)
+        sums += _log_ratio(total - counts, 1 - share, 1 - expected_share)
     return 2 * np.maximum(sums, 0)
 
 
 def _log_ratio(counts: Numbers, observed: Numbers, expected: Numbers) -> Numbers:
     """counts * ln(observed / expected); 0 where the count is 0."""
-    is_positive = (counts > 0) & (observed > 0) & (expected > 0)
-    quotient = np.divide(observed, expected, out=np.ones(len(counts)), where=is_positive)
-    return counts * np.log(quotient)
+    is_positive = (counts > 0) & (expected > 0)
+    quotient = np.ones(len(counts))
+    np.divide(observed, expected, out=quotient, where=is_positive)
+    logarithm = np.log(quotient)
+    return counts * logarithm
 
 
 def blocks(first: Side, second: Side, floor: int) -> pa.Table:

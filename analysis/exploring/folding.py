@@ -3,7 +3,6 @@
 from collections import defaultdict
 from functools import cached_property
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -60,32 +59,39 @@ class Folding:
 
     def fold_adjectives(self, rows: pa.Table, corpus: str) -> pa.Table:
         """Rows of a noun (adjective, count, adjective_count) with one row a positive form."""
-        adjectives = rows.column("adjective").cast(pa.string())
+        adjectives = rows.column("adjective").cast(pa.string()).combine_chunks()
         known_forms = pa.array(list(self.positives), pa.string())
         known_positives = pa.array(list(self.positives.values()), pa.string())
         places = pc.index_in(adjectives, value_set=known_forms)
-        positives = pc.coalesce(known_positives.take(places.combine_chunks()), adjectives)
-        folded = pa.table({"adjective": positives, "count": rows.column("count")})
-        folded = folded.group_by("adjective").aggregate([("count", "sum")])
-        names = folded.column("adjective").to_pylist()
-        totals = [self.count(corpus, name) for name in names]
-        columns = [folded.column("adjective"), folded.column("count_sum"), pa.array(totals)]
+        positives = known_positives.take(places)
+        folded_adjectives = pc.coalesce(positives, adjectives)
+        counts = rows.column("count")
+        by_adjective = pa.table({"adjective": folded_adjectives, "count": counts})
+        folded = by_adjective.group_by("adjective").aggregate([("count", "sum")])
+        names = folded.column("adjective")
+        totals = [self.count(corpus, name) for name in names.to_pylist()]
+        columns = [names, folded.column("count_sum"), pa.array(totals, pa.int64())]
         return _as_rows(columns, rows.schema)
 
     def fold_nouns(self, parts: list[pa.Table]) -> pa.Table:
         """Rows of the forms of an adjective (noun, count, noun_count) with one row a noun."""
-        rows = pa.concat_tables([part.set_column(0, "noun", _plain(part, 0)) for part in parts])
-        folded = rows.group_by("noun").aggregate([("count", "sum"), ("noun_count", "max")])
-        columns = [folded.column(name) for name in ("noun", "count_sum", "noun_count_max")]
+        plain_parts = []
+        for part in parts:
+            nouns = part.column("noun").cast(pa.string())
+            plain_parts.append(part.set_column(0, "noun", nouns))
+        by_noun = pa.concat_tables(plain_parts).group_by("noun")
+        folded = by_noun.aggregate([("count", "sum"), ("noun_count", "max")])
+        columns = [
+            folded.column("noun"),
+            folded.column("count_sum"),
+            folded.column("noun_count_max"),
+        ]
         return _as_rows(columns, parts[0].schema)
 
 
-def _plain(rows: pa.Table, place: int) -> pa.ChunkedArray:
-    return rows.column(place).cast(pa.string())
-
-
 def _as_rows(columns: list[pa.ChunkedArray], schema: pa.Schema) -> pa.Table:
-    table = pa.table(columns, names=schema.names)
-    words = np.asarray(columns[0].to_pylist(), dtype=object)
-    encoded = pa.array(words, pa.string()).dictionary_encode()
-    return table.set_column(0, schema.names[0], encoded).cast(schema)
+    """Columns as a table whose first column is dictionary-encoded, as rows of files are."""
+    words = columns[0].combine_chunks()
+    encoded = words.dictionary_encode()
+    table = pa.table([encoded, *columns[1:]], names=schema.names)
+    return table.cast(schema)

@@ -21,6 +21,13 @@ from adnominal.analysis.exploring import corpora, differences
 from adnominal.analysis.exploring.adjectives import determiners, is_in, read_lexicon
 from adnominal.analysis.exploring.folding import Folding
 from adnominal.analysis.exploring.hints import find_hints
+from adnominal.analysis.exploring.merging import (
+    best_places,
+    common_floor,
+    measure_values,
+    merge_corpora,
+    side_of,
+)
 from adnominal.analysis.exploring.queries import Query, default_floor
 from adnominal.analysis.exploring.words import ROLES, TABLES, Words, words_of
 from adnominal.analysis.rows import tuples
@@ -41,7 +48,6 @@ _READ = {
     "adjective": ("noun", "count", "noun_count"),
 }
 _RECENT_BYTES = 8 << 20
-_ALL = slice(None)
 
 Numbers = npt.NDArray[Any]
 
@@ -146,18 +152,24 @@ class Sketches:
         recent = self._recent.get((role, corpus, word))
         if recent is not None:
             return recent
-        word_list, names = self.words[role], list(_READ[role])
+        files = self._files[role]
+        word_list = self.words[role]
         path = word_list.file(corpus, word)
+        names = list(_READ[role])
         if path is not None:
-            rows = self._files[role].rows(path, word, names)
+            rows = files.rows(path, word, names)
         elif word_list.complete(corpus):
-            rows = self._files[role].schema.empty_table()
+            rows = files.schema.empty_table()
         else:
-            where = [("corpus", "=", corpus), (role, "=", word)]
-            rows = arrow.read(self.lake, TABLES[role], where=where, columns=names)
-            rows = rows.cast(self._files[role].schema)
+            rows = self._read(role, corpus, word, names)
+            rows = rows.cast(files.schema)
         self._recent.put((role, corpus, word), rows)
         return rows
+
+    def _read(self, role: str, corpus: str, word: str, columns: list[str]) -> pa.Table:
+        """The rows of a word that is not in the list of words."""
+        where = [("corpus", "=", corpus), (role, "=", word)]
+        return arrow.read(self.lake, TABLES[role], where=where, columns=columns)
 
     def _word_count(self, role: str, corpus: str, word: str) -> int:
         """The number of pairs with the word in the corpus."""
@@ -165,42 +177,48 @@ class Sketches:
         count = word_list.count(corpus, word)
         if count or word_list.complete(corpus):
             return count
-        where = [("corpus", "=", corpus), (role, "=", word)]
-        counts = arrow.read(self.lake, TABLES[role], where=where, columns=[f"{role}_count"])
-        return pc.max(counts.column(0)).as_py() or 0
+        counts = self._read(role, corpus, word, [f"{role}_count"])
+        greatest = pc.max(counts.column(0))
+        return greatest.as_py() or 0
 
     def _folded_rows(self, query: Query, word: str, corpus: str) -> tuple[pa.Table, int]:
         """The rows of a word in a corpus and its count there, comparatives folded on request."""
-        if not query.fold:
-            rows = self._rows(query.role, corpus, word)
-            return rows, self._word_count(query.role, corpus, word) if rows.num_rows else 0
-        if query.role == "noun":
-            rows = self._rows("noun", corpus, word)
-            count = self._word_count("noun", corpus, word)
-            return self.folding.fold_adjectives(rows, corpus), count
-        forms = self.folding.forms(word)
-        parts = [self._rows("adjective", corpus, form) for form in forms]
-        return self.folding.fold_nouns(parts), self.folding.count(corpus, word)
+        if query.fold and query.role == "adjective":
+            forms = self.folding.forms(word)
+            parts = [self._rows("adjective", corpus, form) for form in forms]
+            rows = self.folding.fold_nouns(parts)
+            count = self.folding.count(corpus, word)
+            return rows, count
+        rows = self._rows(query.role, corpus, word)
+        count = self._word_count(query.role, corpus, word)
+        if query.fold:
+            rows = self.folding.fold_adjectives(rows, corpus)
+        return rows, count
 
     def _of_word(self, query: Query, word: str, corpus: str) -> pa.Table:
         """Rows of a word, of adjectives that the query admits.
 
         The columns of `_READ`, the corpus, the word's count there, and the corpus's total.
         """
+        word_list = self.words[query.role]
+        names = [corpus] if corpus else sorted(self.corpora)
         parts = []
-        for name in [corpus] if corpus else sorted(self.corpora):
+        for name in names:
             rows, count = self._folded_rows(query, word, name)
             constants = {
                 "corpus": name,
                 f"{query.role}_count": count,
-                "total": self.words[query.role].total(name),
+                "total": word_list.total(name),
             }
             zeros = pa.array(np.zeros(rows.num_rows, np.int32))
             for column, value in constants.items():
-                array = pa.DictionaryArray.from_arrays(zeros, pa.array([value]))
-                rows = rows.append_column(column, array)
+                dictionary = pa.array([value])
+                constant = pa.DictionaryArray.from_arrays(zeros, dictionary)
+                rows = rows.append_column(column, constant)
             admitted = self._admitted(query, word, rows)
-            parts.append(rows if admitted.all() else rows.filter(pa.array(admitted)))
+            if not admitted.all():
+                rows = rows.filter(pa.array(admitted))
+            parts.append(rows)
         return pa.concat_tables(parts)
 
     def _admitted(self, query: Query, word: str, rows: pa.Table) -> Numbers:
@@ -230,11 +248,18 @@ class Sketches:
         """
         query = self.check_query(query)
         rows = self._of_word(query, query.word, query.corpus)
-        floor = query.floor or default_floor(rows.column("count").to_numpy())
-        rows = rows.filter(pc.field("count") >= floor)
-        places = _best(_values(rows, query.measure), query.limit)
+        counts = rows.column("count").to_numpy()
+        floor = query.floor or default_floor(counts)
+        if floor > 1:
+            rows = rows.filter(pc.field("count") >= floor)
+        values = measure_values(rows, query.measure)
+        places = best_places(values, query.limit)
         records = self._records(rows, places, query)
-        records.sort(key=lambda row: (-row[query.measure], row[query.partner], row["corpus"]))
+
+        def order(record: dict[str, Any]) -> tuple[Any, ...]:
+            return (-record[query.measure], record[query.partner], record["corpus"])
+
+        records.sort(key=order)
         return self._answer(query, records, rows.num_rows, floor)
 
     def collocates(self, query: Query) -> dict[str, Any]:
@@ -255,31 +280,43 @@ class Sketches:
     def _merged(self, query: Query) -> dict[str, Any]:
         """The collocates in several corpora."""
         rows = self._of_word(query, query.word, "")
-        floor = query.floor or default_floor(_by_word(rows, query).column("most").to_numpy())
-        merged = _by_word(rows, replace(query, floor=floor))
-        merged = merged.filter(pc.field("most") >= floor)
-        places = _best(merged.column("value").to_numpy(), query.limit)
+        merged = merge_corpora(rows, query)
+        if query.floor is None:
+            floor = default_floor(merged.column("most").to_numpy())
+            query = replace(query, floor=floor)
+            # The floor decides which corpus represents a collocate.
+            merged = merge_corpora(rows, query)
+        merged = merged.filter(pc.field("most") >= query.floor)
+        values = merged.column("value").to_numpy()
+        places = best_places(values, query.limit)
         best = merged.take(pa.array(places))
         records = self._records(rows, best.column("place").to_numpy(), query)
         value_of = dict(tuples(best, "word", "value"))
-        records.sort(key=lambda row: (-value_of[row[query.partner]], row[query.partner]))
-        records = records[: query.limit] if query.limit else records
+
+        def order(record: dict[str, Any]) -> tuple[float, str]:
+            word = record[query.partner]
+            return (-value_of[word], word)
+
+        records.sort(key=order)
+        if query.limit:
+            records = records[: query.limit]
         self._add_corpus_counts(records, rows, query)
-        return self._answer(query, records, merged.num_rows, floor)
+        return self._answer(query, records, merged.num_rows, query.floor or 1)
 
     def _add_corpus_counts(
         self, records: list[dict[str, Any]], rows: pa.Table, query: Query
     ) -> None:
         """Give each record the pair's count in each corpus, and no measures of another corpus."""
         words = [record[query.partner] for record in records]
-        shown = rows.filter(pa.array(is_in(rows.column(query.partner), words)))
-        counts = {
-            (corpus, word): count
-            for corpus, word, count in tuples(shown, "corpus", query.partner, "count")
-        }
+        is_shown = is_in(rows.column(query.partner), words)
+        shown = rows.filter(pa.array(is_shown))
+        counts = {}
+        for corpus, word, count in tuples(shown, "corpus", query.partner, "count"):
+            counts[corpus, word] = count
         for record in records:
+            word = record[query.partner]
             for corpus in sorted(self.corpora):
-                record[f"count_{corpus}"] = counts.get((corpus, record[query.partner]), 0)
+                record[f"count_{corpus}"] = counts.get((corpus, word), 0)
             if query.sort_corpus and record["corpus"] != query.sort_corpus:
                 record.update(dict.fromkeys(FORMULAS), corpus=query.sort_corpus, count=0)
 
@@ -302,30 +339,40 @@ class Sketches:
             record[query.role] = query.word
             records.append(record)
         for name in FORMULAS:
-            values = _values(rows, name, places).tolist()
+            values = measure_values(rows, name, places).tolist()
             for record, value in zip(records, values, strict=True):
                 record[name] = value
-        return [
-            {name: record[name] for name in _NAMES}
-            | {"class": self.lexicon.class_of(record["adjective"])}
-            for record in records
-        ]
+        shown = []
+        for record in records:
+            row = {name: record[name] for name in _NAMES}
+            row["class"] = self.lexicon.class_of(record["adjective"])
+            shown.append(row)
+        return shown
 
     def _answer(
         self, query: Query, records: list[dict[str, Any]], total: int, floor: int
     ) -> dict[str, Any]:
+        if query.limit:
+            records = records[: query.limit]
         counts = self._counts(query.role, query.word)
         return {
-            "rows": records[: query.limit] if query.limit else records,
+            "rows": records,
             "word": query.word,
             "other": "",
             "total": total,
             "floor": floor,
             "words": counts,
-            "nearest": [] if counts else self.words[query.role].nearest(query.word),
-            "hints": [] if counts else find_hints(self.words, query.role, query.word),
+            **self._help(query.role, None if counts else query.word),
             "command": query.command(self.lake, floor),
         }
+
+    def _help(self, role: str, unknown: str | None) -> dict[str, Any]:
+        """What may have been meant by a word that no pair has; nothing for None."""
+        if unknown is None:
+            return {"nearest": [], "hints": []}
+        nearest_words = self.words[role].nearest(unknown)
+        hints = find_hints(self.words, role, unknown)
+        return {"nearest": nearest_words, "hints": hints}
 
     def difference(self, query: Query) -> dict[str, Any]:
         """The collocates of two words, or of a word in two corpora, in `differences.BLOCKS`.
@@ -341,9 +388,9 @@ class Sketches:
             self._of_word(query, query.word, query.corpus),
             self._of_word(query, second_word, query.other_corpus or query.corpus),
         )
-        floor = query.floor or _common_floor(tables, query.partner)
+        floor = query.floor or common_floor(tables, query.partner)
         query_of_side = replace(query, floor=floor)
-        first, second = (_side(table, query_of_side) for table in tables)
+        first, second = (side_of(table, query_of_side) for table in tables)
         merged = differences.blocks(first, second, floor)
         order = [("contrast", "descending"), ("word", "ascending")]
         rows: list[dict[str, Any]] = []
@@ -367,8 +414,7 @@ class Sketches:
             "total": merged.num_rows,
             "totals": totals,
             "floor": floor,
-            "nearest": self.words[query.role].nearest(unknown[0]) if unknown else [],
-            "hints": find_hints(self.words, query.role, unknown[0]) if unknown else [],
+            **self._help(query.role, unknown[0] if unknown else None),
             "unknown": unknown,
             "command": query.command(self.lake, floor),
         }
@@ -391,72 +437,6 @@ def missing_word(query: Query, answer: Mapping[str, Any]) -> str | None:
     hints = "".join(f"; {hint['text']}" for hint in answer["hints"])
     near = ", ".join(answer["nearest"])
     return message + hints + (f"; spelt alike: {near}" if near else "")
-
-
-def _best(values: Numbers, limit: int) -> Numbers:
-    """Positions of the `limit` greatest values, including ties with the last; all for 0."""
-    if not limit or limit >= len(values):
-        return np.arange(len(values))
-    least = np.partition(values, len(values) - limit)[len(values) - limit]
-    return np.flatnonzero(values >= least)
-
-
-def _values(rows: pa.Table, measure: str, places: Numbers | slice = _ALL) -> Numbers:
-    """The values of one of `MEASURES` for the selected rows."""
-    names = ("count", "adjective_count", "noun_count", "total")
-    c, a, n, total = (rows.column(name).to_numpy()[places] for name in names)
-    values: Numbers = c if measure == "count" else FORMULAS[measure](c, a, n, total)
-    return values
-
-
-def _by_word(rows: pa.Table, query: Query) -> pa.Table:
-    """One row for each partner word, from the corpus whose row represents it.
-
-    That is `sort_corpus` if given; else the one where the measure is greatest, but corpora whose
-    counts reach the floor come first. Columns: word; value, the measure (minus infinity if
-    `sort_corpus` does not have the word); count; place, of the row in `rows`; most and occurrences,
-    the maximum and the sum of the counts over the corpora.
-    """
-    words = rows.column(query.partner).cast(pa.string()).combine_chunks()
-    values = _values(rows, query.measure).astype(np.float64)
-    counts = rows.column("count").to_numpy()
-    columns = {"word": words, "value": values, "count": counts, "place": np.arange(len(values))}
-    table = pa.table(columns)
-    corpus_names = rows.column("corpus").unique().to_pylist()
-    is_of_one_corpus = len(corpus_names) == 1 and query.sort_corpus in ("", corpus_names[0])
-    if is_of_one_corpus or not corpus_names:  # each word has one row
-        table = table.append_column("most", pa.array(counts))
-        return table.append_column("occurrences", pa.array(counts))
-    is_second = np.zeros(len(values), bool)
-    if query.sort_corpus:
-        is_second = ~is_in(rows.column("corpus"), [query.sort_corpus])
-        values[is_second] = -np.inf
-        table = table.set_column(1, "value", pa.array(values))
-    codes = words.dictionary_encode().indices.to_numpy()
-    is_rare = counts < (query.floor or 1)
-    order = np.lexsort((-values, is_rare, is_second, codes))
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    sorted_counts = counts[order]
-    table = table.take(pa.array(order[starts]))
-    table = table.append_column("most", pa.array(np.maximum.reduceat(sorted_counts, starts)))
-    return table.append_column("occurrences", pa.array(np.add.reduceat(sorted_counts, starts)))
-
-
-def _side(rows: pa.Table, query: Query) -> differences.Side:
-    """One side of a difference."""
-    total = 0
-    for corpus in rows.column("corpus").unique().to_pylist():
-        of_corpus = rows.filter(pc.field("corpus") == corpus)
-        total += of_corpus.column(f"{query.role}_count")[0].as_py()
-    return differences.Side(_by_word(rows, query), total)
-
-
-def _common_floor(tables: Sequence[pa.Table], partner: str) -> int:
-    """The default minimum count for the collocates of both sides together."""
-    columns = [table.select([partner, "count"]) for table in tables]
-    plain = [table.set_column(0, partner, table.column(0).cast(pa.string())) for table in columns]
-    most = pa.concat_tables(plain).group_by(partner).aggregate([("count", "max")])
-    return default_floor(most.column("count_max").to_numpy())
 
 
 def tsv(rows: Sequence[dict[str, Any]]) -> str:

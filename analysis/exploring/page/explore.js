@@ -88,7 +88,7 @@ async function show(focus) {
       fillForm(query);
       const answer = await source.rows(query);
       const view = query.other || query.other_corpus ? difference : sketch;
-      form.elements.floor.placeholder = `${answer.floor} by frequency`;
+      form.elements.floor.placeholder = answer.floor;
       parts = view({ ...query, word: answer.word, other: answer.other }, answer);
     } else {
       const [example] = await source.suggest("noun", "key");

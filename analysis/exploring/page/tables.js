@@ -26,7 +26,8 @@ function node(name, attributes = {}, ...children) {
 
 function number(value, measure = "count") {
   if (value === null || value === undefined) return "–";
-  return measure === "count" ? value.toLocaleString("en") : value.toFixed(2);
+  if (measure === "count") return value.toLocaleString("en");
+  return measure === "per_million" ? value.toFixed(1) : value.toFixed(2);
 }
 
 function pairLink(adjective, noun, text) {
@@ -41,14 +42,14 @@ function bar(share, kind = "") {
 
 let definitionNumber = 0;
 
-// A head of a column: {text, kind, definition, sorted, sort}, sort being what its button does.
+// A head of a column: {text, isHidden, kind, definition, sorted}; sort is what its button does.
 function head(column, sort) {
   const attributes = { scope: "col", class: column.kind || "" };
   if (column.sorted) attributes["aria-sort"] = column.sorted;
   const cell = node("th", attributes);
   const mark = { descending: " ▼", ascending: " ▲" }[column.sorted] || "";
   if (!sort) {
-    cell.append(column.text);
+    cell.append(column.isHidden ? node("span", { class: "hidden-text" }, column.text) : column.text);
     return cell;
   }
   const button = node("button", { type: "button", class: "sort", onclick: sort }, column.text,
@@ -114,6 +115,7 @@ function tools(name, rows, svg, tsvAddress) {
   const tsv = tsvAddress
     ? node("a", { class: "button", href: tsvAddress, download: `${name}.tsv` }, "Rows as TSV")
     : node("button", { type: "button", onclick: () => downloadTsv(name, rows) }, "Rows as TSV");
+  if (!svg) return node("div", { class: "tools" }, tsv);
   return node("div", { class: "tools" }, tsv,
     node("button", { type: "button", onclick: () => saveSvg(svg, name) }, "Chart as SVG"),
     node("button", { type: "button", onclick: () => savePng(svg, name) }, "Chart as PNG"));

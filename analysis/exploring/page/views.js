@@ -13,10 +13,10 @@ function unknown(query, words, answer) {
       : addressOf({ ...query, [replaced]: hint.word, role: hint.role });
     return node("li", {}, node("a", { href: address }, hint.text));
   });
-  return node("div", { class: "error" }, node("p", {},
-    `No pairs with the ${query.role} “${words.join("” or “")}”.`,
-    ...(links.length ? [" Similar words: ", ...links, "."] : [])),
-  ...(hints.length ? [node("ul", {}, ...hints)] : []));
+  const similar = links.length ? [node("p", {}, "Similar words: ", ...links, ".")] : [];
+  return node("div", { class: "error" },
+    node("p", {}, `No pairs with the ${query.role} “${words.join("” or “")}”.`),
+    ...(hints.length ? [node("ul", {}, ...hints)] : []), ...similar);
 }
 
 function floorNote(query, answer) {
@@ -60,7 +60,7 @@ function sketchColumns(query, answer) {
   const columns = [
     { text: partner, cell: (row) => node("th", { scope: "row" }, pairLink(row.adjective, row.noun, row[partner])),
       value: (row) => row[partner] },
-    { text: `bar of ${measures[query.measure]}`, kind: "wide",
+    { text: `bar of ${measures[query.measure]}`, isHidden: true, kind: "wide",
       cell: (row) => bar(Math.max(0, row[query.measure]) / most) },
     ...["log_dice", "pmi", "npmi"].map((name) => measureColumn(query, name)),
     ...countColumns(query),
@@ -76,7 +76,7 @@ function sketchColumns(query, answer) {
   }
   columns.push(textColumn("class", (row) => classNames[row.class], "wide"));
   if (!query.corpus && !query.sort_corpus && Object.keys(source.about.corpora).length > 1) {
-    columns.push(textColumn("measures of", (row) => row.corpus, "wide"));
+    columns.push(textColumn("measures of", (row) => row.corpus, "wide name"));
   }
   return columns;
 }
@@ -134,7 +134,7 @@ function differenceColumns(query, sides, block, most) {
   return [word,
     { text: "difference", kind: "number", definition: definitions.difference, value: (row) => row.difference,
       cell: (row) => node("td", { class: "number" }, number(row.difference, query.measure)) },
-    { text: "bar of the difference", kind: "wide",
+    { text: "bar of the difference", isHidden: true, kind: "wide",
       cell: (row) => bar(Math.abs(row.difference) / most, row.difference < 0 ? "second" : "first") },
     side("first", sides[0], "number wide"), side("second", sides[1], "number wide"),
     textColumn("counts", (row) => `${number(row.first_count)} / ${number(row.second_count)}`, "number"), contrast];
@@ -158,17 +158,21 @@ function difference(query, answer) {
   const blocks = Object.keys(names).map((block) => {
     const rows = members(block);
     const content = rows.length
-      ? table(`${number(rows.length)} of ${number(answer.totals[block])} ${partner}s, the strongest contrast first`,
+      ? table(`${names[block]}: ${number(rows.length)} of ${number(answer.totals[block])} ${partner}s`,
         differenceColumns(query, sides, block, most), rows)
       : node("p", { class: "note" }, `No ${partner}s.`);
     return node("section", { class: `block ${block}` }, node("h3", {}, names[block]), content);
   });
-  const lines = members("both").slice(0, 30).sort((one, other) => other.difference - one.difference);
-  const chart = bars(lines.map((row) => ({
+  // The strongest contrasts of each direction.
+  const lines = members("both").filter((row) => row.difference >= 0).slice(0, 20)
+    .concat(members("both").filter((row) => row.difference < 0).slice(0, 20))
+    .sort((one, other) => other.difference - one.difference);
+  const chart = lines.length && bars(lines.map((row) => ({
     name: row.word, value: row.difference, text: number(row.difference, query.measure),
   })), `${title}: differences of ${measures[query.measure]}; the table has the same values`);
   const address = source.address && source.address("rows.tsv", query);
-  return [node("h2", {}, title), node("p", { class: "note" }, ...floorNote(query, answer)),
+  return [node("h2", {}, title), node("p", { class: "note" }, ...floorNote(query, answer),
+      " The strongest contrasts come first."),
     tools(`${query.word}-${query.other || query.other_corpus}`, answer.rows, chart, address),
     node("div", { class: "blocks" }, ...blocks),
     ...(lines.length ? [node("h3", {}, `Differences of ${measures[query.measure]}`), chart] : []),

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,18 @@ def test_rows_are_filtered(sketches, change, expected):
 def test_rows_can_be_filtered_by_a_missing_class(sketches):
     answer = sketches.sketch(Query("noun", "key", classes=("none",)))
     assert names(answer) == ["public"]
+
+
+def test_the_size_of_a_corpus_is_its_tokens_that_were_read(tmp_path):
+    root = str(tmp_path / "lake")
+    write_pairs(root, {"news": [("old", "key", 3)]})
+    assert Sketches(root, tmp_path / "cache").tokens == {}
+    columns = "corpus path bytes wave status sentences tokens pairs rejected_lines"
+    files = [("news", "a", 1, 0, "done", 2, 600, 3, 0), ("news", "b", 1, 1, "done", 2, 400, 3, 0)]
+    files.append(("news", "c", 1, 1, "planned", None, None, None, None))
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    write(root, "amod_files", rows(columns, *files, modified=when, reason=None))
+    assert Sketches(root, tmp_path / "cache").tokens == {"news": 1000}
 
 
 def blocks(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
