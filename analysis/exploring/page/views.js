@@ -241,7 +241,7 @@ function sentenceParts(sentence, adjective, nounForms) {
   const mark = (place) => node("mark", {}, sentence.slice(place.start, place.end));
   const inner = second ? [mark(first), sentence.slice(first.end, second.start), mark(second)] : [mark(first)];
   const end = (second || first).end;
-  return [node("span", { class: "left" }, sentence.slice(0, first.start)),
+  return [node("span", { class: "left" }, node("bdi", {}, sentence.slice(0, first.start))),
     node("span", { class: "middle" }, ...inner),
     node("span", { class: "right" }, sentence.slice(end))];
 }
