@@ -63,8 +63,11 @@ def blocks(first: Side, second: Side, floor: int) -> pa.Table:
     both = first.collocates.join(
         second.collocates, "word", join_type="full outer", right_suffix="_second"
     )
+    if floor > 1:
+        is_frequent = pc.field("count") >= floor
+        is_frequent |= pc.field("count_second") >= floor
+        both = both.filter(is_frequent)
     counts = [_filled(both, name) for name in ("count", "count_second")]
-    reaches_floor = np.maximum(*counts) >= floor
     occurrences = [_filled(both, name) for name in ("occurrences", "occurrences_second")]
     strength = contrast(*occurrences, first.total, second.total)
     values = [both.column(name) for name in ("value", "value_second")]
@@ -81,7 +84,17 @@ def blocks(first: Side, second: Side, floor: int) -> pa.Table:
         "contrast": strength,
         "block": block,
     }
-    return pa.table(columns).filter(pa.array(reaches_floor))
+    return pa.table(columns)
+
+
+def strongest(rows: pa.Table, block: str, limit: int) -> tuple[pa.Table, int]:
+    """The rows of a block with the strongest contrast, in order, and the number of all of them."""
+    members = rows.filter(pc.field("block") == block)
+    order = [("contrast", "descending"), ("word", "ascending")]
+    if limit and members.num_rows > limit:
+        places = pc.select_k_unstable(members, k=limit, sort_keys=order)
+        return members.take(places), members.num_rows
+    return members.sort_by(order), members.num_rows
 
 
 def _filled(table: pa.Table, name: str) -> Numbers:

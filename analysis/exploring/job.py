@@ -16,6 +16,7 @@ from adnominal.conf.checks import check_default
 
 _OF_ONE_WORD = (
     "other",
+    "similar",
     "corpus",
     "other_corpus",
     "measure",
@@ -25,6 +26,17 @@ _OF_ONE_WORD = (
     "hide_determiners",
     "fold",
     "limit",
+)
+
+_NOT_FOR_SIMILAR = (
+    "other",
+    "other_corpus",
+    "measure",
+    "sort_corpus",
+    "floor",
+    "classes",
+    "hide_determiners",
+    "fold",
 )
 
 log = logging.getLogger("adnominal")
@@ -71,6 +83,9 @@ class Settings:
         help="second word: print how the two differ",
         example="other=door",
         free_text=True,
+    )
+    similar: bool = setting(
+        False, help="print the words whose collocates are most similar to the word's"
     )
     corpus: str | None = setting(None, help="corpus to look up; all if not given", free_text=True)
     other_corpus: str | None = setting(
@@ -131,6 +146,10 @@ class Settings:
             check_default(
                 self, ("min_count",), "needs export=; the minimum count of printed rows is floor="
             )
+        if self.similar:
+            check_default(
+                self, _NOT_FOR_SIMILAR, "has no effect on similar=true; omit one of the two"
+            )
         if has_word or self.export is not None:
             check_default(
                 self, ("port",), "is for serving the page; nothing is served here, so omit it"
@@ -171,7 +190,9 @@ def explore(settings: Settings) -> None:
         bound(settings.port).close()
         give_memory_back()
     sketches = Sketches(settings.lake, Path(settings.cache).expanduser())
-    if query is not None:
+    if query is not None and settings.similar:
+        _print_similar(sketches, query)
+    elif query is not None:
         _print(sketches, query)
     elif settings.export is not None:
         write(sketches, Path(settings.export), settings.min_count)
@@ -194,4 +215,16 @@ def _print(sketches: Sketches, query: Query) -> None:
             f"no pairs of the {query.role} {query.word!r} with these filters; a lower floor= or "
             "other classes= may help"
         )
+    print(tsv(answer["rows"]), end="")
+
+
+def _print_similar(sketches: Sketches, query: Query) -> None:
+    from adnominal.analysis.exploring.thesaurus import similar_words
+
+    answer = similar_words(sketches, query.role, query.word, query.corpus, query.limit)
+    message = missing_word(query, answer)
+    if message is not None:
+        raise JobFailed(message)
+    if not answer["rows"]:
+        raise JobFailed(f"no {query.role} shares a collocate with {query.word!r}")
     print(tsv(answer["rows"]), end="")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from adnominal.analysis.exploring.adjectives import is_in
 from adnominal.analysis.exploring.differences import Side
-from adnominal.analysis.exploring.queries import Query, default_floor
+from adnominal.analysis.exploring.queries import DEFAULT_FLOOR, ENOUGH_COLLOCATES, Query
 from adnominal.etl.amod.measures import MEASURES as FORMULAS
 
 _ALL = slice(None)
@@ -58,30 +58,27 @@ def merge_corpora(rows: pa.Table, query: Query) -> pa.Table:
     corpora = rows.column("corpus").unique().to_pylist()
     if not corpora or _is_single(corpora, query):
         # Each word has one row.
-        starts, order = places, places
-    else:
-        is_other = np.zeros(len(values), bool)
-        if query.sort_corpus:
-            is_other = ~is_in(rows.column("corpus"), [query.sort_corpus])
-            values[is_other] = -np.inf
-        is_rare = counts < (query.floor or 1)
-        codes = words.dictionary_encode().indices.to_numpy()
-        order = np.lexsort((-values, is_rare, is_other, codes))
-        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        columns = {"word": words, "value": values, "count": counts, "place": places}
+        columns |= {"most": counts, "occurrences": counts}
+        return pa.table(columns)
+    is_other = np.zeros(len(values), bool)
+    if query.sort_corpus:
+        is_other = ~is_in(rows.column("corpus"), [query.sort_corpus])
+        values[is_other] = -np.inf
+    is_rare = counts < (query.floor or 1)
+    codes = words.dictionary_encode().indices.to_numpy()
+    order = np.lexsort((-values, is_rare, is_other, codes))
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     first_places = order[starts]
+    counts_by_word = counts[order]
     columns = {
         "word": words.take(pa.array(first_places)),
         "value": values[first_places],
         "count": counts[first_places],
         "place": first_places,
+        "most": np.maximum.reduceat(counts_by_word, starts),
+        "occurrences": np.add.reduceat(counts_by_word, starts),
     }
-    if len(starts):
-        counts_by_word = counts[order]
-        columns["most"] = np.maximum.reduceat(counts_by_word, starts)
-        columns["occurrences"] = np.add.reduceat(counts_by_word, starts)
-    else:
-        columns["most"] = counts
-        columns["occurrences"] = counts
     return pa.table(columns)
 
 
@@ -94,19 +91,18 @@ def side_of(rows: pa.Table, query: Query) -> Side:
     """One side of a difference: the rows of its word."""
     total = 0
     for corpus in rows.column("corpus").unique().to_pylist():
-        of_corpus = rows.filter(pc.field("corpus") == corpus)
-        word_counts = of_corpus.column(f"{query.role}_count")
-        total += word_counts[0].as_py()
+        place = pc.index(rows.column("corpus").cast(pa.string()), corpus).as_py()
+        word_counts = rows.column(f"{query.role}_count")
+        total += word_counts[place].as_py()
     return Side(merge_corpora(rows, query), total)
 
 
-def common_floor(tables: Sequence[pa.Table], partner: str) -> int:
+def common_floor(sides: Sequence[Side]) -> int:
     """The default minimum count for the collocates of both sides together."""
-    parts = []
-    for rows in tables:
-        words = rows.column(partner).cast(pa.string())
-        counts = rows.column("count")
-        parts.append(pa.table({"word": words, "count": counts}))
-    by_word = pa.concat_tables(parts).group_by("word")
-    most = by_word.aggregate([("count", "max")])
-    return default_floor(most.column("count_max").to_numpy())
+    frequent_words: set[str] = set()
+    for side in sides:
+        is_frequent = pc.field("most") >= DEFAULT_FLOOR
+        words = side.collocates.filter(is_frequent).column("word")
+        # So many are enough, whatever they are.
+        frequent_words.update(words.slice(0, ENOUGH_COLLOCATES).to_pylist())
+    return DEFAULT_FLOOR if len(frequent_words) >= ENOUGH_COLLOCATES else 1

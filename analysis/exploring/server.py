@@ -24,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 from adnominal.analysis.exploring.pairs import pair
 from adnominal.analysis.exploring.queries import CLASSES, MEASURES, Query
 from adnominal.analysis.exploring.sketches import Sketches, tsv
+from adnominal.analysis.exploring.thesaurus import similar_words
 from adnominal.analysis.exploring.words import ROLES
 from adnominal.conf import JobFailed, UserError
 from adnominal.conf.help import nearest
@@ -102,6 +103,11 @@ class _Page:
     def rows(self, request: Request) -> Response:
         return JSONResponse(self._answer(request))
 
+    def similar(self, request: Request) -> Response:
+        query = query_of({"limit": "30", **request.query_params})
+        answer = similar_words(self._sketches, query.role, query.word, query.corpus, query.limit)
+        return JSONResponse(answer)
+
     def table(self, request: Request) -> Response:
         return Response(
             tsv(self._answer(request)["rows"]),
@@ -157,6 +163,7 @@ def application(sketches: Sketches) -> Starlette:
             Route("/api/suggest", page.suggest),
             Route("/api/rows", current(page.rows)),
             Route("/api/rows.tsv", current(page.table)),
+            Route("/api/similar", current(page.similar)),
             Route("/api/pair", current(page.pair)),
             Mount("/", _Files(directory=PAGE, html=True)),
         ],

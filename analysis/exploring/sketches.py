@@ -145,7 +145,7 @@ class Sketches:
         """The spelling of a word in the tables: as it is, in NFC or in lower case."""
         composed = unicodedata.normalize("NFC", word)
         spellings = (word, composed, composed.lower())
-        return next((one for one in spellings if self._counts(role, one)), word)
+        return next((one for one in spellings if self.counts(role, one)), word)
 
     def _rows(self, role: str, corpus: str, word: str) -> pa.Table:
         """All rows of a word in a corpus: the columns `_READ`."""
@@ -195,8 +195,8 @@ class Sketches:
             rows = self.folding.fold_adjectives(rows, corpus)
         return rows, count
 
-    def _of_word(self, query: Query, word: str, corpus: str) -> pa.Table:
-        """Rows of a word, of adjectives that the query admits.
+    def rows_of_word(self, query: Query, word: str, corpus: str) -> pa.Table:
+        """Rows of a word in one corpus, or in all for "", of adjectives that the query admits.
 
         The columns of `_READ`, the corpus, the word's count there, and the corpus's total.
         """
@@ -247,7 +247,7 @@ class Sketches:
         rows. An unknown word has no rows, and `nearest` has similar words.
         """
         query = self.check_query(query)
-        rows = self._of_word(query, query.word, query.corpus)
+        rows = self.rows_of_word(query, query.word, query.corpus)
         counts = rows.column("count").to_numpy()
         floor = query.floor or default_floor(counts)
         if floor > 1:
@@ -279,7 +279,7 @@ class Sketches:
 
     def _merged(self, query: Query) -> dict[str, Any]:
         """The collocates in several corpora."""
-        rows = self._of_word(query, query.word, "")
+        rows = self.rows_of_word(query, query.word, "")
         merged = merge_corpora(rows, query)
         if query.floor is None:
             floor = default_floor(merged.column("most").to_numpy())
@@ -354,7 +354,7 @@ class Sketches:
     ) -> dict[str, Any]:
         if query.limit:
             records = records[: query.limit]
-        counts = self._counts(query.role, query.word)
+        counts = self.counts(query.role, query.word)
         return {
             "rows": records,
             "word": query.word,
@@ -385,27 +385,28 @@ class Sketches:
         query = self.check_query(query)
         second_word = query.other or query.word
         tables = (
-            self._of_word(query, query.word, query.corpus),
-            self._of_word(query, second_word, query.other_corpus or query.corpus),
+            self.rows_of_word(query, query.word, query.corpus),
+            self.rows_of_word(query, second_word, query.other_corpus or query.corpus),
         )
-        floor = query.floor or common_floor(tables, query.partner)
-        query_of_side = replace(query, floor=floor)
-        first, second = (side_of(table, query_of_side) for table in tables)
-        merged = differences.blocks(first, second, floor)
-        order = [("contrast", "descending"), ("word", "ascending")]
+        sides = [side_of(table, query) for table in tables]
+        floor = query.floor or common_floor(sides)
+        if query.floor is None and not query.corpus and len(self.corpora) > 1:
+            # The floor decides which corpus represents a collocate.
+            query_with_floor = replace(query, floor=floor)
+            sides = [side_of(table, query_with_floor) for table in tables]
+        merged = differences.blocks(sides[0], sides[1], floor)
         rows: list[dict[str, Any]] = []
         totals = {}
         for block in differences.BLOCKS:
-            members = merged.filter(pc.field("block") == block).sort_by(order)
-            totals[block] = members.num_rows
-            rows += members.slice(0, query.limit or None).to_pylist()
+            members, totals[block] = differences.strongest(merged, block, query.limit)
+            rows += members.to_pylist()
         for row in rows:
             is_adjective = query.partner == "adjective"
             row["class"] = self.lexicon.class_of(row["word"]) if is_adjective else ""
         unknown = [
             word
             for word, table in zip((query.word, second_word), tables, strict=True)
-            if not table.num_rows and not self._counts(query.role, word)
+            if not table.num_rows and not self.counts(query.role, word)
         ]
         return {
             "rows": rows,
@@ -419,7 +420,8 @@ class Sketches:
             "command": query.command(self.lake, floor),
         }
 
-    def _counts(self, role: str, word: str) -> dict[str, int]:
+    def counts(self, role: str, word: str) -> dict[str, int]:
+        """The number of pairs with the word in each corpus that has it."""
         counts = {corpus: self.words[role].count(corpus, word) for corpus in self.corpora}
         return {corpus: count for corpus, count in counts.items() if count}
 

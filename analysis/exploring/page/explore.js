@@ -14,7 +14,7 @@ function queryOfAddress() {
   const values = new URLSearchParams(location.hash.slice(1));
   const query = { ...defaults };
   for (const name of Object.keys(defaults)) if (values.has(name)) query[name] = values.get(name);
-  return { query, adjective: values.get("adjective"), noun: values.get("noun") };
+  return { query, adjective: values.get("adjective"), noun: values.get("noun"), similar: values.has("similar") };
 }
 
 function addressOf(values) {
@@ -77,14 +77,18 @@ function applyChange(event) {
 }
 
 async function show(focus) {
-  const { query, adjective, noun } = queryOfAddress();
+  const { query, adjective, noun, similar } = queryOfAddress();
   newest += 1;
   const mine = newest;
   result.setAttribute("aria-busy", "true");
   let parts = [];
   try {
     if (adjective && noun) parts = pairView(adjective, noun, await source.pair(adjective, noun));
-    else if (query.word) {
+    else if (query.word && similar && source.similar) {
+      fillForm(query);
+      const answer = await source.similar(query);
+      parts = similarView({ ...query, word: answer.word }, answer);
+    } else if (query.word) {
       fillForm(query);
       const answer = await source.rows(query);
       const view = query.other || query.other_corpus ? difference : sketch;

@@ -27,6 +27,7 @@ class ServerSource {
   suggest(role, word) { return this.get("suggest", { role, word }); }
   rows(query) { return this.get("rows", query); }
   pair(adjective, noun) { return this.get("pair", { adjective, noun }); }
+  similar(query) { return this.get("similar", { role: query.role, word: query.word, corpus: query.corpus }); }
 }
 
 class StaticSource {

@@ -10,6 +10,7 @@ const definitions = {
   per_million: "The count in a million tokens of the corpus.",
   predicative: "How often the adjective is the predicate of the noun, as in “the key is old”.",
   contrast: "Log-likelihood ratio of the counts on both sides (Dunning 1993): how certain it is that the sides differ. Above 3.84 is unlikely to be chance (p < 0.05).",
+  similarity: "Cosine of the logDice of the 1,000 strongest collocates of both words: 1 for the same collocates, 0 for none in common.",
   difference: "The measure of the first side minus that of the second.",
 };
 

@@ -101,10 +101,41 @@ function sketch(query, answer) {
     `${title}: count against PMI; the table has the same values`);
   const address = source.address && source.address("rows.tsv", query);
   return [heading,
-    node("p", { class: "note" }, `Pairs with “${query.word}”: ${counts.join(", ")}. `, ...floorNote(query, answer)),
+    node("p", { class: "note" }, `Pairs with “${query.word}”: ${counts.join(", ")}. `, ...floorNote(query, answer),
+      ...similarLink(query)),
     tools(`${query.role}-${query.word}`, answer.rows, chart, address),
     table(caption, sketchColumns(query, answer), answer.rows),
     node("h3", {}, "Count against PMI"), chart, command(answer.command)];
+}
+
+// A static copy cannot compare words: it lacks the rows of all of them.
+function similarLink(query) {
+  if (!source.similar) return [];
+  const address = addressOf({ role: query.role, word: query.word, corpus: query.corpus, similar: "true" });
+  return [" ", node("a", { href: address }, `${query.role}s with similar collocates`), "."];
+}
+
+function similarView(query, answer) {
+  const title = `${query.role === "noun" ? "Nouns" : "Adjectives"} similar to “${query.word}”`;
+  const heading = node("h2", {}, title);
+  if (!Object.keys(answer.words).length) return [heading, unknown(query, [query.word], answer)];
+  if (!answer.rows.length) return [heading, node("p", { class: "error" }, `No ${query.role} shares a collocate.`)];
+  const compare = (row) => node("a", { href: addressOf({ role: query.role, word: query.word, other: row.word, corpus: query.corpus }) },
+    row.collocates);
+  const columns = [
+    { text: query.role, value: (row) => row.word, cell: (row) => node("th", { scope: "row" },
+      node("a", { href: addressOf({ role: query.role, word: row.word }) }, row.word)) },
+    { text: "bar of the similarity", isHidden: true, kind: "wide", cell: (row) => bar(row.similarity) },
+    { text: "similarity", kind: "number", definition: definitions.similarity, sorted: "descending",
+      value: (row) => row.similarity, cell: (row) => node("td", { class: "number" }, number(row.similarity, "cosine")) },
+    { text: "shared", kind: "number", definition: "The number of collocates of both words, among the 1,000 strongest of each.",
+      value: (row) => row.shared, cell: (row) => node("td", { class: "number" }, number(row.shared)) },
+    textColumn("strongest shared collocates: compare", compare),
+  ];
+  return [heading, node("p", { class: "note" }, `In ${answer.corpus}. `,
+    node("a", { href: addressOf({ role: query.role, word: query.word, corpus: query.corpus }) }, `The collocates of “${query.word}”`), "."),
+  tools(`similar-${query.word}`, answer.rows, null, null),
+  table(`${number(answer.rows.length)} ${query.role}s by similarity`, columns, answer.rows)];
 }
 
 function differenceColumns(query, sides, block, most) {

@@ -364,6 +364,15 @@ def test_a_failed_search_opens_what_was_meant(page, address, search, hint, title
     page.wait_for_selector("#result table")
 
 
+def test_words_with_similar_collocates_are_a_view(page, served):
+    page.goto(f"{served}#word=key")
+    page.get_by_role("link", name="nouns with similar collocates").click()
+    sync_api.expect(page.locator("#result h2")).to_have_text("Nouns similar to “key”")
+    assert words(page) == ["name", "door"]
+    page.locator("#result tbody tr").nth(1).get_by_role("link", name="old").click()
+    sync_api.expect(page.locator("#result h2")).to_have_text("“key” compared with “door”")
+
+
 def test_the_words_of_a_pair_are_marked_in_its_sentences(page, address):
     page.goto(f"{address}#adjective=false&noun=key")
     page.wait_for_selector("blockquote")
