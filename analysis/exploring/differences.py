@@ -60,16 +60,17 @@ def blocks(first: Side, second: Side, floor: int) -> pa.Table:
     Columns word, first, first_count, second, second_count (null and 0 where a side does not have
     the collocate), difference (null unless both have it), contrast and block.
     """
-    both = first.collocates.join(
-        second.collocates, "word", join_type="full outer", right_suffix="_second"
-    )
+    names = ["word", "value", "count", "occurrences"]
+    left, right = (side.collocates.select(names) for side in (first, second))
+    both = left.join(right, "word", join_type="full outer", right_suffix="_second")
     if floor > 1:
         is_frequent = pc.field("count") >= floor
         is_frequent |= pc.field("count_second") >= floor
         both = both.filter(is_frequent)
     counts = [_filled(both, name) for name in ("count", "count_second")]
-    occurrences = [_filled(both, name) for name in ("occurrences", "occurrences_second")]
-    strength = contrast(*occurrences, first.total, second.total)
+    first_occurrences = _filled(both, "occurrences")
+    second_occurrences = _filled(both, "occurrences_second")
+    strength = contrast(first_occurrences, second_occurrences, first.total, second.total)
     values = [both.column(name) for name in ("value", "value_second")]
     has_first, has_second = (value.is_valid().to_numpy() for value in values)
     block = np.where(has_second, "second", "first")

@@ -250,17 +250,17 @@ class Sketches:
         rows = self.rows_of_word(query, query.word, query.corpus)
         counts = rows.column("count").to_numpy()
         floor = query.floor or default_floor(counts)
-        if floor > 1:
-            rows = rows.filter(pc.field("count") >= floor)
-        values = measure_values(rows, query.measure)
-        places = best_places(values, query.limit)
+        # Not `filter`, which would copy all rows of the word.
+        admitted = np.flatnonzero(counts >= floor)
+        values = measure_values(rows, query.measure, admitted)
+        places = admitted[best_places(values, query.limit)]
         records = self._records(rows, places, query)
 
         def order(record: dict[str, Any]) -> tuple[Any, ...]:
             return (-record[query.measure], record[query.partner], record["corpus"])
 
         records.sort(key=order)
-        return self._answer(query, records, rows.num_rows, floor)
+        return self._answer(query, records, len(admitted), floor)
 
     def collocates(self, query: Query) -> dict[str, Any]:
         """As `sketch`, with one row for each collocate.

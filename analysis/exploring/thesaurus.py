@@ -19,8 +19,8 @@ from adnominal.analysis.exploring.sketches import Sketches
 DIMENSIONS = 1000
 """The number of a word's strongest collocates that are compared."""
 
-_DRAWING = 40  # strongest collocates whose other words are drawn as candidates
-_CANDIDATES = 60  # words that are compared with all their collocates
+_DRAWING = 30  # strongest collocates whose other words are drawn as candidates
+_CANDIDATES = 40  # words that are compared with all their collocates
 _SHOWN_SHARED = 8  # shared collocates that are listed
 
 
@@ -74,14 +74,15 @@ def _strongest(
     """The collocates with the greatest logDice, and these values; none below 0."""
     query = Query(role, word, corpus=corpus)
     rows = sketches.rows_of_word(query, word, corpus)
-    floor = default_floor(rows.column("count").to_numpy())
-    if floor > 1:
-        rows = rows.filter(pc.field("count") >= floor)
-    values = np.maximum(measure_values(rows, "log_dice"), 0)
+    counts = rows.column("count").to_numpy()
+    admitted = np.flatnonzero(counts >= default_floor(counts))
+    values = np.maximum(measure_values(rows, "log_dice", admitted), 0)
     # Ties with the last are cut by position, so that each word has at most so many.
-    places = best_places(values, most)[:most]
-    words = rows.column(query.partner).cast(pa.string())
-    return words.take(pa.array(places)).to_pylist(), values[places]
+    best = best_places(values, most)[:most]
+    collocates = rows.column(query.partner)
+    # One by one, because `take` would merge the dictionaries of all row groups.
+    words = [collocates[place].as_py() for place in admitted[best].tolist()]
+    return words, values[best]
 
 
 def _vector(sketches: Sketches, role: str, word: str, corpus: str) -> _Vector:

@@ -147,9 +147,10 @@ def test_the_size_of_a_corpus_is_its_tokens_that_were_read(tmp_path):
     assert Sketches(root, tmp_path / "cache").tokens == {}
     columns = "corpus path bytes wave status sentences tokens pairs rejected_lines"
     files = [("news", "a", 1, 0, "done", 2, 600, 3, 0), ("news", "b", 1, 1, "done", 2, 400, 3, 0)]
-    files.append(("news", "c", 1, 1, "planned", None, None, None, None))
     when = datetime(2026, 1, 1, tzinfo=UTC)
     write(root, "amod_files", rows(columns, *files, modified=when, reason=None))
+    planned = ("news", "c", 1, 1, "planned", None, None, None, None)
+    write(root, "amod_files", rows(columns, planned, modified=when, reason=None))
     assert Sketches(root, tmp_path / "cache").tokens == {"news": 1000}
 
 

@@ -5,8 +5,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import adnominal
+from adnominal.analysis.exploring.queries import Query
 from adnominal.analysis.exploring.server import application
-from adnominal.analysis.exploring.sketches import Query, Sketches
+from adnominal.analysis.exploring.sketches import Sketches
 from adnominal.analysis.exploring.thesaurus import similar_words
 from adnominal.conf.commandline.__main__ import main
 from tests.lake_of_pairs import write_pairs
