@@ -4,6 +4,7 @@ The functions here read what the commands have built (``adnominal --help``; docs
 
     read            rows of a table, as an Arrow table
     sketch          the collocates of a word
+    similar         words with similar collocates
     pair            counts, ranks, association and example sentences of a pair
     count_pairs     the pairs of texts in memory
     load_dataset    a dataset for the library `datasets`
@@ -38,6 +39,7 @@ __all__ = [
     "load_dataset",
     "pair",
     "read",
+    "similar",
     "sketch",
 ]
 
@@ -95,10 +97,41 @@ def sketch(
             measure or table of pairs.
     """
     from adnominal.analysis.exploring.collocates import collocates
-    from adnominal.analysis.exploring.sketches import Query
+    from adnominal.analysis.exploring.queries import Query
 
-    query = Query(role, word, corpus=corpus or "", measure=measure, limit=limit)
+    query = Query(role, word, corpus=corpus or "", measure=measure, floor=1, limit=limit)
     return collocates(os.fspath(lake), query)
+
+
+def similar(
+    word: str,
+    *,
+    role: Literal["noun", "adjective"] = "noun",
+    lake: str | os.PathLike[str] = "lake",
+    corpus: str | None = None,
+    limit: int = 20,
+) -> pyarrow.Table:
+    """The words whose collocates are most similar to the word's.
+
+    Args:
+        word: the word, as in the tables; one that is unknown is looked up in lower case.
+        role: ``noun`` or ``adjective``.
+        lake: folder or URI of the lake.
+        corpus: the corpus to look in; None for the one where the word is most frequent.
+        limit: the number of rows at most; 0 for all.
+
+    Returns:
+        Columns word; similarity, the cosine of the logDice of the strongest 1,000 collocates of
+        each; shared, the number of common collocates; collocates, the strongest of these.
+
+    Raises:
+        UserError: as `sketch`.
+    """
+    from adnominal.analysis.exploring.collocates import similar as similar_rows
+    from adnominal.analysis.exploring.queries import Query
+
+    query = Query(role, word, corpus=corpus or "", limit=limit)
+    return similar_rows(os.fspath(lake), query)
 
 
 def pair(

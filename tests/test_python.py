@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import adnominal
-from adnominal.analysis.exploring.sketches import Query, Sketches
+from adnominal.analysis.exploring.queries import Query
+from adnominal.analysis.exploring.sketches import Sketches
 from adnominal.conf import ROOT
 from adnominal.etl.lake import arrow
 from adnominal.etl.looking.why import why

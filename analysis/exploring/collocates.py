@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from adnominal.analysis.exploring.sketches import Query, Sketches, missing_word
+from adnominal.analysis.exploring.queries import Query
+from adnominal.analysis.exploring.sketches import Sketches, missing_word
+from adnominal.analysis.exploring.thesaurus import similar_words
 from adnominal.analysis.exploring.words import CACHE, ROLES
 from adnominal.conf import UserError
 from adnominal.etl.lake.storage import table_uri
@@ -17,6 +19,14 @@ COLLOCATES = pa.schema(
         ("count", pa.int64()),
         ("log_dice", pa.float64()),
         ("pmi", pa.float64()),
+    ]
+)
+SIMILAR = pa.schema(
+    [
+        ("word", pa.string()),
+        ("similarity", pa.float64()),
+        ("shared", pa.int64()),
+        ("collocates", pa.string()),
     ]
 )
 
@@ -35,6 +45,21 @@ def collocates(lake: str, query: Query) -> pa.Table:
     partner = ROLES[1 - ROLES.index(query.role)]
     rows = [{**row, "collocate": row[partner]} for row in answer["rows"]]
     return pa.Table.from_pylist(rows, COLLOCATES)
+
+
+def similar(lake: str, query: Query) -> pa.Table:
+    """The words with collocates similar to a word's (`thesaurus.similar_words`), as `SIMILAR`.
+
+    Raises:
+        LakeError: as `collocates`.
+        UserError: as `collocates`.
+    """
+    sketches = open_sketches(lake)
+    answer = similar_words(sketches, query.role, query.word, query.corpus, query.limit)
+    message = missing_word(query, answer)
+    if message is not None:
+        raise UserError(message)
+    return pa.Table.from_pylist(answer["rows"], SIMILAR)
 
 
 def open_sketches(lake: str) -> Sketches:

@@ -7,20 +7,37 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from adnominal.analysis.exploring.sketches import (
-    CLASSES,
-    MEASURES,
-    Query,
-    Sketches,
-    missing_word,
-    tsv,
-)
+from adnominal.analysis.exploring.queries import CLASSES, MEASURES, Query
+from adnominal.analysis.exploring.sketches import Sketches, missing_word, tsv
 from adnominal.analysis.exploring.static import write
 from adnominal.analysis.exploring.words import CACHE
 from adnominal.conf import JobFailed, UserError, setting
 from adnominal.conf.checks import check_default
 
-_OF_ONE_WORD = ("other", "corpus", "other_corpus", "measure", "floor", "classes", "limit")
+_OF_ONE_WORD = (
+    "other",
+    "similar",
+    "corpus",
+    "other_corpus",
+    "measure",
+    "sort_corpus",
+    "floor",
+    "classes",
+    "hide_determiners",
+    "fold",
+    "limit",
+)
+
+_NOT_FOR_SIMILAR = (
+    "other",
+    "other_corpus",
+    "measure",
+    "sort_corpus",
+    "floor",
+    "classes",
+    "hide_determiners",
+    "fold",
+)
 
 log = logging.getLogger("adnominal")
 
@@ -67,19 +84,38 @@ class Settings:
         example="other=door",
         free_text=True,
     )
+    similar: bool = setting(
+        False, help="print the words whose collocates are most similar to the word's"
+    )
     corpus: str | None = setting(None, help="corpus to look up; all if not given", free_text=True)
     other_corpus: str | None = setting(
         None, help="second corpus: print how the word differs between the two", free_text=True
     )
     measure: str = setting("log_dice", help="measure to sort rows by", choices=MEASURES)
-    floor: int = setting(1, help="minimum count of a printed pair")
+    sort_corpus: str | None = setting(
+        None, help="of all corpora, the one by whose measure rows are sorted", free_text=True
+    )
+    floor: int | None = setting(
+        None,
+        help="minimum count of a printed pair; 3 if not given, or 1 if fewer than ten collocates "
+        "reach it",
+        example="floor=5",
+    )
     classes: list[str] = setting(
         [],
         help="classes of the adjectives: I intersective, S subsective, O intensional, none",
         choices=CLASSES,
         example="classes=I,S",
     )
-    limit: int = setting(100, help="rows printed; 0 for all")
+    hide_determiners: bool = setting(
+        False, help="leave out adjectives that act as determiners: same, other, many"
+    )
+    fold: bool = setting(
+        False, help="count comparatives and superlatives as their positive form: older as old"
+    )
+    limit: int = setting(
+        100, help="rows printed, with other= or other_corpus= in each block; 0 for all"
+    )
     cache: str = setting(CACHE, help="folder for the lists of words", identity=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +146,10 @@ class Settings:
             check_default(
                 self, ("min_count",), "needs export=; the minimum count of printed rows is floor="
             )
+        if self.similar:
+            check_default(
+                self, _NOT_FOR_SIMILAR, "has no effect on similar=true; omit one of the two"
+            )
         if has_word or self.export is not None:
             check_default(
                 self, ("port",), "is for serving the page; nothing is served here, so omit it"
@@ -121,15 +161,18 @@ class Settings:
         if word is None:
             return None
         return Query(
-            "noun" if self.noun is not None else "adjective",
-            word,
-            self.other or "",
-            self.corpus or "",
-            self.other_corpus or "",
-            self.measure,
-            self.floor,
-            tuple(self.classes),
-            self.limit,
+            role="noun" if self.noun is not None else "adjective",
+            word=word,
+            other=self.other or "",
+            corpus=self.corpus or "",
+            other_corpus=self.other_corpus or "",
+            measure=self.measure,
+            floor=self.floor,
+            classes=tuple(self.classes),
+            limit=self.limit,
+            sort_corpus=self.sort_corpus or "",
+            hide_determiners=self.hide_determiners,
+            fold=self.fold,
         )
 
 
@@ -147,7 +190,9 @@ def explore(settings: Settings) -> None:
         bound(settings.port).close()
         give_memory_back()
     sketches = Sketches(settings.lake, Path(settings.cache).expanduser())
-    if query is not None:
+    if query is not None and settings.similar:
+        _print_similar(sketches, query)
+    elif query is not None:
         _print(sketches, query)
     elif settings.export is not None:
         write(sketches, Path(settings.export), settings.min_count)
@@ -161,7 +206,7 @@ def explore(settings: Settings) -> None:
 
 
 def _print(sketches: Sketches, query: Query) -> None:
-    answer = sketches.difference(query) if query.compares else sketches.sketch(query)
+    answer = sketches.view(query)
     message = missing_word(query, answer)
     if message is not None:
         raise JobFailed(message)
@@ -170,4 +215,16 @@ def _print(sketches: Sketches, query: Query) -> None:
             f"no pairs of the {query.role} {query.word!r} with these filters; a lower floor= or "
             "other classes= may help"
         )
+    print(tsv(answer["rows"]), end="")
+
+
+def _print_similar(sketches: Sketches, query: Query) -> None:
+    from adnominal.analysis.exploring.thesaurus import similar_words
+
+    answer = similar_words(sketches, query.role, query.word, query.corpus, query.limit)
+    message = missing_word(query, answer)
+    if message is not None:
+        raise JobFailed(message)
+    if not answer["rows"]:
+        raise JobFailed(f"no {query.role} shares a collocate with {query.word!r}")
     print(tsv(answer["rows"]), end="")

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from adnominal.etl.adept.words import forms
 from adnominal.etl.declaration import ItemTable
 from adnominal.etl.lake import arrow
 from adnominal.etl.looking.pair import Words, examples_of, rows_of_pairs
@@ -20,7 +21,9 @@ def pair(lake: str, adjective: str, noun: str) -> dict[str, Any]:
     Items are those of all editions, at most fifty per table.
     """
     by_pair = dict(pairs(lake, {(adjective, noun)}))
-    return by_pair.get((adjective, noun), {"examples": [], "items": [], "predictions": []})
+    nothing: dict[str, Any] = {"examples": [], "items": [], "predictions": []}
+    nothing |= {"examples_total": 0, "noun_forms": [noun]}
+    return by_pair.get((adjective, noun), nothing)
 
 
 def pairs(lake: str, wanted_pairs: Collection[Words]) -> Iterator[tuple[Words, dict[str, Any]]]:
@@ -47,6 +50,8 @@ def pairs(lake: str, wanted_pairs: Collection[Words]) -> Iterator[tuple[Words, d
             key,
             {
                 "examples": sentences[:_MOST_EXAMPLES],
+                "examples_total": len(sentences),
+                "noun_forms": [key[1], *forms(key[1], "NNS")],
                 "items": items[key],
                 "predictions": answers[:_MOST_PREDICTIONS],
             },

@@ -22,7 +22,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from adnominal.analysis.exploring.pairs import pair
-from adnominal.analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
+from adnominal.analysis.exploring.queries import CLASSES, MEASURES, Query
+from adnominal.analysis.exploring.sketches import Sketches, tsv
+from adnominal.analysis.exploring.thesaurus import similar_words
 from adnominal.analysis.exploring.words import ROLES
 from adnominal.conf import JobFailed, UserError
 from adnominal.conf.help import nearest
@@ -53,14 +55,6 @@ def query_of(values: Mapping[str, str]) -> Query:
     Raises:
         UserError: an unknown value, or a value that is not a number.
     """
-    numbers = {}
-    for name, default in (("floor", 1), ("limit", 100)):
-        text = values.get(name, "") or str(default)
-        if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
-            raise UserError(
-                f"{name}={text[:40]}: expected a whole number of at most {_MOST_DIGITS} digits"
-            )
-        numbers[name] = int(text)
     return Query(
         role=values.get("role", "noun"),
         word=values.get("word", ""),
@@ -68,9 +62,21 @@ def query_of(values: Mapping[str, str]) -> Query:
         corpus=values.get("corpus", ""),
         other_corpus=values.get("other_corpus", ""),
         measure=values.get("measure", "log_dice"),
+        floor=_number("floor", values["floor"]) if values.get("floor") else None,
         classes=tuple(one for one in values.get("classes", "").split(",") if one),
-        **numbers,
+        limit=_number("limit", values.get("limit") or "100"),
+        sort_corpus=values.get("sort_corpus", ""),
+        hide_determiners=values.get("hide_determiners") == "true",
+        fold=values.get("fold") == "true",
     )
+
+
+def _number(name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
+        raise UserError(
+            f"{name}={text[:40]}: expected a whole number of at most {_MOST_DIGITS} digits"
+        )
+    return int(text)
 
 
 class _Page:
@@ -81,6 +87,7 @@ class _Page:
 
     def about(self, _: Request) -> Response:
         about = {"lake": self._sketches.lake, "corpora": self._sketches.corpora}
+        about["tokens"] = self._sketches.tokens
         return JSONResponse({**about, "measures": MEASURES, "classes": CLASSES})
 
     async def suggest(self, request: Request) -> Response:
@@ -96,6 +103,11 @@ class _Page:
     def rows(self, request: Request) -> Response:
         return JSONResponse(self._answer(request))
 
+    def similar(self, request: Request) -> Response:
+        query = query_of({"limit": "30", **request.query_params})
+        answer = similar_words(self._sketches, query.role, query.word, query.corpus, query.limit)
+        return JSONResponse(answer)
+
     def table(self, request: Request) -> Response:
         return Response(
             tsv(self._answer(request)["rows"]),
@@ -104,16 +116,14 @@ class _Page:
         )
 
     def _answer(self, request: Request) -> dict[str, Any]:
-        query = query_of(request.query_params)
-        sketches = self._sketches
-        return sketches.difference(query) if query.compares else sketches.sketch(query)
+        return self._sketches.view(query_of(request.query_params))
 
     def pair(self, request: Request) -> Response:
         adjective, noun = (request.query_params.get(name, "") for name in ("adjective", "noun"))
         details = pair(self._sketches.lake, adjective, noun)
         rows = [
             row
-            for row in self._sketches.sketch(Query("noun", noun, limit=0))["rows"]
+            for row in self._sketches.sketch(Query("noun", noun, floor=1, limit=0))["rows"]
             # A sketch may be of another spelling of the noun.
             if (row["adjective"], row["noun"]) == (adjective, noun)
         ]
@@ -153,6 +163,7 @@ def application(sketches: Sketches) -> Starlette:
             Route("/api/suggest", page.suggest),
             Route("/api/rows", current(page.rows)),
             Route("/api/rows.tsv", current(page.table)),
+            Route("/api/similar", current(page.similar)),
             Route("/api/pair", current(page.pair)),
             Mount("/", _Files(directory=PAGE, html=True)),
         ],

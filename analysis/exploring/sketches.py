@@ -4,12 +4,11 @@ A sketch lists a word's collocates with their measures (Kilgarriff et al. 2004),
 logDice (Rychlý 2008). The rows of a word are read from one file per corpus (`etl.lake.lookup`).
 """
 
-import shlex
 import threading
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.analysis.exploring import corpora, differences
+from adnominal.analysis.exploring.adjectives import determiners, is_in, read_lexicon
+from adnominal.analysis.exploring.folding import Folding
+from adnominal.analysis.exploring.hints import find_hints
+from adnominal.analysis.exploring.merging import (
+    best_places,
+    common_floor,
+    measure_values,
+    merge_corpora,
+    side_of,
+)
+from adnominal.analysis.exploring.queries import Query, default_floor
 from adnominal.analysis.exploring.words import ROLES, TABLES, Words, words_of
 from adnominal.analysis.rows import tuples
 from adnominal.conf import UserError
@@ -29,10 +40,6 @@ from adnominal.etl.lake.lookup import SortedFiles
 from adnominal.etl.lake.storage import filesystem, table_uri
 from adnominal.etl.lake.tables import table as declaration
 
-MEASURES = ("log_dice", "pmi", "npmi", "count")
-CLASSES = ("I", "S", "O", "none")
-"""Classes of adjectives: intersective, subsective, intensional, and adjectives without a class."""
-
 _NAMES = declaration("amod_association").schema.names
 # The word, its count and the corpus are known for all its rows, and computing the measures from the
 # counts is faster than reading them.
@@ -41,88 +48,8 @@ _READ = {
     "adjective": ("noun", "count", "noun_count"),
 }
 _RECENT_BYTES = 8 << 20
-_ALL = slice(None)
 
 Numbers = npt.NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Query:
-    """The parameters of a view.
-
-    Attributes:
-        role: role of the word, noun or adjective.
-        word: the word whose collocates are shown.
-        other: second word of the same role, for a difference; empty for none.
-        corpus: the corpus to look up; empty for all.
-        other_corpus: second corpus, for a difference of one word; empty for none.
-        measure: measure to sort rows by (`MEASURES`).
-        floor: minimum count of a pair; in a difference, of the pair on either side.
-        classes: `CLASSES` of the adjectives shown; empty for all.
-        limit: maximum number of rows; 0 for all.
-    """
-
-    role: str
-    word: str
-    other: str = ""
-    corpus: str = ""
-    other_corpus: str = ""
-    measure: str = "log_dice"
-    floor: int = 1
-    classes: tuple[str, ...] = ()
-    limit: int = 100
-
-    def __post_init__(self) -> None:
-        for name, value, choices in (
-            ("role", self.role, ROLES),
-            ("measure", self.measure, MEASURES),
-            *(("classes", one, CLASSES) for one in self.classes),
-        ):
-            if value not in choices:
-                raise UserError(
-                    f"{name}={value}: expected one of {', '.join(choices)}{nearest(value, choices)}"
-                )
-        if self.floor < 1:
-            raise UserError(f"floor={self.floor}: expected 1 or more")
-        if self.limit < 0:
-            raise UserError(f"limit={self.limit}: expected 0 (all rows) or more")
-        if self.other_corpus and not self.corpus:
-            raise UserError("other_corpus= compares with corpus=, which is empty; give both")
-
-    @property
-    def compares(self) -> bool:
-        """Whether the view compares two words, or one word in two corpora."""
-        return bool(self.other or self.other_corpus)
-
-    def command(self, lake: str) -> str:
-        """The command line that prints the same rows."""
-        values = {"lake": lake, self.role: self.word, "other": self.other, "corpus": self.corpus}
-        values |= {"other_corpus": self.other_corpus, "measure": self.measure}
-        values |= {"floor": str(self.floor), "classes": ",".join(self.classes)}
-        values |= {"limit": str(self.limit)}
-        words = [f"{name}={value}" for name, value in values.items() if value]
-        return shlex.join(["adnominal", "explore", *words])
-
-
-@dataclass(frozen=True)
-class Lexicon:
-    """Classes of adjectives; if sources disagree on an adjective, the first class is used."""
-
-    classes: dict[str, str] = field(default_factory=dict)
-
-    def class_of(self, adjective: str) -> str:
-        """I, S, O or none."""
-        return self.classes.get(adjective, "none")
-
-    def among(self, adjectives: pa.ChunkedArray, classes: Sequence[str]) -> Numbers:
-        """A mask of the adjectives that belong to one of the classes."""
-        members = [adjective for adjective, one in self.classes.items() if one in classes]
-        adjectives = adjectives.cast(pa.string())
-        selected = pc.is_in(adjectives, value_set=pa.array(members, pa.string())).to_numpy()
-        if "none" in classes:
-            known = pa.array(list(self.classes), pa.string())
-            selected = selected | ~pc.is_in(adjectives, value_set=known).to_numpy()
-        return np.asarray(selected)
 
 
 class _Recent:
@@ -169,11 +96,10 @@ class Sketches:
         self.words: dict[str, Words] = {role: words_of(lake, role, cache) for role in ROLES}
         self._files = {role: SortedFiles(lake, TABLES[role], role, _READ[role]) for role in ROLES}
         self.tables = frozenset(arrow.tables(lake))
-        self.lexicon = Lexicon()
-        if "adjective_classes" in self.tables:
-            classes = arrow.read(lake, "adjective_classes", columns=["adjective", "class"])
-            # Only the first class of an adjective is kept.
-            self.lexicon = Lexicon(dict(reversed(tuples(classes, "adjective", "class"))))
+        self.lexicon = read_lexicon(lake)
+        self.folding = Folding(self.words["adjective"])
+        self.tokens = corpora.tokens_of(lake)
+        self.has_predicative = corpora.has_predicative(lake)
         self.corpora: dict[str, int] = {}
         for file in arrow.files(lake, "amod_association"):
             corpus = dict(file.partition)["corpus"]
@@ -201,166 +127,301 @@ class Sketches:
         Raises:
             UserError: the lake does not have a corpus.
         """
-        for name in ("corpus", "other_corpus"):
+        for name in ("corpus", "other_corpus", "sort_corpus"):
             value = getattr(query, name)
             if value and value not in self.corpora:
                 raise UserError(
                     f"{name}={value}: expected one of {', '.join(sorted(self.corpora))}"
                     f"{nearest(value, self.corpora)}"
                 )
-        word, other = (self._known(query.role, text.strip()) for text in (query.word, query.other))
+        word = self._known(query.role, query.word.strip())
+        other = self._known(query.role, query.other.strip())
+        if query.fold and query.role == "adjective":
+            positives = self.folding.positives
+            word, other = positives.get(word, word), positives.get(other, other)
         return replace(query, word=word, other=other)
 
     def _known(self, role: str, word: str) -> str:
         """The spelling of a word in the tables: as it is, in NFC or in lower case."""
         composed = unicodedata.normalize("NFC", word)
         spellings = (word, composed, composed.lower())
-        return next((one for one in spellings if self._counts(role, one)), word)
+        return next((one for one in spellings if self.counts(role, one)), word)
 
     def _rows(self, role: str, corpus: str, word: str) -> pa.Table:
-        """All rows of a word in a corpus: `_READ`, corpus, its total of pairs, the word's count."""
+        """All rows of a word in a corpus: the columns `_READ`."""
         recent = self._recent.get((role, corpus, word))
         if recent is not None:
             return recent
-        word_list, names = self.words[role], list(_READ[role])
-        path, count = word_list.file(corpus, word), word_list.count(corpus, word)
+        files = self._files[role]
+        word_list = self.words[role]
+        path = word_list.file(corpus, word)
+        names = list(_READ[role])
         if path is not None:
-            rows = self._files[role].rows(path, word, names)
+            rows = files.rows(path, word, names)
         elif word_list.complete(corpus):
-            rows = self._files[role].schema.empty_table()
+            rows = files.schema.empty_table()
         else:
-            where = [("corpus", "=", corpus), (role, "=", word)]
-            rows = arrow.read(
-                self.lake, TABLES[role], where=where, columns=[*names, f"{role}_count"]
-            )
-            count = pc.max(rows.column(f"{role}_count")).as_py() or 0
-            rows = rows.select(names).cast(self._files[role].schema)
-        zeros = pa.array(np.zeros(rows.num_rows, np.int32))
-        for name, value in (
-            ("corpus", corpus),
-            (f"{role}_count", count),
-            ("total", word_list.total(corpus)),
-        ):
-            column = pa.DictionaryArray.from_arrays(zeros, pa.array([value]))
-            rows = rows.append_column(name, column)
+            rows = self._read(role, corpus, word, names)
+            rows = rows.cast(files.schema)
         self._recent.put((role, corpus, word), rows)
         return rows
 
-    def _of_word(self, query: Query, word: str, corpus: str) -> pa.Table:
-        """Rows of a word that pass the query's filters."""
+    def _read(self, role: str, corpus: str, word: str, columns: list[str]) -> pa.Table:
+        """The rows of a word that is not in the list of words."""
+        where = [("corpus", "=", corpus), (role, "=", word)]
+        return arrow.read(self.lake, TABLES[role], where=where, columns=columns)
+
+    def _word_count(self, role: str, corpus: str, word: str) -> int:
+        """The number of pairs with the word in the corpus."""
+        word_list = self.words[role]
+        count = word_list.count(corpus, word)
+        if count or word_list.complete(corpus):
+            return count
+        counts = self._read(role, corpus, word, [f"{role}_count"])
+        greatest = pc.max(counts.column(0))
+        return greatest.as_py() or 0
+
+    def _folded_rows(self, query: Query, word: str, corpus: str) -> tuple[pa.Table, int]:
+        """The rows of a word in a corpus and its count there, comparatives folded on request."""
+        if query.fold and query.role == "adjective":
+            forms = self.folding.forms(word)
+            parts = [self._rows("adjective", corpus, form) for form in forms]
+            rows = self.folding.fold_nouns(parts)
+            count = self.folding.count(corpus, word)
+            return rows, count
+        rows = self._rows(query.role, corpus, word)
+        count = self._word_count(query.role, corpus, word)
+        if query.fold:
+            rows = self.folding.fold_adjectives(rows, corpus)
+        return rows, count
+
+    def rows_of_word(self, query: Query, word: str, corpus: str) -> pa.Table:
+        """Rows of a word in one corpus, or in all for "", of adjectives that the query admits.
+
+        The columns of `_READ`, the corpus, the word's count there, and the corpus's total.
+        """
+        word_list = self.words[query.role]
+        names = [corpus] if corpus else sorted(self.corpora)
         parts = []
-        for name in [corpus] if corpus else sorted(self.corpora):
-            rows = self._rows(query.role, name, word)
-            passing = np.ones(rows.num_rows, bool)
-            if query.floor > 1:
-                passing &= rows.column("count").to_numpy() >= query.floor
-            if query.classes and query.role == "adjective":
-                passing &= self.lexicon.class_of(word) in query.classes
-            elif query.classes:
-                passing &= self.lexicon.among(rows.column("adjective"), query.classes)
-            parts.append(rows if passing.all() else rows.filter(pa.array(passing)))
+        for name in names:
+            rows, count = self._folded_rows(query, word, name)
+            constants = {
+                "corpus": name,
+                f"{query.role}_count": count,
+                "total": word_list.total(name),
+            }
+            zeros = pa.array(np.zeros(rows.num_rows, np.int32))
+            for column, value in constants.items():
+                dictionary = pa.array([value])
+                constant = pa.DictionaryArray.from_arrays(zeros, dictionary)
+                rows = rows.append_column(column, constant)
+            admitted = self._admitted(query, word, rows)
+            if not admitted.all():
+                rows = rows.filter(pa.array(admitted))
+            parts.append(rows)
         return pa.concat_tables(parts)
 
+    def _admitted(self, query: Query, word: str, rows: pa.Table) -> Numbers:
+        """A mask of the rows whose adjective passes the query's filters."""
+        admitted = np.ones(rows.num_rows, bool)
+        if query.role == "adjective":
+            if query.classes:
+                admitted &= self.lexicon.class_of(word) in query.classes
+            return admitted
+        adjectives = rows.column("adjective")
+        if query.classes:
+            admitted &= self.lexicon.among(adjectives, query.classes)
+        if query.hide_determiners:
+            admitted &= ~is_in(adjectives, determiners())
+        return admitted
+
+    def view(self, query: Query) -> dict[str, Any]:
+        """The answer of `difference` to a comparison, of `collocates` to any other query."""
+        return self.difference(query) if query.compares else self.collocates(query)
+
     def sketch(self, query: Query) -> dict[str, Any]:
-        """A word's collocates, sorted by the measure in descending order; ties by name.
+        """A word's pairs in each corpus, sorted by the measure in descending order; ties by name.
 
         `rows` has at most `limit` of the `total` rows that pass the filters; `words` has the word's
-        count in each corpus, and `word` is its spelling there. An unknown word has no rows, and
-        `nearest` has similar words.
+        count in each corpus, and `word` is its spelling there. `floor` is the minimum count of the
+        rows. An unknown word has no rows, and `nearest` has similar words.
         """
         query = self.check_query(query)
-        rows = self._of_word(query, query.word, query.corpus)
-        partner = ROLES[1 - ROLES.index(query.role)]
-        best = _best(_values(rows, query.measure), query.limit)
-        best_rows = []
-        for place in best.tolist():
+        rows = self.rows_of_word(query, query.word, query.corpus)
+        counts = rows.column("count").to_numpy()
+        floor = query.floor or default_floor(counts)
+        # Not `filter`, which would copy all rows of the word.
+        admitted = np.flatnonzero(counts >= floor)
+        values = measure_values(rows, query.measure, admitted)
+        places = admitted[best_places(values, query.limit)]
+        records = self._records(rows, places, query)
+
+        def order(record: dict[str, Any]) -> tuple[Any, ...]:
+            return (-record[query.measure], record[query.partner], record["corpus"])
+
+        records.sort(key=order)
+        return self._answer(query, records, len(admitted), floor)
+
+    def collocates(self, query: Query) -> dict[str, Any]:
+        """As `sketch`, with one row for each collocate.
+
+        If several corpora are looked up, a row has the measures in `sort_corpus`, null if it does
+        not have the pair, or by default in the corpus where the measure is greatest (among those
+        where the count reaches `floor`, if any), and ``count_CORPUS`` for each corpus.
+        `predicative` has the count of predicative pairs, if they were counted.
+        """
+        query = self.check_query(query)
+        has_one_corpus = bool(query.corpus) or len(self.corpora) == 1
+        answer = self.sketch(query) if has_one_corpus else self._merged(query)
+        if self.has_predicative:
+            self._add_predicative(answer["rows"], query)
+        return answer
+
+    def _merged(self, query: Query) -> dict[str, Any]:
+        """The collocates in several corpora."""
+        rows = self.rows_of_word(query, query.word, "")
+        merged = merge_corpora(rows, query)
+        if query.floor is None:
+            floor = default_floor(merged.column("most").to_numpy())
+            query = replace(query, floor=floor)
+            # The floor decides which corpus represents a collocate.
+            merged = merge_corpora(rows, query)
+        merged = merged.filter(pc.field("most") >= query.floor)
+        values = merged.column("value").to_numpy()
+        places = best_places(values, query.limit)
+        best = merged.take(pa.array(places))
+        records = self._records(rows, best.column("place").to_numpy(), query)
+        value_of = dict(tuples(best, "word", "value"))
+
+        def order(record: dict[str, Any]) -> tuple[float, str]:
+            word = record[query.partner]
+            return (-value_of[word], word)
+
+        records.sort(key=order)
+        if query.limit:
+            records = records[: query.limit]
+        self._add_corpus_counts(records, rows, query)
+        return self._answer(query, records, merged.num_rows, query.floor or 1)
+
+    def _add_corpus_counts(
+        self, records: list[dict[str, Any]], rows: pa.Table, query: Query
+    ) -> None:
+        """Give each record the pair's count in each corpus, and no measures of another corpus."""
+        words = [record[query.partner] for record in records]
+        is_shown = is_in(rows.column(query.partner), words)
+        shown = rows.filter(pa.array(is_shown))
+        counts = {}
+        for corpus, word, count in tuples(shown, "corpus", query.partner, "count"):
+            counts[corpus, word] = count
+        for record in records:
+            word = record[query.partner]
+            for corpus in sorted(self.corpora):
+                record[f"count_{corpus}"] = counts.get((corpus, word), 0)
+            if query.sort_corpus and record["corpus"] != query.sort_corpus:
+                record.update(dict.fromkeys(FORMULAS), corpus=query.sort_corpus, count=0)
+
+    def _add_predicative(self, records: list[dict[str, Any]], query: Query) -> None:
+        partners = [record[query.partner] for record in records]
+        counts = corpora.predicative_counts(self.lake, query.role, query.word, partners)
+        for record in records:
+            by_corpus = counts.get(record[query.partner], {})
+            if query.corpus:
+                record["predicative"] = by_corpus.get(query.corpus, 0)
+            else:
+                record["predicative"] = sum(by_corpus.values())
+
+    def _records(self, rows: pa.Table, places: Numbers, query: Query) -> list[dict[str, Any]]:
+        """The rows at these places as dictionaries, with their measures and classes."""
+        records = []
+        for place in places.tolist():
             # Row by row, because `take` would merge the dictionaries of all row groups.
-            row = {name: rows.column(name)[place].as_py() for name in rows.column_names}
-            row[query.role] = query.word
-            best_rows.append(row)
+            record = {name: rows.column(name)[place].as_py() for name in rows.column_names}
+            record[query.role] = query.word
+            records.append(record)
         for name in FORMULAS:
-            values = _values(rows, name, best)
-            for row, value in zip(best_rows, values.tolist(), strict=True):
-                row[name] = value
-        best_rows.sort(key=lambda row: (-row[query.measure], row[partner], row["corpus"]))
-        counts = self._counts(query.role, query.word)
+            values = measure_values(rows, name, places).tolist()
+            for record, value in zip(records, values, strict=True):
+                record[name] = value
+        shown = []
+        for record in records:
+            row = {name: record[name] for name in _NAMES}
+            row["class"] = self.lexicon.class_of(record["adjective"])
+            shown.append(row)
+        return shown
+
+    def _answer(
+        self, query: Query, records: list[dict[str, Any]], total: int, floor: int
+    ) -> dict[str, Any]:
+        if query.limit:
+            records = records[: query.limit]
+        counts = self.counts(query.role, query.word)
         return {
-            "rows": [
-                {name: row[name] for name in _NAMES}
-                | {"class": self.lexicon.class_of(row["adjective"])}
-                for row in (best_rows[: query.limit] if query.limit else best_rows)
-            ],
+            "rows": records,
             "word": query.word,
             "other": "",
-            "total": rows.num_rows,
+            "total": total,
+            "floor": floor,
             "words": counts,
-            "nearest": [] if counts else self.words[query.role].nearest(query.word),
-            "command": query.command(self.lake),
+            **self._help(query.role, None if counts else query.word),
+            "command": query.command(self.lake, floor),
         }
 
-    def difference(self, query: Query) -> dict[str, Any]:
-        """The collocates of two words, or of a word in two corpora, by difference of the measure.
+    def _help(self, role: str, unknown: str | None) -> dict[str, Any]:
+        """What may have been meant by a word that no pair has; nothing for None."""
+        if unknown is None:
+            return {"nearest": [], "hints": []}
+        nearest_words = self.words[role].nearest(unknown)
+        hints = find_hints(self.words, role, unknown)
+        return {"nearest": nearest_words, "hints": hints}
 
-        A collocate that only one side has counts as 0 on the other. A collocate that reaches
-        `floor` on either side is shown with the values of both. Over several corpora, a side has
-        its maximum of the measure (among the counts that reach `floor`, if any), with the count
-        there. Rows are sorted from those most typical of the first side to those most typical of
-        the second; if there are more than `limit`, those with the largest differences are kept.
+    def difference(self, query: Query) -> dict[str, Any]:
+        """The collocates of two words, or of a word in two corpora, in `differences.BLOCKS`.
+
+        A collocate that reaches `floor` on either side is shown with the values of both. Over
+        several corpora, a side has its maximum of the measure (among the counts that reach
+        `floor`, if any), with the count there. `rows` has at most `limit` rows of each block, those
+        with the strongest contrast, which come first; `totals` has the number of rows of each.
         """
         query = self.check_query(query)
         second_word = query.other or query.word
-        partner = ROLES[1 - ROLES.index(query.role)]
-        unfiltered, corpora = replace(query, floor=1), (query.corpus, query.other_corpus)
-        sides = (
-            self._of_word(unfiltered, query.word, corpora[0]),
-            self._of_word(unfiltered, second_word, corpora[1] or corpora[0]),
+        tables = (
+            self.rows_of_word(query, query.word, query.corpus),
+            self.rows_of_word(query, second_word, query.other_corpus or query.corpus),
         )
-        first_side, second_side = (_by_word(side, partner, query) for side in sides)
-        both = first_side.join(second_side, "word", join_type="full outer", right_suffix="_second")
-        is_frequent = [pc.field(name) >= query.floor for name in ("count", "count_second")]
-        both = both.filter(is_frequent[0] | is_frequent[1]) if query.floor > 1 else both
-        words = both.column("word")
-        values = [both.column(name).to_numpy() for name in ("value", "value_second")]
-        counts = [pc.fill_null(both.column(name), 0) for name in ("count", "count_second")]
-        difference = np.nan_to_num(values[0]) - np.nan_to_num(values[1])
-        best = _best(np.abs(difference), query.limit).tolist()
-        differing = sorted(
-            (-abs(float(difference[place])), words[place].as_py(), place) for place in best
-        )
-        differing = differing[: query.limit] if query.limit else differing
-        differing.sort(key=lambda one: (-float(difference[one[2]]), one[1]))
-        rows = []
-        for _, word, place in differing:
-            first, second = (
-                None if np.isnan(side[place]) else side[place].item() for side in values
-            )
-            rows.append(
-                {
-                    "word": word,
-                    "first": first,
-                    "first_count": counts[0][place].as_py(),
-                    "second": second,
-                    "second_count": counts[1][place].as_py(),
-                    "difference": difference[place].item(),
-                    "class": self.lexicon.class_of(word) if partner == "adjective" else "",
-                }
-            )
+        sides = [side_of(table, query) for table in tables]
+        floor = query.floor or common_floor(sides)
+        if query.floor is None and not query.corpus and len(self.corpora) > 1:
+            # The floor decides which corpus represents a collocate.
+            query_with_floor = replace(query, floor=floor)
+            sides = [side_of(table, query_with_floor) for table in tables]
+        merged = differences.blocks(sides[0], sides[1], floor)
+        rows: list[dict[str, Any]] = []
+        totals = {}
+        for block in differences.BLOCKS:
+            members, totals[block] = differences.strongest(merged, block, query.limit)
+            rows += members.to_pylist()
+        for row in rows:
+            is_adjective = query.partner == "adjective"
+            row["class"] = self.lexicon.class_of(row["word"]) if is_adjective else ""
         unknown = [
             word
-            for word, side in zip((query.word, second_word), sides, strict=True)
-            if not side.num_rows and not self._counts(query.role, word)
+            for word, table in zip((query.word, second_word), tables, strict=True)
+            if not table.num_rows and not self.counts(query.role, word)
         ]
         return {
             "rows": rows,
             "word": query.word,
             "other": query.other,
-            "total": len(words),
-            "nearest": self.words[query.role].nearest(unknown[0]) if unknown else [],
+            "total": merged.num_rows,
+            "totals": totals,
+            "floor": floor,
+            **self._help(query.role, unknown[0] if unknown else None),
             "unknown": unknown,
-            "command": query.command(self.lake),
+            "command": query.command(self.lake, floor),
         }
 
-    def _counts(self, role: str, word: str) -> dict[str, int]:
+    def counts(self, role: str, word: str) -> dict[str, int]:
+        """The number of pairs with the word in each corpus that has it."""
         counts = {corpus: self.words[role].count(corpus, word) for corpus in self.corpora}
         return {corpus: count for corpus, count in counts.items() if count}
 
@@ -374,39 +435,10 @@ def missing_word(query: Query, answer: Mapping[str, Any]) -> str | None:
     unknown = answer.get("unknown", [] if is_known else [query.word])
     if not unknown:
         return None
+    message = f"no pair has the {query.role} {unknown[0]!r}"
+    hints = "".join(f"; {hint['text']}" for hint in answer["hints"])
     near = ", ".join(answer["nearest"])
-    suggestion = f"; spelt alike: {near}" if near else ""
-    return f"no pair has the {query.role} {unknown[0]!r}{suggestion}"
-
-
-def _best(values: Numbers, limit: int) -> Numbers:
-    """Positions of the `limit` greatest values, including ties with the last; all for 0."""
-    if not limit or limit >= len(values):
-        return np.arange(len(values))
-    least = np.partition(values, len(values) - limit)[len(values) - limit]
-    return np.flatnonzero(values >= least)
-
-
-def _values(rows: pa.Table, measure: str, places: Numbers | slice = _ALL) -> Numbers:
-    """The values of one of `MEASURES` for the selected rows."""
-    names = ("count", "adjective_count", "noun_count", "total")
-    c, a, n, total = (rows.column(name).to_numpy()[places] for name in names)
-    values: Numbers = c if measure == "count" else FORMULAS[measure](c, a, n, total)
-    return values
-
-
-def _by_word(rows: pa.Table, partner: str, query: Query) -> pa.Table:
-    """The partner words with `value` (the measure) and count, from the corpus where the measure is
-    greatest; corpora whose counts reach the floor come first."""
-    words = rows.column(partner).cast(pa.string()).combine_chunks()
-    values = _values(rows, query.measure).astype(np.float64)
-    counts = rows.column("count").to_numpy()
-    table = pa.table({"word": words, "value": values, "count": counts})
-    if len(rows.column("corpus").unique()) < 2:  # each word has one row
-        return table
-    codes = words.dictionary_encode().indices.to_numpy()
-    order = np.lexsort((-values, counts < query.floor, codes))
-    return table.take(pa.array(order[np.flatnonzero(np.diff(codes[order], prepend=-1))]))
+    return message + hints + (f"; spelt alike: {near}" if near else "")
 
 
 def tsv(rows: Sequence[dict[str, Any]]) -> str:

@@ -16,8 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.analysis.exploring.adjectives import determiners
 from adnominal.analysis.exploring.pairs import pairs
-from adnominal.analysis.exploring.sketches import CLASSES, MEASURES, Sketches
+from adnominal.analysis.exploring.queries import CLASSES, MEASURES
+from adnominal.analysis.exploring.sketches import Sketches
 from adnominal.analysis.exploring.words import ROLES
 from adnominal.analysis.rows import tuples
 from adnominal.conf import JobFailed, UserError
@@ -87,6 +89,8 @@ def _write(sketches: Sketches, folder: Path, min_count: int) -> None:
         "corpora": corpora,
         "measures": MEASURES,
         "classes": CLASSES,
+        "tokens": sketches.tokens,
+        "determiners": determiners(),
         "min_count": min_count,
         "first": first,
     }

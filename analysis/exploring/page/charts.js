@@ -15,6 +15,12 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
+// Charts are as wide as the page, so that their text is not scaled down on a narrow screen.
+function chartWidth() {
+  const available = document.getElementById("result").clientWidth;
+  return Math.max(320, Math.min(640, available || 640));
+}
+
 function canvasOf(width, height, label) {
   const svg = shape("svg", {
     xmlns: svgName, viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
@@ -37,7 +43,7 @@ function ticks(low, high, count) {
 
 // Frequency (logarithmic) against PMI; the points with the highest measure are labelled.
 function scatter(rows, partner, measure, label) {
-  const [width, height, left, bottom] = [640, 400, 48, 44];
+  const [width, height, left, bottom] = [chartWidth(), 400, 48, 44];
   const svg = canvasOf(width, height, label);
   const counts = rows.map((row) => Math.log10(row.count));
   const values = rows.map((row) => row.pmi);
@@ -79,15 +85,16 @@ function scatter(rows, partner, measure, label) {
 
 // Bars from a common line: to the right for positive values, to the left for negative ones.
 function bars(lines, label) {
-  const [width, height] = [640, 24 + 18 * lines.length];
+  const [width, height] = [chartWidth(), 24 + 18 * lines.length];
+  const left = Math.min(170, width * 0.4);
   const svg = canvasOf(width, height, label);
   const low = Math.min(0, ...lines.map((line) => line.value));
   const high = Math.max(0, ...lines.map((line) => line.value));
-  const x = (value) => 170 + ((value - low) / (high - low || 1)) * (width - 240);
+  const x = (value) => left + ((value - low) / (high - low || 1)) * (width - left - 70);
   lines.forEach((line, place) => {
     const y = 12 + 18 * place;
     const [start, end] = [Math.min(x(0), x(line.value)), Math.max(x(0), x(line.value))];
-    svg.append(shape("text", { x: 160, y: y + 12, "text-anchor": "end", fill: colour("text") }, line.name));
+    svg.append(shape("text", { x: left - 10, y: y + 12, "text-anchor": "end", fill: colour("text") }, line.name));
     svg.append(shape("rect", {
       x: start, y, width: Math.max(1, end - start), height: 14,
       fill: colour(line.value < 0 ? "second" : "first"),

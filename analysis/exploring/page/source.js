@@ -27,6 +27,7 @@ class ServerSource {
   suggest(role, word) { return this.get("suggest", { role, word }); }
   rows(query) { return this.get("rows", query); }
   pair(adjective, noun) { return this.get("pair", { adjective, noun }); }
+  similar(query) { return this.get("similar", { role: query.role, word: query.word, corpus: query.corpus }); }
 }
 
 class StaticSource {
@@ -124,37 +125,101 @@ class StaticSource {
       noun_count: query.role === "noun" ? entry.words[this.names[row[0]]] : row[3],
       pmi: row[4], npmi: row[5], log_dice: row[6], class: row[7],
     })).filter((row) => (!corpus || row.corpus === corpus)
-      && (!classes.length || classes.includes(row.class)));
+      && (!classes.length || classes.includes(row.class))
+      && (query.hide_determiners !== "true" || query.role === "adjective"
+        || !this.about.determiners.includes(row.adjective)));
     return { rows, known: Boolean(entry), words: entry ? entry.words : {} };
   }
 
   async rows(asked) {
     const [word, other] = [await this.known(asked.role, asked.word), await this.known(asked.role, asked.other)];
     const query = { ...asked, word, other };
-    const limit = Number(query.limit) || Infinity;
-    const floor = Number(query.floor);
-    const partner = partnerOf(query.role);
     const first = await this.all(query, query.word, query.corpus);
-    const near = async (word, known) => (known ? [] : this.nearest(query.role, word));
-    const command = this.command(query);
-    if (!query.other && !query.other_corpus) {
-      const rows = first.rows.filter((row) => row.count >= floor);
-      rows.sort((one, other) => other[query.measure] - one[query.measure]
-        || (one[partner] < other[partner] ? -1 : 1));
-      const nearest = await near(query.word, first.known);
-      return {
-        rows: rows.slice(0, limit), total: rows.length, words: first.words, word, other, nearest, command,
-      };
-    }
-    const secondWord = other || word;
+    const answer = query.other || query.other_corpus
+      ? await this.difference(query, first) : await this.collocates(query, first);
+    answer.command = this.command(query, answer.floor);
+    return { ...answer, word, other };
+  }
+
+  async collocates(query, first) {
+    const partner = partnerOf(query.role);
+    const isMerged = !query.corpus && this.names.length > 1;
+    const merged = merge(first.rows, query, Number(query.floor) || 1);
+    const floor = Number(query.floor) || this.defaultFloor([...merged.values()].map((one) => one.most));
+    const members = [...merge(first.rows, query, floor).values()].filter((one) => one.most >= floor);
+    members.sort((one, other) => other.value - one.value
+      || (one.row[partner] < other.row[partner] ? -1 : 1));
+    const rows = members.slice(0, Number(query.limit) || Infinity).map((one) => {
+      const row = { ...one.row };
+      if (!isMerged) return row;
+      for (const corpus of this.names) row[`count_${corpus}`] = one.counts[corpus] || 0;
+      if (query.sort_corpus && row.corpus !== query.sort_corpus) {
+        Object.assign(row, { pmi: null, npmi: null, log_dice: null, corpus: query.sort_corpus, count: 0 });
+      }
+      return row;
+    });
+    const help = first.known ? { nearest: [], hints: [] } : await this.help(query.role, query.word);
+    return { rows, total: members.length, floor, words: first.words, ...help };
+  }
+
+  async difference(query, first) {
+    const secondWord = query.other || query.word;
     const second = await this.all(query, secondWord, query.other_corpus || query.corpus);
-    const rows = differences(first.rows, second.rows, partner, query.measure, floor);
-    const shown = rows.slice(0, limit).sort((one, other) => other.difference - one.difference);
-    const unknown = [[word, first], [secondWord, second]].filter(([, side]) => !side.known);
-    const nearest = unknown.length ? await near(unknown[0][0], false) : [];
-    return {
-      rows: shown, total: rows.length, unknown: unknown.map(([name]) => name), word, other, nearest, command,
-    };
+    const counts = new Map();
+    const partner = partnerOf(query.role);
+    for (const row of [...first.rows, ...second.rows]) {
+      counts.set(row[partner], Math.max(row.count, counts.get(row[partner]) || 0));
+    }
+    const floor = Number(query.floor) || this.defaultFloor([...counts.values()]);
+    const all = differences(first.rows, second.rows, query, floor);
+    const totals = {};
+    const rows = ["first", "both", "second"].flatMap((block) => {
+      const members = all.filter((row) => row.block === block);
+      totals[block] = members.length;
+      return members.slice(0, Number(query.limit) || Infinity);
+    });
+    const unknown = [[query.word, first], [secondWord, second]]
+      .filter(([, side]) => !side.known).map(([name]) => name);
+    const help = unknown.length ? await this.help(query.role, unknown[0]) : { nearest: [], hints: [] };
+    return { rows, total: all.length, totals, floor, unknown, ...help };
+  }
+
+  // As on the server: 3, or 1 where fewer than ten collocates remain; rarer pairs are not here.
+  defaultFloor(counts) {
+    const frequent = counts.filter((count) => count >= 3).length;
+    return Math.max(this.about.min_count, frequent >= 10 ? 3 : 1);
+  }
+
+  async help(role, word) {
+    return { nearest: await this.nearest(role, word), hints: await this.hints(role, word) };
+  }
+
+  // What may have been meant: the other role, a plural, or a pair.
+  async hints(role, text) {
+    const typed = text.toLowerCase();
+    const parts = typed.split(/\s+/);
+    if (parts.length > 1) {
+      const [adjective, noun] = parts.slice(-2);
+      if (!await this.entry("adjective", adjective)) return [];
+      const nouns = await this.knownForms("noun", [noun, ...singulars(noun)]);
+      return nouns.map((one) => ({ text: `${adjective} ${one} is a pair`, adjective, noun: one }));
+    }
+    const other = partnerOf(role);
+    const found = [];
+    if (await this.entry(other, typed)) {
+      const article = other === "noun" ? "a noun" : "an adjective";
+      found.push({ text: `${typed} is ${article}: show its ${role}s`, role: other, word: typed });
+    }
+    for (const lemma of await this.knownForms("noun", singulars(typed))) {
+      found.push({ text: `${typed} is a form of ${lemma}`, role: "noun", word: lemma });
+    }
+    return found;
+  }
+
+  async knownForms(role, words) {
+    const known = [];
+    for (const word of words) if (await this.entry(role, word)) known.push(word);
+    return known;
   }
 
   async pair(adjective, noun) {
@@ -162,21 +227,23 @@ class StaticSource {
     const { rows } = await this.all(query, noun, "");
     const found = await this.entry("pair", `${adjective} ${noun}`);
     return {
-      examples: [], items: [], predictions: [], ...found,
+      examples: [], examples_total: 0, noun_forms: [noun], items: [], predictions: [], ...found,
       rows: rows.filter((row) => row.adjective === adjective),
     };
   }
 
-  command(query) {
+  command(query, shownFloor) {
     const words = ["adnominal", "explore", `${query.role}=${query.word}`];
     for (const name of ["other", "corpus", "other_corpus"]) {
       if (query[name]) words.push(`${name}=${query[name]}`);
     }
+    words.push(`measure=${query.measure}`);
+    if (query.sort_corpus) words.push(`sort_corpus=${query.sort_corpus}`);
     // Rarer pairs are not in the files.
-    const floor = Math.max(query.floor, this.about.min_count);
-    words.push(`measure=${query.measure}`, `floor=${floor}`);
+    words.push(`floor=${Math.max(shownFloor, this.about.min_count)}`);
     if (query.classes) words.push(`classes=${query.classes}`);
     words.push(`limit=${query.limit}`);
+    if (query.hide_determiners) words.push("hide_determiners=true");
     return shellJoin(words);
   }
 }
@@ -188,31 +255,74 @@ function shellJoin(words) {
   return words.map(quoted).join(" ");
 }
 
-// A pair that reaches the floor on either side, with what both sides have.
-function differences(first, second, partner, measure, floor) {
-  const precedes = (row, known) => ((row.count >= floor) - (known.count >= floor)
-    || row[measure] - known[measure]) > 0;
-  const best = (rows) => {
-    const found = new Map();
-    for (const row of rows) {
-      const known = found.get(row[partner]);
-      if (!known || precedes(row, known)) found.set(row[partner], row);
-    }
-    return found;
+// The singulars that a plural may have by its spelling.
+function singulars(word) {
+  const endings = [["ies", "y"], ["ves", "f"], ["es", ""], ["s", ""], ["men", "man"]];
+  return endings.filter(([plural]) => word.endsWith(plural))
+    .map(([plural, singular]) => word.slice(0, -plural.length) + singular);
+}
+
+// One row for each partner word, from the corpus that represents it: the one to sort by, or else
+// the one where the measure is greatest; corpora whose counts reach the floor come first.
+function merge(rows, query, floor) {
+  const partner = partnerOf(query.role);
+  const rank = (row) => [row.corpus === query.sort_corpus ? 1 : 0, row.count >= floor ? 1 : 0, row[query.measure]];
+  const precedes = (row, other) => {
+    const [one, two] = [rank(row), rank(other)];
+    const place = one.findIndex((value, index) => value !== two[index]);
+    return place >= 0 && one[place] > two[place];
   };
-  const [one, other] = [best(first), best(second)];
+  const merged = new Map();
+  for (const row of rows) {
+    const known = merged.get(row[partner]) || { row, most: 0, sum: 0, counts: {} };
+    if (precedes(row, known.row)) known.row = row;
+    known.most = Math.max(known.most, row.count);
+    known.sum += row.count;
+    known.counts[row.corpus] = row.count;
+    const isOther = query.sort_corpus && known.row.corpus !== query.sort_corpus;
+    known.value = isOther ? -Infinity : known.row[query.measure];
+    merged.set(row[partner], known);
+  }
+  return merged;
+}
+
+// The log-likelihood ratio of two counts out of totals (Dunning 1993).
+function contrast(first, second, firstTotal, secondTotal) {
+  const share = (first + second) / Math.max(1, firstTotal + secondTotal);
+  const part = (count, observed, expected) => (count > 0 && observed > 0 && expected > 0
+    ? count * Math.log(observed / expected) : 0);
+  let sum = 0;
+  for (const [count, total] of [[first, firstTotal], [second, secondTotal]]) {
+    const own = count / Math.max(1, total);
+    sum += part(count, own, share) + part(total - count, 1 - own, 1 - share);
+  }
+  return 2 * Math.max(0, sum);
+}
+
+// A pair that reaches the floor on either side, with what both sides have.
+function differences(first, second, query, floor) {
+  const partner = partnerOf(query.role);
+  const total = (rows) => {
+    const totals = new Map(rows.map((row) => [row.corpus, row[`${query.role}_count`]]));
+    return [...totals.values()].reduce((sum, count) => sum + count, 0);
+  };
+  const [firstTotal, secondTotal] = [total(first), total(second)];
+  const unsorted = { ...query, sort_corpus: "" };
+  const [one, other] = [merge(first, unsorted, floor), merge(second, unsorted, floor)];
   const rows = [...new Set([...one.keys(), ...other.keys()])].map((word) => {
     const [left, right] = [one.get(word), other.get(word)];
+    const [leftRow, rightRow] = [left ? left.row : null, right ? right.row : null];
     return {
       word,
-      first: left ? left[measure] : null, first_count: left ? left.count : 0,
-      second: right ? right[measure] : null, second_count: right ? right.count : 0,
-      difference: (left ? left[measure] : 0) - (right ? right[measure] : 0),
-      class: partner === "adjective" ? (left || right).class : "",
+      first: leftRow ? leftRow[query.measure] : null, first_count: leftRow ? leftRow.count : 0,
+      second: rightRow ? rightRow[query.measure] : null, second_count: rightRow ? rightRow.count : 0,
+      difference: leftRow && rightRow ? leftRow[query.measure] - rightRow[query.measure] : null,
+      contrast: contrast(left ? left.sum : 0, right ? right.sum : 0, firstTotal, secondTotal),
+      block: leftRow && rightRow ? "both" : leftRow ? "first" : "second",
+      class: partner === "adjective" ? (leftRow || rightRow).class : "",
     };
   }).filter((row) => Math.max(row.first_count, row.second_count) >= floor);
-  return rows.sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference)
-    || (a.word < b.word ? -1 : 1));
+  return rows.sort((a, b) => b.contrast - a.contrast || (a.word < b.word ? -1 : 1));
 }
 
 // Number of edits that turn one word into the other (Levenshtein).

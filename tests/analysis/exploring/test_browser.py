@@ -18,8 +18,9 @@ import pytest
 import uvicorn
 
 from adnominal.analysis.exploring import static
+from adnominal.analysis.exploring.queries import Query
 from adnominal.analysis.exploring.server import application
-from adnominal.analysis.exploring.sketches import Query, Sketches, tsv
+from adnominal.analysis.exploring.sketches import Sketches, tsv
 from adnominal.conf.commandline.__main__ import main
 from tests.lake_of_pairs import SCRIPT, write_pairs
 
@@ -116,22 +117,30 @@ def test_a_search_with_filters_changes_result_address_and_title(page, address):
 
 def test_an_address_shows_the_nouns_of_an_adjective(page, address):
     page.goto(f"{address}#role=adjective&word=false&measure=count")
-    assert words(page) == ["key", "name", "key"]
+    assert words(page) == ["key", "name"]
     caption = page.locator("#result caption")
-    sync_api.expect(caption).to_have_text("3 of 3 rows (each word in each corpus) by count")
+    sync_api.expect(caption).to_have_text("2 of 2 nouns by count")
+    heads = page.locator("#result thead th").all_inner_texts()
+    assert "count in news" in heads and "count in web" in heads
+    page.get_by_role("button", name="count in web").click()
+    page.wait_for_url("**sort_corpus=web*")
+    sync_api.expect(caption).to_have_text("2 of 2 nouns by count in web")
+    page.go_back()
     page.goto(f"{address}#role=adjective&word=false&measure=count&corpus=news")
     sync_api.expect(caption).to_have_text("2 of 2 nouns by count")
     page.go_back()
-    sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
-    assert page.locator("#result svg circle").count() == 3
+    sync_api.expect(page.locator("#result thead th")).to_contain_text(["count in news"])
+    assert page.locator("#result svg circle").count() == 2
 
 
 def test_words_and_corpora_are_compared(page, address):
     page.goto(f"{address}#word=key&other=door&corpus=news&measure=count")
-    assert words(page) == ["false", "old", "small", "wooden"]
+    assert words(page) == ["false", "small", "old", "wooden"]
+    headings = page.locator("#result .block h3").all_inner_texts()
+    assert headings == ["Only “key”", "Both", "Only “door”"]
     page.goto(f"{address}#word=key&corpus=news&other_corpus=web&measure=count")
     sync_api.expect(page).to_have_title(re.compile(r"\(web\)"))
-    assert words(page) == ["old", "false", "small", "public"]
+    assert words(page) == ["old", "small", "false", "public"]
     page.goto(f"{address}#word=key&corpus=news&other_corpus=web&measure=count&floor=3")
     sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
     assert words(page) == ["old", "false", "public"]
@@ -141,13 +150,15 @@ def test_words_and_corpora_are_compared(page, address):
 
 def test_the_chart_of_a_difference_has_the_largest_of_each_side(page, tmp_path):
     pairs = [(f"a{number:02}", "left", 60 - number) for number in range(40)]
-    write_pairs(str(tmp_path / "lake"), {"news": [*pairs, ("wooden", "right", 2)]})
+    pairs += [(f"a{number:02}", "right", 1) for number in range(40)]
+    pairs += [("wooden", "left", 2), ("wooden", "right", 100), ("oaken", "lone", 2)]
+    write_pairs(str(tmp_path / "lake"), {"news": pairs})
     with serving(Sketches(str(tmp_path / "lake"), tmp_path / "cache")) as address:
         page.goto(f"{address}#word=left&other=right&measure=count")
         assert len(words(page)) == 41
         names = page.locator("#result svg text[text-anchor=end]").all_text_contents()
-        page.goto(f"{address}#word=right")
-        sync_api.expect(page).to_have_title(re.compile("^Adjectives of “right”"))
+        page.goto(f"{address}#word=lone")
+        sync_api.expect(page).to_have_title(re.compile("^Adjectives of “lone”"))
         assert "14.00" in page.locator("#result tbody tr").inner_text()  # logDice, not a count
     assert names == [*(f"a{number:02}" for number in range(20)), "wooden"]
 
@@ -180,7 +191,7 @@ def test_an_unknown_word_links_to_similar_words(page, address):
 
 def test_a_word_in_capitals(page, address):
     page.goto(f"{address}#word=KEY&other=Door&corpus=news&measure=count")
-    assert words(page) == ["false", "old", "small", "wooden"]
+    assert words(page) == ["false", "small", "old", "wooden"]
     page.get_by_role("link", name="wooden").click()
     sync_api.expect(page).to_have_title(re.compile("^wooden door"))
     page.goto(f"{address}#role=adjective&word=NAI\u0308VE")
@@ -196,7 +207,7 @@ def test_an_unknown_word_of_a_difference_is_replaced(page, address):
     page.wait_for_selector("#result .error")
     page.get_by_role("link", name="door").click()
     page.wait_for_selector("#result table")
-    assert words(page) == ["false", "old", "small", "wooden"]
+    assert words(page) == ["false", "small", "old", "wooden"]
 
 
 def test_rows_and_figures_can_be_downloaded(page, address, sketches, tmp_path):
@@ -209,7 +220,7 @@ def test_rows_and_figures_can_be_downloaded(page, address, sketches, tmp_path):
         target = tmp_path / name
         download.value.save_as(target)
         assert target.read_bytes().startswith(begin)
-    rows = sketches.sketch(Query("noun", "key", measure="count"))["rows"]
+    rows = sketches.view(Query("noun", "key", measure="count"))["rows"]
     assert (tmp_path / "TSV").read_text() == tsv(rows)
 
 
@@ -299,6 +310,147 @@ def test_late_suggestions_do_not_replace_newer_ones(page, served):
     sync_api.expect(options).to_have_count(0)
     field.fill("q")  # the server has ended: no fault of the page's scripts
     page.wait_for_timeout(200)
+
+
+def test_order_filters_and_corpus_apply_at_once(page, address):
+    page.goto(f"{address}#word=key&measure=count")
+    assert words(page) == ["old", "public", "false", "small"]
+    page.locator("select[name=corpus]").select_option("news")
+    sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
+    page.get_by_label("Minimum count").fill("4")
+    page.keyboard.press("Tab")
+    sync_api.expect(page.locator("#result tbody tr")).to_have_count(2)
+    page.locator("select[name=measure]").focus()
+    page.locator("select[name=measure]").select_option("pmi")
+    page.wait_for_url("**measure=pmi*")
+    sync_api.expect(page.locator("#result caption")).to_contain_text("by PMI")
+    assert page.evaluate("document.activeElement.name") == "measure"
+
+
+def test_heads_of_columns_sort_and_define_their_measure(page, address):
+    page.goto(f"{address}#word=key&corpus=news")
+    words(page)
+    button = page.get_by_role("button", name="PMI", exact=True)
+    definition = page.get_by_text("Pointwise mutual information in bits")
+    sync_api.expect(definition).to_be_hidden()
+    button.hover()
+    sync_api.expect(definition).to_be_visible()
+    page.mouse.move(0, 0)
+    button.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**measure=pmi*")
+    head = page.locator("#result th[aria-sort=descending]")
+    sync_api.expect(head).to_contain_text("PMI")
+    sync_api.expect(head.locator("button")).to_be_focused()
+    page.get_by_role("button", name="adjective", exact=True).click()
+    assert words(page) == ["small", "old", "false"]
+    page.get_by_role("button", name="adjective", exact=True).click()
+    assert words(page) == ["false", "old", "small"]
+
+
+@pytest.mark.parametrize(
+    ("search", "hint", "title"),
+    [
+        ("word=wooden", "wooden is an adjective: show its nouns", "Nouns of “wooden”"),
+        ("word=doors", "doors is a form of door", "Adjectives of “door”"),
+        ("word=old+keys", "old key is a pair", "old key"),
+        ("word=key&other=doors", "doors is a form of door", "“key” compared with “door”"),
+    ],
+)
+def test_a_failed_search_opens_what_was_meant(page, address, search, hint, title):
+    page.goto(f"{address}#{search}")
+    page.get_by_role("link", name=hint).click()
+    sync_api.expect(page.locator("#result h2")).to_have_text(title)
+    page.wait_for_selector("#result table")
+
+
+def test_words_with_similar_collocates_are_a_view(page, served):
+    page.goto(f"{served}#word=key")
+    page.get_by_role("link", name="nouns with similar collocates").click()
+    sync_api.expect(page.locator("#result h2")).to_have_text("Nouns similar to “key”")
+    assert words(page) == ["name", "door"]
+    page.locator("#result tbody tr").nth(1).get_by_role("link", name="old").click()
+    sync_api.expect(page.locator("#result h2")).to_have_text("“key” compared with “door”")
+
+
+def test_the_words_of_a_pair_are_marked_in_its_sentences(page, address):
+    page.goto(f"{address}#adjective=false&noun=key")
+    page.wait_for_selector("blockquote")
+    assert page.locator("blockquote mark").all_inner_texts() == ["false", "key"] * 2
+    text = page.locator("#result").inner_text()
+    assert "2 of 2 stored sentences; the pair occurs 5 times." in text
+    links = page.locator("blockquote a")
+    assert links.all_inner_texts() == ["http://example.org/1"]
+    page.get_by_label("Key words in context").check()
+    lefts = page.locator("blockquote .middle").evaluate_all(
+        "all => all.map((one) => Math.round(one.getBoundingClientRect().left))"
+    )
+    assert max(lefts) - min(lefts) <= 1
+
+
+def test_the_nearest_adjective_and_noun_are_marked(page, served):
+    page.goto(served)
+    page.wait_for_selector("#result[aria-busy=false] > *")
+    sentence = "Keys: an OLD lock, old rusty keys, and a keyhole"
+    found = page.evaluate(
+        "text => pairPlaces(text, 'old', ['key', 'keys']).map((p) => [p.start, p.end])", sentence
+    )
+    assert [sentence[start:end] for start, end in found] == ["old", "keys"]
+    assert found[0][0] == sentence.index("old rusty")
+
+
+def test_the_default_minimum_count_is_shown(page, tmp_path):
+    pairs = [(f"frequent{number}", "key", 3) for number in range(10)]
+    pairs += [("rare", "key", 1), ("same", "key", 4), ("old", "key", 3), ("older", "key", 3)]
+    write_pairs(str(tmp_path / "lake"), {"news": pairs})
+    sketches = Sketches(str(tmp_path / "lake"), tmp_path / "cache")
+    static.write(sketches, tmp_path / "copy", 1)
+    with serving(sketches) as served_address:
+        for address in (served_address, (tmp_path / "copy" / "index.html").as_uri()):
+            page.goto(f"{address}#word=key&measure=count")
+            assert len(words(page)) == 13
+            sync_api.expect(page.get_by_text("Pairs with a count of 3 or more")).to_be_visible()
+            assert page.locator("input[name=floor]").get_attribute("placeholder") == "3"
+            page.get_by_role("link", name="show rarer ones").click()
+            sync_api.expect(page.locator("#result tbody tr")).to_have_count(14)
+            page.get_by_label("hide same, other, many").check()
+            sync_api.expect(page.locator("#result tbody tr")).to_have_count(13)
+        page.goto(f"{served_address}#word=key&measure=count&floor=1")
+        page.get_by_label("count older, oldest as old").check()
+        sync_api.expect(page.locator("#result tbody tr")).to_have_count(13)
+        assert words(page)[0] == "old"
+
+
+def test_the_form_stays_in_sight_without_a_frame_round_the_result(page, served):
+    page.set_viewport_size({"width": 1100, "height": 700})
+    page.goto(f"{served}#word=key")
+    words(page)
+    page.get_by_label("Word", exact=True).press("Enter")
+    page.wait_for_selector("#result[aria-busy=false] > *")
+    outline = page.evaluate("getComputedStyle(document.getElementById('result')).outlineStyle")
+    assert outline == "none"
+    page.mouse.wheel(0, 5000)
+    page.wait_for_timeout(200)
+    assert page.locator("form").bounding_box()["y"] >= 0
+
+
+def test_chart_text_is_legible_and_comparison_fields_are_beside_each_other(browser, served):
+    page = browser.new_page(viewport=NARROW)
+    page.goto(f"{served}#word=key&other=door")
+    page.wait_for_selector("#result table")
+    tops = [
+        page.locator(f"[name={name}]").bounding_box()["y"] for name in ("other", "other_corpus")
+    ]
+    assert tops[0] == tops[1]
+    for view in ("#word=key", "#word=key&other=door&measure=count"):
+        page.goto(served + view)
+        page.wait_for_selector("#result svg")
+        size = page.evaluate("""() => {
+          const svg = document.querySelector("#result svg");
+          return 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+        }""")
+        assert size >= 11
+    page.close()
 
 
 def test_a_second_corpus_needs_a_first(page, address):

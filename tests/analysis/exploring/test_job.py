@@ -16,6 +16,8 @@ from adnominal.conf import UserError, load
         (["export=new", "classes=I"], "^classes= needs noun="),
         (["limit=7"], "^limit= needs noun="),
         (["noun=key", "min_count=9"], "^min_count= needs export="),
+        (["similar=true"], "^similar= needs noun="),
+        (["noun=key", "similar=true", "floor=2"], "^floor= has no effect on similar=true"),
         (["noun=key", "port=80"], "^port= is for serving the page"),
     ],
 )

@@ -10,8 +10,9 @@ from urllib.request import urlopen
 import pytest
 from starlette.testclient import TestClient
 
+from adnominal.analysis.exploring.queries import Query
 from adnominal.analysis.exploring.server import application, bound
-from adnominal.analysis.exploring.sketches import Query, Sketches, tsv
+from adnominal.analysis.exploring.sketches import Sketches, tsv
 from adnominal.conf import UserError
 from tests.lake_of_pairs import write_pairs
 
@@ -30,7 +31,7 @@ def test_the_page_has_a_content_security_policy(client):
 
 
 def test_rows_are_served_as_json_and_as_tsv(client, sketches):
-    expected = sketches.sketch(Query("noun", "key", measure="count", floor=2))
+    expected = sketches.view(Query("noun", "key", measure="count", floor=2))
     values = {"role": "noun", "word": "key", "measure": "count", "floor": "2"}
     assert client.get("/api/rows", params=values).json() == expected
     table = client.get("/api/rows.tsv", params=values)

@@ -1,18 +1,24 @@
 """The rows of views and pairs, suggested words, and the command that prints the same rows."""
 
 import shlex
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 
 from adnominal.analysis.exploring import words
+from adnominal.analysis.exploring.differences import contrast
 from adnominal.analysis.exploring.pairs import pair
-from adnominal.analysis.exploring.sketches import Query, Sketches, tsv
+from adnominal.analysis.exploring.queries import Query
+from adnominal.analysis.exploring.sketches import Sketches, tsv
 from adnominal.conf import UserError
 from adnominal.conf.commandline.__main__ import main
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import LOOKED_UP
 from tests.lake_of_pairs import SCRIPT, association, write_pairs
+from tests.rows import rows, write
 
 
 def names(answer: dict[str, Any], column: str = "adjective") -> list[str]:
@@ -43,6 +49,77 @@ def test_an_adjective_has_nouns_of_every_corpus(sketches):
     assert {row["class"] for row in answer["rows"]} == {"O"}
 
 
+def test_a_collocate_has_one_row_with_its_count_in_each_corpus(sketches):
+    query = Query("adjective", "false", measure="count")
+    rows = sketches.collocates(query)["rows"]
+    counts = [(row["noun"], row["corpus"], row["count_news"], row["count_web"]) for row in rows]
+    assert counts == [("key", "news", 4, 1), ("name", "news", 3, 0)]
+    rows = sketches.collocates(replace(query, corpus="web"))["rows"]
+    assert [(row["noun"], row["count"]) for row in rows] == [("key", 1)]
+    assert "count_web" not in rows[0]
+
+
+def test_rows_are_sorted_by_the_measure_in_one_corpus(sketches):
+    query = Query("noun", "key", measure="count", sort_corpus="web")
+    rows = sketches.collocates(query)["rows"]
+    counts = [(row["adjective"], row["count_web"], row["count_news"]) for row in rows]
+    assert counts == [("public", 8, 0), ("false", 1, 4), ("old", 0, 9), ("small", 0, 2)]
+    assert rows[0]["log_dice"] is not None and rows[2]["log_dice"] is None
+    assert names(sketches.collocates(replace(query, limit=1))) == ["public"]
+    # A pair that is frequent enough in another corpus is shown.
+    assert names(sketches.collocates(replace(query, floor=4))) == ["public", "false", "old"]
+
+
+def test_the_default_minimum_count_follows_the_number_of_frequent_collocates(tmp_path):
+    frequent = [(f"frequent{number}", "key", 3) for number in range(10)]
+    few = [(f"frequent{number}", "door", 3) for number in range(9)]
+    rare = [("rare", "key", 1), ("rare", "door", 1)]
+    write_pairs(str(tmp_path / "lake"), {"news": [*frequent, *few, *rare]})
+    sketches = Sketches(str(tmp_path / "lake"), tmp_path / "cache")
+    for ask in (sketches.sketch, sketches.collocates):
+        key, door = ask(Query("noun", "key")), ask(Query("noun", "door"))
+        assert (key["floor"], key["total"]) == (3, 10)
+        assert (door["floor"], door["total"]) == (1, 10)
+        assert ask(Query("noun", "key", floor=1))["total"] == 11
+    difference = sketches.difference(Query("noun", "key", other="door"))
+    assert (difference["floor"], difference["total"]) == (3, 10)
+    assert "floor=3" in difference["command"]
+
+
+def test_determiners_are_hidden_and_comparatives_folded(tmp_path):
+    pairs = [("same", "key", 9), ("old", "key", 4), ("older", "key", 3), ("oldest", "key", 1)]
+    pairs += [("older", "door", 5), ("upper", "key", 2), ("worse", "key", 2)]
+    write_pairs(str(tmp_path / "lake"), {"news": pairs})
+    sketches = Sketches(str(tmp_path / "lake"), tmp_path / "cache")
+    query = Query("noun", "key", measure="count", hide_determiners=True)
+    assert names(sketches.collocates(query)) == ["old", "older", "upper", "worse", "oldest"]
+    folded = sketches.collocates(replace(query, fold=True))["rows"]
+    counts = [(row["adjective"], row["count"], row["adjective_count"]) for row in folded]
+    # There is no "bad" that "worse" could be counted as.
+    assert counts == [("old", 8, 13), ("upper", 2, 2), ("worse", 2, 2)]
+    assert folded[0]["log_dice"] == pytest.approx(14 + np.log2(2 * 8 / (13 + 21)))
+    nouns = sketches.collocates(Query("adjective", "older", measure="count", fold=True))
+    assert nouns["word"] == "old"
+    counts = [(row["noun"], row["count"], row["adjective_count"]) for row in nouns["rows"]]
+    assert counts == [("key", 8, 13), ("door", 5, 13)]
+
+
+def test_predicative_pairs_are_a_column_where_they_were_counted(tmp_path):
+    root = str(tmp_path / "lake")
+    counts = {"news": [("old", "key", 3), ("new", "key", 2)], "web": [("old", "key", 1)]}
+    write_pairs(root, counts)
+    columns = "corpus relation dependent head count"
+    pairs = [("news", "predicative", "old", "key", 5), ("web", "predicative", "old", "key", 2)]
+    pairs += [("news", "compound", "new", "key", 7)]
+    write(root, "relation_pairs", rows(columns, *pairs))
+    sketches = Sketches(root, tmp_path / "cache")
+    answer = sketches.collocates(Query("noun", "key", measure="count"))
+    predicative = [(row["adjective"], row["predicative"]) for row in answer["rows"]]
+    assert predicative == [("old", 7), ("new", 0)]
+    answer = sketches.collocates(Query("adjective", "old", corpus="web"))
+    assert [row["predicative"] for row in answer["rows"]] == [2]
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -64,25 +141,72 @@ def test_rows_can_be_filtered_by_a_missing_class(sketches):
     assert names(answer) == ["public"]
 
 
-def test_two_words_are_compared(sketches):
+def test_the_size_of_a_corpus_is_its_tokens_that_were_read(tmp_path):
+    root = str(tmp_path / "lake")
+    write_pairs(root, {"news": [("old", "key", 3)]})
+    assert Sketches(root, tmp_path / "cache").tokens == {}
+    columns = "corpus path bytes wave status sentences tokens pairs rejected_lines"
+    files = [("news", "a", 1, 0, "done", 2, 600, 3, 0), ("news", "b", 1, 1, "done", 2, 400, 3, 0)]
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    write(root, "amod_files", rows(columns, *files, modified=when, reason=None))
+    planned = ("news", "c", 1, 1, "planned", None, None, None, None)
+    write(root, "amod_files", rows(columns, planned, modified=when, reason=None))
+    assert Sketches(root, tmp_path / "cache").tokens == {"news": 1000}
+
+
+def blocks(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
+    columns = ("block", "word", "first", "second", "difference")
+    return [tuple(row[name] for name in columns) for row in answer["rows"]]
+
+
+def test_two_words_are_compared_in_three_blocks(sketches):
     query = Query("noun", "key", other="door", corpus="news", measure="count")
-    rows = sketches.difference(query)["rows"]
-    assert [(row["word"], row["first"], row["second"], row["difference"]) for row in rows] == [
-        ("false", 4, None, 4),
-        ("old", 9, 5, 4),
-        ("small", 2, None, 2),
-        ("wooden", None, 7, -7),
+    answer = sketches.difference(query)
+    assert blocks(answer) == [
+        ("first", "false", 4, None, None),
+        ("first", "small", 2, None, None),
+        ("both", "old", 9, 5, 4),
+        ("second", "wooden", None, 7, None),
     ]
+    assert answer["totals"] == {"first": 2, "both": 1, "second": 1}
+    limited = sketches.difference(replace(query, limit=1))
+    assert [row["word"] for row in limited["rows"]] == ["false", "old", "wooden"]
+
+
+def test_strong_contrasts_come_first(tmp_path):
+    """A rare collocate with a greater difference of logDice stands below *young* and *old*."""
+    pairs = [("young", "man", 500), ("young", "woman", 900), ("old", "man", 800)]
+    pairs += [("old", "woman", 400), ("stray", "man", 1), ("stray", "woman", 6)]
+    pairs += [("tall", "man", 90), ("tall", "woman", 100)]
+    write_pairs(str(tmp_path / "lake"), {"news": pairs})
+    sketches = Sketches(str(tmp_path / "lake"), tmp_path / "cache")
+    rows = sketches.difference(Query("noun", "man", other="woman"))["rows"]
+    assert [row["word"] for row in rows] == ["old", "young", "stray", "tall"]
+    assert abs(rows[2]["difference"]) > abs(rows[0]["difference"])
+
+
+def test_the_contrast_is_the_log_likelihood_ratio():
+    """The counts of Rayson and Garside (2000), in a table with all four cells."""
+    table = [[30, 970], [10, 1990]]
+    expected = log_likelihood(table)
+    value = contrast(np.array([30]), np.array([10]), 1000, 2000)
+    assert value.tolist() == pytest.approx([expected])
+    assert contrast(np.array([0, 5]), np.array([0, 10]), 100, 200).tolist() == [0, 0]
+
+
+def log_likelihood(table: list[list[int]]) -> float:
+    cells = np.array(table)
+    expected = np.outer(cells.sum(1), cells.sum(0)) / cells.sum()
+    return float(2 * (cells * np.log(cells / expected)).sum())
 
 
 def test_the_floor_of_a_difference_applies_to_either_side(sketches):
     """A collocate below the floor on one side is still shown as belonging to both."""
     query = Query("noun", "key", corpus="news", other_corpus="web", measure="count", floor=3)
-    rows = sketches.difference(query)["rows"]
-    assert [(row["word"], row["first"], row["second"]) for row in rows] == [
-        ("old", 9, None),
-        ("false", 4, 1),
-        ("public", None, 8),
+    assert blocks(sketches.difference(query)) == [
+        ("first", "old", 9, None, None),
+        ("both", "false", 4, 1, 3),
+        ("second", "public", None, 8, None),
     ]
     # A corpus whose count reaches the floor is preferred to one with a greater measure.
     rows = sketches.difference(Query("noun", "key", other="door", floor=3))["rows"]
@@ -91,13 +215,35 @@ def test_the_floor_of_a_difference_applies_to_either_side(sketches):
 
 def test_a_word_is_compared_in_two_corpora(sketches):
     query = Query("noun", "key", corpus="news", other_corpus="web", measure="count")
-    rows = sketches.difference(query)["rows"]
-    assert [(row["word"], row["difference"]) for row in rows] == [
-        ("old", 9),
+    words_and_differences = [(row[1], row[4]) for row in blocks(sketches.difference(query))]
+    assert words_and_differences == [
+        ("old", None),
+        ("small", None),
         ("false", 3),
-        ("small", 2),
-        ("public", -8),
+        ("public", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("role", "word", "hints"),
+    [
+        ("noun", "wooden", [("wooden is an adjective: show its nouns", "wooden")]),
+        ("adjective", "Key", [("key is a noun: show its adjectives", "key")]),
+        ("noun", "doors", [("doors is a form of door", "door")]),
+        ("adjective", "doors", [("doors is a form of door", "door")]),
+        ("noun", "Old Keys", [("old key is a pair", "old key")]),
+        ("noun", "old zebra", []),
+        ("noun", "wodden key", []),
+        ("noun", "zyx", []),
+    ],
+)
+def test_a_failed_search_says_what_may_have_been_meant(sketches, role, word, hints):
+    answer = sketches.view(Query(role, word))
+    targets = [
+        (hint["text"], hint.get("word") or f"{hint['adjective']} {hint['noun']}")
+        for hint in answer["hints"]
+    ]
+    assert targets == hints and not answer["rows"]
 
 
 def test_for_an_unknown_word_similar_words_are_suggested(sketches):
@@ -191,6 +337,8 @@ def test_without_a_writable_cache_sketches_still_work(lake, tmp_path, caplog):
         ({"floor": 0}, "expected 1 or more"),
         ({"other_corpus": "web"}, "give both"),
         ({"corpus": "newz"}, "did you mean 'news'"),
+        ({"sort_corpus": "wep"}, "did you mean 'web'"),
+        ({"sort_corpus": "web", "corpus": "web"}, "sort_corpus= orders the rows of all corpora"),
     ],
 )
 def test_wrong_queries_are_refused(sketches, values, remedy):
@@ -207,7 +355,9 @@ def test_a_pair_has_examples_items_and_predictions(lake):
     ]
     assert [(row["item_id"], row["predicted"]) for row in details["predictions"]] == [("p1", "1")]
     assert pair(str(lake), "old", "key")["items"][0]["dataset"] == "ASP"
-    assert pair(str(lake), "new", "key") == {"examples": [], "items": [], "predictions": []}
+    assert details["examples_total"] == 2 and details["noun_forms"] == ["key", "keys"]
+    nothing = pair(str(lake), "new", "key")
+    assert [nothing[name] for name in ("examples", "items", "predictions")] == [[], [], []]
 
 
 @pytest.mark.parametrize(
@@ -217,10 +367,11 @@ def test_a_pair_has_examples_items_and_predictions(lake):
         Query("adjective", "wooden", corpus="web"),
         Query("noun", "key", other="door", measure="pmi", limit=3),
         Query("noun", "key", corpus="news", other_corpus="web"),
+        Query("noun", "key", sort_corpus="web", hide_determiners=True, fold=True),
     ],
 )
 def test_the_command_prints_the_rows_of_the_view(sketches, query, tmp_path, capsys):
-    answer = sketches.difference(query) if query.compares else sketches.sketch(query)
+    answer = sketches.view(query)
     words_of_command = shlex.split(answer["command"])
     assert words_of_command[:2] == ["adnominal", "explore"]
     assert main([*words_of_command[1:], f"cache={tmp_path}"]) == 0
@@ -231,7 +382,7 @@ def test_null_and_none_are_words(tmp_path, capsys):
     write_pairs(str(tmp_path / "lake"), {"none": [("null", "hypothesis", 3), ("none", "null", 2)]})
     sketches = Sketches(str(tmp_path / "lake"), tmp_path / "cache")
     for query in (Query("adjective", "null"), Query("noun", "null", "hypothesis", "none")):
-        answer = sketches.difference(query) if query.compares else sketches.sketch(query)
+        answer = sketches.view(query)
         assert main([*shlex.split(answer["command"])[1:], f"cache={tmp_path}/cache"]) == 0
         assert capsys.readouterr().out == tsv(answer["rows"]) != ""
 

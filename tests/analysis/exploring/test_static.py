@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adnominal.analysis.exploring import static
-from adnominal.analysis.exploring.sketches import Query
+from adnominal.analysis.exploring.queries import Query
 from adnominal.conf import JobFailed
 
 
