@@ -16,6 +16,7 @@ NAMES = (
 )
 VALUES = {
     "addone": (2e-05, 5.0, 32, 0.01, 0.06, "linear", 1.0, "macro_f1", 0),
+    "addone_three": (2e-05, 5.0, 32, 0.01, 0.06, "linear", 1.0, "macro_f1", 0),
     "adept": (3e-05, 5.0, 16, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
     "adept_deberta_v3_large": (1e-05, 5.0, 32, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
     "adept_frozen": (3e-05, 5.0, 16, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
