@@ -1,12 +1,15 @@
-"""Agreement of annotators, and labels by models of annotators: all of it from libraries.
+"""Agreement of annotators, and labels by models of annotators.
 
 Cohen's kappa is scikit-learn's, Fleiss' kappa statsmodels', Krippendorff's alpha and the models are
-crowd-kit's. Coefficients are 1 for full agreement and 0 at chance level. If only one label was ever
-used, chance agreement is full as well, and they are undefined (None).
+crowd-kit's; only the directions of disagreements are counted here. Coefficients are 1 for full
+agreement and 0 at chance level. If only one label was ever used, chance agreement is full as well,
+and they are undefined (None).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from adnominal.conf import UserError
@@ -19,6 +22,10 @@ Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Distance: TypeAlias = Callable[[Any, Any], float]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 MODELS = ("dawid_skene", "mace")
+SAME_SIDE = "same side"
+ONE_IN_THE_MIDDLE = "one in the middle"
+OPPOSITE_SIDES = "opposite sides"
+DIRECTIONS = (SAME_SIDE, ONE_IN_THE_MIDDLE, OPPOSITE_SIDES)
 _PACKAGES = {"crowdkit": "crowd-kit", "sklearn": "scikit-learn", "statsmodels": "statsmodels"}
 
 
@@ -89,6 +96,29 @@ def _ordinal_distance(labels: "pd.Series[int]") -> Distance:
     counts = labels.value_counts().sort_index()
     places = (counts.cumsum() - counts / 2).to_dict()
     return lambda first, second: (places[first] - places[second]) ** 2
+
+
+def disagreements_by_direction(items: Iterable[Sequence[int]], middle: int) -> dict[str, int]:
+    """The number of disagreements of each of `DIRECTIONS`.
+
+    A disagreement is two answers to one item with different labels. ADEPT's section 4.2 reports
+    that many are on the same side of the middle label, such as `more likely` and `necessarily
+    true`. `items` are the labels of each item, `middle` is the code of the middle label.
+    """
+    counts: Counter[str] = Counter()
+    for labels in items:
+        for first, second in combinations(labels, 2):
+            if first != second:
+                counts[_direction(first - middle, second - middle)] += 1
+    return {direction: counts[direction] for direction in DIRECTIONS}
+
+
+def _direction(first: int, second: int) -> str:
+    """The direction of a disagreement between two different distances from the middle."""
+    if first == 0 or second == 0:
+        return ONE_IN_THE_MIDDLE
+    is_same_side = (first > 0) == (second > 0)
+    return SAME_SIDE if is_same_side else OPPOSITE_SIDES
 
 
 def labels_by_model(model: str, answers: Collection[Answer]) -> dict[str, int]:

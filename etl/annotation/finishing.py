@@ -7,10 +7,12 @@ from typing import Any
 import yaml
 
 from adnominal.etl.adept.annotation_task import ADEPT
+from adnominal.etl.adept.baselines import EQUALLY_LIKELY
 from adnominal.etl.adept.splits import split_columns
 from adnominal.etl.annotation.agreement import (
     LEVELS,
     cohen_kappa,
+    disagreements_by_direction,
     fleiss_kappa,
     krippendorff_alpha,
     labels_by_model,
@@ -99,8 +101,17 @@ def label_figures(result: Filtered) -> dict[str, Any]:
     }
 
 
+def disagreement_figures(result: Filtered) -> dict[str, int]:
+    """Pairs of different answers that count, by where they are from *equally likely* (section 4.2).
+
+    The keys are `agreement.DIRECTIONS`.
+    """
+    codes = [[answer.label for answer in answers] for answers in result.items.values()]
+    return disagreements_by_direction(codes, EQUALLY_LIKELY)
+
+
 def _coefficients(answers: Collection[Answer]) -> dict[str, Any]:
-    """Kappa and alphas of the items with two answers or more."""
+    """Kappa, alphas and directions of disagreement of the items with two answers or more."""
     answers_of_item = Counter(answer.item_id for answer in answers)
     paired = [answer for answer in answers if answers_of_item[answer.item_id] > 1]
     if not paired:
@@ -116,6 +127,7 @@ def _coefficients(answers: Collection[Answer]) -> dict[str, Any]:
         "fleiss kappa": fleiss_kappa(comparable),
         "fleiss items": items_of_raters,
         **{f"alpha {level}": krippendorff_alpha(paired, level) for level in LEVELS},
+        "disagreements": disagreements_by_direction(labels.values(), EQUALLY_LIKELY),
     }
 
 

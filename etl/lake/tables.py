@@ -222,10 +222,10 @@ _ALL = (
         "Natural-language inference data of MNLI, SNLI and AddOne.",
         schema(
             column("item_id", TEXT, "content hash of source, premise and hypothesis"),
-            column("source", TEXT, "mnli, snli or addone"),
+            column("source", TEXT, "mnli, snli, addone (two labels) or addone_three"),
             column("premise", TEXT, "the premise"),
             column("hypothesis", TEXT, "the hypothesis"),
-            column("label", TEXT, "entailment, neutral, contradiction; AddOne: not_entailment"),
+            column("label", TEXT, "entailment, neutral, contradiction; addone: not_entailment"),
             column("split", TEXT, "train, val or test; for MNLI also val_mismatched"),
         ),
         ("source",),

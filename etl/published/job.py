@@ -47,6 +47,7 @@ class ImportSettings:
     """Settings of ``etl/import_published.py``: folders of the releases, and these."""
 
     adept_duplicates: str
+    addone_labels: str
     lake: str
 
     def __post_init__(self) -> None:
@@ -66,6 +67,12 @@ _duplicates: str = setting(
     help="ADEPT's repeated sentence pairs: all rows, or one row with the most frequent label",
     choices=DUPLICATES,
 )
+_labels: str = setting(
+    "two",
+    help="AddOne's labels: entailment and not_entailment, or with three entailment, neutral and "
+    "contradiction, as the source addone_three",
+    choices=tuple(nli.ADDONE_SOURCES),
+)
 _lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 Settings = make_dataclass(
     "Settings",
@@ -75,6 +82,7 @@ Settings = make_dataclass(
             for name, (release, _) in READERS.items()
         ),
         ("adept_duplicates", str, _duplicates),
+        ("addone_labels", str, _labels),
         ("lake", str, _lake),
     ],
     bases=(ImportSettings,),
@@ -91,7 +99,10 @@ def import_published(settings: ImportSettings) -> None:
     repository. The last lines of the log are the rows read and not read of every file.
     """
     # Everything is read, and every mistake in a path is found, before anything is written.
-    options = {"adept": {"duplicates": settings.adept_duplicates}}
+    options: dict[str, dict[str, str]] = {
+        "adept": {"duplicates": settings.adept_duplicates},
+        "addone": {"labels": settings.addone_labels},
+    }
     readings = {
         name: READERS[name][1](path, **options.get(name, {}))
         for name, path in settings.releases.items()

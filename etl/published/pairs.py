@@ -22,7 +22,7 @@ from adnominal.etl.draws import content_hash
 from adnominal.etl.dropped import write_dropped
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
-from adnominal.etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
+from adnominal.etl.published.nli import ADDONE_SOURCES, LABELS, NOT_ENTAILMENT, item_id
 from adnominal.etl.published.reading import NO_TEXT, Reading, is_text
 
 log = logging.getLogger("adnominal")
@@ -37,7 +37,7 @@ _SPLIT_OF = {
 }  # fmt: skip
 _KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 # Sources that import_published.py writes.
-_RESERVED_SOURCES = ("mnli", "snli", "addone")
+_RESERVED_SOURCES = ("mnli", "snli", *ADDONE_SOURCES.values())
 
 
 @dataclass(frozen=True)

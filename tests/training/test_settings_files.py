@@ -16,8 +16,10 @@ NAMES = (
 )
 VALUES = {
     "addone": (2e-05, 5.0, 32, 0.01, 0.06, "linear", 1.0, "macro_f1", 0),
+    "addone_three": (2e-05, 5.0, 32, 0.01, 0.06, "linear", 1.0, "macro_f1", 0),
     "adept": (3e-05, 5.0, 16, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
     "adept_deberta_v3_large": (1e-05, 5.0, 32, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
+    "adept_frozen": (3e-05, 5.0, 16, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
     "adept_grid": (3e-05, 3.0, None, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
     "adept_llama_3_1_8b": (0.0001, 3.0, 32, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
     "adept_modernbert_large": (3e-05, 5.0, 32, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
@@ -56,6 +58,12 @@ def test_every_file_of_training_has_recorded_values():
     trained = {name for name in files if not name.endswith(others)}
     assert trained == set(VALUES)
     assert all(set(files[name]) <= ours for name in trained)
+
+
+def test_adept_frozen_differs_from_adept_only_by_its_frozen_encoder():
+    frozen = conf.load(Settings, [str(FOLDER / "adept_frozen.yaml")])
+    trained = conf.load(Settings, [str(FOLDER / "adept.yaml"), "freeze=true"])
+    assert frozen.freeze and frozen == trained
 
 
 @pytest.mark.parametrize("name", VALUES)

@@ -26,7 +26,7 @@ from adnominal.analysis.rows import tuples
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.adept.baselines import label_of
 from adnominal.etl.annotation.answers import counted_annotators, stored_answers
-from adnominal.etl.annotation.finishing import label_figures
+from adnominal.etl.annotation.finishing import disagreement_figures, label_figures
 from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.annotation.quality import LABELLING, Answer, Filtered, Rules, filtered
 from adnominal.etl.lake import arrow
@@ -117,6 +117,21 @@ class Annotations:
                 cells["majority", name] = wilson(row["items"] - unanimous, row["items"])
         kinds = ("unanimous", "majority", "no agreement")
         return cells, {(kind, "rows"): float(figures[kind]) for kind in kinds}
+
+    def disagreements(self) -> CellValues:
+        """The count and share of disagreements by direction (section 4.2); empty if there are none.
+
+        A disagreement is two different labels of one item; labels of one item are not independent,
+        so the shares have no interval.
+        """
+        counts = disagreement_figures(self.by_rules)
+        total = sum(counts.values())
+        cells: CellValues = {}
+        if total:
+            for direction, count in counts.items():
+                cells[direction, "count"] = float(count)
+                cells[direction, "share"] = count / total
+        return cells
 
     def kappas(self) -> CellValues:
         """Cells of section 4.2.
@@ -250,8 +265,9 @@ def annotated(lake: Lake, *rounds: str) -> Annotations | None:
 
 
 def labelling(lake: Lake) -> Iterator[Finding]:
-    """Table 4 from the answers of the rounds pilot and main, as tables of our own: the printed
-    cells stand beside the finished labels. Nothing without answers."""
+    """Table 4 and the directions of disagreements from the answers of the rounds pilot and main, as
+    tables of our own: the printed cells stand beside the finished labels. Nothing without
+    answers."""
     annotations = annotated(lake, *LABELLING)
     cells, sizes = annotations.agreement() if annotations else ({}, {})
     if annotations is None or not cells:
@@ -273,6 +289,15 @@ def labelling(lake: Lake) -> Iterator[Finding]:
     yield Cells(
         f"Items that {who} labelled", sizes, decimals=0, edition=edition, is_simulated=is_simulated
     )
+    if disagreements := annotations.disagreements():
+        yield Cells(
+            f"Disagreements of {who}, as seen from equally likely",
+            disagreements,
+            edition=edition,
+            is_simulated=is_simulated,
+            note="Pairs of different labels of one item. Section 4.2 reports that many are on the "
+            "same side, without a number.",
+        )
 
 
 @exhibit(

@@ -84,7 +84,8 @@ def baselines(
     printed=("table 5", "section 6"),
 )
 def accuracy(page: Adept) -> Iterator[Finding]:
-    """Accuracy of people, baselines and models on val, with five and with three classes."""
+    """Accuracy of people, baselines and models on val, with five and with three classes. With a
+    frozen encoder, no model was better than the majority (footnote 3; no figures are printed)."""
     if (people := annotators.human(page.lake)) is not None:
         yield people
     rows = page.rows
@@ -103,10 +104,9 @@ def accuracy(page: Adept) -> Iterator[Finding]:
         table = "section 6" if scored.classes == 4 else "table 5"
         yield Cells(table, {key: scored.accuracy}, **_source(page, scored))
     for scored in best:
-        name = scored.model if scored.context else f"{scored.model}, no context"
         columns: dict[Key, Value] = {
-            (name, f"{scored.classes}-class"): scored.accuracy,
-            (name, f"majority of {scored.classes}"): by_rule["majority", scored.classes],
+            (_name(scored), f"{scored.classes}-class"): scored.accuracy,
+            (_name(scored), f"majority of {scored.classes}"): by_rule["majority", scored.classes],
         }
         caption = "Models trained here, each with its best settings on val"
         yield Cells(caption, columns, unit="percent", decimals=1, **_source(page, scored))
@@ -142,14 +142,21 @@ def _source(page: Adept, scored: Scored) -> dict[str, Any]:
 
 
 def _best_of_models(page: Adept) -> list[Scored]:
-    """Every model's best group of runs with each number of classes, with and without sentences."""
+    """Every model's best group of runs with each number of classes, with and without sentences,
+    and with a trained and with a frozen encoder."""
+    kinds = itertools.product(_models(page), (5, 4, 3), (True, False), (False, True))
     groups = [
-        page.best(classes, context, model)
-        for model in _models(page)
-        for classes in (5, 4, 3)
-        for context in (True, False)
+        page.best(classes, context, model, is_frozen)
+        for model, classes, context, is_frozen in kinds
     ]
     return [scored for scored in groups if scored is not None]
+
+
+def _name(scored: Scored) -> str:
+    """The row of a model: ``roberta-base, frozen encoder, no context``."""
+    encoder = ", frozen encoder" if scored.is_frozen else ""
+    context = "" if scored.context else ", no context"
+    return scored.model + encoder + context
 
 
 def _models(page: Adept) -> list[str]:
@@ -160,6 +167,8 @@ def _of_families(best: Sequence[Scored]) -> dict[Key, Scored]:
     """The best model of each of the paper's families, by cell of table 5 and of section 6."""
     cells: dict[Key, Scored] = {}
     for scored in best:
+        if scored.is_frozen:
+            continue
         kind = family(scored.model)
         # With four classes the paper names RoBERTa alone.
         if kind is None or (scored.classes == 4 and not (kind == "RoBERTa" and scored.context)):

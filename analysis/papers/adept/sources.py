@@ -56,13 +56,15 @@ def has_simulated_labels(lake: Lake, edition: str) -> bool:
 
 @dataclass(frozen=True)
 class Scored:
-    """Runs that differ only by seed; `answers` are those of the best run on val."""
+    """Runs that differ only by seed; `answers` are those of the best run on val, and `is_frozen`
+    says whether only the classification head was trained."""
 
     runs: Sequence[Run]
     classes: int
     context: bool
     accuracy: Interval
     answers: pa.Table
+    is_frozen: bool = False
 
     @property
     def model(self) -> str:
@@ -124,17 +126,21 @@ class Adept(Sources):
                     params["task.context"] == "true",
                     mean_over_runs([accuracy for _, accuracy, _ in scores]),
                     best,
+                    params.get("freeze") == "true",
                 )
             )
         return scored_models
 
-    def best(self, classes: int, context: bool = True, model: str = "") -> Scored | None:
+    def best(
+        self, classes: int, context: bool = True, model: str = "", is_frozen: bool = False
+    ) -> Scored | None:
         """The best group on val (of `model`, if given); the paper, too, reports the best of a grid
-        on val (section 5.4)."""
+        on val (section 5.4). Its figures are of models whose encoder is trained as well."""
+        kind = (classes, context, is_frozen)
         candidates = [
             scored
             for scored in self.scored_models
-            if (scored.classes, scored.context) == (classes, context)
+            if (scored.classes, scored.context, scored.is_frozen) == kind
             and model in ("", scored.model)
         ]
         return max(candidates, key=lambda scored: scored.accuracy.estimate, default=None)

@@ -1,10 +1,16 @@
 """PLANE's results of fine-tuned models: table 6, and the sweep of input lengths in figure 8."""
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean, stdev
 
 import pyarrow as pa
 
-from adnominal.analysis.estimates import Interval, clustered_interval, mean_over_runs
+from adnominal.analysis.estimates import (
+    STANDARD_DEVIATION,
+    Interval,
+    clustered_interval,
+    mean_over_runs,
+)
 from adnominal.analysis.papers.exhibits import Chart, Finding, Missing, exhibit
 from adnominal.analysis.papers.plane.sources import (
     PAPERS_FOLDS,
@@ -34,6 +40,7 @@ def accuracy(page: Plane) -> Iterator[Finding]:
     """Accuracy on adjectives and nouns (GOoD) or inference types (One-IT) that training lacks; the
     paper's is BERT's over five splits, and the majority is 50 %."""
     models: dict[str, dict[Key, Value]] = {}
+    spreads: dict[str, dict[Key, Value]] = {}
     for scheme, answers in page.fine_tuned.items():
         name = SCHEMES[scheme]
         try:
@@ -53,7 +60,10 @@ def accuracy(page: Plane) -> Iterator[Finding]:
             note="" if is_papers else f"{answers.description()}.",
         )
         for group in (answers, *answers.others):
-            models.setdefault(group.description(), {})[group.description(), name] = _mean(group)
+            row = group.description()
+            models.setdefault(row, {})[row, name] = _mean(group)
+            if spread := over_folds(group):
+                spreads.setdefault(row, {})[row, name] = spread
         yield Cells(
             f"{name}: accuracy by class and type",
             _by_class_and_type(rows),
@@ -64,6 +74,9 @@ def accuracy(page: Plane) -> Iterator[Finding]:
         )
     for cells in models.values():
         yield Cells("Models trained here", cells, unit="percent", decimals=1)
+    for cells in spreads.values():
+        caption = "Mean and standard deviation over folds, as the paper's ±"
+        yield Cells(caption, cells, unit="percent", decimals=1)
 
 
 def headline(rows: Sequence[Row]) -> str | None:
@@ -92,6 +105,22 @@ def _mean(answers: FineTuned) -> Interval:
             for table in map(answers.of_run, answers.runs)
         ]
     )
+
+
+def over_folds(answers: FineTuned) -> Interval | None:
+    """Accuracy over folds ± one standard deviation of a sample, as table 6 prints it; None for a
+    single fold. Several seeds of a fold count as one value, their mean; `n` is the number of folds.
+    """
+    by_fold: dict[str, list[float]] = {}
+    for run in answers.runs:
+        correct = is_right(answers.of_run(run))
+        by_fold.setdefault(run.params.get("task.fold", ""), []).append(fmean(correct))
+    accuracies = [fmean(of_seeds) for of_seeds in by_fold.values()]
+    if len(accuracies) < 2:
+        return None
+    mean, deviation = fmean(accuracies), stdev(accuracies)
+    low, high = mean - deviation, mean + deviation
+    return Interval(mean, low, high, len(accuracies), kind=STANDARD_DEVIATION)
 
 
 def _by_class_and_type(rows: pa.Table) -> dict[Key, Value]:

@@ -20,9 +20,24 @@ _PAPERS_MODELS = {
     "roberta-large-mnli": "Liu et al. 2019",
     "roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli": "Nie et al. 2020",
 }
-_SCORE = (
-    "deepspeed training/score.py conf/training/plane_score.yaml "
-    "model=FacebookAI/roberta-large-mnli lake=LAKE"
+_ADDONE = (
+    "python etl/import_published.py addone=DIR addone_labels=three lake=LAKE",
+    "python training/finetune.py conf/training/addone_three.yaml register=addone_three lake=LAKE",
+)
+# The paper's three models, in the order of the columns of table 5.
+_SCORED = (
+    "FacebookAI/roberta-large-mnli",
+    "ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli",
+    "models:/addone_three/1",
+)
+_SCORE = " && ".join(
+    (
+        *_ADDONE,
+        *(
+            f"deepspeed training/score.py conf/training/plane_score.yaml model={model} lake=LAKE"
+            for model in _SCORED
+        ),
+    )
 )
 _TABLES = ("predictions", "plane_items")
 

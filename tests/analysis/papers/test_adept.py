@@ -102,6 +102,48 @@ def test_the_caption_of_a_confusion_matrix_has_the_accuracy_of_its_run(tmp_path,
     assert captions[1].startswith("Answers of small, our best model on val, its best run: 80.0 %")
 
 
+def test_a_frozen_encoder_has_a_row_of_its_own(tmp_path):
+    labels = {"train": (2, 2, 0), "val": (2, 0, 2, 0)}
+    cells = [
+        (f"{part}-{at}", label, "red", part)
+        for part, codes in labels.items()
+        for at, label in enumerate(codes)
+    ]
+    items = records("item_id label modifier split_random", *cells, edition="mine")
+    write(tmp_path, "adept", items)
+    # Frozen, the model is right about all; trained, about the two items of the majority.
+    answers = [
+        {"run_id": run, "item_id": item, "gold": LABELS[label], "model": "roberta-base", "seed": 0}
+        | {"predicted": LABELS[label if run == "frozen" else 2], "task": "adept_5"}
+        | {"edition": "mine", "scheme": "random", "fold": "", "prompt": "", "verbaliser": ""}
+        for run in ("frozen", "trained")
+        for item, label, _, part in cells
+        if part == "val"
+    ]
+    write(tmp_path, "predictions", answers)
+    params = {"model": "roberta-base", "task.name": "adept", "task.edition": "mine"}
+    params |= {"task.split": "random", "task.classes": "5", "task.context": "true"}
+    runs = [
+        Run(name, "finetune", 1, params | {"freeze": freeze}, group=name)
+        for name, freeze in (("frozen", "true"), ("trained", "false"))
+    ]
+    page = sources.Adept(open_lake(str(tmp_path)), Runs(runs))
+    cells_of: dict[str, dict[tuple[str, str], float]] = {"table 5": {}, "Models": {}}
+    for finding in models.accuracy.build(page):
+        if isinstance(finding, Cells) and finding.model:
+            name = "table 5" if finding.table == "table 5" else "Models"
+            for key, share in finding.values.items():
+                assert isinstance(share, Interval)
+                cells_of[name][key] = share.estimate
+    assert cells_of["table 5"] == {("RoBERTa", "5-class"): 0.5}
+    assert cells_of["Models"] == {
+        ("roberta-base", "5-class"): 0.5,
+        ("roberta-base", "majority of 5"): 0.5,
+        ("roberta-base, frozen encoder", "5-class"): 1.0,
+        ("roberta-base, frozen encoder", "majority of 5"): 0.5,
+    }
+
+
 def test_a_confusion_matrix_has_every_cell():
     counts = models.confusion(["a", "a", "b"], ["a", "b", "b"], ["a", "b"])
     assert counts.to_pydict() == {

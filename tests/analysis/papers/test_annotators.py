@@ -61,6 +61,22 @@ def test_simulated_annotators_are_reported_as_such(lake):
     assert Annotations(lake, "published").annotators("expert", "human") == "3 annotators"
 
 
+def test_disagreements_have_their_direction(lake):
+    # The labels that disagree are 2 2 1, 2 2 3 and 0 1 2.
+    assert Annotations(lake, "own").disagreements() == {
+        ("same side", "count"): 1,
+        ("same side", "share"): pytest.approx(1 / 7),
+        ("one in the middle", "count"): 6,
+        ("one in the middle", "share"): pytest.approx(6 / 7),
+        ("opposite sides", "count"): 0,
+        ("opposite sides", "share"): 0,
+    }
+    assert Annotations(lake, "published").disagreements() == {}
+    captions = [finding.table for finding in labelling(open_lake(lake))]
+    seen_from = "as seen from equally likely"
+    assert captions[-1] == f"Disagreements of 3 simulated annotators, {seen_from}"
+
+
 def test_rounds_without_answers_have_no_figures(lake):
     assert Annotations(lake, "published").agreement() == ({}, {})
     simulated = Annotations(lake, "own")

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from adnominal.analysis.editions import Lake
-from adnominal.analysis.papers.plane import dataset, subwords
+from adnominal.analysis.papers.plane import dataset, fine_tuned, subwords
 from adnominal.analysis.papers.plane.sources import FineTuned, Plane
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
@@ -137,6 +137,35 @@ def test_runs_on_the_release_are_preferred_to_newer_ones(tmp_path):
     newer = replace(paper_model, params={**paper_model.params, "num_train_epochs": "9.0"})
     answers = replace(answers, stored_runs=Runs((newer, *five)))
     assert answers.runs == five
+
+
+def test_the_deviation_is_over_folds_not_over_seeds(tmp_path):
+    root = str(tmp_path)
+    right, wrong = ("entailed", "entailed"), ("entailed", "not entailed")
+    # Fold 1 has .5 and 1, .75 on average; fold 2 has .25.
+    answers = {
+        ("1", "0"): [right, wrong, right, wrong],
+        ("1", "1"): [right, right, right, right],
+        ("2", "0"): [right, wrong, wrong, wrong],
+    }
+    items = [(str(at), "fake", "gun", "arm", "O") for at in range(4)]
+    names = "item_id adjective noun hypernym class"
+    write(root, "plane_items", rows(names, *items, edition="published"))
+    runs = []
+    for (fold, seed), pairs in answers.items():
+        name = f"fold {fold} seed {seed}"
+        arrow.append(root, "predictions", prediction_rows(pairs, run=name), job="t")
+        params = {"task.name": "plane", "task.scheme": "one_it", "task.fold": fold}
+        params |= {"model": "small", "seeds": f"[{seed}]"}
+        runs.append(Run(name, "finetune", 1, params, group=fold))
+    lake = Lake(root, {"predictions": ()})
+    spread = fine_tuned.over_folds(FineTuned(lake, Runs(runs), "one_it"))
+    assert spread is not None and spread.n == 2
+    assert spread.estimate == pytest.approx(0.5)
+    # (.25² + .25²) / (2 - 1) under the root
+    assert spread.high - spread.estimate == pytest.approx(0.125**0.5)
+    assert spread.kind == "± one standard deviation"
+    assert fine_tuned.over_folds(FineTuned(lake, Runs(runs[:2]), "one_it")) is None
 
 
 def test_nli_runs_on_the_two_shot_items_are_preferred(tmp_path):

@@ -12,6 +12,7 @@ from adnominal.etl.annotation.agreement import (
     LEVELS,
     check_packages,
     cohen_kappa,
+    disagreements_by_direction,
     fleiss_kappa,
     krippendorff_alpha,
     labels_by_model,
@@ -108,6 +109,16 @@ def test_full_agreement_gives_one(labels):
     assert krippendorff_alpha(answers_to(items), "ordinal") == expected
     assert cohen_kappa(by_item, by_item) == expected
     assert fleiss_kappa(items) == (expected and pytest.approx(1))
+
+
+def test_disagreements_lie_on_one_side_or_on_two():
+    items = [(3, 4, 4), (0, 1, 1), (1, 3, 2), (0, 2), (2, 2, 2), (4,)]
+    assert disagreements_by_direction(items, 2) == {
+        "same side": 4,  # twice 3 4, twice 0 1
+        "one in the middle": 3,  # 1 2, 3 2, 0 2
+        "opposite sides": 1,  # 1 3
+    }
+    assert set(disagreements_by_direction([(1, 1)], 2).values()) == {0}
 
 
 def campaign(items=40, seed=0):

@@ -41,6 +41,9 @@ def test_agreement_is_that_of_items_with_equal_numbers_of_answers():
     assert (rated["items"], rated["raters"], rated["fleiss items"]) == (4, 3, 3)
     # Labels 0 0 1, 2 2 3 and 0 2 4: observed (1/3 + 1/3 + 0) / 3, by chance (9 + 9 + 3) / 81.
     assert rated["fleiss kappa"] == pytest.approx((2 / 9 - 21 / 81) / (1 - 21 / 81))
+    # 0 1 twice; 2 3 twice, 0 2 and 2 4; 0 4.
+    directions = {"same side": 2, "one in the middle": 4, "opposite sides": 1}
+    assert rated["disagreements"] == directions
     alone = figures([answer("a", "i1", 2), answer("a", "i2", 2)])["agreement"]["all answers"]
     assert alone == {"items": 0}
 

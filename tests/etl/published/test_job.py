@@ -6,7 +6,7 @@ from adnominal.etl.lake import arrow
 from adnominal.etl.lake.spark import Lake
 from adnominal.etl.published.job import ImportSettings, Settings, import_published
 from tests.etl.published.test_nli import ROW as PAIR
-from tests.etl.published.test_nli import jsonl
+from tests.etl.published.test_nli import addone, jsonl
 from tests.etl.published.test_sygns import ROW, write
 
 
@@ -51,6 +51,24 @@ def test_drops_of_a_source_stay_when_another_is_imported(tmp_path):
     assert dropped(f"nli={tmp_path}") == both
     jsonl(tmp_path / "snli" / "snli_1.0_train.jsonl", PAIR)
     assert dropped(f"nli={tmp_path / 'snli'}") == {"import_published/nli/mnli": 1}
+
+
+def test_addone_with_three_labels_stands_beside_its_two(tmp_path):
+    addone(tmp_path, "train", 4.0, 3.5, 3.0, 1.0)
+    lake = str(tmp_path / "lake")
+    for words in ([], ["addone_labels=three"]):
+        import_published(conf.load(Settings, [f"addone={tmp_path}", f"lake={lake}", *words]))
+    imported = arrow.read(lake, "nli", columns=["source", "label"]).to_pylist()
+    assert sorted((row["source"], row["label"]) for row in imported) == [
+        ("addone", "entailment"),
+        ("addone", "not_entailment"),
+        ("addone", "not_entailment"),
+        ("addone_three", "contradiction"),
+        ("addone_three", "entailment"),
+        ("addone_three", "neutral"),
+    ]
+    with pytest.raises(UserError, match="addone_labels=four: expected one of two, three"):
+        conf.load(Settings, [f"addone={tmp_path}", "addone_labels=four"])
 
 
 def test_settings_without_a_release_are_refused():

@@ -123,6 +123,27 @@ def test_addone_scores_become_labels(tmp_path):
     assert list(reading.dropped) == [("nli", "score between 3 and 4")]
 
 
+def test_addone_scores_become_three_labels(tmp_path):
+    addone(tmp_path, "train", 4.0, 3.0, 3.5, 2.6, 2.5, 1.0)
+    addone(tmp_path, "test", 3.5, 3.4)
+    reading = read_addone(tmp_path, labels="three")
+    labels_by_split = [(row["split"], row["label"]) for row in rows(reading)]
+    assert labels_by_split == [
+        ("train", "entailment"),
+        ("train", "neutral"),
+        ("train", "neutral"),
+        ("train", "contradiction"),
+        ("train", "contradiction"),
+        ("test", "entailment"),
+        ("test", "neutral"),
+    ]
+    assert {row["source"] for row in rows(reading)} == {"addone_three"}
+    # The rows are those of two labels.
+    two = [(row["premise"], row["hypothesis"], row["split"]) for row in rows(read_addone(tmp_path))]
+    three = [(row["premise"], row["hypothesis"], row["split"]) for row in rows(reading)]
+    assert two == three
+
+
 def test_unicode_line_separators_in_addone_are_text(tmp_path):
     line = "{}\tyes\tid\tbig\tdog\tA\x85 dog\tA\u2028 <b>big</b> dog\x0c\r"
     addone(tmp_path, "dev", 4.0, 1.0, line=line)

@@ -15,7 +15,8 @@ from tests.training.conftest import UNRECORDED, result_of
 from tests.training.tasks import lake as tables
 
 THREE = ("entailment", "neutral", "contradiction")
-LABELS = {"mnli": THREE, "snli": THREE, "addone": ("entailment", "not_entailment")}
+TWO = ("entailment", "not_entailment")
+LABELS = {"mnli": THREE, "snli": THREE, "addone": TWO, "addone_three": THREE}
 
 
 @pytest.fixture(scope="module")

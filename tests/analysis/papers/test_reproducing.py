@@ -1,0 +1,118 @@
+"""The commands of docs/reproducing.md have a model for each printed column or row."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from adnominal.analysis.papers.asp.sources import row_name
+from adnominal.analysis.papers.plane import inference, prompting
+from adnominal.analysis.papers.published import table
+from adnominal.conf import ROOT
+from adnominal.training.finished_runs import short_name
+
+PAGE = (ROOT / "docs" / "reproducing.md").read_text(encoding="utf-8")
+
+
+class Command(NamedTuple):
+    """A command with a settings file of conf/training, by the file's name without its suffix."""
+
+    file: str
+    settings: dict[str, str]
+
+    @property
+    def model(self) -> str:
+        """The model in the command, or that of the file."""
+        if "model" in self.settings:
+            return self.settings["model"]
+        text = (ROOT / "conf" / "training" / f"{self.file}.yaml").read_text(encoding="utf-8")
+        return str(yaml.safe_load(text)["model"])
+
+
+def training_commands(text: str) -> Iterator[Command]:
+    """The commands in the bash blocks of a page; one in a loop, once for each of its models."""
+    for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
+        looped_models = [""]
+        for line in block.replace("\\\n", " ").splitlines():
+            if loop := re.fullmatch(r"for model in (.*); do", line.strip()):
+                looped_models = loop[1].split()
+            elif line.strip() == "done":
+                looped_models = [""]
+            elif file := re.search(r"conf/training/(\w+)\.yaml", line):
+                for model in looped_models:
+                    words = shlex.split(line.replace("$model", model), comments=True)
+                    settings = dict(word.split("=", 1) for word in words if "=" in word)
+                    yield Command(file[1], settings)
+
+
+def models(*files: str, text: str = PAGE) -> list[str]:
+    """The models of the commands with one of these files."""
+    return [command.model for command in training_commands(text) if command.file in files]
+
+
+def names(table_name: str, paper: str, *, rows: bool = False) -> set[str]:
+    """The names of the printed columns, or of the rows that are models."""
+    index = 0 if rows else 1
+    printed = {cell[index] for cell in table(paper, table_name)}
+    return printed - {"chance", "majority"}
+
+
+def test_loops_and_continued_lines_are_read():
+    text = """```bash
+for model in a/b c; do
+    python training/score.py conf/training/asp_score.yaml model=$model  # table 3
+done
+deepspeed training/finetune.py conf/training/asp.yaml \\
+    register=mine
+```"""
+    assert models("asp_score", text=text) == ["a/b", "c"]
+    assert models("asp", text=text) == ["microsoft/deberta-v3-base"]
+    registered = [command.settings.get("register") for command in training_commands(text)]
+    assert registered == [None, None, "mine"]
+
+
+@pytest.mark.parametrize(
+    ("file", "number"), [("plane_prompt", "table 4"), ("plane_zero_shot", "table 8")]
+)
+def test_planes_prompts_are_given_to_each_model_of_the_paper(file, number):
+    columns = [prompting._PAPERS_MODELS[short_name(model)] for model in models(file)]
+    assert sorted(columns) == sorted(names(number, "plane"))
+
+
+def test_planes_table_5_has_each_of_its_models():
+    columns = [inference._column(model) for model in models("plane_score")]
+    assert sorted(map(str, columns)) == sorted(names("table 5", "plane"))
+    # The report's command for the table has the same models.
+    block = "\n".join(inference.accuracy.fills.split(" && "))
+    assert models("plane_score", text=f"```bash\n{block}```") == models("plane_score")
+
+
+def test_asps_table_3_has_each_of_its_models():
+    trained = {
+        f"models:/{command.settings['register']}/1": command.model
+        for command in training_commands(PAGE)
+        if command.file == "mnli"
+    }
+    # A model that is scored has the row of the one that it was trained from.
+    bases = [trained[model] for model in models("asp_score")]
+    rows = [row_name(short_name(model)) for model in (*bases, *models("asp_prompt"))]
+    assert sorted(map(str, rows)) == sorted(names("table 3, degree estimation", "asp", rows=True))
+
+
+def test_asps_table_4_has_each_of_its_models():
+    files = ("asp", "asp_deberta_large", "asp_bert_base", "asp_bert_large")
+    rows = [row_name(short_name(model)) for model in models(*files)]
+    assert sorted(map(str, rows)) == sorted(names("table 4, degree estimation", "asp", rows=True))
+
+
+def test_registered_models_are_registered_by_a_command_before():
+    registered: set[str] = set()
+    unknown = []
+    for command in training_commands(PAGE.partition("## Across the papers")[0]):
+        if address := re.fullmatch(r"models:/(\w+)/1", command.settings.get("model", "")):
+            unknown += [address[1]] if address[1] not in registered else []
+        registered.add(command.settings.get("register", ""))
+    assert unknown == []
