@@ -73,7 +73,11 @@ function go(query) {
 function applyChange(event) {
   requireCorpus();
   const isWord = ["word", "other", "role"].includes(event.target.name);
-  if (!isWord && form.checkValidity()) go(queryOfForm());
+  if (isWord || !form.checkValidity()) return;
+  const query = queryOfForm();
+  // Of the form, only the corpus applies to similar words.
+  const staysSimilar = queryOfAddress().similar && event.target.name === "corpus";
+  go(staysSimilar ? { ...query, similar: "true" } : query);
 }
 
 async function show(focus) {

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
@@ -224,6 +225,26 @@ def test_rows_and_figures_can_be_downloaded(page, address, sketches, tmp_path):
     assert (tmp_path / "TSV").read_text() == tsv(rows)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query("noun", "key", other="door"),
+        Query("noun", "key", other="door", measure="count", floor=3),
+        Query("noun", "key", corpus="news", other_corpus="web", measure="count"),
+        Query("noun", "key", sort_corpus="web"),
+        Query("adjective", "false"),
+    ],
+)
+def test_a_static_copy_computes_the_rows_of_the_server(page, copied, sketches, tmp_path, query):
+    values = {name: value for name, value in asdict(query).items() if value}
+    page.goto(f"{copied}#{urlencode(values)}")
+    words(page)
+    with page.expect_download() as download:
+        page.get_by_text("Rows as TSV").click()
+    download.value.save_as(tmp_path / "rows.tsv")
+    assert (tmp_path / "rows.tsv").read_text() == tsv(sketches.view(query)["rows"])
+
+
 def test_the_command_on_the_page_prints_the_downloaded_rows(page, served, tmp_path, capsys):
     page.goto(f"{served}#word=key&other=door&measure=pmi&floor=2")
     words(page)
@@ -369,6 +390,9 @@ def test_words_with_similar_collocates_are_a_view(page, served):
     page.get_by_role("link", name="nouns with similar collocates").click()
     sync_api.expect(page.locator("#result h2")).to_have_text("Nouns similar to “key”")
     assert words(page) == ["name", "door"]
+    page.locator("select[name=corpus]").select_option("web")
+    sync_api.expect(page.locator("#result .error")).to_have_text("No noun shares a collocate.")
+    page.go_back()
     page.locator("#result tbody tr").nth(1).get_by_role("link", name="old").click()
     sync_api.expect(page.locator("#result h2")).to_have_text("“key” compared with “door”")
 
@@ -480,6 +504,7 @@ def test_the_command_of_a_pair_is_quoted(page, unusual, unusual_served, pair):
         "#word=key&other=door&corpus=news",
         "#adjective=false&noun=key",
         "#word=dor",
+        "#word=key&similar=true",
     ],
 )
 def test_pages_are_accessible_and_fit_a_narrow_screen(browser, served, view):
