@@ -72,7 +72,8 @@ def test_disagreements_have_their_direction(lake):
         ("opposite sides", "share"): 0,
     }
     assert Annotations(lake, "published").disagreements() == {}
-    captions = [finding.table for finding in labelling(open_lake(lake))]
+    findings = labelling(open_lake(lake))
+    captions = [finding.table for finding in findings if isinstance(finding, Cells)]
     seen_from = "as seen from equally likely"
     assert captions[-1] == f"Disagreements of 3 simulated annotators, {seen_from}"
 
