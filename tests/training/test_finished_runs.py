@@ -57,4 +57,5 @@ def test_only_finished_runs_of_our_jobs_are_found(tmp_path, caplog):
         (alone, "prompt", "h", "[0]"),
     }
     message = "1 runs without the tag group, of another version of this program, are not shown; "
-    assert caplog.messages == [f"{message}do them again: training/score.py"]
+    messages = [entry.getMessage() for entry in caplog.records if entry.name == "adnominal"]
+    assert messages == [f"{message}do them again: training/score.py"]
