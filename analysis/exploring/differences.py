@@ -63,11 +63,12 @@ def blocks(first: Side, second: Side, floor: int) -> pa.Table:
     names = ["word", "value", "count", "occurrences"]
     left, right = (side.collocates.select(names) for side in (first, second))
     both = left.join(right, "word", join_type="full outer", right_suffix="_second")
-    if floor > 1:
-        is_frequent = pc.field("count") >= floor
-        is_frequent |= pc.field("count_second") >= floor
-        both = both.filter(is_frequent)
     counts = [_filled(both, name) for name in ("count", "count_second")]
+    if floor > 1:
+        # A mask, because filtering by an expression starts an engine.
+        is_frequent = np.maximum(*counts) >= floor
+        both = both.filter(pa.array(is_frequent))
+        counts = [side_counts[is_frequent] for side_counts in counts]
     first_occurrences = _filled(both, "occurrences")
     second_occurrences = _filled(both, "occurrences_second")
     strength = contrast(first_occurrences, second_occurrences, first.total, second.total)
@@ -90,7 +91,8 @@ def blocks(first: Side, second: Side, floor: int) -> pa.Table:
 
 def strongest(rows: pa.Table, block: str, limit: int) -> tuple[pa.Table, int]:
     """The rows of a block with the strongest contrast, in order, and the number of all of them."""
-    members = rows.filter(pc.field("block") == block)
+    is_member = pc.equal(rows.column("block"), block)
+    members = rows.filter(is_member)
     order = [("contrast", "descending"), ("word", "ascending")]
     if limit and members.num_rows > limit:
         places = pc.select_k_unstable(members, k=limit, sort_keys=order)
