@@ -60,44 +60,52 @@ def blocks(first: Side, second: Side, floor: int) -> pa.Table:
     Columns word, first, first_count, second, second_count (null and 0 where a side does not have
     the collocate), difference (null unless both have it), contrast and block.
     """
-    names = ["word", "value", "count", "occurrences"]
-    left, right = (side.collocates.select(names) for side in (first, second))
-    both = left.join(right, "word", join_type="full outer", right_suffix="_second")
-    if floor > 1:
-        is_frequent = pc.field("count") >= floor
-        is_frequent |= pc.field("count_second") >= floor
-        both = both.filter(is_frequent)
-    counts = [_filled(both, name) for name in ("count", "count_second")]
-    first_occurrences = _filled(both, "occurrences")
-    second_occurrences = _filled(both, "occurrences_second")
+    # Each word gets a number; the columns of a side are spread over these numbers.
+    sides = (first.collocates, second.collocates)
+    words = pa.concat_tables([side.select(["word"]) for side in sides]).column("word")
+    numbered = pa.concat_arrays(words.chunks).dictionary_encode()
+    numbers = np.split(numbered.indices.to_numpy(), [first.collocates.num_rows])
+    size = len(numbered.dictionary)
+    counts = [_spread(side, "count", own, size) for side, own in zip(sides, numbers, strict=True)]
+    places = np.flatnonzero(np.maximum(*counts) >= floor)
+    first_count, second_count = (side_counts[places] for side_counts in counts)
+    first_value = _spread(sides[0], "value", numbers[0], size)[places]
+    second_value = _spread(sides[1], "value", numbers[1], size)[places]
+    first_occurrences = _spread(sides[0], "occurrences", numbers[0], size)[places]
+    second_occurrences = _spread(sides[1], "occurrences", numbers[1], size)[places]
     strength = contrast(first_occurrences, second_occurrences, first.total, second.total)
-    values = [both.column(name) for name in ("value", "value_second")]
-    has_first, has_second = (value.is_valid().to_numpy() for value in values)
+    has_first = first_count > 0
+    has_second = second_count > 0
+    has_both = has_first & has_second
     block = np.where(has_second, "second", "first")
-    block[has_first & has_second] = "both"
+    block[has_both] = "both"
     columns = {
-        "word": both.column("word"),
-        "first": values[0],
-        "first_count": counts[0],
-        "second": values[1],
-        "second_count": counts[1],
-        "difference": pc.subtract(values[0], values[1]),
+        "word": numbered.dictionary.take(pa.array(places)),
+        "first": pa.array(first_value, mask=~has_first),
+        "first_count": first_count,
+        "second": pa.array(second_value, mask=~has_second),
+        "second_count": second_count,
+        "difference": pa.array(first_value - second_value, mask=~has_both),
         "contrast": strength,
-        "block": block,
+        "block": block.astype(object),  # text, which Arrow does not read from a fixed width
     }
     return pa.table(columns)
 
 
+def _spread(side: pa.Table, name: str, numbers: Numbers, size: int) -> Numbers:
+    """A column of a side by the numbers of its words; 0 for words that it does not have."""
+    values = side.column(name).to_numpy()
+    by_number = np.zeros(size, values.dtype)
+    by_number[numbers] = values
+    return by_number
+
+
 def strongest(rows: pa.Table, block: str, limit: int) -> tuple[pa.Table, int]:
     """The rows of a block with the strongest contrast, in order, and the number of all of them."""
-    members = rows.filter(pc.field("block") == block)
+    is_member = pc.equal(rows.column("block"), block)
+    members = rows.filter(is_member)
     order = [("contrast", "descending"), ("word", "ascending")]
     if limit and members.num_rows > limit:
         places = pc.select_k_unstable(members, k=limit, sort_keys=order)
         return members.take(places), members.num_rows
     return members.sort_by(order), members.num_rows
-
-
-def _filled(table: pa.Table, name: str) -> Numbers:
-    filled = pc.fill_null(table.column(name), 0)
-    return np.asarray(filled.to_numpy())

@@ -101,8 +101,9 @@ def common_floor(sides: Sequence[Side]) -> int:
     """The default minimum count for the collocates of both sides together."""
     frequent_words: set[str] = set()
     for side in sides:
-        is_frequent = pc.field("most") >= DEFAULT_FLOOR
-        words = side.collocates.filter(is_frequent).column("word")
+        most = side.collocates.column("most").to_numpy()
         # So many are enough, whatever they are.
-        frequent_words.update(words.slice(0, ENOUGH_COLLOCATES).to_pylist())
+        places = np.flatnonzero(most >= DEFAULT_FLOOR)[:ENOUGH_COLLOCATES]
+        words = side.collocates.column("word").take(pa.array(places))
+        frequent_words.update(words.to_pylist())
     return DEFAULT_FLOOR if len(frequent_words) >= ENOUGH_COLLOCATES else 1

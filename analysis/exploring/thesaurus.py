@@ -19,8 +19,8 @@ from adnominal.analysis.exploring.sketches import Sketches
 DIMENSIONS = 1000
 """The number of a word's strongest collocates that are compared."""
 
-_DRAWING = 30  # strongest collocates whose other words are drawn as candidates
-_CANDIDATES = 40  # words that are compared with all their collocates
+_DRAWING = 20  # strongest collocates whose other words are drawn as candidates
+_CANDIDATES = 30  # words that are compared with all their collocates
 _SHOWN_SHARED = 8  # shared collocates that are listed
 
 
