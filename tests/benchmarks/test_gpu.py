@@ -6,6 +6,7 @@ from benchmarks import gpu
 from benchmarks.gpu import Settings
 from tests.benchmarks.page import page
 
+pytestmark = pytest.mark.slow
 SMALL = Settings(size="small", keep=False)
 
 
