@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,18 +104,28 @@ class Bench:
 
 
 @contextmanager
-def bench(settings: Settings, rows: int, small_rows: int = 96) -> Iterator[Bench]:
-    """A bench with a lake, deleted at the end."""
-    with tempfile.TemporaryDirectory(prefix="gpu-", dir=settings.folder) as name:
-        number = rows if settings.is_full else small_rows
-        draw = random.Random(0)
+def bench(settings: Settings, rows: int) -> Iterator[Bench]:
+    """A bench with a lake of so many rows, deleted at the end; with ``folder=``, it is kept there.
 
-        def sentence() -> str:
-            return " ".join(draw.choices(WORDS, k=draw.randint(4, 12)))
+    Small benches have 96 rows.
+    """
+    with ExitStack() as stack:
+        if settings.folder is None:
+            name = stack.enter_context(tempfile.TemporaryDirectory(prefix="gpu-"))
+        else:
+            name = settings.folder
+        number = rows if settings.is_full else 96
+        folder = Path(name)
+        shutil.rmtree(folder / "lake", ignore_errors=True)
+        write_adept(folder / "lake", synthetic_pairs(number))
+        yield Bench(folder, number, settings.ranks)
 
-        pairs = [(sentence(), sentence(), draw.randrange(5)) for _ in range(number)]
-        write_adept(Path(name) / "lake", pairs)
-        yield Bench(Path(name), number, settings.ranks)
+
+def synthetic_pairs(size: int) -> list[tuple[str, str, int]]:
+    """Pairs of texts of 4 to 12 words with labels, always the same."""
+    draw = random.Random(0)
+    texts = [" ".join(draw.choices(WORDS, k=draw.randint(4, 12))) for _ in range(2 * size)]
+    return [(texts[2 * row], texts[2 * row + 1], draw.randrange(5)) for row in range(size)]
 
 
 def make_model(family: str, size: str, folder: str) -> bool:
@@ -227,7 +237,7 @@ def runs_per_device(settings: Settings) -> Figures:
     number = 8 if settings.is_full else 2
     size = "base" if settings.is_full else "tiny"
     at_once = "auto" if settings.is_full else "2"
-    with bench(settings, 1600, 64) as place:
+    with bench(settings, 1600) as place:
         model = place.model("bert", size)
         seeds = f"seeds={list(range(number))}".replace(" ", "")
         walls = {}

@@ -7,30 +7,35 @@ from benchmarks.gpu import Settings
 from tests.benchmarks.page import page
 
 pytestmark = pytest.mark.slow
-SMALL = Settings(size="small", keep=False)
 
 
-def test_several_runs_share_a_device():
-    figures = gpu.runs_per_device(SMALL)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The settings of twins, which share their models in one folder."""
+    return Settings(size="small", keep=False, folder=str(tmp_path_factory.mktemp("gpu")))
+
+
+def test_several_runs_share_a_device(small):
+    figures = gpu.runs_per_device(small)
     assert figures["runs"] == 2
     assert figures["one"] > 0 and figures["several"] > 0
 
 
 @pytest.mark.parametrize("name", ["micro_batch", "zero2", "llama_8b", "zero3", "bert_large"])
-def test_each_part_has_the_speed_of_its_sides(name):
-    figures = getattr(gpu, name)(SMALL)
+def test_each_part_has_the_speed_of_its_sides(small, name):
+    figures = getattr(gpu, name)(small)
     sides = [side for side in figures.values() if isinstance(side, dict)]
     assert sides
     assert all(side["samples_per_second"] > 0 for side in sides)
 
 
-def test_the_start_is_timed():
-    figures = gpu.start_up(SMALL)
+def test_the_start_is_timed(small):
+    figures = gpu.start_up(small)
     assert figures["ours"] > 0 and figures["library"] > 0
 
 
-def test_a_killed_run_has_the_losses_of_one_in_peace():
-    figures = gpu.resumed(SMALL)
+def test_a_killed_run_has_the_losses_of_one_in_peace(small):
+    figures = gpu.resumed(small)
     assert figures["equal"] == figures["updates"] == 6
 
 
