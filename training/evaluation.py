@@ -71,8 +71,8 @@ def decode_texts(rows: npt.NDArray[np.int64]) -> list[str]:
 def evaluation_of(predictions: Any, terms: Any, numbers: Ids, kind: str | None) -> Evaluation:
     """Return the evaluation of rows that were predicted in the order of their `numbers`.
 
-    `predictions` are logits, or texts by `encode_texts`, of a dataset's `kind` (None: of the loss
-    alone), and `terms` are the rows' `loss_terms` (None: they have no labels).
+    `predictions` are logits, or texts, of a dataset's `kind` (None: of the loss alone), and `terms`
+    are the rows' `loss_terms` (None: they have no labels).
     """
     import torch
 
@@ -84,8 +84,7 @@ def evaluation_of(predictions: Any, terms: Any, numbers: Ids, kind: str | None) 
     if kind is None:
         return Evaluation(None, None, loss)
     if kind == "seq2seq":
-        texts = decode_texts(predictions)
-        return Evaluation([texts[at] for at in order], None, loss)
+        return Evaluation([predictions[at] for at in order], None, loss)
     logits = torch.from_numpy(np.asarray(predictions))[order]
     scores = logits.double().softmax(dim=1).numpy()
     return Evaluation(scores.argmax(axis=1), scores, loss)
@@ -93,7 +92,7 @@ def evaluation_of(predictions: Any, terms: Any, numbers: Ids, kind: str | None) 
 
 @dataclass(frozen=True)
 class Batches:
-    """How to evaluate the rows of a part: `size` at a time in each process.
+    """How to answer the rows of a part: `size` at a time in each process.
 
     With `shared`, processes divide the rows among themselves; otherwise each answers all rows of
     its own part. `advance` is called with the number of rows of each batch.
@@ -105,80 +104,51 @@ class Batches:
 
 
 @dataclass
-class _ProcessResults:
-    """The results of one process; `loss` is the sum over its loss terms, `terms` their number."""
+class _ProcessAnswers:
+    """The answers of one process: `rows` by number, and their logits or texts."""
 
     rows: list[Ids] = field(default_factory=list)
     logits: Any = None
     texts: list[str] = field(default_factory=list)
-    loss: float = 0.0
-    terms: int = 0
 
 
-def evaluate(
-    learner: Learner,
-    model: Any,
-    part: str,
-    batches: Batches,
-    *,
-    answers: bool = True,
-) -> Evaluation:
-    """Evaluate `model` (a module or an engine) on a part; results are in the part's order.
+def answer(learner: Learner, model: Any, part: str, batches: Batches) -> Evaluation:
+    """Answer the rows of a part, which have no labels, by `model` (a module or an engine).
 
-    Processes that evaluate together take the same number of steps, because under ZeRO 3 a forward
-    pass is collective. The loss is the sum over all terms divided by their number, for any batches;
-    batches group rows of similar lengths and depend only on the rows. Without `answers`, compute
-    only the loss.
+    Processes that answer together take the same number of steps, because under ZeRO 3 a forward
+    pass is collective. Batches group rows of similar lengths and depend only on the rows.
     """
     import torch
 
-    kind = learner.dataset.kind if answers else None
+    kind = learner.dataset.kind
     place = (launch.rank(), launch.world_size()) if batches.shared else (0, 1)
     device = next(model.parameters()).device if not hasattr(model, "device") else model.device
     model.eval()
-    share, score_batches = _ProcessResults(), []
+    local, score_batches = _ProcessAnswers(), []
     with torch.no_grad():
         for rows in evaluation_batches(learner.lengths(part), batches.size, *place):
             batch = learner.collate(part, rows if len(rows) else np.zeros(1, dtype=np.int64))
             batch = {name: value.to(device, non_blocking=True) for name, value in batch.items()}
-            labels = batch.get("labels")
-            logits = None if labels is None else learner.logits(model, batch)
             texts = learner.texts(model, batch) if kind == "seq2seq" else []
             if kind == "classification":
-                scores = learner.scores(model, batch, logits)
+                scores = learner.scores(model, batch, None)
             if not len(rows):
                 continue
-            share.rows.append(rows)
-            share.texts += texts
-            if labels is not None:
-                share.terms += int((labels != IGNORED).sum())
-                share.loss += float(loss_sum(logits, labels))
+            local.rows.append(rows)
+            local.texts += texts
             if kind == "classification":
                 # Kept on the device, so that the next batch does not wait for it.
                 score_batches.append(scores.float())
             batches.advance(len(rows))
     if score_batches:
-        share.logits = torch.cat(score_batches).cpu().numpy()
-    return _evaluation(launch.gather(share) if batches.shared else [share], kind)
-
-
-def _evaluation(shares: Sequence[_ProcessResults], kind: str | None) -> Evaluation:
-    """Return the results of all processes together; `kind` None computes only the loss."""
-    place = np.argsort(
-        np.concatenate([rows for share in shares for rows in share.rows]), kind="stable"
-    )
-    terms = sum(share.terms for share in shares)
-    loss = sum(share.loss for share in shares) / terms if terms else None
-    if kind is None:
-        return Evaluation(None, None, loss)
+        local.logits = torch.cat(score_batches).cpu().numpy()
+    processes = launch.gather(local) if batches.shared else [local]
+    numbers = np.concatenate([rows for process in processes for rows in process.rows])
     if kind == "seq2seq":
-        texts = [text for share in shares for text in share.texts]
-        return Evaluation([texts[at] for at in place], None, loss)
-    import torch
-
-    logits = np.concatenate([share.logits for share in shares if share.logits is not None])[place]
-    scores = torch.from_numpy(logits).double().softmax(dim=1).numpy()
-    return Evaluation(scores.argmax(axis=1), scores, loss)
+        texts = [text for process in processes for text in process.texts]
+        return evaluation_of(texts, None, numbers, kind)
+    logits = [process.logits for process in processes if process.logits is not None]
+    return evaluation_of(np.concatenate(logits), None, numbers, kind)
 
 
 def figures_line(figures: Mapping[str, float]) -> str:

@@ -259,17 +259,15 @@ def _trainer(
         args.load_best_model_at_end = True
         if args.greater_is_better is None:
             args.greater_is_better = not str(args.metric_for_best_model).endswith("loss")
-    half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(
-        sharding.training_precision(settings)
-    )
     # Without DeepSpeed, weights that are trained stay in single precision.
-    model = learner.model(settings.seed, half if deepspeed else None)
-    if torch.cuda.is_available() and not deepspeed and _is_free(settings, folder):
+    dtype = sharding.half_precision(settings) if deepspeed else None
+    model = learner.model(settings.seed, dtype)
+    if torch.cuda.is_available() and not deepspeed and _is_micro_batch_open(settings, folder):
         micro_batch = _fitted_micro_batch(settings, learner, model, folder, args)
         args.per_device_train_batch_size = micro_batch
         args.gradient_accumulation_steps = share // micro_batch
-    if deepspeed and not hasattr(model.config, "hidden_size"):
-        sharding.remove_automatic_values(args.hf_deepspeed_config.config)
+    if deepspeed:
+        sharding.drop_automatic_values(args, model)
     progress = Progress(
         f"{learner.dataset.task} seed {settings.seed}",
         round(len(numbers) * args.num_train_epochs),
@@ -302,10 +300,11 @@ def _blanks(args: transformers.TrainingArguments, examples: int) -> int:
     return -examples % batch
 
 
-def _is_free(settings: Settings, folder: Path) -> bool:
-    """Whether the size of micro-batches is open: not given, and not fitted at an earlier start."""
-    is_given = settings.batch_size is None or settings.per_device_train_batch_size is not None
-    return not is_given and memory.micro_batch_of_run(folder) is None
+def _is_micro_batch_open(settings: Settings, folder: Path) -> bool:
+    """Whether micro-batches may have any size: it is not given, and was not fitted before."""
+    if settings.batch_size is None or settings.per_device_train_batch_size is not None:
+        return False
+    return memory.micro_batch_of_run(folder) is None
 
 
 def _fitted_micro_batch(
@@ -317,9 +316,7 @@ def _fitted_micro_batch(
 ) -> int:
     """Return the micro-batch that fits this GPU, the same in every process, and store it."""
     model.to(args.device)
-    half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(
-        sharding.training_precision(settings)
-    )
+    half = sharding.half_precision(settings)
     enabled = half is not None
     autocast = functools.partial(torch.autocast, args.device.type, dtype=half, enabled=enabled)
     share = memory.share_of_process(settings)
@@ -373,12 +370,11 @@ def predict_parts(
     with sharding.processes(sharded) as accelerator_config:
         if sharded:
             ours["deepspeed"] = sharding.deepspeed_config(settings, micro=1, rounds=1)
-        if accelerator_config:
-            ours["accelerator_config"] = dict(accelerator_config)
+        ours["accelerator_config"] = dict(accelerator_config) or None
         args = training_arguments(settings, folder / "checkpoints", 1, **ours)
         model = learner.load(folder / "model")
-        if sharded and not hasattr(model.config, "hidden_size"):
-            sharding.remove_automatic_values(args.hf_deepspeed_config.config)
+        if sharded:
+            sharding.drop_automatic_values(args, model)
         trainer = Trainer(learner, model, args)
         try:
             return {part: trainer.predict_part(part) for part in parts}

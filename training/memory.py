@@ -97,7 +97,7 @@ def fit_micro_batch(learner: Learner, model: Any, share: int, autocast: Callable
     trained = sum(weights.numel() for weights in model.parameters() if weights.requires_grad)
     rows = learner.lengths("train").argsort()[::-1]
     model.train()
-    for size in candidates(min(share, len(rows))):
+    for size in candidates(share):
         try:
             reserve = torch.empty(trained * _OPTIMIZER_BYTES, dtype=torch.uint8, device=device)
             _try_step(learner, model, rows[:size], autocast)

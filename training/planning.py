@@ -20,6 +20,7 @@ from adnominal.training.finished_runs import short_name
 from adnominal.training.models.learner import Learner
 from adnominal.training.models.loading import folder_content
 from adnominal.training.models.pretrained import check_whole
+from adnominal.training.runs import folder_name
 from adnominal.training.settings import Settings
 from adnominal.training.sharding import read_deepspeed, training_precision
 from adnominal.training.tasks import Dataset, Task
@@ -125,8 +126,8 @@ def prepare(settings: Settings) -> list[TrainingRun]:
                 task=task,
                 dataset=dataset,
                 learner=model,
-                folder=out / conf.settings_hash({**decisive, **content}),
-                group=conf.settings_hash({**decisive, "seeds": [], **content}),
+                folder=out / folder_name(decisive, **content),
+                group=folder_name({**decisive, "seeds": []}, **content),
                 model_content=content.get("model_content"),
             )
         )

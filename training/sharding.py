@@ -40,6 +40,13 @@ def training_precision(settings: Settings) -> str:
     return "bf16" if settings.bf16 else "fp32"
 
 
+def half_precision(settings: Settings) -> Any:
+    """Return torch's dtype of the settings' half precision on this machine; None for single."""
+    import torch
+
+    return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(training_precision(settings))
+
+
 def read_deepspeed(name: str) -> dict[str, Any]:
     """Read a DeepSpeed configuration: a file of conf/deepspeed by name, or any by path.
 
@@ -137,6 +144,12 @@ def release(engine: Any) -> None:
     if engine.optimizer is not None:
         vars(engine.optimizer).clear()
     launch.trim_memory()
+
+
+def drop_automatic_values(args: Any, model: Any) -> None:
+    """Remove ``auto`` values from a Trainer's DeepSpeed configuration if `model` has no width."""
+    if not hasattr(model.config, "hidden_size"):
+        remove_automatic_values(args.hf_deepspeed_config.config)
 
 
 def remove_automatic_values(config: dict[str, Any]) -> None:

@@ -35,6 +35,7 @@ from adnominal.training import checkpoints, launch, memory, sharding
 from adnominal.training.batching import Ids, seed_of
 from adnominal.training.evaluation import (
     Evaluation,
+    decode_texts,
     encode_texts,
     evaluation_of,
     loss_sum,
@@ -263,16 +264,14 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         model.zero_grad()
         memory.free_memory()
         self._random_state.restore()
-        micro_batches = list(self._micro_batches)
-        self._update = self.state.global_step
         losses = []
-        for inputs in micro_batches:
+        for inputs in self._micro_batches:
             try:
                 losses.append(self._step_in_pieces(model, inputs, num_items_in_batch))
             except torch.cuda.OutOfMemoryError as error:
                 problem = error.with_traceback(None)
                 break
-        if len(losses) == len(micro_batches):
+        if len(losses) == len(self._micro_batches):
             return losses[-1]
         return self._repeat_update(model, num_items_in_batch, problem)
 
@@ -306,6 +305,8 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
     def _evaluation(self, predictions: Any, terms: Any) -> Evaluation:
         assert self._evaluated is not None
         kind = self.learner.dataset.kind if self.answers else None
+        if kind == "seq2seq":
+            predictions = decode_texts(predictions)
         return evaluation_of(predictions, terms, self._evaluated.numbers, kind)
 
     def predict_part(self, part: str) -> Evaluation:

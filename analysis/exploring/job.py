@@ -14,20 +14,6 @@ from adnominal.analysis.exploring.words import CACHE
 from adnominal.conf import JobFailed, UserError, setting
 from adnominal.conf.checks import check_default
 
-_OF_ONE_WORD = (
-    "other",
-    "similar",
-    "corpus",
-    "other_corpus",
-    "measure",
-    "sort_corpus",
-    "floor",
-    "classes",
-    "hide_determiners",
-    "fold",
-    "limit",
-)
-
 _NOT_FOR_SIMILAR = (
     "other",
     "other_corpus",
@@ -38,6 +24,7 @@ _NOT_FOR_SIMILAR = (
     "hide_determiners",
     "fold",
 )
+_OF_ONE_WORD = ("similar", "corpus", "limit", *_NOT_FOR_SIMILAR)
 
 log = logging.getLogger("adnominal")
 

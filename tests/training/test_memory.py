@@ -75,6 +75,8 @@ def test_the_longest_examples_are_tried_until_they_fit():
     assert memory.fit_micro_batch(learner, model, 4, contextlib.nullcontext) == 2  # type: ignore[arg-type]
     assert learner.tried == [[1, 3, 2, 0], [1, 3]]
     assert model.weight.grad is None
+    # A size that divides the update is tried first, even with fewer examples.
+    assert memory.fit_micro_batch(Hungry(4), model, 8, contextlib.nullcontext) == 8  # type: ignore[arg-type]
     with pytest.raises(JobFailed, match=r"^out of memory: not even one training example fits"):
         memory.fit_micro_batch(Hungry(0), model, 4, contextlib.nullcontext)  # type: ignore[arg-type]
 
@@ -120,6 +122,26 @@ def test_an_update_without_memory_is_repeated_in_pieces(words, tmp_path, limited
     assert result_of(out)["updates"] == 3
     stored = json.loads((run_folder(out) / "micro_batch.json").read_text())
     assert stored == {"size": 2, "reason": "out of memory"}
+
+
+def test_a_repeated_update_draws_the_same_random_numbers(
+    tiny_encoder, tmp_path, words, monkeypatch
+):
+    # Its dropout is on. The fourth micro-batch fails, so the second update begins again.
+    random_states: list[torch.Tensor] = []
+    compute_loss = Trainer.compute_loss
+
+    def fail_at_the_fourth(self, *arguments, **options):
+        random_states.append(torch.get_rng_state())
+        if len(random_states) == 4:
+            raise torch.cuda.OutOfMemoryError("no memory")
+        return compute_loss(self, *arguments, **options)
+
+    monkeypatch.setattr(Trainer, "compute_loss", fail_at_the_fourth)
+    more = [f"model={tiny_encoder}", f"out={tmp_path / 'out'}"]
+    finetune(conf.load(Settings, [*words, *more]))
+    assert not torch.equal(random_states[2], random_states[3])
+    assert torch.equal(random_states[2], random_states[4])
 
 
 def test_one_example_without_memory_ends_the_run(words, tmp_path, limited):

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from adnominal.conf import UserError
 from adnominal.training import sharding
-from adnominal.training.evaluation import Batches, Evaluation, evaluate
+from adnominal.training.evaluation import Batches, Evaluation, answer
 from adnominal.training.models.encoders import PairLearner
 from adnominal.training.models.instructions import InstructionLearner
 from adnominal.training.models.loading import ModelSource
@@ -73,7 +73,7 @@ class Classifier:
         A sharded model is called by all processes with the same rows, which they divide; otherwise
         each process has its own rows.
         """
-        return evaluate(encoded, self.model, PART, Batches(batch_size, self.sharded, advance))
+        return answer(encoded, self.model, PART, Batches(batch_size, self.sharded, advance))
 
 
 def writer(source: ModelSource) -> Classifier:
