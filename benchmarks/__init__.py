@@ -5,8 +5,8 @@ from typing import Any
 
 BENCH = ("extract", "engines", "sources", "scale", "faults", "train", "predict", "explore")
 """The cases that `make bench` runs, in this order."""
-FURTHER = ("fast", "papers")
-"""Cases that need special inputs, or take a day."""
+FURTHER = ("fast", "gpu", "papers")
+"""Cases that need special inputs or a GPU, or take a day."""
 CASES = (*BENCH, *FURTHER)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import gpu
+from benchmarks import BENCH, CASES, gpu, load_case
 from benchmarks.gpu import Settings
 from tests.benchmarks.page import page
 
@@ -37,6 +37,11 @@ def test_the_start_is_timed(small):
 def test_a_killed_run_has_the_losses_of_one_in_peace(small):
     figures = gpu.resumed(small)
     assert figures["equal"] == figures["updates"] == 6
+
+
+def test_it_is_a_case_of_its_own_and_no_part_of_make_bench():
+    assert load_case("gpu") is gpu.CASE
+    assert "gpu" in CASES and "gpu" not in BENCH
 
 
 def test_the_page_shows_the_recorded_figures():
