@@ -5,7 +5,7 @@ from typing import Any
 
 BENCH = ("extract", "engines", "sources", "scale", "faults", "train", "predict", "explore")
 """The cases that `make bench` runs, in this order."""
-FURTHER = ("fast", "gpu", "papers")
+FURTHER = ("fast", "gpu", "papers", "start_up")
 """Cases that need special inputs or a GPU, or take a day."""
 CASES = (*BENCH, *FURTHER)
 

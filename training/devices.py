@@ -242,7 +242,9 @@ def _collect(device: Device, queue: deque[QueuedRun], failures: dict[Path, str])
     """Take the runs that have ended from a device, and report or repeat them."""
     for run, code in device.ended():
         reason = _reason(run.folder, code) if code else ""
-        if reason.startswith(OUT_OF_MEMORY) and device.running:
+        # The system kills a process when the machine's memory is used up.
+        lacked_memory = reason.startswith(OUT_OF_MEMORY) or code == -signal.SIGKILL
+        if lacked_memory and device.running:
             log.info("%s: out of memory beside %d others", run.label, len(device.running))
             device.shrink()
             queue.appendleft(run)

@@ -1,12 +1,21 @@
 """The check of training on GPUs: each part with tiny models, on cores."""
 
+import sys
+
 import pytest
 
 from benchmarks import BENCH, CASES, gpu, load_case
 from benchmarks.gpu import Settings
+from tests import fork_server
 from tests.benchmarks.page import page
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def forked_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts' processes are forked from one that has imported the libraries."""
+    monkeypatch.setattr(sys, "executable", fork_server.python())
 
 
 @pytest.fixture(scope="module")

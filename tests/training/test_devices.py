@@ -126,6 +126,16 @@ def test_a_run_without_memory_beside_others_is_repeated(scripted):
     assert (out / "b" / "starts").read_text() == "xx"
 
 
+def test_a_run_killed_beside_others_is_repeated_alone(scripted):
+    out = scripted(KILLED_SCRIPT)
+    runs = [devices.QueuedRun(name, settings(), out / name) for name in "ab"]
+    device = Device({}, limit=2)
+    killed_alone = f"exit code -9; {out / 'b' / 'log.txt'} has its output"
+    assert devices.spread(runs, [device]) == {out / "b": killed_alone}
+    assert device.limit == 1
+    assert (out / "b" / "starts").read_text() == "xx"
+
+
 WAITING_SCRIPT = """
 import os, sys, time, pathlib
 start = time.time()
@@ -167,6 +177,18 @@ elif beside.exists() or not (folder.parent / "a" / "done").exists():
     print("error: out of memory: one training example does not fit")
     sys.exit(1)
 (folder / "done").touch()
+"""
+
+# The run b is killed as by the system, first beside a and then alone.
+KILLED_SCRIPT = """
+import os, pathlib, signal, sys, time
+folder = pathlib.Path(sys.argv[1]).parent
+with (folder / "starts").open("a") as file:
+    file.write("x")
+if folder.name == "a":
+    time.sleep(1.0)
+else:
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 

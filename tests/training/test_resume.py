@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ import torch
 
 from adnominal import conf
 from adnominal.conf import ROOT
+from adnominal.training import checkpoints
+from adnominal.training.finetune import main
 from adnominal.training.job import finetune
 from adnominal.training.settings import Settings
 from tests import fork_server
@@ -159,5 +162,46 @@ def test_an_interrupted_run_resumes_exactly(adept_lake, tiny_encoder, tmp_path, 
     with stopped_at(6, monkeypatch):
         finetune(run_settings)
     finetune(run_settings)
+    assert losses(resumed) == losses(uninterrupted)
+    assert result_of(resumed)["figures"] == result_of(uninterrupted)["figures"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 MB; skips where none can be mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=64m", "adnominal", os.fspath(folder)]
+    if subprocess.run(mounting, capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield folder
+    subprocess.run(["umount", "--lazy", os.fspath(folder)], check=True)
+
+
+def test_a_run_whose_disk_fills_up_goes_on_when_there_is_space(
+    adept_lake, tiny_encoder, tmp_path, small_disk, monkeypatch, capsys
+):
+    more = ("num_train_epochs=2", "batch_size=40", *STEPS_2, "logging_steps=1")
+    uninterrupted, resumed = tmp_path / "whole", small_disk / "resumed"
+    finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
+    words = arguments(adept_lake, tiny_encoder, resumed, *more)
+    ballast = small_disk / "ballast"
+    mark_complete = checkpoints.mark_complete
+
+    def fill_the_disk(checkpoint: Path) -> None:
+        mark_complete(checkpoint)
+        if checkpoint.name == "checkpoint-4":
+            with ballast.open("wb", buffering=0) as file, suppress(OSError):
+                while file.write(bytes(4096)):
+                    pass
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "mark_complete", fill_the_disk)
+        assert main(words) == 1
+    errors = capsys.readouterr().err
+    assert errors.count("error:") == 1, errors
+    assert "No space left on device" in errors
+    ballast.unlink()
+    finetune(conf.load(Settings, words))
     assert losses(resumed) == losses(uninterrupted)
     assert result_of(resumed)["figures"] == result_of(uninterrupted)["figures"]
