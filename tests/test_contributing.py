@@ -59,10 +59,10 @@ def repository(tmp_path: Path) -> Path:
     unwanted = shutil.ignore_patterns("__pycache__")
     for name in ("adnominal", "analysis", "conf", "etl", "training"):
         shutil.copytree(ROOT / name, root / name, ignore=unwanted, symlinks=True)
-    for name in example_files():
-        assert not (root / name).exists()
-        (root / name).parent.mkdir(exist_ok=True)
-        shutil.copy(EXAMPLE / name, root / name)
+    for path in example_files():
+        assert not (root / path).exists()
+        (root / path).parent.mkdir(exist_ok=True)
+        shutil.copy(EXAMPLE / path, root / path)
     apply_diff(root, block("diff"))
     return root
 
