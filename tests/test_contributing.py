@@ -27,7 +27,8 @@ def section() -> str:
 
 def block(language: str) -> str:
     """The only code block of the section in that language."""
-    (text,) = [text for name, text in _BLOCK.findall(section()) if name == language]
+    texts: list[str] = [text for name, text in _BLOCK.findall(section()) if name == language]
+    (text,) = texts
     return text
 
 
