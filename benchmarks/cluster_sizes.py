@@ -1,10 +1,10 @@
-"""The cluster resources for all of DepCC and English Wikipedia, for the cluster guide.
+"""The cluster resources for DepCC, English Wikipedia and FineWeb, for the cluster guide.
 
 They are computed from rates measured on one machine with the embedded engine (and thus apply to
 similar cores), and from the corpora's published sizes: `extract` measures running text, `engines`
 the job on different parts and on Wikipedia, `scale` the sums, association and tables of hundreds of
-millions of distinct pairs, and `fast` raw text with `parser=fast`. Anything neither measured nor
-published is an assumption, and marked as one on the page.
+millions of distinct pairs, `fast` raw text with `parser=fast`, and `sources` Parquet. Anything
+neither measured nor published is an assumption, and marked as one on the page.
 """
 
 import math
@@ -30,6 +30,12 @@ WIKIPEDIA_BYTES = 25e9
 # Web text, as in corpora such as C4, RefinedWeb and FineWeb.
 WEB_WORDS = 1e12
 BYTES_PER_WORD = 6.0  # English running text, including spaces
+# FineWeb as published (Penedo et al. 2024): tokens of GPT-2, bytes of its Parquet files.
+FINEWEB_TOKENS = 15e12
+FINEWEB_BYTES = 44e12
+FINEWEB_SLICE = 200e9
+WORDS_PER_TOKEN = 0.75  # an assumption: English text has about four tokens for three words
+MACHINE_CORES = 16
 
 # What follows the waves; `amod_counts` has the pairs of each wave.
 DERIVED = [table for table in STAGES if table != "amod_counts"]
@@ -125,6 +131,29 @@ def section(measured: Figures) -> str:
         fast_rate=dump["words"] / dump_seconds,
         counting_rate=fast["speed"]["words_per_second"],
         job_rate=job["words"] / job["one_cpu"],
+        hours=hours,
+        number=number,
+    )
+
+
+def fineweb(measured: Figures) -> str:
+    """The table for FineWeb, from the figures of `sources` and `fast`; `KeyError` if one of them is
+    missing."""
+    job = measured["fast"]["cores"]
+    job_rate = job["words"] / job["one_cpu"]
+    reading_rate = measured["sources"]["parquet"]["mb_per_second"]["ours"] * 1e6
+    # The job was measured on plain text; Parquet is decoded in addition.
+    seconds_per_word = 1 / job_rate + BYTES_PER_WORD / reading_rate
+    whole_words = FINEWEB_TOKENS * WORDS_PER_TOKEN
+    words = whole_words * FINEWEB_SLICE / FINEWEB_BYTES
+    return render(
+        "fineweb",
+        **{name: value for name, value in globals().items() if name.isupper()},
+        reading_rate=reading_rate,
+        job_rate=job_rate,
+        words=words,
+        seconds=words * seconds_per_word,
+        whole=whole_words * seconds_per_word,
         hours=hours,
         number=number,
     )

@@ -14,16 +14,17 @@ README = ROOT / "README.md"
 CLUSTER = ROOT / "docs" / "cluster.md"
 
 
-def texts() -> dict[Path, tuple[str, str]]:
-    """For each document the name of its comments, and what stands between them; `KeyError` if a
-    figure is not recorded."""
+def texts() -> list[tuple[Path, str, str]]:
+    """Documents, the names of their comments, and what stands between these; `KeyError` if a figure
+    is not recorded."""
     recorded = recorded_entries()
     figures = {case: figures_of(entries) for case, entries in recorded.items()}
     rows = [(row["title"], row["text"]) for row in headlines(recorded)]
-    return {
-        README: ("figures", table_text(("what", "measured"), ("---", "--:"), rows)),
-        CLUSTER: ("sizing", cluster_sizes.section(figures)),
-    }
+    return [
+        (README, "figures", table_text(("what", "measured"), ("---", "--:"), rows)),
+        (CLUSTER, "sizing", cluster_sizes.section(figures)),
+        (CLUSTER, "fineweb", cluster_sizes.fineweb(figures)),
+    ]
 
 
 def with_text(page: Path, name: str, text: str) -> str:
@@ -39,5 +40,5 @@ def with_text(page: Path, name: str, text: str) -> str:
 
 def write_all() -> None:
     """Write the recorded figures into all documents."""
-    for page, (name, text) in texts().items():
+    for page, name, text in texts():
         replace_text(page, with_text(page, name, text))

@@ -1,4 +1,4 @@
-"""The files and commands of "Add a dataset" in CONTRIBUTING.md work exactly as they are printed."""
+"""The files and commands of "Add a dataset" in CONTRIBUTING.md work exactly as they are."""
 
 import os
 import re
@@ -14,14 +14,28 @@ from tests.commands import run_python
 from tests.rows import rows, write
 from tests.training.conftest import make_encoder
 
+EXAMPLE = ROOT / "docs" / "colours"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NOUNS = ("boat", "candidate", "dog", "gun", "horse", "house", "idea", "river")
 
 
-def section() -> list[tuple[str, str]]:
-    """The code blocks of the section, each with its language."""
+def section() -> str:
+    """The text of the section."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    return _BLOCK.findall(text.partition("\n## Add a dataset\n")[2].partition("\n## ")[0])
+    return text.partition("\n## Add a dataset\n")[2].partition("\n## ")[0]
+
+
+def block(language: str) -> str:
+    """The only code block of the section in that language."""
+    texts: list[str] = [text for name, text in _BLOCK.findall(section()) if name == language]
+    (text,) = texts
+    return text
+
+
+def example_files() -> list[Path]:
+    """The files of the example, relative to its folder."""
+    files = [path for path in EXAMPLE.rglob("*") if path.is_file()]
+    return [path.relative_to(EXAMPLE) for path in files if "__pycache__" not in path.parts]
 
 
 def apply_diff(root: Path, diff: str) -> None:
@@ -46,14 +60,11 @@ def repository(tmp_path: Path) -> Path:
     unwanted = shutil.ignore_patterns("__pycache__")
     for name in ("adnominal", "analysis", "conf", "etl", "training"):
         shutil.copytree(ROOT / name, root / name, ignore=unwanted, symlinks=True)
-    for language, text in section():
-        if language in ("python", "yaml"):
-            path = root / text.partition("\n")[0].removeprefix("# ")
-            assert not path.exists()
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text.partition("\n")[2], encoding="utf-8")
-        elif language == "diff":
-            apply_diff(root, text)
+    for path in example_files():
+        assert not (root / path).exists()
+        (root / path).parent.mkdir(exist_ok=True)
+        shutil.copy(EXAMPLE / path, root / path)
+    apply_diff(root, block("diff"))
     return root
 
 
@@ -68,8 +79,13 @@ def lake(tmp_path: Path) -> Path:
 
 
 def test_a_task_takes_at_most_forty_lines():
-    (task,) = [text for _, text in section() if text.startswith("# training/tasks/")]
-    assert len(task.splitlines()) <= 40
+    task = EXAMPLE / "training" / "tasks" / "colours.py"
+    assert len(task.read_text(encoding="utf-8").splitlines()) <= 40
+
+
+def test_the_section_names_each_file_of_the_example():
+    links = re.findall(r"\]\(docs/colours/([^)]+)\)", section())
+    assert sorted(links) == sorted(path.as_posix() for path in example_files())
 
 
 @pytest.mark.slow
@@ -81,9 +97,8 @@ def test_the_commands_lead_from_the_build_to_the_report(repository, lake, tmp_pa
         "EXPORT": tmp_path / "export",
         "REPORT": tmp_path / "report",
     }
-    (commands,) = [text for language, text in section() if language == "bash"]
     variables = {"HF_HUB_OFFLINE": "1", "DS_ACCELERATOR": "cpu"}
-    for command in commands.splitlines():
+    for command in block("bash").splitlines():
         filled = re.sub(r"\b[A-Z]{4,}\b", lambda name: os.fspath(names[name[0]]), command)
         program, *arguments = filled.split()
         assert program == "python"

@@ -1,5 +1,6 @@
 """The links of the documents lead to existing targets, and jobs accept their commands."""
 
+import ast
 import importlib
 import re
 import shlex
@@ -113,6 +114,40 @@ def check_short(words):
         conf.load(verbs[verb], rest)
 
 
+def python_blocks(text: str) -> list[str]:
+    """The Python blocks of a page; test_python.py runs those of an interactive session."""
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    return [block for block in blocks if not block.startswith(">>> ")]
+
+
+def imported(module_name: str, name: str) -> object:
+    """What an import binds, or None if there is nothing of that name."""
+    module = importlib.import_module(module_name)
+    if hasattr(module, name):
+        return getattr(module, name)
+    try:
+        return importlib.import_module(f"{module_name}.{name}")
+    except ModuleNotFoundError:
+        return None
+
+
+def missing_names(code: str) -> list[str]:
+    """Names that the code imports or takes from modules of the package, and that do not exist."""
+    nodes = list(ast.walk(ast.parse(code)))
+    objects: dict[str, object] = {}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("adnominal"):
+            for alias in node.names:
+                objects[alias.name] = imported(str(node.module), alias.name)
+    missing = [name for name, value in objects.items() if value is None]
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owner = objects.get(node.value.id)
+            if owner is not None and not hasattr(owner, node.attr):
+                missing.append(f"{node.value.id}.{node.attr}")
+    return missing
+
+
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_links_have_targets(page):
     assert broken_links(page) == []
@@ -137,6 +172,18 @@ def test_jobs_accept_the_commands_of_the_page(page, checkout):
         except UserError as error:
             refused.append(f"{command}: {error}")
     assert refused == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_python_of_the_page_names_what_exists(page):
+    blocks = python_blocks(page.read_text(encoding="utf-8"))
+    assert [name for block in blocks for name in missing_names(block)] == []
+
+
+def test_the_check_finds_names_that_do_not_exist():
+    code = "from adnominal.analysis import slices, slizes\nslices.words(1)\nslices.wurds(2)\n"
+    assert missing_names(code) == ["slizes", "slices.wurds"]
+    assert python_blocks("```python\n>>> a\n```\n```python\nb\n```\n") == ["b\n"]
 
 
 def test_commands_of_every_kind_are_found_in_the_readme():

@@ -41,6 +41,7 @@ FIGURES: dict[str, Any] = {
         "speed": {"words_per_second": 2_000_000.0},
     },
     "scale": {"extraction-100": SCALED},
+    "sources": {"parquet": {"mb_per_second": {"ours": 600.0}}},
 }
 
 
@@ -65,6 +66,15 @@ def test_raw_text_is_extrapolated_from_one_core():
     assert "| English Wikipedia: core-hours | 2.7 |" in lines
     assert "| a trillion words: core-hours, counting alone | 139 |" in lines
     assert "| a trillion words: core-hours, the job on plain text | 278 |" in lines
+
+
+def test_fineweb_is_extrapolated_from_one_core():
+    lines = cluster_sizes.fineweb(FIGURES).splitlines()
+    assert "| text that one core reads from Parquet | 0.60 GB/s |" in lines
+    # 200 of 44,000 GB with 11.25 T words; a word takes 1 microsecond and 0.01 for Parquet.
+    assert "| words in 200 GB of its files | 51.1 G |" in lines
+    assert "| core-hours | 14.3 |" in lines
+    assert "| on ten such machines | 5 min |" in lines
 
 
 def test_a_wave_has_four_parts_per_core_and_at_most_all_parts():

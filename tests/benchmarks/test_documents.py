@@ -7,7 +7,7 @@ from benchmarks import documents
 
 
 def test_the_documents_have_the_recorded_figures():
-    for page, (name, text) in documents.texts().items():
+    for page, name, text in documents.texts():
         stored = page.read_text(encoding="utf-8")
         assert documents.with_text(page, name, text) == stored, "run `python -m benchmarks pages`"
 
