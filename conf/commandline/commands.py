@@ -73,6 +73,8 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
          "a model on labelled rows of a task"),
         ("predict", "training.predict", "training.answering.settings:PredictSettings",
          "a model on the rows of a table"),
+        ("import predictions", "etl.import_predictions", "etl.external.settings:Settings",
+         "answers of models that were asked elsewhere"),
         ("convert", "training.convert", "training.models.packaged:Settings",
          "a model from PyPI as a folder"),
     ),

@@ -27,6 +27,7 @@ from adnominal.analysis.rows import (
     with_column,
 )
 from adnominal.conf import UserError
+from adnominal.etl.external import JOB as EXTERNAL
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Run, groups, short_name
 from adnominal.training.prompting import scores
@@ -103,8 +104,8 @@ class Asp(Sources):
 
     @cached_property
     def untrained_runs(self) -> list[Answered]:
-        """Models that were scored or prompted, without training on ASP."""
-        return self._runs_with_answers("score", "prompt")
+        """Models that were scored, prompted or asked elsewhere, without training on ASP."""
+        return self._runs_with_answers("score", "prompt", EXTERNAL)
 
     @cached_property
     def trained_runs(self) -> list[Answered]:
