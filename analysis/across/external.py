@@ -16,7 +16,7 @@ from adnominal.etl.registry import DATASETS
 from adnominal.training.finished_runs import Run
 
 _IMPORT = "python etl/import_predictions.py file=FILE run=NAME task=adept lake=LAKE"
-_TABLES = ("adept", "asp_degree", "asp_entailment", "plane_items", "predictions")
+_TABLES = ("asp_degree", "asp_entailment", "plane_items", "predictions")
 # No label has this name: an answer without a label is wrong.
 _NO_LABEL = ""
 
