@@ -67,8 +67,8 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
     "Models": (
         ("train", "training.finetune", "training.settings:Settings",
          "fine-tune a model on a task"),
-        ("prompt", "training.prompt", "training.prompting.settings:Settings",
-         "prompt a language model"),
+        ("prompt", "training.prompt", "training.asking.settings:Settings",
+         "prompt a language model, here or behind a server"),
         ("score", "training.score", "training.answering.settings:ScoreSettings",
          "a model on labelled rows of a task"),
         ("predict", "training.predict", "training.answering.settings:PredictSettings",

@@ -29,8 +29,8 @@ from adnominal.analysis.rows import (
 from adnominal.conf import UserError
 from adnominal.etl.external import JOB as EXTERNAL
 from adnominal.etl.lake import arrow
+from adnominal.training.asking import scores
 from adnominal.training.finished_runs import Run, groups, short_name
-from adnominal.training.prompting import scores
 
 IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
 TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"
@@ -182,7 +182,7 @@ class Asp(Sources):
         rows = labelled(self.lake.root, run.id, (*ANSWERS, "scores"))
         rows = rows.filter(pc.field("edition").isin(editions))
         if run.job == "prompt":
-            # As in `training.prompting.scores.asp_table`: `predicted` has first tokens, most of
+            # As in `training.asking.scores.asp_table`: `predicted` has first tokens, most of
             # which are not labels.
             predicted = scores.answers(rows, "restricted")
             rows = with_column(rows.drop_columns("predicted"), "predicted", predicted)

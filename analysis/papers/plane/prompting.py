@@ -17,8 +17,8 @@ from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import places, schema, where_equal
 from adnominal.etl.plane import CLASSES
 from adnominal.etl.plane.rules import HOLDS
+from adnominal.training.asking import scores
 from adnominal.training.finished_runs import model_name
-from adnominal.training.prompting import scores
 
 # The paper's models by the last part of their hub names.
 _PAPERS_MODELS = {
@@ -33,7 +33,7 @@ _PROMPT = "python training/prompt.py conf/training/{}.yaml model=bert-base-cased
 _TWO_SHOT, _ZERO_SHOT = _PROMPT.format("plane_prompt"), _PROMPT.format("plane_zero_shot")
 _SPREAD = schema("mean:float deviation:float cells:int")
 _TABLES = ("predictions", "plane_items")
-# The ways to read answers (`training.prompting.scores.answers`).
+# The ways to read answers (`training.asking.scores.answers`).
 _READ = {
     "first": "by the first predicted token, as in the paper",
     "restricted": "by the more probable of the verbaliser's words",

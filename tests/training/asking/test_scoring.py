@@ -7,9 +7,9 @@ from tokenizers.normalizers import Lowercase
 
 from adnominal.conf import UserError
 from adnominal.training.models.pretrained import find
-from adnominal.training.prompting.items import Question
-from adnominal.training.prompting.prompts import Cloze, Prompt, Verbaliser
-from adnominal.training.prompting.scoring import Causal, EncoderDecoder, Masked, language_model
+from adnominal.training.asking.items import Question
+from adnominal.training.asking.prompts import Cloze, Prompt, Verbaliser
+from adnominal.training.asking.scoring import Causal, EncoderDecoder, Masked, language_model
 
 CLOZES = [
     Cloze("A black dog is a ", " example of a black animal.", ("good", "poor")),

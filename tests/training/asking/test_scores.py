@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from adnominal.etl.lake.tables import table
-from adnominal.training.prompting import scores
+from adnominal.training.asking import scores
 
 MODEL = "bert"
 

@@ -13,11 +13,11 @@ from adnominal.analysis.predictions import read_prompted
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.lake import arrow
 from adnominal.training import launch
-from adnominal.training.prompting import job
-from adnominal.training.prompting.job import prompt
-from adnominal.training.prompting.scores import cells, class_table
-from adnominal.training.prompting.scoring import Masked
-from adnominal.training.prompting.settings import Settings
+from adnominal.training.asking import engine, job, masked
+from adnominal.training.asking.job import prompt
+from adnominal.training.asking.scores import cells, class_table
+from adnominal.training.asking.masked import Masked
+from adnominal.training.asking.settings import Settings
 from tests.training import ranks
 from tests.training.conftest import run_folder, with_nan
 
@@ -105,10 +105,10 @@ def test_only_new_questions_are_computed(run_prompt, bert, caplog, capsys):
     # Another run takes the same questions from the cache, without loading the weights.
     caplog.clear()
     with caplog.at_level(logging.INFO), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Masked, "load", lambda *_: pytest.fail("weights were read"))
+        patch.setattr(masked, "load_weights", lambda *_: pytest.fail("weights were read"))
         again = run_prompt(bert, *TWO_SHOT, "predictions=false", out="elsewhere")
     assert (again["prompts"], again["forward"]) == (18, 0)
-    assert "18 prompts, 18 answered before, 0 to compute" in caplog.text
+    assert "18 prompts, 0 computed" in caplog.text
     assert again["figures"] == {k: v for k, v in first["figures"].items() if "second" not in k}
     # With more questions, only the new ones are computed.
     more = run_prompt(bert, "shots=2", "templates=internal")
@@ -148,29 +148,25 @@ def test_nan_answers_are_refused(run_prompt, name, weights, request, tmp_path):
     for _ in range(2):
         with pytest.raises(JobFailed, match=r"broken: 18 of 18 rows have NaN"):
             run_prompt(model, *TWO_SHOT)
-    assert not list((tmp_path / "cache").rglob("*.parquet"))
     assert "predictions" not in arrow.tables(run_prompt.lake)
 
 
 def test_an_interrupted_run_continues_from_the_cache(run_prompt, bert, monkeypatch, tmp_path):
     alone = run_prompt(bert, *TWO_SHOT, "cache=none", out="alone")
-    score = Masked.score
+    answer = Masked._answers
     answered_batches: list[object] = []
 
-    def score_three_batches(self, encoded):
-        # Computed answers are in the cache before the run ends, in one file per batch.
-        assert len(list((tmp_path / "cache").rglob("*.parquet"))) == len(answered_batches)
+    def answer_three_batches(self, encoded):
         if len(answered_batches) == 3:
             raise KeyboardInterrupt
         answered_batches.append(len(encoded))
-        return score(self, encoded)
+        return answer(self, encoded)
 
-    monkeypatch.setattr(job, "_KEEP_EVERY", -1.0)
-    monkeypatch.setattr(Masked, "score", score_three_batches)
+    monkeypatch.setattr(Masked, "_answers", answer_three_batches)
     with pytest.raises(KeyboardInterrupt):
         run_prompt(bert, *TWO_SHOT, "batch_size=4")
     assert not list(run_prompt.out.glob("*/result.json"))
-    monkeypatch.setattr(Masked, "score", score)
+    monkeypatch.setattr(Masked, "_answers", answer)
     result = run_prompt(bert, *TWO_SHOT, "batch_size=4")
     assert (result["prompts"], result["forward"]) == (18, 6)
     for name, value in alone["figures"].items():
@@ -260,7 +256,7 @@ def test_a_run_is_tracked(run_prompt, bert, tmp_path, empty_store):
 
 
 def test_mistakes_are_reported_before_weights_are_read(run_prompt, bert, monkeypatch):
-    monkeypatch.setattr(Masked, "load", lambda *_: pytest.fail("weights were read"))
+    monkeypatch.setattr(masked, "load_weights", lambda *_: pytest.fail("weights were read"))
     for word, message in (
         ("prompts=plne", "prompts=plne: expected a YAML file"),
         (f"out={__file__}", r"out=.* is a file; expected a folder"),
@@ -280,14 +276,14 @@ def test_mistakes_are_reported_before_weights_are_read(run_prompt, bert, monkeyp
 def test_every_process_refuses_a_model_that_the_first_refuses(
     run_prompt, bert, tmp_path, monkeypatch
 ):
-    computed_answers = job._computed_answers
+    ask = engine.Engine.ask
 
-    def answers_of_second(plan, cache):
-        answers = computed_answers(plan, cache)
+    def ask_as_second(self, requests):
+        answers = ask(self, requests)
         monkeypatch.setenv("RANK", "1")
         return answers
 
-    monkeypatch.setattr(job, "_computed_answers", answers_of_second)
+    monkeypatch.setattr(engine.Engine, "ask", ask_as_second)
     model = with_nan(bert, tmp_path / "broken", "cls.predictions.bias")
     with pytest.raises(JobFailed, match="have NaN as a score"):
         run_prompt(model, *TWO_SHOT)

@@ -2,7 +2,7 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.training.prompting.prompts import read
+from adnominal.training.asking.prompts import read
 
 FILES = sorted((conf.ROOT / "conf" / "prompts").glob("*.yaml"))
 PROMPT_FILE = """

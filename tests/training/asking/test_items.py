@@ -5,9 +5,10 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.training.prompting.items import load, questions
-from adnominal.training.prompting.prompts import read
-from adnominal.training.prompting.settings import Settings
+from adnominal.training.asking.items import load
+from adnominal.training.asking.prompts import read
+from adnominal.training.asking.questions import Questions
+from adnominal.training.asking.settings import Settings
 
 TWO_SHOT = ("shots=2", "templates=internal", "verbalisers=good/poor")
 
@@ -20,7 +21,10 @@ def items_and_questions(prompt_settings):
     items = load(prompt_settings)
     names = ("prompt_file", "task", "templates", "verbalisers")
     prompts = read(*(getattr(prompt_settings, name) for name in names))
-    return items, questions(items, prompts, prompt_settings)
+    questions = Questions(items, prompts, prompt_settings)
+    listed = list(questions)
+    assert questions.count() == len(listed)
+    return items, listed
 
 
 def test_two_examples_are_shown_in_both_orders(prompt_lake):
@@ -28,7 +32,7 @@ def test_two_examples_are_shown_in_both_orders(prompt_lake):
     items, prompt_questions = items_and_questions(prompt_settings)
     ids = items.rows["item_id"].to_pylist()
     texts = {
-        question.order: (question.cloze.prefix, question.cloze.suffix)
+        question.order: (shown_text(question.request), question.request.suffix)
         for question in prompt_questions
         if ids[question.item] == "tall2"
     }
@@ -38,7 +42,7 @@ def test_two_examples_are_shown_in_both_orders(prompt_lake):
         "1,3": (f"{first_example}{third_example}A tall dog is a ", " example of a animal."),
         "3,1": (f"{third_example}{first_example}A tall dog is a ", " example of a animal."),
     }
-    assert {question.cloze.words for question in prompt_questions} == {("poor", "good")}
+    assert {question.request.words for question in prompt_questions} == {("poor", "good")}
     assert (items.scheme, items.rows["gold"].to_pylist().count("entailed")) == ("two_shot", 6)
     # Nine items in two orders.
     assert len(prompt_questions) == 18
@@ -54,8 +58,8 @@ def test_without_examples_each_item_has_one_question(prompt_lake):
     items, prompt_questions = items_and_questions(prompt_settings)
     assert len(prompt_questions) == items.rows.num_rows == 9
     assert {question.order for question in prompt_questions} == {None}
-    assert prompt_questions[0].cloze.prefix == "A black dog is a type of dog: "
-    assert (items.scheme, prompt_questions[0].cloze.suffix) == ("zero_shot", ".")
+    assert prompt_questions[0].request.text == "A black dog is a type of dog: "
+    assert (items.scheme, prompt_questions[0].request.suffix) == ("zero_shot", ".")
 
 
 def test_incomplete_groups_cannot_be_examples(prompt_lake, caplog):
@@ -100,9 +104,9 @@ def test_discarded_rows_of_asp_are_dropped(prompt_lake):
         ("d1", "degree", "booster", "entailment"),
         ("d2", "degree", "booster", "not_entailment"),
     ]
-    cloze = prompt_questions[0].cloze
-    assert cloze.prefix.startswith('Facts: The tea is scalding.\nConclusion: "The tea is h')
-    assert (cloze.words, cloze.suffix) == (("True", "False"), "")
+    request = prompt_questions[0].request
+    assert request.text.startswith('Facts: The tea is scalding.\nConclusion: "The tea is h')
+    assert (request.words, request.suffix) == (("True", "False"), "")
     other = load(dataclasses.replace(prompt_settings, tables=["degree"], variant="numbers"))
     assert other.rows["item_id"].to_pylist() == ["d4"]
     with pytest.raises(UserError, match="variant=both: no rows"):
