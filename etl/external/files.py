@@ -24,6 +24,8 @@ _NO_FILTER = "none"
 _TABLE_OF_ANSWERS = (
     "a table with an item's id and the answer in each row; item= and answer= name them"
 )
+# Inspect's reasons to stop, where `training.asking.replies` reads no answer either.
+_STATES = {"max_tokens": "cut off", "model_length": "cut off", "content_filter": "refused"}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -39,6 +41,7 @@ class Answer:
         scores: the natural log-likelihood of each choice.
         is_label: whether the text is meant to be a label, so that another text is a mistake.
         failure: why there is no answer; empty if there is one.
+        state: ``cut off`` or ``refused`` for a text that is not to be read; else empty.
         prompt: the name of the question that was asked; None if the file does not say.
         model: the name of the model; None if the file does not say.
     """
@@ -50,6 +53,7 @@ class Answer:
     scores: Sequence[float] = ()
     is_label: bool = False
     failure: str = ""
+    state: str = ""
     prompt: str | None = None
     model: str | None = None
 
@@ -153,6 +157,7 @@ def _inspect_log(file: Path, settings: Settings) -> Iterator[Answer]:
             str(metadata.get(settings.item, sample["id"])),
             text=None if error else _inspect_text(sample),
             failure=_first_line(error["message"]) if error else "",
+            state=_inspect_state(sample),
             prompt=evaluation.get("task"),
             model=evaluation.get("model"),
         )
@@ -166,6 +171,11 @@ def _inspect_text(sample: Mapping[str, Any]) -> str:
     choices = sample.get("choices") or []
     letters = list(_LETTERS[: len(choices)])
     return str(choices[letters.index(text)]) if text in letters else text
+
+
+def _inspect_state(sample: Mapping[str, Any]) -> str:
+    choices = sample["output"].get("choices") or [{}]
+    return _STATES.get(choices[0].get("stop_reason"), "")
 
 
 def _first_line(text: str) -> str:

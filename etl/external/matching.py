@@ -1,5 +1,6 @@
 """Set imported answers beside the items of an edition: pure, answers and items in, rows out."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ NOT_ASKED = "item outside the part that was asked"
 WITHOUT_GOLD = "item without a correct answer"
 DOUBLED = "item answered again; the first answer counts"
 MISSING = "item without an answer in the files"
+# The states of a written answer that `training.asking.replies` gives to ours.
+PARSED, UNPARSABLE = "parsed", "unparsable"
 _QUOTES = " \t\r\n.!\"'`*“”‘’"
 
 
@@ -38,8 +41,11 @@ class Item:
 class Words:
     """The labels of a dataset, by the words that stand for them."""
 
-    def __init__(self, labels: Sequence[str], words: Mapping[str, str]) -> None:
-        """`words` maps further words to labels.
+    def __init__(
+        self, labels: Sequence[str], words: Mapping[str, str], patterns: Sequence[str] = ()
+    ) -> None:
+        """`words` maps further words to labels; `patterns` find one in a longer answer, at
+        ``{answers}``.
 
         Raises:
             UserError: a word stands for something that is no label.
@@ -53,6 +59,12 @@ class Words:
             )
         self._labels = {_normal(word): label for word, label in words.items()}
         self._labels |= {_normal(label): label for label in labels}
+        longest_first = sorted(self._labels, key=len, reverse=True)
+        alternatives = "|".join(map(re.escape, longest_first))
+        self._patterns = [
+            re.compile(pattern.replace("{answers}", alternatives), re.IGNORECASE)
+            for pattern in patterns
+        ]
 
     def label(self, text: str) -> str | None:
         """The label that a text stands for; None if it is not exactly one of the words."""
@@ -63,13 +75,25 @@ class Words:
         first_word = text.split()[0] if text.split() else ""
         return self.label(text) or self.label(first_word)
 
+    def label_in(self, text: str) -> str | None:
+        """The label of a written answer: it is a word, or a pattern finds words of one label."""
+        label = self.label(text)
+        if label is not None:
+            return label
+        found = {
+            self._labels[_normal(word)]
+            for pattern in self._patterns
+            for word in pattern.findall(text)
+        }
+        return found.pop() if len(found) == 1 else None
+
 
 def _normal(text: str) -> str:
     return text.strip(_QUOTES).casefold()
 
 
 def words_of(dataset: Dataset, given: str | None) -> Words:
-    """The words of a dataset's prompts (``conf/prompts``), and those that the user gives.
+    """The words and patterns of a dataset's prompts (``conf/prompts``), and the user's words.
 
     A word that stands for different labels in different prompts is none of them.
 
@@ -77,8 +101,9 @@ def words_of(dataset: Dataset, given: str | None) -> Words:
         UserError: an entry of `given` is not ``WORD:LABEL`` with one of the labels.
     """
     assert dataset.labels is not None
+    prompts = list(_prompts(dataset.name))
     labels_of_word: dict[str, set[str]] = {}
-    for word, label in _prompt_words(dataset.name):
+    for word, label in _prompt_words(prompts):
         labels_of_word.setdefault(word, set()).add(label)
     words = {
         word: next(iter(labels)) for word, labels in labels_of_word.items() if len(labels) == 1
@@ -88,17 +113,25 @@ def words_of(dataset: Dataset, given: str | None) -> Words:
         if not colon or not word:
             raise UserError(f"labels={given}: got {entry!r}; expected WORD:LABEL")
         words[word] = label
-    return Words(dataset.label_names, words)
+    written = [question for prompt in prompts for question in prompt["generation"].values()]
+    patterns = dict.fromkeys(question["pattern"] for question in written)
+    return Words(dataset.label_names, words, list(patterns))
 
 
-def _prompt_words(dataset: str) -> Iterator[tuple[str, str]]:
-    """Each word of the verbalisers of a dataset's prompts, with its label."""
+def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
+    """The files of prompts for a dataset; `training.asking.prompts` describes and checks them."""
     for file in sorted((ROOT / "conf" / "prompts").glob("*.yaml")):
         # Scalars stay text: a word may be yes, no, true or null.
         document = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
-        if document["task"] != dataset:
-            continue
-        for verbaliser in document["verbalisers"].values():
+        if document["task"] == dataset:
+            yield {"verbalisers": {}, "generation": {}, **document}
+
+
+def _prompt_words(prompts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Each word of the prompts' verbalisers and questions, with its label."""
+    for prompt in prompts:
+        written = [question.get("words", {}) for question in prompt["generation"].values()]
+        for verbaliser in (*prompt["verbalisers"].values(), *written):
             for label, words in verbaliser.items():
                 for word in [words] if isinstance(words, str) else words:
                     yield word, label
@@ -124,7 +157,10 @@ class Matched:
         return len(self.columns["item_id"])
 
 
-_COLUMNS = ("item_id", "gold", "predicted", "scores", "text", "prompt", "table_version")
+_COLUMNS = (
+    *("item_id", "gold", "predicted", "scores", "text", "prompt", "state"),
+    "table_version",
+)
 
 
 def match(answers: Iterable[Answer], items: Mapping[str, Item], words: Words) -> Matched:
@@ -168,14 +204,16 @@ def match(answers: Iterable[Answer], items: Mapping[str, Item], words: Words) ->
 
 def _add(matched: Matched, answer: Answer, item: Item, words: Words) -> None:
     """Add a row for each row of the item."""
-    predicted, scores = _outcome(answer, words)
+    outcome = _outcome(answer, words)
     for gold in item.gold:
         row = {
+            "predicted": None,
+            "scores": None,
+            "text": None,
+            "state": None,
+            **outcome,
             "item_id": answer.item,
             "gold": gold,
-            "predicted": predicted,
-            "scores": scores,
-            "text": answer.text,
             "prompt": answer.prompt,
             "table_version": item.version,
         }
@@ -186,19 +224,34 @@ def _add(matched: Matched, answer: Answer, item: Item, words: Words) -> None:
         matched.models.add(answer.model)
 
 
-def _outcome(answer: Answer, words: Words) -> tuple[str | None, list[float] | None]:
-    """The predicted label, and the score of each label in their order if there are scores.
+def _outcome(answer: Answer, words: Words) -> dict[str, Any]:
+    """What a row says of the answer: the label, its scores, or its text and state."""
+    if answer.text is None:
+        return _chosen(answer, words)
+    if answer.is_label:
+        return _given(answer, answer.text, words)
+    if answer.state:
+        return {"text": answer.text, "state": answer.state}
+    label = words.label_in(answer.text)
+    state = UNPARSABLE if label is None else PARSED
+    return {"text": answer.text, "state": state, "predicted": label}
+
+
+def _given(answer: Answer, text: str, words: Words) -> dict[str, Any]:
+    label = words.label(text)
+    if label is None:
+        raise UserError(
+            f"{answer.place}: the answer {text!r} is no label; expected one of "
+            f"{', '.join(words.labels)}, or say what it stands for with labels="
+        )
+    return {"predicted": label}
+
+
+def _chosen(answer: Answer, words: Words) -> dict[str, Any]:
+    """The most probable label, and the score of each label in their order.
 
     Of several choices for one label, the most probable counts.
     """
-    if answer.text is not None:
-        label = words.label(answer.text)
-        if label is None and answer.is_label:
-            raise UserError(
-                f"{answer.place}: the answer {answer.text!r} is no label; expected one of "
-                f"{', '.join(words.labels)}, or say what it stands for with labels="
-            )
-        return label, None
     best: dict[str, float] = {}
     for text, score in zip(answer.choices, answer.scores, strict=True):
         label = words.label_of_choice(text)
@@ -214,4 +267,4 @@ def _outcome(answer: Answer, words: Words) -> tuple[str | None, list[float] | No
             f"of {', '.join(words.labels)}"
         )
     scores = [best[label] for label in words.labels]
-    return words.labels[scores.index(max(scores))], scores
+    return {"predicted": words.labels[scores.index(max(scores))], "scores": scores}

@@ -49,7 +49,8 @@ def test_a_log_of_inspect_has_what_its_scorer_found():
         prompt="adept",
         model="mockllm/model",
     )
-    assert found["a"].text == "I cannot say"
+    assert (found["a"].text, found["a"].state) == ("I cannot say", "")
+    assert (found["b"].text, found["b"].state) == ("equally li", "cut off")
 
 
 def test_letters_of_inspect_become_the_texts_of_their_choices():

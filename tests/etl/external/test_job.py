@@ -63,6 +63,7 @@ def test_samples_of_the_harness_become_rows_with_the_lakes_labels(lake):
     assert (first["edition"], first["scheme"], first["fold"]) == ("mine", "random", "")
     assert first["predicted"] == "impossible" and len(first["scores"]) == 5
     assert (last["predicted"], last["text"], last["scores"]) == (None, "[invalid]", None)
+    assert (first["state"], last["state"]) == (None, "unparsable")
     assert is_external(first["run_id"])
     assert dropped(lake) == {}
 

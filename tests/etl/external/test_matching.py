@@ -3,10 +3,11 @@
 import pytest
 
 from adnominal.conf import UserError
-from adnominal.etl.external import matching
+from adnominal.etl.external import files, matching
 from adnominal.etl.external.files import Answer
 from adnominal.etl.external.matching import Item, Words, match, words_of
 from adnominal.etl.registry import DATASETS
+from adnominal.training.asking.replies import STATES
 
 ITEMS = {
     "one": Item(["entailed"], 3),
@@ -25,15 +26,39 @@ def text(item, words, **more):
 def test_words_and_labels_become_labels_and_other_texts_stay_texts():
     answers = [text("one", "Yes."), text("two", "not entailed"), text("repeated", "perhaps")]
     matched = match(answers, ITEMS, WORDS)
-    rows = zip(*(matched.columns[name] for name in ("item_id", "predicted", "text")), strict=True)
+    columns = ("item_id", "predicted", "text", "state")
+    rows = zip(*(matched.columns[name] for name in columns), strict=True)
     assert list(rows) == [
-        ("one", "entailed", "Yes."),
-        ("two", "not entailed", "not entailed"),
-        ("repeated", None, "perhaps"),
-        ("repeated", None, "perhaps"),
+        ("one", "entailed", "Yes.", "parsed"),
+        ("two", "not entailed", "not entailed", "parsed"),
+        ("repeated", None, "perhaps", "unparsable"),
+        ("repeated", None, "perhaps", "unparsable"),
     ]
     assert matched.columns["gold"] == ["entailed", "not entailed", "entailed", "not entailed"]
     assert matched.dropped == {}
+
+
+def test_the_patterns_of_the_prompts_find_words_of_one_label_in_a_longer_text():
+    words = words_of(DATASETS["asp"], None)
+    assert words.label_in("It is 120 cm long.\nAnswer: **Yes**") == "entailment"
+    assert words.label_in("Answer: yes. No, wait. Answer: no") is None
+    assert words.label_in("Yes, because it is long.") is None
+
+
+def test_texts_that_were_cut_off_or_refused_are_not_read():
+    matched = match([text("one", "yes", state="cut off")], ITEMS, WORDS)
+    assert matched.columns["predicted"] == [None]
+    assert matched.columns["state"] == ["cut off"]
+
+
+def test_a_label_that_was_given_has_no_text_and_no_state():
+    matched = match([text("one", "yes", is_label=True)], ITEMS, WORDS)
+    assert matched.columns["predicted"] == ["entailed"]
+    assert matched.columns["text"] == matched.columns["state"] == [None]
+
+
+def test_states_are_those_of_our_own_answers():
+    assert {matching.PARSED, matching.UNPARSABLE, *files._STATES.values()} <= set(STATES)
 
 
 def test_what_has_no_row_is_counted_by_reason():
