@@ -76,6 +76,10 @@ class LazyModel(LM):
         """A name for the harness's own cache, which is not used."""
         return ""
 
+    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        tokens: tuple[list[int], list[int]] = self.model._encode_pair(context, continuation)
+        return tokens
+
 
 @dataclass(frozen=True)
 class Backend:
@@ -183,13 +187,13 @@ def _server(settings: Settings) -> Callable[[], LM]:
     # aiohttp and the harness's API models, which only servers need.
     from adnominal.training.asking.servers import connect
 
-    options = {"max_gen_toks": settings.max_gen_toks, "seed": settings.seed}
     server = connect(
         settings.backend,
         settings.model,
         settings.base_url,
+        settings.tokenizer,
         num_concurrent=settings.num_concurrent,
-        **options,
+        seed=settings.seed,
         **settings.model_args,
     )
     kind = "generate_until" if settings.form == "generate" else "loglikelihood"

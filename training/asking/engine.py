@@ -52,7 +52,8 @@ class Engine(CachedModel):
         outcome = as_outcome(result)
         self.tokens_in += outcome.tokens_in or 0
         self.tokens_out += outcome.tokens_out or 0
-        if outcome.likelihood is not None and outcome.text is None:
+        is_counted = outcome.tokens_out is not None and not self._settings.is_server
+        if outcome.likelihood is not None and not is_counted:
             size = len(self._model._encode_pair(*arguments)[1])
             outcome = replace(outcome, tokens_out=size)
         super().add_partial(kind, arguments, outcome)

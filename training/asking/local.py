@@ -5,6 +5,7 @@ here a causal model reads a context once, and its keys and values serve all comp
 truncated, and of an answer that is written it is known whether it was cut off.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -111,8 +112,9 @@ class Local(HFLM):
                 sums = self._completion_scores(requests, batch)
                 for number, value in zip(numbers, sums, strict=True):
                     answers[number] = (value, False)
-                    arguments = requests[number][0]
-                    self.cache_hook.add_partial("loglikelihood", arguments, answers[number])
+                    arguments, _, completion = requests[number]
+                    outcome = _outcome(value, len(completion))
+                    self.cache_hook.add_partial("loglikelihood", arguments, outcome)
                 progress.advance(len(numbers))
         return answers
 
@@ -208,3 +210,9 @@ class Local(HFLM):
         if ends is None:
             ends = self.tokenizer.eos_token_id
         return ends if isinstance(ends, list) else [ends]
+
+
+def _outcome(value: float, tokens: int) -> Outcome:
+    if math.isnan(value):
+        return Outcome(error="the model gave NaN")
+    return Outcome(likelihood=(value, False), tokens_out=tokens)

@@ -13,10 +13,10 @@ from adnominal.analysis.predictions import read_prompted
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.lake import arrow
 from adnominal.training import launch
-from adnominal.training.asking import engine, job, masked
+from adnominal.training.asking import engine, masked
 from adnominal.training.asking.job import prompt
-from adnominal.training.asking.scores import cells, class_table
 from adnominal.training.asking.masked import Masked
+from adnominal.training.asking.scores import cells, class_table
 from adnominal.training.asking.settings import Settings
 from tests.training import ranks
 from tests.training.conftest import run_folder, with_nan
@@ -115,15 +115,20 @@ def test_only_new_questions_are_computed(run_prompt, bert, caplog, capsys):
     assert (more["prompts"], more["forward"]) == (54, 36)
 
 
-def test_another_version_of_a_prompt_is_computed_again(run_prompt, bert, tmp_path):
+def test_another_version_of_a_prompt_asks_only_what_has_changed(run_prompt, bert, tmp_path):
     prompt_file = tmp_path / "own.yaml"
     text = (conf.ROOT / "conf" / "prompts" / "plane.yaml").read_text()
     prompt_file.write_text(text)
     assert run_prompt(bert, f"prompts={prompt_file}", "templates=internal")["forward"] == 27
     prompt_file.write_text(text.replace("version: 1", "version: 2"))
+    assert run_prompt(bert, f"prompts={prompt_file}", "templates=internal")["forward"] == 0
+    text = text.replace("version: 1", "version: 3").replace(
+        "A {premise} is a {answer}", "The {premise} is a {answer}"
+    )
+    prompt_file.write_text(text)
     assert run_prompt(bert, f"prompts={prompt_file}", "templates=internal")["forward"] == 27
     prompt_names = {row["prompt"] for row in rows(run_prompt.lake)}
-    assert prompt_names == {"plane/internal@1", "plane/internal@2"}
+    assert prompt_names == {f"plane/internal@{version}" for version in (1, 2, 3)}
 
 
 def test_other_weights_in_the_same_folder_are_computed_again(run_prompt, bert, tmp_path):
