@@ -53,6 +53,12 @@ class LazyModel(LM):
         """
         _ = self.model
 
+    def set_cache_hook(self, cache_hook: Any) -> None:
+        """Pass the hook to the model, now or when it is loaded."""
+        super().set_cache_hook(cache_hook)
+        if "model" in vars(self):
+            self.model.set_cache_hook(cache_hook)
+
     def loglikelihood(self, requests: list[Any]) -> list[tuple[float, bool]]:
         """Return the model's."""
         return self.model.loglikelihood(requests)
@@ -184,18 +190,23 @@ def _gpu_model(settings: Settings) -> Callable[[], LM]:
 
 
 def _server(settings: Settings) -> Callable[[], LM]:
-    # aiohttp and the harness's API models, which only servers need.
-    from adnominal.training.asking.servers import connect
+    try:
+        from adnominal.training.asking.servers import connect
 
-    server = connect(
-        settings.backend,
-        settings.model,
-        settings.base_url,
-        settings.tokenizer,
-        num_concurrent=settings.num_concurrent,
-        seed=settings.seed,
-        **settings.model_args,
-    )
+        server = connect(
+            settings.backend,
+            settings.model,
+            settings.base_url,
+            settings.tokenizer,
+            num_concurrent=settings.num_concurrent,
+            seed=settings.seed,
+            **settings.model_args,
+        )
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"backend={settings.backend}: {error.name or error} is not installed; "
+            "pip install 'lm_eval[api]'"
+        ) from error
     kind = "generate_until" if settings.form == "generate" else "loglikelihood"
 
     def load() -> LM:

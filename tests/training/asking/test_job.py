@@ -13,12 +13,14 @@ from adnominal.analysis.predictions import read_prompted
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.lake import arrow
 from adnominal.training import launch
-from adnominal.training.asking import engine, masked
+from adnominal.training.asking import engine, job, masked
 from adnominal.training.asking.job import prompt
+from adnominal.training.asking.local import Local
 from adnominal.training.asking.masked import Masked
 from adnominal.training.asking.scores import cells, class_table
 from adnominal.training.asking.settings import Settings
 from tests.training import ranks
+from tests.training.asking.stub_server import StubServer
 from tests.training.conftest import run_folder, with_nan
 
 FILES = {
@@ -238,6 +240,173 @@ def test_length_normalised_scores_are_means_per_token(run_prompt, gpt2):
         ratios = [b / a for a, b in zip(one["scores"], other["scores"], strict=True)]
         assert ratios == [pytest.approx(round(ratio)) for ratio in ratios]
         assert min(ratios) > 1
+
+
+PROMPTS = """
+id: own
+version: 1
+task: plane
+source: this test
+generation:
+  kind:
+    text: "Is a {premise} a {conclusion}?"
+    answer: "{answer}"
+    pattern: '^\\W*({answers})\\b'
+    words: {entailed: "yes", not entailed: "no"}
+"""
+
+
+@pytest.fixture
+def prompt_file(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(PROMPTS)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5"])
+def test_a_local_model_writes_answers(run_prompt, name, request, prompt_file):
+    words = ["form=generate", f"prompts={prompt_file}", "max_gen_toks=5"]
+    result = run_prompt(request.getfixturevalue(name), *words)
+    assert (result["prompts"], result["forward"]) == (9, 9)
+    predictions = rows(run_prompt.lake)
+    assert {row["scores"] for row in predictions} == {None}
+    assert {row["state"] for row in predictions} <= {"unparsable", "cut off"}
+    assert {row["predicted"] for row in predictions} == {None}
+    assert {(row["prompt"], row["verbaliser"]) for row in predictions} == {("own/kind@1", "kind")}
+    assert sum(v for k, v in result["figures"].items() if k.startswith("state/")) == 1.0
+    assert result["figures"]["written/f1/average"] == 0.0
+    # The cheaper limit decides which answers are the same.
+    again = run_prompt(request.getfixturevalue(name), *words, out="elsewhere")
+    assert again["forward"] == 0
+    assert run_prompt(request.getfixturevalue(name), *words, "max_gen_toks=6")["forward"] == 9
+
+
+def server_words(server, prompt_file, *more):
+    address = "backend=local-chat-completions", f"base_url={server.address}"
+    return [*address, "form=generate", f"prompts={prompt_file}", *more]
+
+
+def test_a_server_writes_answers_in_all_states(run_prompt, prompt_file):
+    states = {
+        "Is a black dog a black animal?": ("refusal", "refused", None),
+        "Is a fake dog a dog?": ("cut off", "cut off", None),
+        "Is a fake dog a animal?": ("unparsable", "unparsable", None),
+        "Is a fake dog a fake animal?": ("null cut off", "cut off", None),
+    }
+
+    def behave(text, _):
+        return states.get(text, ("answer",))[0]
+
+    with StubServer(behave) as server:
+        words = server_words(server, prompt_file, "price_in=0.5", "price_out=2")
+        result = run_prompt("a-model", *words)
+        asked = len(server.questions)
+    items = {row["item_id"]: row for row in arrow.read(run_prompt.lake, "plane_items").to_pylist()}
+    for row in rows(run_prompt.lake):
+        item = items[row["item_id"]]
+        text = f"Is a {item['premise']} a {item['conclusion']}?"
+        _, state, predicted = states.get(text, ("answer", "parsed", "entailed"))
+        assert (row["state"], row["predicted"], row["scores"]) == (state, predicted, None)
+        assert row["model"] == "a-model"
+    figures = result["figures"]
+    assert figures["state/parsed"] == 5 / 9
+    assert figures["cost"] == figures["tokens_in"] * 0.5 + figures["tokens_out"] * 2
+    # One trial question of the server's own.
+    assert asked == 10
+
+
+def test_a_failed_question_fails_the_run_and_is_asked_again(run_prompt, prompt_file, monkeypatch):
+    monkeypatch.setattr("adnominal.training.asking.servers.FIRST_PAUSE", 0.01)
+
+    def behave(text, time_asked):
+        return "503" if "fake animal" in text and time_asked <= 2 else "answer"
+
+    with StubServer(behave) as server:
+        words = server_words(server, prompt_file, "model_args.max_retries=2")
+        message = r"1 of 9 questions have no answer .*503.*run again to ask only"
+        with pytest.raises(JobFailed, match=message):
+            run_prompt("a-model", *words)
+        assert "predictions" not in arrow.tables(run_prompt.lake)
+        before = len(server.questions)
+        assert run_prompt("a-model", *words)["forward"] == 1
+        # The trial question, and the one that failed.
+        assert len(server.questions) == before + 2
+    assert {row["state"] for row in rows(run_prompt.lake)} == {"parsed"}
+
+
+def test_a_refusing_server_ends_the_job_before_the_run(run_prompt, prompt_file):
+    with StubServer(lambda *_: "401") as server:
+        with pytest.raises(UserError, match="401"):
+            run_prompt("a-model", *server_words(server, prompt_file))
+        assert len(server.questions) == 1
+    assert not list(run_prompt.out.glob("*/settings.yaml"))
+
+
+def test_models_that_need_a_gpu_are_refused_without_one(run_prompt):
+    for name in ("vllm", "sglang"):
+        with pytest.raises(UserError, match=f"backend={name}: .*(not installed|no GPU)"):
+            run_prompt("a/model", f"backend={name}")
+        with pytest.raises(UserError, match=r"model_args\.trust_remote_code="):
+            run_prompt("a/model", f"backend={name}", "model_args.trust_remote_code=true")
+
+
+def test_forms_that_a_model_lacks_are_refused(run_prompt, bert, gpt2, tmp_path):
+    with pytest.raises(UserError, match="fills a gap and writes nothing"):
+        run_prompt(bert, "form=generate")
+    with pytest.raises(UserError, match="chat=true: its tokenizer has no chat template"):
+        run_prompt(gpt2, "chat=true")
+    classifier = tmp_path / "classifier"
+    shutil.copytree(bert, classifier)
+    config = json.loads((classifier / "config.json").read_text())
+    config["architectures"] = ["BertForSequenceClassification"]
+    (classifier / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="BertForSequenceClassification, which has no language"):
+        run_prompt(str(classifier))
+
+
+def test_a_chat_template_frames_the_examples(run_prompt, gpt2, tmp_path):
+    from transformers import AutoTokenizer
+
+    folder = tmp_path / "chat"
+    shutil.copytree(gpt2, folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.chat_template = (
+        "{% for m in messages %}[{{ m.role }}] {{ m.content }} {% endfor %}"
+        "{% if add_generation_prompt %}[assistant] {% endif %}"
+    )
+    tokenizer.save_pretrained(folder)
+    contexts = []
+    encode_pair = Local._encode_pair
+
+    def record(self, context, completion):
+        contexts.append((context, completion))
+        return encode_pair(self, context, completion)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Local, "_encode_pair", record)
+        run_prompt(str(folder), *TWO_SHOT, "chat=true", "instructions=Be brief.", "limit=1")
+    assert (
+        "[system] Be brief. [user] A tall dog is a  [assistant] good example of a dog. "
+        "[user] A tall dog is a  [assistant] poor example of a tall animal. "
+        "[user] A tall dog is a  [assistant] ",
+        "good example of a animal.",
+    ) in contexts
+
+
+@pytest.mark.parametrize("chunk", [1, 5])
+def test_chunks_give_the_same_rows(run_prompt, gpt2, monkeypatch, chunk):
+    whole = run_prompt(gpt2, *TWO_SHOT, "cache=none", "calibration=domain")
+    monkeypatch.setattr(job, "CHUNK", chunk)
+    pieces = run_prompt(gpt2, *TWO_SHOT, "cache=none", "calibration=domain", out="pieces")
+    # Content-free requests recur in every chunk, and are computed once.
+    assert pieces["forward"] == whole["forward"] == 18 + 3
+    tables = [
+        pq.read_table(run_folder(run_prompt.out.parent / out) / "predictions.parquet")
+        for out in ("runs", "pieces")
+    ]
+    assert tables[0]["predicted"] == tables[1]["predicted"]
+    flat = [pc.list_flatten(table["scores"]).to_pylist() for table in tables]
+    assert flat[1] == pytest.approx(flat[0], abs=1e-5)
 
 
 def test_a_run_is_tracked(run_prompt, bert, tmp_path, empty_store):
