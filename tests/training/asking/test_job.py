@@ -24,6 +24,8 @@ from tests.training.asking.stub_server import StubServer
 from tests.training.conftest import run_folder, with_nan
 
 FILES = {
+    "adept_chat": ["out=runs"],
+    "sygns_prompt": ["out=runs"],
     "plane_prompt": ["out=runs"],
     "plane_zero_shot": ["out=runs"],
     "asp_prompt": ["out=runs"],
@@ -69,7 +71,8 @@ def test_generative_models_answer_adept(run_prompt, gpt2, t5, adept_lake):
 def test_every_settings_file_can_be_loaded(name):
     settings = conf.load(Settings, [f"conf/training/{name}.yaml", *FILES[name]])
     assert settings.task == name.split("_")[0]
-    assert settings.shots == (2 if name == "plane_prompt" else 0)
+    shots = {"plane_prompt": 2, "adept_chat": 5, "sygns_prompt": 8}
+    assert settings.shots == shots.get(name, 0)
 
 
 def test_two_shot_answers_are_written_to_the_lake_and_scored(run_prompt, bert, capsys):
