@@ -57,6 +57,16 @@ _DENIED = {
     403: "expected a key in the environment variable {key} that may use model={model}",
     404: "expected base_url= with an address that ends in {endpoint}, and a model= of the server",
 }
+_OPTIONS = (
+    "num_concurrent",
+    "timeout",
+    "max_retries",
+    "max_gen_toks",
+    "seed",
+    "add_bos_token",
+    "custom_prefix_token_id",
+    "revision",
+)
 _NOT_ASKED = Outcome(
     error=f"not asked, because {FAILURES_IN_A_ROW} questions in a row had no answer"
 )
@@ -405,20 +415,16 @@ def connect(
         base_url: the address, complete or up to ``/v1``; needed for local servers.
         tokenizer: for likelihood, and for chat by ``local-completions``: the name or folder of the
             model's tokenizer, or ``server`` to use the server's (two requests a text).
-        options: those of `Server` and the harness.
+        options: num_concurrent, timeout and max_retries (`Server`), and the harness's
+            max_gen_toks, seed, add_bos_token, custom_prefix_token_id and revision.
 
     Raises:
-        UserError: an address or a key is missing or wrong, or the tokenizer cannot be loaded.
+        UserError: an address or a key is missing or wrong, an option is unknown, or the tokenizer
+            cannot be loaded.
     """
     kind = BACKENDS[backend]
-    key = os.environ.get(kind.key_name, "").strip()
-    if not key and kind.key_name != LOCAL_KEY:
-        raise UserError(
-            f"backend={backend}: expected a key in the environment variable "
-            f"{kind.key_name}, which is not set"
-        )
-    if not (key.isascii() and key.isprintable()):
-        raise UserError(f"{kind.key_name}: expected a key of printable ASCII characters")
+    _check_options(options)
+    key = _checked_key(backend, kind.key_name)
     if base_url is not None:
         options["base_url"] = _address(base_url, kind.endpoint)
     elif kind.key_name == LOCAL_KEY:
@@ -434,10 +440,35 @@ def connect(
         options["tokenizer_backend"] = None
     try:
         return kind(model=model, **options)
+    except ModuleNotFoundError as error:
+        raise UserError(f"backend={backend}: {error}") from error
     except (OSError, RuntimeError, ValueError) as error:
         raise UserError(
             f"tokenizer={tokenizer}: {error}; expected a tokenizer of the model"
         ) from error
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raise `UserError` for an option that is unknown (the harness ignores it) or not positive."""
+    for name, value in options.items():
+        if name not in _OPTIONS:
+            raise UserError(f"{name}={value}: expected one of {', '.join(_OPTIONS)}")
+    for name in ("num_concurrent", "timeout", "max_retries", "max_gen_toks"):
+        value = options.get(name, 1)
+        if not (isinstance(value, (int, float)) and value > 0):
+            raise UserError(f"{name}={value}: expected a number above 0")
+
+
+def _checked_key(backend: str, name: str) -> str:
+    key = os.environ.get(name, "").strip()
+    if not key and name != LOCAL_KEY:
+        raise UserError(
+            f"backend={backend}: expected a key in the environment variable {name}, which is not "
+            "set"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise UserError(f"{name}: expected a key of printable ASCII characters")
+    return key
 
 
 def _address(base_url: str, endpoint: str) -> str:

@@ -316,6 +316,14 @@ def test_addresses_that_are_refused(base_url):
     assert "u:p" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "options", [{"time_out": 3}, {"header": {"a": "b"}}, {"timeout": 0}, {"num_concurrent": "four"}]
+)
+def test_options_that_are_refused(stub, options):
+    with pytest.raises(UserError, match="expected"):
+        connect(CHAT, "m", stub.address, **options)
+
+
 def test_the_services_have_their_own_addresses():
     assert connect(OPENAI, "m").base_url == "https://api.openai.com/v1/chat/completions"
     assert connect(ANTHROPIC, "m").base_url == "https://api.anthropic.com/v1/messages"
