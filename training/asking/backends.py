@@ -27,7 +27,7 @@ _OURS = ("pretrained", "model", "base_url", "batch_size", "dtype", "seed", "trus
 _FOR_GPU = {"fp32": "float32", "bf16": "bfloat16"}
 
 
-class LazyModel(LM):
+class LazyModel(LM):  # type: ignore[misc]
     """A model for the harness that is loaded when it is first needed.
 
     Where all requests were answered before, it is not needed.
@@ -61,21 +61,25 @@ class LazyModel(LM):
 
     def loglikelihood(self, requests: list[Any]) -> list[tuple[float, bool]]:
         """Return the model's."""
-        return self.model.loglikelihood(requests)
+        results: list[tuple[float, bool]] = self.model.loglikelihood(requests)
+        return results
 
     def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
         """Return the model's."""
-        return self.model.loglikelihood_rolling(requests)
+        results: list[float] = self.model.loglikelihood_rolling(requests)
+        return results
 
     def generate_until(self, requests: list[Any]) -> list[str]:
         """Return the model's."""
-        return self.model.generate_until(requests)
+        texts: list[str] = self.model.generate_until(requests)
+        return texts
 
     def apply_chat_template(
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
     ) -> str:
-        """Return the model's."""
-        return self.model.apply_chat_template(chat_history, add_generation_prompt)
+        """Return the model's: a text, or the messages for a server."""
+        prompt: str = self.model.apply_chat_template(chat_history, add_generation_prompt)
+        return prompt
 
     @property
     def tokenizer_name(self) -> str:
@@ -190,23 +194,18 @@ def _gpu_model(settings: Settings) -> Callable[[], LM]:
 
 
 def _server(settings: Settings) -> Callable[[], LM]:
-    try:
-        from adnominal.training.asking.servers import connect
+    # With aiohttp, which only servers need.
+    from adnominal.training.asking.servers import connect
 
-        server = connect(
-            settings.backend,
-            settings.model,
-            settings.base_url,
-            settings.tokenizer,
-            num_concurrent=settings.num_concurrent,
-            seed=settings.seed,
-            **settings.model_args,
-        )
-    except ModuleNotFoundError as error:
-        raise UserError(
-            f"backend={settings.backend}: {error.name or error} is not installed; "
-            "pip install 'lm_eval[api]'"
-        ) from error
+    server = connect(
+        settings.backend,
+        settings.model,
+        settings.base_url,
+        settings.tokenizer,
+        num_concurrent=settings.num_concurrent,
+        seed=settings.seed,
+        **settings.model_args,
+    )
     kind = "generate_until" if settings.form == "generate" else "loglikelihood"
 
     def load() -> LM:

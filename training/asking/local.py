@@ -60,7 +60,7 @@ def check_lengths(name: str, lengths: Sequence[int], limit: int) -> None:
         )
 
 
-class Local(HFLM):
+class Local(HFLM):  # type: ignore[misc]
     """A causal or encoder–decoder model for the harness; `name` is its name in errors."""
 
     def __init__(self, name: str, pretrained: Pretrained, settings: Settings) -> None:
@@ -81,7 +81,8 @@ class Local(HFLM):
         self, requests: list[Any], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
         """Return the log-probability of each completion; whether it is greedy is not computed."""
-        return super().loglikelihood(requests, disable_tqdm=True)
+        results: list[tuple[float, bool]] = super().loglikelihood(requests, disable_tqdm=True)
+        return results
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
         if self.backend == "causal":
@@ -102,7 +103,9 @@ class Local(HFLM):
         if self.backend != "causal":
             lengths = [max(len(context), len(output)) for _, context, output in requests]
             check_lengths(self.name, lengths, self._limit)
-            return super()._loglikelihood_tokens(requests, True, override_bs)
+            results: list[tuple[float, bool]]
+            results = super()._loglikelihood_tokens(requests, True, override_bs)
+            return results
         lengths = [len(context) + len(completion) for _, context, completion in requests]
         check_lengths(self.name, lengths, self._limit)
         answers: list[tuple[float, bool]] = [(0.0, False)] * len(requests)
@@ -183,7 +186,7 @@ class Local(HFLM):
         import torch
 
         ids, mask = self.tok_batch_encode(contexts)
-        draws = {"do_sample": False}
+        draws: dict[str, Any] = {"do_sample": False}
         if temperature > 0:
             draws = {"do_sample": True, "temperature": temperature}
         with torch.inference_mode():

@@ -2,6 +2,7 @@ import json
 import logging
 import math
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
@@ -19,6 +20,8 @@ from adnominal.training.asking.local import Local
 from adnominal.training.asking.masked import Masked
 from adnominal.training.asking.scores import cells, class_table
 from adnominal.training.asking.settings import Settings
+from tests.commands import run_python
+from tests.rows import plane_item, write
 from tests.training import ranks
 from tests.training.asking.stub_server import StubServer
 from tests.training.conftest import run_folder, with_nan
@@ -410,6 +413,27 @@ def test_chunks_give_the_same_rows(run_prompt, gpt2, monkeypatch, chunk):
     assert tables[0]["predicted"] == tables[1]["predicted"]
     flat = [pc.list_flatten(table["scores"]).to_pylist() for table in tables]
     assert flat[1] == pytest.approx(flat[0], abs=1e-5)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_items(gpt2, tmp_path):
+    """Six times the items, which are twelve chunks instead of two: the same peak."""
+    lake = str(tmp_path / "lake")
+    items, splits = [], []
+    for number in range(6000):
+        item = plane_item("tall", "S", f"dog{number}", "animal", 2, edition="clean")
+        items.append(item)
+        part = "few" if number < 1000 else "test"
+        splits.append({"scheme": "two_shot", "part": part, "item_id": item["item_id"]})
+    write(lake, "plane_items", items)
+    write(lake, "plane_splits", [{**split, "fold": "1", "edition": "clean"} for split in splits])
+    peaks = []
+    for part in ("few", "test"):
+        script = Path(__file__).with_name("memory_of_items.py")
+        words = [str(script), gpt2, lake, str(tmp_path / part), f"part={part}"]
+        peaks.append(int(run_python(*words).stdout.splitlines()[-1]))
+    # All requests, answers and samples of 5,000 items would be 60 MB.
+    assert peaks[1] - peaks[0] < 25
 
 
 def test_a_run_is_tracked(run_prompt, bert, tmp_path, empty_store):

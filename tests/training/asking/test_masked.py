@@ -7,6 +7,7 @@ from tokenizers.normalizers import Lowercase
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.training.asking.masked import Gap, Masked, Words, usable
+from adnominal.training.asking.outcomes import Outcome
 from adnominal.training.asking.prompts import Template, Verbaliser
 from adnominal.training.asking.questions import Question, Request
 from adnominal.training.asking.settings import Settings
@@ -46,7 +47,7 @@ def test_a_request_of_the_harness_is_answered_word_by_word(bert):
         def add_partial(self, kind, arguments, outcome):
             stored[arguments] = outcome
 
-    stored = {}
+    stored: dict[tuple[str, str], Outcome] = {}
     lm = model(bert)
     lm.set_cache_hook(Hook())
     requests = []
