@@ -2,6 +2,9 @@ import json
 import logging
 import math
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +26,7 @@ from adnominal.training.asking.settings import Settings
 from tests.commands import run_python
 from tests.rows import plane_item, write
 from tests.training import ranks
-from tests.training.asking.stub_server import StubServer
+from tests.training.asking.stub_server import StubServer, logprob
 from tests.training.conftest import run_folder, with_nan
 
 FILES = {
@@ -346,6 +349,59 @@ def test_a_refusing_server_ends_the_job_before_the_run(run_prompt, prompt_file):
             run_prompt("a-model", *server_words(server, prompt_file))
         assert len(server.questions) == 1
     assert not list(run_prompt.out.glob("*/settings.yaml"))
+
+
+def test_a_server_gives_log_probabilities(run_prompt, gpt2):
+    from transformers import AutoTokenizer
+
+    words = ["backend=local-completions", f"tokenizer={gpt2}", *TWO_SHOT]
+    with StubServer() as server:
+        result = run_prompt("a-model", *words, f"base_url={server.address}")
+    assert (result["prompts"], result["forward"]) == (18, 18)
+    tokenizer = AutoTokenizer.from_pretrained(gpt2)
+    row = next(
+        row
+        for row in rows(run_prompt.lake)
+        if (row["item_id"], row["premise_order"]) == ("tall2", "1,3")
+    )
+    before = "A tall dog is a good example of a dog. A tall dog is a poor example of a tall animal."
+    before += " A tall dog is a"
+    expected = []
+    for word in ("poor", "good"):
+        ids = tokenizer(f"{before} {word} example of a animal.")["input_ids"]
+        completion = ids[len(tokenizer(before)["input_ids"]) :]
+        expected.append(sum(logprob(token) for token in completion) / len(completion))
+    assert row["scores"] == pytest.approx(expected)
+    assert row["predicted"] == ("not entailed", "entailed")[expected[1] > expected[0]]
+    with (
+        StubServer(echoes=False) as server,
+        pytest.raises(UserError, match="or form=generate"),
+    ):
+        run_prompt("a-model", *words, f"base_url={server.address}", "seed=1")
+
+
+@pytest.mark.slow
+def test_a_killed_job_asks_a_server_only_for_what_is_missing(run_prompt, prompt_file, tmp_path):
+    with StubServer(seconds=0.2) as server:
+        words = server_words(server, prompt_file, "num_concurrent=2", "model=a-model")
+        words += [f"lake={run_prompt.lake}", f"out={tmp_path / 'out'}", "tracking=none"]
+        words += [f"cache={tmp_path / 'cache'}"]
+        command = [sys.executable, "training/prompt.py", *words]
+        process = subprocess.Popen(command, cwd=conf.ROOT, stderr=subprocess.DEVNULL)
+        while len(server.questions) < 5:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        run_python(*command[1:])
+        items = [text for text in server.questions if text.startswith("Is a ")]
+        assert len(set(items)) == 9
+        # The two requests in flight are asked again.
+        assert len(items) <= 11
+        asked = len(server.questions)
+        run_python(*command[1:])
+        assert len(server.questions) == asked
+    assert {row["state"] for row in rows(run_prompt.lake)} == {"parsed"}
 
 
 def test_models_that_need_a_gpu_are_refused_without_one(run_prompt):
