@@ -1,7 +1,7 @@
 """The settings of ``training/prompt.py``."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct, check_minimum
@@ -139,6 +139,10 @@ class _Items:
 # Fields come in the reverse order of the bases, so the model comes first in --help.
 @dataclass(frozen=True)
 class Settings(Recorded, _Items, _Model):
+    FIRST: ClassVar[tuple[str, ...]] = (
+        *("model", "task", "form", "shots", "backend", "base_url", "chat"),
+        *("edition", "lake", "limit"),
+    )
     out: str | None = setting(
         None,
         help="folder of the runs; by default runs/TASK_prompt",
