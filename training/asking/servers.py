@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
-from urllib.parse import urlsplit
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
 from lm_eval.models.anthropic_llms import AnthropicChat
@@ -290,9 +289,7 @@ class Server(TemplateAPI):  # type: ignore[misc]
         # No redirection is followed, so that a key goes to no other address.
         async with session.post(self.base_url, json=payload, allow_redirects=False) as response:
             text = await response.text(errors="replace")
-            if self.api_key:
-                text = text.replace(self.api_key, "[key]")
-            return read_body(response.status, response.headers, text)
+            return read_body(response.status, response.headers, text, self.api_key)
 
 
 def _read(question: Question, body: Mapping[str, Any]) -> Outcome:
@@ -473,15 +470,14 @@ def _checked_key(backend: str, name: str) -> str:
 
 def _address(base_url: str, endpoint: str) -> str:
     """Return the complete address of the endpoint."""
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(
-            f"base_url={base_url}: expected an address such as http://localhost:8000/v1{endpoint}"
-        )
-    if parts.password is not None or parts.username is not None:
+    if "@" in base_url:
         raise UserError(
             "base_url=: expected an address without user and password, which would be stored; keys "
             "are read from the environment"
+        )
+    if not re.fullmatch(r"https?://[^/?#\s]+([/?#]\S*)?", base_url):
+        raise UserError(
+            f"base_url={base_url}: expected an address such as http://localhost:8000/v1{endpoint}"
         )
     base_url = base_url.rstrip("/")
     return base_url + endpoint if base_url.endswith("/v1") else base_url
