@@ -115,4 +115,5 @@ def _logs(outcomes: Sequence[Outcome], is_normalised: bool) -> Scores:
     if not is_normalised:
         return np.array(sums)
     tokens = [one.tokens_out or 1 for one in outcomes]
-    return np.array(sums) / np.array(tokens)
+    means: Scores = np.array(sums) / np.array(tokens)
+    return means

@@ -27,7 +27,7 @@ _OURS = ("pretrained", "model", "base_url", "batch_size", "dtype", "seed", "trus
 _FOR_GPU = {"fp32": "float32", "bf16": "bfloat16"}
 
 
-class LazyModel(LM):
+class LazyModel(LM):  # type: ignore[misc]
     """A model for the harness that is loaded when it is first needed.
 
     Where all requests were answered before, it is not needed.
@@ -53,28 +53,42 @@ class LazyModel(LM):
         """
         _ = self.model
 
+    def set_cache_hook(self, cache_hook: Any) -> None:
+        """Pass the hook to the model, now or when it is loaded."""
+        super().set_cache_hook(cache_hook)
+        if "model" in vars(self):
+            self.model.set_cache_hook(cache_hook)
+
     def loglikelihood(self, requests: list[Any]) -> list[tuple[float, bool]]:
         """Return the model's."""
-        return self.model.loglikelihood(requests)
+        results: list[tuple[float, bool]] = self.model.loglikelihood(requests)
+        return results
 
     def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
         """Return the model's."""
-        return self.model.loglikelihood_rolling(requests)
+        results: list[float] = self.model.loglikelihood_rolling(requests)
+        return results
 
     def generate_until(self, requests: list[Any]) -> list[str]:
         """Return the model's."""
-        return self.model.generate_until(requests)
+        texts: list[str] = self.model.generate_until(requests)
+        return texts
 
     def apply_chat_template(
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
     ) -> str:
-        """Return the model's."""
-        return self.model.apply_chat_template(chat_history, add_generation_prompt)
+        """Return the model's: a text, or the messages for a server."""
+        prompt: str = self.model.apply_chat_template(chat_history, add_generation_prompt)
+        return prompt
 
     @property
     def tokenizer_name(self) -> str:
         """A name for the harness's own cache, which is not used."""
         return ""
+
+    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        tokens: tuple[list[int], list[int]] = self.model._encode_pair(context, continuation)
+        return tokens
 
 
 @dataclass(frozen=True)
@@ -180,16 +194,16 @@ def _gpu_model(settings: Settings) -> Callable[[], LM]:
 
 
 def _server(settings: Settings) -> Callable[[], LM]:
-    # aiohttp and the harness's API models, which only servers need.
+    # With aiohttp, which only servers need.
     from adnominal.training.asking.servers import connect
 
-    options = {"max_gen_toks": settings.max_gen_toks, "seed": settings.seed}
     server = connect(
         settings.backend,
         settings.model,
         settings.base_url,
+        settings.tokenizer,
         num_concurrent=settings.num_concurrent,
-        **options,
+        seed=settings.seed,
         **settings.model_args,
     )
     kind = "generate_until" if settings.form == "generate" else "loglikelihood"

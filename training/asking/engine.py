@@ -32,27 +32,24 @@ class Engine(CachedModel):
     """A model with the store of its answers, asked through the harness.
 
     Attributes:
-        computed: requests that were computed, or paid for, by this process.
-        tokens_in: tokens sent to a server, as it counted them.
-        tokens_out: tokens that a server, or a model that wrote, gave.
+        computed: number of requests that were computed, or paid for, by this process.
     """
 
     def __init__(self, model: LM, answered: Answered, settings: Settings, delimiter: str) -> None:
         super().__init__(model, answered)
-        self.computed = self.tokens_in = self.tokens_out = 0
+        self.computed = 0
         self._settings, self._delimiter = settings, delimiter
         self._fresh: set[bytes] = set()
 
     def add_partial(self, kind: str, arguments: Sequence[Any], result: Any) -> None:
-        """Store a new result and count its tokens.
+        """Store a new result.
 
         The tokens of an outcome with a likelihood are those of its completion: what a server
         counts as generated there is one token that nobody asked for.
         """
         outcome = as_outcome(result)
-        self.tokens_in += outcome.tokens_in or 0
-        self.tokens_out += outcome.tokens_out or 0
-        if outcome.likelihood is not None and outcome.text is None:
+        is_counted = outcome.tokens_out is not None and not self._settings.is_server
+        if outcome.likelihood is not None and not is_counted:
             size = len(self._model._encode_pair(*arguments)[1])
             outcome = replace(outcome, tokens_out=size)
         super().add_partial(kind, arguments, outcome)

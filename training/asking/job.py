@@ -48,10 +48,14 @@ class Work:
 
 
 class Asked:
-    """What was asked so far: rows of predictions, their items, and requests without an answer."""
+    """What was asked so far: rows of predictions, and what became of the requests.
+
+    `tokens_in` and `tokens_out` are those of all answers, whether they were paid for now or by an
+    earlier start; `failures` are the reasons why requests have no answer.
+    """
 
     def __init__(self) -> None:
-        self.requests = 0
+        self.requests = self.tokens_in = self.tokens_out = 0
         self.failures: Counter[str] = Counter()
         self._rows: list[pa.Table] = []
         self._places: list[pa.Array] = []
@@ -68,8 +72,10 @@ class Asked:
         self._rows.append(rows)
         self._places.append(pa.array(places, pa.int64()))
         for of_request in outcomes.values():
-            reasons = [one.error for one in of_request if not one.is_answered]
-            self.failures.update(reason or "no answer" for reason in reasons[:1])
+            self.tokens_in += sum(one.tokens_in or 0 for one in of_request)
+            self.tokens_out += sum(one.tokens_out or 0 for one in of_request)
+            reasons = [one.error or "no answer" for one in of_request if not one.is_answered]
+            self.failures.update(reasons[:1])
 
     @property
     def rows(self) -> pa.Table:
@@ -256,7 +262,7 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
         duration(seconds),
     )
     figures, printed = _results(work, rows, places)
-    figures |= _costs(engine, settings)
+    figures |= _costs(asked, settings)
     if computed:
         figures["prompts_per_second"] = computed / seconds
     replace_text(folder / "table.md", printed + "\n")
@@ -315,15 +321,18 @@ def _check(work: Work, asked: Asked, rows: pa.Table) -> None:
         )
 
 
-def _costs(engine: Engine, settings: Settings) -> dict[str, float]:
+def _costs(asked: Asked, settings: Settings) -> dict[str, float]:
     """Return the tokens that were sent and written, and what they cost."""
-    if settings.form == "likelihood" and not settings.is_server:
-        return {}
-    figures = {"tokens_in": engine.tokens_in, "tokens_out": engine.tokens_out}
-    if settings.price_in or settings.price_out:
-        cost = engine.tokens_in * settings.price_in + engine.tokens_out * settings.price_out
-        return {**figures, "cost": cost}
-    return {**figures}
+    figures: dict[str, float] = {}
+    if settings.is_server:
+        figures["tokens_in"] = asked.tokens_in
+    # Of an answer that is chosen, they are those of its words, which were sent.
+    if settings.form == "generate":
+        figures["tokens_out"] = asked.tokens_out
+    if figures and (settings.price_in or settings.price_out):
+        sent = figures.get("tokens_in", 0.0) * settings.price_in
+        figures["cost"] = sent + figures.get("tokens_out", 0.0) * settings.price_out
+    return figures
 
 
 def _results(work: Work, rows: pa.Table, places: pa.ChunkedArray) -> tuple[dict[str, float], str]:

@@ -5,6 +5,7 @@ here a causal model reads a context once, and its keys and values serve all comp
 truncated, and of an answer that is written it is known whether it was cut off.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -59,7 +60,7 @@ def check_lengths(name: str, lengths: Sequence[int], limit: int) -> None:
         )
 
 
-class Local(HFLM):
+class Local(HFLM):  # type: ignore[misc]
     """A causal or encoder–decoder model for the harness; `name` is its name in errors."""
 
     def __init__(self, name: str, pretrained: Pretrained, settings: Settings) -> None:
@@ -80,7 +81,8 @@ class Local(HFLM):
         self, requests: list[Any], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
         """Return the log-probability of each completion; whether it is greedy is not computed."""
-        return super().loglikelihood(requests, disable_tqdm=True)
+        results: list[tuple[float, bool]] = super().loglikelihood(requests, disable_tqdm=True)
+        return results
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
         if self.backend == "causal":
@@ -101,7 +103,9 @@ class Local(HFLM):
         if self.backend != "causal":
             lengths = [max(len(context), len(output)) for _, context, output in requests]
             check_lengths(self.name, lengths, self._limit)
-            return super()._loglikelihood_tokens(requests, True, override_bs)
+            results: list[tuple[float, bool]]
+            results = super()._loglikelihood_tokens(requests, True, override_bs)
+            return results
         lengths = [len(context) + len(completion) for _, context, completion in requests]
         check_lengths(self.name, lengths, self._limit)
         answers: list[tuple[float, bool]] = [(0.0, False)] * len(requests)
@@ -111,8 +115,9 @@ class Local(HFLM):
                 sums = self._completion_scores(requests, batch)
                 for number, value in zip(numbers, sums, strict=True):
                     answers[number] = (value, False)
-                    arguments = requests[number][0]
-                    self.cache_hook.add_partial("loglikelihood", arguments, answers[number])
+                    arguments, _, completion = requests[number]
+                    outcome = _outcome(value, len(completion))
+                    self.cache_hook.add_partial("loglikelihood", arguments, outcome)
                 progress.advance(len(numbers))
         return answers
 
@@ -181,7 +186,7 @@ class Local(HFLM):
         import torch
 
         ids, mask = self.tok_batch_encode(contexts)
-        draws = {"do_sample": False}
+        draws: dict[str, Any] = {"do_sample": False}
         if temperature > 0:
             draws = {"do_sample": True, "temperature": temperature}
         with torch.inference_mode():
@@ -208,3 +213,9 @@ class Local(HFLM):
         if ends is None:
             ends = self.tokenizer.eos_token_id
         return ends if isinstance(ends, list) else [ends]
+
+
+def _outcome(value: float, tokens: int) -> Outcome:
+    if math.isnan(value):
+        return Outcome(error="the model gave NaN")
+    return Outcome(likelihood=(value, False), tokens_out=tokens)

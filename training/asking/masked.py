@@ -135,7 +135,7 @@ class Words:
         )
 
 
-class Masked(LM):
+class Masked(LM):  # type: ignore[misc]
     """A masked language model for the harness.
 
     The outcome of a word has its log-probability, whether it is the first token, and as text the

@@ -126,6 +126,8 @@ def echo_outcome(body: Mapping[str, Any], size: int, context_size: int) -> Outco
     """
     logprobs = body["choices"][0].get("logprobs") or {}
     values = logprobs.get("token_logprobs") or []
+    if not values:
+        raise ValueError("it has no log-probabilities of the prompt's tokens")
     # The token that is generated after the prompt is missing where the model ends there.
     if len(values) not in (size, size + 1):
         raise ValueError(f"log-probabilities of {len(values)} tokens, expected {size} or one more")

@@ -84,8 +84,10 @@ class Questions:
         ways = sum(len(template.verbalisers) or 1 for template in self._prompts.prompts)
         if not self._settings.shows_groups:
             return ways * self._items.rows.num_rows
-        sizes = pc.value_counts(self._items.rows["group"].combine_chunks()).field("counts")
-        return ways * sum(math.factorial(size) for size in sizes.to_pylist())
+        groups = pc.value_counts(self._items.rows["group"].combine_chunks())
+        # Each item of a group after each order of the others.
+        orders: int = sum(math.factorial(size) for size in groups.field("counts").to_pylist())
+        return ways * orders
 
     def __iter__(self) -> Iterator[Question]:
         for item, row, order, examples in self._contexts():

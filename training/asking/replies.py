@@ -63,8 +63,8 @@ def _answer_text(reply: Outcome, end_of_thinking: str, stop: Sequence[str]) -> t
 
 def _answers(text: str, template: Template, verbaliser: Verbaliser | None) -> set[str]:
     """Return the labels whose words the pattern finds, or the free texts."""
-    assert template.pattern is not None
-    matches = {match.strip() for match in _pattern(template.pattern, verbaliser).findall(text)}
+    pattern = re.compile(pattern_of(template, verbaliser))
+    matches = {match.strip() for match in pattern.findall(text)}
     if verbaliser is None:
         return matches
     label_of = {_plain(word): place for place, word in enumerate(verbaliser.all)}
@@ -73,11 +73,12 @@ def _answers(text: str, template: Template, verbaliser: Verbaliser | None) -> se
 
 
 @lru_cache
-def _pattern(pattern: str, verbaliser: Verbaliser | None) -> re.Pattern[str]:
+def pattern_of(template: Template, verbaliser: Verbaliser | None) -> str:
     """Return the pattern with the words in it, longer ones first, in either case of letters."""
+    assert template.pattern is not None
     words = sorted(verbaliser.all if verbaliser else (), key=len, reverse=True)
     spaced = [r"\s+".join(map(re.escape, word.split())) for word in words]
-    return re.compile(pattern.replace(ANSWERS, "|".join(spaced)), re.IGNORECASE)
+    return "(?i)" + template.pattern.replace(ANSWERS, "|".join(spaced))
 
 
 def _plain(word: str) -> str:

@@ -40,8 +40,16 @@ class Filtered(Exception):
     """A filter of the server refuses to answer this question."""
 
 
-def read_body(status: int, headers: Mapping[str, str], text: str) -> Mapping[str, Any]:
+def read_body(
+    status: int, headers: Mapping[str, str], text: str, key: str = ""
+) -> Mapping[str, Any]:
     """Return the body of a response that is an answer.
+
+    Args:
+        status: the status of the response.
+        headers: its headers.
+        text: its body.
+        key: the key in the request, which an error may repeat; no message contains it.
 
     Raises:
         Busy: worth another try: 408, 409, 425, 429 and 5xx, or 200 with an error instead of an
@@ -57,7 +65,7 @@ def read_body(status: int, headers: Mapping[str, str], text: str) -> Mapping[str
     error = _error(body)
     if status == HTTPStatus.OK and isinstance(body, dict) and not error:
         return body
-    message = _message(status, error, text)
+    message = _message(status, str(error.get("message") or text), key)
     code = error.get("code") or error.get("type")
     if status == HTTPStatus.OK:
         raise Busy(message)
@@ -102,12 +110,15 @@ def _error(body: object) -> Mapping[str, Any]:
     return {"message": message} if message else {}
 
 
-def _message(status: int, error: Mapping[str, Any], text: str) -> str:
+def _message(status: int, text: str, key: str) -> str:
+    """Return the status and the text of an error in one line, without the key."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = ""
-    content = " ".join(str(error.get("message") or text).split())
+    if key:
+        text = text.replace(key, "[key]")
+    content = " ".join(text.split())
     if len(content) > _LONGEST_MESSAGE:
         content = content[:_LONGEST_MESSAGE] + "…"
     return f"{status} {phrase}".strip() + (f": {content}" if content else "")

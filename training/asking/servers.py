@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
-from urllib.parse import urlsplit
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
 from lm_eval.models.anthropic_llms import AnthropicChat
@@ -57,6 +56,16 @@ _DENIED = {
     403: "expected a key in the environment variable {key} that may use model={model}",
     404: "expected base_url= with an address that ends in {endpoint}, and a model= of the server",
 }
+_OPTIONS = (
+    "num_concurrent",
+    "timeout",
+    "max_retries",
+    "max_gen_toks",
+    "seed",
+    "add_bos_token",
+    "custom_prefix_token_id",
+    "revision",
+)
 _NOT_ASKED = Outcome(
     error=f"not asked, because {FAILURES_IN_A_ROW} questions in a row had no answer"
 )
@@ -280,9 +289,7 @@ class Server(TemplateAPI):  # type: ignore[misc]
         # No redirection is followed, so that a key goes to no other address.
         async with session.post(self.base_url, json=payload, allow_redirects=False) as response:
             text = await response.text(errors="replace")
-            if self.api_key:
-                text = text.replace(self.api_key, "[key]")
-            return read_body(response.status, response.headers, text)
+            return read_body(response.status, response.headers, text, self.api_key)
 
 
 def _read(question: Question, body: Mapping[str, Any]) -> Outcome:
@@ -405,20 +412,16 @@ def connect(
         base_url: the address, complete or up to ``/v1``; needed for local servers.
         tokenizer: for likelihood, and for chat by ``local-completions``: the name or folder of the
             model's tokenizer, or ``server`` to use the server's (two requests a text).
-        options: those of `Server` and the harness.
+        options: num_concurrent, timeout and max_retries (`Server`), and the harness's
+            max_gen_toks, seed, add_bos_token, custom_prefix_token_id and revision.
 
     Raises:
-        UserError: an address or a key is missing or wrong, or the tokenizer cannot be loaded.
+        UserError: an address or a key is missing or wrong, an option is unknown, or the tokenizer
+            cannot be loaded.
     """
     kind = BACKENDS[backend]
-    key = os.environ.get(kind.key_name, "").strip()
-    if not key and kind.key_name != LOCAL_KEY:
-        raise UserError(
-            f"backend={backend}: expected a key in the environment variable "
-            f"{kind.key_name}, which is not set"
-        )
-    if not (key.isascii() and key.isprintable()):
-        raise UserError(f"{kind.key_name}: expected a key of printable ASCII characters")
+    _check_options(options)
+    key = _checked_key(backend, kind.key_name)
     if base_url is not None:
         options["base_url"] = _address(base_url, kind.endpoint)
     elif kind.key_name == LOCAL_KEY:
@@ -434,23 +437,47 @@ def connect(
         options["tokenizer_backend"] = None
     try:
         return kind(model=model, **options)
+    except ModuleNotFoundError as error:
+        raise UserError(f"backend={backend}: {error}") from error
     except (OSError, RuntimeError, ValueError) as error:
         raise UserError(
             f"tokenizer={tokenizer}: {error}; expected a tokenizer of the model"
         ) from error
 
 
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raise `UserError` for an option that is unknown (the harness ignores it) or not positive."""
+    for name, value in options.items():
+        if name not in _OPTIONS:
+            raise UserError(f"{name}={value}: expected one of {', '.join(_OPTIONS)}")
+    for name in ("num_concurrent", "timeout", "max_retries", "max_gen_toks"):
+        value = options.get(name, 1)
+        if not (isinstance(value, (int, float)) and value > 0):
+            raise UserError(f"{name}={value}: expected a number above 0")
+
+
+def _checked_key(backend: str, name: str) -> str:
+    key = os.environ.get(name, "").strip()
+    if not key and name != LOCAL_KEY:
+        raise UserError(
+            f"backend={backend}: expected a key in the environment variable {name}, which is not "
+            "set"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise UserError(f"{name}: expected a key of printable ASCII characters")
+    return key
+
+
 def _address(base_url: str, endpoint: str) -> str:
     """Return the complete address of the endpoint."""
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(
-            f"base_url={base_url}: expected an address such as http://localhost:8000/v1{endpoint}"
-        )
-    if parts.password is not None or parts.username is not None:
+    if "@" in base_url:
         raise UserError(
             "base_url=: expected an address without user and password, which would be stored; keys "
             "are read from the environment"
+        )
+    if not re.fullmatch(r"https?://[^/?#\s]+([/?#]\S*)?", base_url):
+        raise UserError(
+            f"base_url={base_url}: expected an address such as http://localhost:8000/v1{endpoint}"
         )
     base_url = base_url.rstrip("/")
     return base_url + endpoint if base_url.endswith("/v1") else base_url

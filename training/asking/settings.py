@@ -1,7 +1,7 @@
 """The settings of ``training/prompt.py``."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct, check_minimum
@@ -65,7 +65,13 @@ class _Model:
     )
     price_in: float = setting(0.0, help="price of a token that is sent", identity=False)
     price_out: float = setting(0.0, help="price of a token that is written", identity=False)
-    num_concurrent: int = setting(1, help="requests to a server at once", identity=False)
+    tokenizer: str | None = setting(
+        None,
+        help="likelihood from a server: name or folder of the model's tokenizer, or server for the "
+        "server's own",
+        example="tokenizer=Qwen/Qwen3-8B",
+    )
+    num_concurrent: int = setting(8, help="requests to a server at once", identity=False)
     batch_size: int = setting(64, help="prompts per process and batch", identity=False)
     precision: str = setting(
         "fp32", help="precision of weights and computation", choices=("fp32", "bf16")
@@ -133,6 +139,10 @@ class _Items:
 # Fields come in the reverse order of the bases, so the model comes first in --help.
 @dataclass(frozen=True)
 class Settings(Recorded, _Items, _Model):
+    FIRST: ClassVar[tuple[str, ...]] = (
+        *("model", "task", "form", "shots", "backend", "base_url", "chat"),
+        *("edition", "lake", "limit"),
+    )
     out: str | None = setting(
         None,
         help="folder of the runs; by default runs/TASK_prompt",
@@ -172,6 +182,11 @@ class Settings(Recorded, _Items, _Model):
             raise UserError("model_args= backend=hf: expected another backend with it")
 
     def _check_form(self) -> None:
+        if self.instructions is not None and not self.is_chat:
+            raise UserError(
+                "instructions= chat=false: a system message is part of a conversation; expected "
+                "chat=true with it"
+            )
         if self.form == "generate":
             if self.calibration != "none":
                 raise UserError(

@@ -31,7 +31,7 @@ _SCHEMA = pa.schema(
 )
 
 
-class _RowsOwnExamples(ContextSampler):
+class _RowsOwnExamples(ContextSampler):  # type: ignore[misc]
     """Gives each row the examples that it brings."""
 
     def sample(

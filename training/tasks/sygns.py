@@ -54,11 +54,8 @@ class Sygns(Task):
     @classmethod
     def prompt_values(cls, settings: Prompting) -> dict[str, Any]:
         """Return the split and the form of the meanings."""
-        return {
-            "scheme": settings.scheme,
-            "primitive": settings.fold,
-            "form": settings.meaning,
-        }
+        primitive = settings.fold if settings.scheme in _WITH_PRIMITIVE else ""
+        return {"scheme": settings.scheme, "primitive": primitive, "form": settings.meaning}
 
     def read(self, lake: str) -> Dataset:
         """Read the sentences of a test of generalisation, with their meanings in one form."""

@@ -68,6 +68,12 @@ class Answered:
     rows: pa.Table
 
     @property
+    def kind(self) -> str:
+        """The job, and whether the answers are written ones."""
+        is_written = self.settings.get("form") == "generate"
+        return f"{self.job}, written answers" if is_written else self.job
+
+    @property
     def row(self) -> str | None:
         """The paper's row for the model. A scored model that was fine-tuned on NLI has the row of
         its base model; one fine-tuned on another task has none."""
@@ -179,13 +185,15 @@ class Asp(Sources):
     def _test_rows(self, run: Run) -> pa.Table:
         """A run's answers to rows of the displayed editions, with the part of each in its split."""
         editions = sorted(set(self.editions.values()))
-        rows = labelled(self.lake.root, run.id, (*ANSWERS, "scores"))
+        rows = labelled(self.lake.root, run.id, (*ANSWERS, "scores", "state"))
         rows = rows.filter(pc.field("edition").isin(editions))
         if run.job == "prompt":
             # As in `training.asking.scores.asp_table`: `predicted` has first tokens, most of
             # which are not labels.
-            predicted = scores.answers(rows, "restricted")
-            rows = with_column(rows.drop_columns("predicted"), "predicted", predicted)
+            choices = scores.choices(rows)
+            if scores.WRITTEN not in choices:
+                predicted = scores.answers(rows, scores.RESTRICTED)
+                rows = with_column(rows.drop_columns("predicted"), "predicted", predicted)
         known = self._items.column("item_id").combine_chunks()
         rows_of_items = pc.index_in(rows.column("item_id"), value_set=known)
         rows = rows.filter(rows_of_items.is_valid())

@@ -17,6 +17,12 @@ def settings(lake, *more):
     return conf.load(Settings, ["model=none", f"lake={lake}", *more])
 
 
+def shown_text(request):
+    """The text before the gap, with the examples as a model without a chat template reads them."""
+    examples = "".join(f"{text}{completion} " for text, completion in request.examples)
+    return examples + request.text
+
+
 def items_and_questions(prompt_settings):
     items = load(prompt_settings)
     names = ("prompt_file", "task", "templates", "verbalisers")
@@ -119,21 +125,30 @@ def test_only_contextual_calibration_keeps_the_examples(prompt_lake):
     contextual = items_and_questions(
         dataclasses.replace(prompt_settings, calibration="contextual")
     )[1][0]
-    examples_shown = contextual.cloze.prefix.removesuffix("A black dog is a ")
-    assert contextual.content_free[0].prefix == f"{examples_shown}A N/A is a "
-    assert [cloze.suffix for cloze in contextual.content_free] == [
+    assert len(contextual.request.examples) == 2
+    assert contextual.content_free[0].examples == contextual.request.examples
+    assert contextual.content_free[0].text == "A N/A is a "
+    assert [request.suffix for request in contextual.content_free] == [
         " example of a N/A.",
         " example of a thing.",
         " example of a .",
     ]
     domain = items_and_questions(dataclasses.replace(prompt_settings, calibration="domain"))[1][0]
-    assert domain.content_free[1].prefix == "A thing is a "
+    assert (domain.content_free[1].text, domain.content_free[1].examples) == ("A thing is a ", ())
 
 
 def test_impossible_settings_are_refused():
     for more, message in (
-        (["shots=1"], "shots=1: expected 2"),
-        (["task=asp", "shots=2"], "task=asp shots=2"),
+        (["shots=9"], "shots=9: expected 0 to 8"),
+        (["form=generate", "calibration=domain"], "form=generate calibration=domain"),
+        (["backend=local-completions"], "expected base_url= with it"),
+        (["base_url=http://localhost"], "base_url= backend=hf: expected one of local-completions"),
+        (
+            ["backend=openai-chat-completions"],
+            "form=likelihood backend=openai-chat-completions: .* expected form=generate",
+        ),
+        (["instructions=Answer."], "instructions= chat=false"),
+        (["model_args.a=1"], "model_args= backend=hf"),
         (["batch_size=0"], "batch_size=0"),
         (["templates=[a,a]"], "the same value twice"),
         (["tables=[]"], "expected entailment, degree or both"),

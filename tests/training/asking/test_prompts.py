@@ -2,7 +2,9 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.training.asking.prompts import read
+from adnominal.training.asking.outcomes import Outcome
+from adnominal.training.asking.prompts import SUBJECTS, read
+from adnominal.training.asking.replies import read_reply
 
 FILES = sorted((conf.ROOT / "conf" / "prompts").glob("*.yaml"))
 PROMPT_FILE = """
@@ -27,12 +29,30 @@ def write_prompts(tmp_path, old="", new=""):
     return str(path)
 
 
+@pytest.mark.parametrize("form", ["likelihood", "generate"])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_every_prompt_file_can_be_read(file):
-    task = file.stem.split("_")[0]
-    prompts = read(file.stem, task)
+def test_every_prompt_file_can_be_read(file, form):
+    task = next(name for name in SUBJECTS if file.stem.startswith(name))
+    if (task, form) == ("sygns", "likelihood"):
+        with pytest.raises(UserError, match="no prompts for form=likelihood"):
+            read(file.stem, task)
+        return
+    prompts = read(file.stem, task, form=form)
     assert prompts.name == file.stem
     assert all(prompt.name.startswith(f"{file.stem}/") for prompt in prompts.prompts)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_pattern_reads_the_answers_of_the_examples(file):
+    task = next(name for name in SUBJECTS if file.stem.startswith(name))
+    for template in read(file.stem, task, form="generate").prompts:
+        for verbaliser in template.verbalisers or (None,):
+            words = verbaliser.all if verbaliser else ("some x. (x)",)
+            labels = verbaliser.labels if verbaliser else words
+            for label, word in zip(labels, words, strict=True):
+                reply = Outcome(template.completion({}, word), "stop")
+                read_answer = read_reply(reply, template, verbaliser, "</think>")
+                assert (read_answer.state, read_answer.answer) == ("parsed", label)
 
 
 def test_templates_and_words_are_those_of_the_paper():
@@ -107,7 +127,56 @@ def test_a_broken_file_is_reported_by_name(tmp_path, old, new, message):
     assert "own.yaml" in str(error.value)
 
 
+GENERATION = """
+id: own
+version: 3
+task: plane
+source: this test
+generation:
+  plain:
+    text: "Is a {premise} a {conclusion}?"
+    answer: "So: {answer}"
+    pattern: "So: ({answers})"
+    words: {entailed: [yes, sure], not entailed: no}
+"""
+
+
+def test_an_instruction_has_its_own_words_and_shows_answers(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(GENERATION)
+    (template,) = read(str(path), "plane", form="generate").prompts
+    assert (template.name, template.verbalisers[0].name) == ("own/plain@3", "plain")
+    assert template.verbalisers[0].words == (("no",), ("yes", "sure"))
+    fields = {"premise": "red car", "conclusion": "car"}
+    assert template.text_around_gap(fields) == ("Is a red car a car?", "")
+    assert template.completion(fields, "yes") == "So: yes"
+    with pytest.raises(UserError, match=r"no prompts for form=likelihood; expected form=generate"):
+        read(str(path), "plane")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("So: ({answers})", "So: {answers}", "0 groups; expected one"),
+        ("So: ({answers})", "So: (yes|no)", "expected {answers} in it"),
+        ("So: ({answers})", "So: ({answers}", "not a regular expression"),
+        ("So: {answer}", "So", "answer: 'So'; expected {answer} in it"),
+        ("{premise} a", "phrase a", "exactly the fields {premise} and {conclusion}"),
+        ("    words: {entailed: [yes, sure], not entailed: no}", "", "expected {answers} in it"),
+        ("not entailed: no", "no: no", "expected words for not entailed and entailed"),
+        ('    answer: "So: {answer}"', "", "expected text, answer and pattern"),
+    ],
+)
+def test_a_broken_instruction_is_reported(tmp_path, old, new, message):
+    assert old in GENERATION
+    path = tmp_path / "own.yaml"
+    path.write_text(GENERATION.replace(old, new))
+    with pytest.raises(UserError) as error:
+        read(str(path), "plane", form="generate")
+    assert message in str(error.value)
+
+
 def test_a_missing_file_is_reported_with_the_existing_ones():
-    message = r"prompts=nothing: .* one of adept, asp, plane, plane_zero_shot"
+    message = r"prompts=nothing: .* one of adept, asp, graded_pairs, .*, plane, plane_zero_shot"
     with pytest.raises(UserError, match=message):
         read("nothing", "plane")

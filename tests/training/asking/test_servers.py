@@ -276,6 +276,11 @@ def test_a_key_is_in_no_message_log_or_store(stub, backend, tmp_path, caplog, ca
     assert KEY.encode() not in stored
 
 
+def test_a_short_key_leaves_the_answers_as_they_are(stub, monkeypatch):
+    monkeypatch.setenv(LOCAL_KEY, "e")
+    assert outcome_of(stub, "Is grass green?").text == "yes"
+
+
 @pytest.mark.parametrize("backend", [OPENAI, ANTHROPIC])
 def test_without_a_key_nothing_is_asked(stub, backend, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
@@ -308,12 +313,20 @@ def test_an_address_may_end_at_the_version(base_url, complete):
 
 
 @pytest.mark.parametrize(
-    "base_url", [None, "localhost:8000", "ftp://host/v1", "http://u:p@host/v1"]
+    "base_url", [None, "localhost:8000", "ftp://host/v1", "http://u:p@host/v1", "http:///v1"]
 )
 def test_addresses_that_are_refused(base_url):
     with pytest.raises(UserError, match="base_url=") as error:
         connect(CHAT, "m", base_url)
     assert "u:p" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "options", [{"time_out": 3}, {"header": {"a": "b"}}, {"timeout": 0}, {"num_concurrent": "four"}]
+)
+def test_options_that_are_refused(stub, options):
+    with pytest.raises(UserError, match="expected"):
+        connect(CHAT, "m", stub.address, **options)
 
 
 def test_the_services_have_their_own_addresses():
@@ -492,13 +505,14 @@ def test_kill_then_retry_asks_only_for_what_is_missing(tmp_path):
         assert server.count("question") == asked_after
 
 
-def test_lm_evaluation_harness_itself_asks(stub, tmp_path):
+def test_lm_evaluation_harness_itself_asks(stub):
     """The harness takes the model, and its samples lead to the outcomes."""
     import datasets
-    import lm_eval
+    from lm_eval import evaluate
+    from lm_eval.api.task import ConfigurableTask
 
     rows = datasets.Dataset.from_list([{"q": "Is it? [cut off]"}, {"q": "Is grass green?"}])
-    task = {
+    declaration = {
         "task": "tiny",
         "custom_dataset": lambda **_: {"test": rows},
         "test_split": "test",
@@ -508,14 +522,15 @@ def test_lm_evaluation_harness_itself_asks(stub, tmp_path):
         "generation_kwargs": {"until": [], "max_gen_toks": 16},
         "metric_list": [{"metric": "exact_match"}],
     }
-    with Answered(str(tmp_path), model="m") as answered:
-        model = CachedModel(connect(CHAT, "m", stub.address), answered)
-        results = lm_eval.simple_evaluate(
-            model, tasks=[task], apply_chat_template=True, bootstrap_iters=0, log_samples=True
-        )
-    [samples] = results["samples"].values()
+    model = model_of(stub)
+    results = evaluate(
+        model,
+        {"tasks": {"tiny": ConfigurableTask(config=declaration)}},
+        apply_chat_template=True,
+        bootstrap_iters=0,
+    )
     finishes = {}
-    for sample in samples:
+    for sample in results["samples"]["tiny"]:
         arguments = sample["arguments"][0]
         finishes[sample["doc"]["q"]] = model.outcome("generate_until", arguments).finish
     assert finishes == {"Is it? [cut off]": "length", "Is grass green?": "stop"}
