@@ -59,7 +59,8 @@ CORPORA = ["warcio>=1.8", "py3langid>=0.4"]
 STANZA = ["torch>=2.11", "stanza>=1.10"]
 # For Spark 3.5 alone: 5.5.3 (conf/constraints-3.5.txt).
 SPARKNLP = ["spark-nlp>=5.5.3,<8"]
-QUANTISED = ["bitsandbytes>=0.50", "gguf>=0.19"]
+GGUF = ["gguf>=0.19"]
+QUANTISED = ["bitsandbytes>=0.50", *GGUF]
 # deepspeed is built without isolation, after torch (conf/setup.sh); matplotlib draws for runs.
 TRAIN = [
     "torch>=2.11",
@@ -196,6 +197,8 @@ setup(
             *STANZA,
             *SPARKNLP,
             *TRAIN,
+            # The demo's language model is read from it once.
+            *GGUF,
             *ANALYSIS,
             *SEMANTICS,
             *ASP,

@@ -52,6 +52,14 @@ log "Fine-tuning with $processes processes: deepspeed training/finetune.py conf/
 deepspeed --log_level error --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
     lake="$lake" out="$runs/asp"
 
+model="${MODEL:-build/models/smollm2-135m-instruct-q4}"
+if [ -d "$model" ]; then
+    log "A small language model writes its answers: python training/prompt.py task=plane form=generate …"
+    OMP_NUM_THREADS=2 python training/prompt.py task=plane edition=demo scheme=strict shots=4 limit=2 \
+        form=generate chat=true max_gen_toks=16 batch_size=9 model="$model" lake="$lake" \
+        out="$runs/prompt" cache="$runs/answers"
+fi
+
 log "The papers' tables and figures: python -m analysis.report"
 python -m analysis.report lake="$lake" out="$report"
 

@@ -23,6 +23,7 @@ from adnominal.training.asking import answers, items, prompts, scores
 from adnominal.training.asking.answered import Answered
 from adnominal.training.asking.backends import Backend, backend
 from adnominal.training.asking.engine import CHUNK, Engine
+from adnominal.training.asking.excerpts import written_answers
 from adnominal.training.asking.items import Items
 from adnominal.training.asking.masked import usable
 from adnominal.training.asking.outcomes import Outcome as ModelOutcome
@@ -238,6 +239,7 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
     settings = work.settings
     started = time.monotonic()
     asked = Asked()
+    excerpt = ""
     with _store(work, content) as store:
         engine = Engine(work.backend.model, store, settings, work.questions.delimiter)
         for questions, requests in _chunks(work.questions):
@@ -245,6 +247,8 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
             constants = {"run_id": run_id, "model": work.backend.name}
             rows = answers.rows(questions, outcomes, work.items, settings, **constants)
             asked.add(len(requests), rows, [question.item for question in questions], outcomes)
+            if settings.form == "generate" and not excerpt:
+                excerpt = f"\n\n{written_answers(questions, rows)}"
     rows, places = asked.rows, asked.places
     # Answers that are refused end every process, not only the first.
     _check(work, asked, rows)
@@ -262,6 +266,7 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
         duration(seconds),
     )
     figures, printed = _results(work, rows, places)
+    printed += excerpt
     figures |= _costs(asked, settings)
     if computed:
         figures["prompts_per_second"] = computed / seconds
