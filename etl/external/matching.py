@@ -20,6 +20,8 @@ DOUBLED = "item answered again; the first answer counts"
 MISSING = "item without an answer in the files"
 # The states of a written answer that `training.asking.replies` gives to ours.
 PARSED, UNPARSABLE = "parsed", "unparsable"
+# The mark between a model's reasoning and its answer.
+_END_OF_THINKING = "</think>"
 _QUOTES = " \t\r\n.!\"'`*“”‘’"
 
 
@@ -104,7 +106,7 @@ def words_of(dataset: Dataset, given: str | None) -> Words:
     prompts = list(_prompts(dataset.name))
     labels_of_word: dict[str, set[str]] = {}
     for word, label in _prompt_words(prompts):
-        labels_of_word.setdefault(word, set()).add(label)
+        labels_of_word.setdefault(_normal(word), set()).add(label)
     words = {
         word: next(iter(labels)) for word, labels in labels_of_word.items() if len(labels) == 1
     }
@@ -137,6 +139,18 @@ def _prompt_words(prompts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, s
                     yield word, label
 
 
+_COLUMNS = (
+    "item_id",
+    "gold",
+    "predicted",
+    "scores",
+    "text",
+    "prompt",
+    "state",
+    "table_version",
+)
+
+
 @dataclass
 class Matched:
     """Columns of the rows of predictions; count and sample of what was dropped by reason."""
@@ -155,12 +169,6 @@ class Matched:
     def size(self) -> int:
         """The number of rows."""
         return len(self.columns["item_id"])
-
-
-_COLUMNS = (
-    *("item_id", "gold", "predicted", "scores", "text", "prompt", "state"),
-    "table_version",
-)
 
 
 def match(answers: Iterable[Answer], items: Mapping[str, Item], words: Words) -> Matched:
@@ -232,7 +240,7 @@ def _outcome(answer: Answer, words: Words) -> dict[str, Any]:
         return _given(answer, answer.text, words)
     if answer.state:
         return {"text": answer.text, "state": answer.state}
-    label = words.label_in(answer.text)
+    label = words.label_in(answer.text.rpartition(_END_OF_THINKING)[2])
     state = UNPARSABLE if label is None else PARSED
     return {"text": answer.text, "state": state, "predicted": label}
 

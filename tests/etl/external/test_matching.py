@@ -45,6 +45,11 @@ def test_the_patterns_of_the_prompts_find_words_of_one_label_in_a_longer_text():
     assert words.label_in("Yes, because it is long.") is None
 
 
+def test_reasoning_is_not_read():
+    matched = match([text("one", "Yes or no? no.</think>\n\nYes.")], ITEMS, WORDS)
+    assert matched.columns["predicted"] == ["entailed"]
+
+
 def test_texts_that_were_cut_off_or_refused_are_not_read():
     matched = match([text("one", "yes", state="cut off")], ITEMS, WORDS)
     assert matched.columns["predicted"] == [None]
