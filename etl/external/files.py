@@ -110,8 +110,9 @@ def _harness_samples(file: Path, settings: Settings) -> Iterator[Answer]:
 def _choice_texts(arguments: object, size: int, place: str) -> list[str]:
     """The continuation of each request: the text of the choice."""
     requests = list(arguments.values()) if isinstance(arguments, dict) else []
-    texts = [request.get("arg_1") for request in requests if isinstance(request, dict)]
-    if len(texts) != size or not all(isinstance(text, str) for text in texts):
+    continuations = [request.get("arg_1") for request in requests if isinstance(request, dict)]
+    texts = [text for text in continuations if isinstance(text, str)]
+    if len(texts) != size:
         raise UserError(
             f"{place}: {size} answers to {len(texts)} requests; expected one request for each "
             "choice, of a task with output_type: multiple_choice"
@@ -151,12 +152,12 @@ def _inspect_log(file: Path, settings: Settings) -> Iterator[Answer]:
         if not isinstance(sample, dict) or "id" not in sample or "output" not in sample:
             raise UserError(f"{place}: expected an object with id and output")
         metadata = sample.get("metadata") or {}
-        error = sample.get("error")
+        failure = sample.get("error")
         yield Answer(
             place,
             str(metadata.get(settings.item, sample["id"])),
-            text=None if error else _inspect_text(sample),
-            failure=_first_line(error["message"]) if error else "",
+            text=None if failure else _inspect_text(sample),
+            failure=_first_line(failure["message"]) if failure else "",
             state=_inspect_state(sample),
             prompt=evaluation.get("task"),
             model=evaluation.get("model"),
