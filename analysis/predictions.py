@@ -72,7 +72,7 @@ def read_run(lake: str, run: str) -> pa.Table:
     if not table.num_rows:
         raise UserError(
             f"run={run}: no rows in the table predictions of {lake}; expected the id of a run of "
-            "training/finetune.py, score.py or prompt.py"
+            "training/finetune.py, score.py or prompt.py, or external/NAME for imported answers"
         )
     labelled_rows = table.filter(table.column("gold").is_valid())
     if not labelled_rows.num_rows:

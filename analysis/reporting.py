@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from adnominal import conf
 from adnominal.analysis.editions import Lake, open_lake
+from adnominal.analysis.external import with_external_runs
 from adnominal.analysis.page.rendering import html, tsv
 from adnominal.analysis.page.view import PaperView, contents, paper_view
 from adnominal.analysis.papers.commands import Commands
@@ -32,6 +33,7 @@ from adnominal.analysis.report_numbers import table_of
 from adnominal.analysis.semantics.prover import provers
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct
+from adnominal.etl.external import JOB as EXTERNAL
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Runs, find_runs
 
@@ -118,7 +120,7 @@ def report(settings: Settings) -> None:
     lake = dataclasses.replace(
         open_lake(settings.lake, settings.edition, settings.seed), other_root=settings.other_lake
     )
-    runs = find_runs(settings.tracking)
+    runs = with_external_runs(find_runs(settings.tracking), settings.lake)
     if runs.runs:
         log.info("%d finished runs", len(runs.runs))
     sections = dict(sections_of_pages(settings, lake, runs))
@@ -172,11 +174,17 @@ def _facts(settings: Settings, lake: Lake, runs: Runs) -> dict[str, str]:
     return {
         "Lake": settings.lake,
         "Edition": settings.edition or "the papers' own where the lake has it",
-        "Runs": f"{len(runs.runs):,} finished",
+        "Runs": _counted_runs(runs),
         "Date": datetime.datetime.now(datetime.UTC).strftime("%d %B %Y, %H:%M UTC"),
         "Code": conf.code_version(),
         "Machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
+
+
+def _counted_runs(runs: Runs) -> str:
+    imported = len(runs.of(EXTERNAL))
+    finished = f"{len(runs.runs) - imported:,} finished"
+    return f"{finished}, {imported:,} imported" if imported else finished
 
 
 def _write(out: Path, page: str, numbers: pa.Table) -> None:

@@ -162,14 +162,12 @@ class Prompts:
     Attributes:
         file: the file of prompts in ``conf/prompts``.
         zero_shot: the file for prompts without examples, if it differs.
-        shots: the possible numbers of examples in a prompt.
         group: the column by which results are reported and item limits apply.
         number: the column that identifies an item among those that serve as each other's examples.
     """
 
     file: str
     zero_shot: str | None = None
-    shots: tuple[int, ...] = (0,)
     group: str | None = None
     number: str | None = None
 

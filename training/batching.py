@@ -41,6 +41,16 @@ def evaluation_batches(lengths: Ids, batch_size: int, rank: int, world_size: int
     ]
 
 
+def even_batch_size(rows: int, batch_size: int, world_size: int) -> int:
+    """Return the size, at most `batch_size`, with which batches fill all processes evenly.
+
+    accelerate fills the last round of batches up by repeating rows: 33 rows in batches of 64 would
+    be 128 rows of work for two processes, and in batches of 17 they are 34.
+    """
+    rounds = -(-rows // (batch_size * world_size))
+    return max(1, -(-rows // (max(1, rounds) * world_size)))
+
+
 @dataclass(frozen=True)
 class Layout:
     """Positions of a batch's tokens in flat storage, valid where `mask` is true."""

@@ -8,8 +8,8 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from adnominal.training import launch
-from adnominal.training.prompting.job import prompt
-from adnominal.training.prompting.settings import Settings
+from adnominal.training.asking.job import prompt
+from adnominal.training.asking.settings import Settings
 
 # Runs the command line `argv` or this process's; returns the exit code.
 main = partial(launch.run, Settings, prompt, next_step="adnominal report lake={lake}")

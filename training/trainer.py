@@ -32,7 +32,7 @@ from transformers.trainer_pt_utils import get_length_grouped_indices
 
 from adnominal.conf import JobFailed
 from adnominal.training import checkpoints, launch, memory, sharding
-from adnominal.training.batching import Ids, seed_of
+from adnominal.training.batching import Ids, even_batch_size, seed_of
 from adnominal.training.evaluation import (
     Evaluation,
     decode_texts,
@@ -189,6 +189,13 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         if self.sampler is not None:
             self.sampler.epoch = kwargs["epoch"]
         super()._run_epoch(*args, **kwargs)
+
+    def _get_dataloader(
+        self, dataset: Any, description: str, batch_size: int, *args: Any, **kwargs: Any
+    ) -> Any:
+        if not kwargs.get("is_training"):
+            batch_size = even_batch_size(len(dataset), batch_size, self.args.world_size)
+        return super()._get_dataloader(dataset, description, batch_size, *args, **kwargs)
 
     def _get_eval_sampler(self, eval_dataset: Any) -> Any:
         # Rows are already sorted by length, and predictions are returned in their order.

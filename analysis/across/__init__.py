@@ -2,6 +2,7 @@
 
 from adnominal.analysis.across import (
     audits,
+    external,
     fine_tuned,
     frequency,
     overlap,
@@ -24,5 +25,6 @@ PAGE = Page(
         *audits.EXHIBITS.values(),
         overlap.of_forms,
         parsers.parser_comparison,
+        external.imported_answers,
     ),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from adnominal.etl.adept.words import forms
 from adnominal.etl.declaration import ItemTable
+from adnominal.etl.external import is_external
 from adnominal.etl.lake import arrow
 from adnominal.etl.looking.pair import Words, examples_of, rows_of_pairs
 from adnominal.etl.registry import DATASETS
@@ -83,6 +84,7 @@ def _predictions(lake: str, items: Collection[str]) -> dict[str, list[dict[str, 
     where = [("item_id", "in", sorted(items))]
     for batch in arrow.batches(lake, "predictions", where=where, columns=names):
         for row in batch.to_pylist():
+            row["external"] = is_external(row["run_id"])
             rows_by_item[row["item_id"]].append(row)
     return {
         item: sorted(rows, key=lambda row: (row["model"] or "", row["task"], row["run_id"]))

@@ -1,9 +1,13 @@
 """Tasks of lm-evaluation-harness: one YAML file per task, over Parquet files in the same folder.
 
-``lm_eval --include_path FOLDER --tasks adept_clean`` runs a group of them. All are multiple choice:
-the answer is the label whose words are most likely after the prompt. ``utils.py`` opens the files
-relative to itself, so that the folder can be moved. The dataset's declaration has the questions and
-the rows they apply to (`etl.declaration.Question`); unanswerable rows are dropped.
+``lm_eval --include_path FOLDER --tasks adept_clean`` runs a group of them. They are multiple
+choice: the answer is the label whose words are most likely after the prompt. The tasks of the group
+``adept_clean_generate`` are about the same rows, but the model writes its answer after an
+instruction, as a chat server needs, and a pattern finds the label's word in it.
+
+``utils.py`` opens the files relative to itself, so that the folder can be moved. The dataset's
+declaration has the questions and the rows they apply to (`etl.declaration.Question`), and
+conf/prompts the instructions; unanswerable rows are dropped.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,10 +24,23 @@ from adnominal.analysis.export.sources import About
 from adnominal.conf import UserError
 from adnominal.etl.declaration import Labels, Question
 from adnominal.etl.registry import DATASETS
+from adnominal.training.asking import prompts
+from adnominal.training.asking.replies import pattern_of
 
 # Version of the tasks: increase it whenever a prompt or label word changes.
 VERSION = 1
 _METRICS = [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}]
+# Written answers, without regard to case; those without a match are wrong.
+_WRITTEN_METRICS = [
+    {
+        "metric": "exact_match",
+        "aggregation": "mean",
+        "higher_is_better": True,
+        "ignore_case": True,
+    }
+]
+_GENERATE = "generate"
+_MAX_GEN_TOKS = 256
 
 _UTILS = '''"""Opens the Parquet files next to this file, wherever the folder is."""
 
@@ -58,23 +75,32 @@ def write(out: Path, exported: Content, about: About) -> dict[str, int]:
         )
     metadata = {"version": VERSION, "licence": about.licence, "citation": about.citation}
     for name, task in tasks.items():
-        document = {**task, "metric_list": _METRICS, "metadata": metadata}
+        document = {**task, "metadata": metadata}
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
         # A tag that lm-evaluation-harness resolves next to the file; PyYAML does not know it.
         text += "custom_dataset: !function utils.load\n"
         (out / f"{name}.yaml").write_text(text, encoding="utf-8")
-    group = {
-        "group": f"{exported.dataset}_{exported.edition}",
-        "task": list(tasks),
-        # Tasks differ in size and question, so each has the same weight.
-        "aggregate_metric_list": [{"metric": "acc", "weight_by_size": False}],
-        "metadata": {"version": VERSION},
-    }
-    (out / f"_{group['group']}.yaml").write_text(
-        yaml.safe_dump(group, sort_keys=False), encoding="utf-8"
-    )
+    name = f"{exported.dataset}_{exported.edition}"
+    written = [task for task in tasks if task.endswith(f"_{_GENERATE}")]
+    chosen = [task for task in tasks if task not in written]
+    _write_group(out, name, chosen, {"metric": "acc"})
+    if written:
+        measure = {"metric": "exact_match", "filter_list": [_GENERATE]}
+        _write_group(out, f"{name}_{_GENERATE}", written, measure)
     (out / "utils.py").write_text(_UTILS, encoding="utf-8")
     return rows
+
+
+def _write_group(out: Path, name: str, tasks: list[str], measure: dict[str, Any]) -> None:
+    group = {
+        "group": name,
+        "task": tasks,
+        # Tasks differ in size and question, so each has the same weight.
+        "aggregate_metric_list": [{**measure, "weight_by_size": False}],
+        "metadata": {"version": VERSION},
+    }
+    text = yaml.safe_dump(group, sort_keys=False)
+    (out / f"_{name}.yaml").write_text(text, encoding="utf-8")
 
 
 def _test_rows(config: Config, *, whole: bool) -> pa.Table | None:
@@ -111,7 +137,9 @@ def _files(exported: Content) -> Iterator[tuple[str, pa.Table, dict[str, dict[st
             file = f"{name}{suffix}"
             names = {"_".join(filter(None, (file, asked.name))): asked for asked in questions}
             tasks = {task: _document(task, file, asked) for task, asked in names.items()}
-            yield file, _written_rows(members, questions[0], declaration.labels), tasks
+            order = _label_order(questions[0], declaration.labels)
+            tasks |= _generation_documents(exported.dataset, file, order)
+            yield file, _written_rows(members, questions[0], exported.dataset), tasks
 
 
 def _by_value(rows: pa.Table, question: Question) -> Iterator[tuple[str, pa.Table]]:
@@ -136,15 +164,25 @@ def _answerable_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.T
     return rows
 
 
-def _written_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
-    """The columns that a question needs, with the number of the correct choice as ``label``."""
+def _label_order(question: Question, labels: Labels) -> list[str]:
+    """The labels in the order of their numbers in the file."""
+    if labels.numbered or not isinstance(question.choices, Mapping):
+        return list(labels.names)
+    return list(question.choices)
+
+
+def _written_rows(rows: pa.Table, question: Question, dataset: str) -> pa.Table:
+    """The columns that the tasks need, with the number of the correct choice as ``label``."""
+    labels = DATASETS[dataset].labels
+    assert labels is not None
     prepared_rows = rows if question.prepare is None else question.prepare(rows)
     numbers = rows.column(labels.column)
     if not labels.numbered:
-        order = list(question.choices if isinstance(question.choices, Mapping) else labels.names)
-        numbers = pc.index_in(numbers, value_set=pa.array(order, pa.string())).cast(pa.int64())
+        order = pa.array(_label_order(question, labels), pa.string())
+        numbers = pc.index_in(numbers, value_set=order).cast(pa.int64())
     columns = [name for name in question.columns if name != "label"]
     place = question.columns.index("label") if "label" in question.columns else len(columns)
+    columns += [field for field in _fields(dataset) if field not in columns]
     label = pa.field("label", numbers.type) if not labels.numbered else rows.field(labels.column)
     return prepared_rows.select(columns).add_column(place, label, numbers)
 
@@ -160,4 +198,40 @@ def _document(task: str, file: str, question: Question) -> dict[str, Any]:
         "doc_to_text": question.text,
         "doc_to_choice": choices if isinstance(choices, str) else list(choices.values()),
         "doc_to_target": "{{label}}",
+        "metric_list": _METRICS,
     }
+
+
+def _fields(dataset: str) -> tuple[str, ...]:
+    """The columns that the instructions of a dataset have."""
+    return prompts.SUBJECTS[dataset].fields if dataset in prompts.SUBJECTS else ()
+
+
+def _generation_documents(dataset: str, file: str, order: list[str]) -> dict[str, dict[str, Any]]:
+    """The YAML documents, by task, of the instructions of a dataset; `order` numbers the labels."""
+    if dataset not in prompts.SUBJECTS:
+        return {}
+    declared = prompts.SUBJECTS[dataset].declared
+    documents = {}
+    for template in prompts.read(declared.file, dataset, form=_GENERATE).prompts:
+        (verbaliser,) = template.verbalisers
+        words = [verbaliser.words[verbaliser.labels.index(label)][0] for label in order]
+        # Braces are Jinja's.
+        fields = {field: f"{{{{{field}}}}}" for field in _fields(dataset)}
+        pattern = {"function": "regex", "regex_pattern": pattern_of(template, verbaliser)}
+        take_first = {"function": "take_first"}
+        name = template.name.rsplit("/", 1)[-1].partition("@")[0]
+        task = f"{file}_{name}_{_GENERATE}"
+        documents[task] = {
+            "task": task,
+            "dataset_kwargs": {"file": file},
+            "test_split": "test",
+            "output_type": "generate_until",
+            "doc_to_text": template.text_around_gap(fields)[0],
+            "doc_to_target": f"{{{{{words}[label]}}}}",
+            # An empty `until`: the text that ends an answer by default may be in its reasoning.
+            "generation_kwargs": {"until": [], "max_gen_toks": _MAX_GEN_TOKS, "do_sample": False},
+            "filter_list": [{"name": _GENERATE, "filter": [pattern, take_first]}],
+            "metric_list": _WRITTEN_METRICS,
+        }
+    return documents

@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from adnominal.analysis.export import croissant, harness, huggingface, tsv
+from adnominal.analysis.export import croissant, harness, hub, huggingface, tsv
 from adnominal.analysis.export.content import content, write
 from adnominal.analysis.export.facts import EditionFacts
 from adnominal.analysis.export.sources import about, origins
@@ -28,6 +28,13 @@ class Settings:
         example="format=huggingface",
     )
     out: str = setting(help="folder to create; it must not exist", example="out=exports/adept")
+    push: str | None = setting(
+        None,
+        help="dataset on the Hugging Face hub to upload the export to (format=huggingface), with "
+        "the token of `hf auth login`",
+        example="push=jane/adept",
+    )
+    private: bool = setting(False, help="whether push= creates a private dataset")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
@@ -44,6 +51,12 @@ class Settings:
                 f"dataset={self.dataset} format=lm_eval: its answers are formulas, not choices; "
                 f"expected dataset={', '.join(names)} or {last_name}"
             )
+        if self.push is not None:
+            hub.check_name(self.push)
+            if self.format != "huggingface":
+                raise UserError(f"push= with format={self.format}: expected format=huggingface")
+        elif self.private:
+            raise UserError("private=true without push=: expected push=USER/NAME")
         if Path(self.out).exists():
             raise UserError(f"out={self.out} is there already; choose another name or remove it")
         if not Path(self.out).absolute().parent.is_dir():
@@ -54,8 +67,10 @@ def export(settings: Settings) -> None:
     """Write an edition of a dataset as a Hugging Face folder, lm-evaluation-harness tasks, files
     with Croissant metadata, or (SyGNS) TSV, with its licence and provenance.
 
-    The folder appears under its name when it is complete.
+    The folder appears under its name when it is complete; push= then uploads it.
     """
+    if settings.push is not None:
+        hub.check_login(settings.push)
     exported = content(settings.lake, settings.dataset, settings.edition)
     provenance = origins(settings.lake, exported)
     description = about(settings.dataset, settings.edition, provenance)
@@ -85,3 +100,5 @@ def export(settings: Settings) -> None:
     for path, number in rows.items():
         log.info("%s: %d rows", path, number)
     log.info("%s written: %d files, %d rows", settings.out, len(rows), sum(rows.values()))
+    if settings.push is not None:
+        hub.push(Path(settings.out), settings.push, settings.private)

@@ -26,7 +26,7 @@ def help_text() -> str:
         if command.group != group:
             group = command.group
             lines += ["", f"{group}:"]
-        lines.append(f"  {command.name:<18}{command.help}")
+        lines.append(f"  {command.name:<20}{command.help}")
     lines += [
         "",
         '  completion SHELL  completion for bash, zsh or fish: eval "$(adnominal completion bash)"',

@@ -52,6 +52,14 @@ log "Fine-tuning with $processes processes: deepspeed training/finetune.py conf/
 deepspeed --log_level error --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
     lake="$lake" out="$runs/asp"
 
+model="${MODEL:-build/models/smollm2-135m-instruct-q4}"
+if [ -d "$model" ]; then
+    log "A small language model writes its answers: python training/prompt.py conf/training/adept_chat.yaml"
+    OMP_NUM_THREADS=2 python training/prompt.py conf/training/adept_chat.yaml edition=demo limit=12 \
+        max_gen_toks=24 precision=fp32 batch_size=6 model="$model" lake="$lake" out="$runs/prompt" \
+        cache="$runs/answers"
+fi
+
 log "The papers' tables and figures: python -m analysis.report"
 python -m analysis.report lake="$lake" out="$report"
 

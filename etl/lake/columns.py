@@ -28,9 +28,22 @@ class Table:
         return pa.schema([field for field in self.schema if field.name not in self.partition_by])
 
 
-def column(name: str, kind: pa.DataType, meaning: str) -> pa.Field:
-    """Return a column with its meaning in the ``comment`` of its metadata."""
-    return pa.field(name, kind, nullable=True, metadata={"comment": meaning})
+_LATER = "later"
+
+
+def column(name: str, kind: pa.DataType, meaning: str, *, later: bool = False) -> pa.Field:
+    """Return a column with its meaning in the ``comment`` of its metadata.
+
+    A table that was made before a `later` column was declared lacks it: it is read as null there,
+    and the next write adds it. Later columns come last.
+    """
+    metadata = {"comment": meaning, **({_LATER: "true"} if later else {})}
+    return pa.field(name, kind, nullable=True, metadata=metadata)
+
+
+def is_later(field: pa.Field) -> bool:
+    """Whether a stored table may lack the column."""
+    return _LATER.encode() in (field.metadata or {})
 
 
 def schema(*columns: pa.Field) -> pa.Schema:

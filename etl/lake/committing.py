@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Sequence
 
+import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, create_table_with_add_actions
@@ -74,6 +75,31 @@ def commit_files(
         f"{table_spec.name}: other writers took every version in {_ATTEMPTS} attempts; run the job "
         f"again ({failure})"
     )
+
+
+def add_later_columns(handle: DeltaTable, table_spec: Table) -> DeltaTable:
+    """Add the declared later columns that a table lacks; return its newest version.
+
+    Raises:
+        LakeFailed: the log could not be written.
+    """
+    stored_names = {field.name for field in handle.schema().fields}
+    missing = [field for field in table_spec.schema if field.name not in stored_names]
+    if not missing:
+        return handle
+    fields = Schema.from_arrow(pa.schema(missing)).fields
+    try:
+        handle.alter.add_columns(fields)
+    except (DeltaError, OSError) as error:
+        # Another writer may have added them meanwhile.
+        newest = DeltaTable(handle.table_uri)
+        names = {field.name for field in newest.schema().fields}
+        if any(field.name not in names for field in missing):
+            raise LakeFailed(
+                f"{table_spec.name}: the columns {', '.join(field.name for field in missing)} "
+                f"could not be added: {error}; run the job again"
+            ) from error
+    return DeltaTable(handle.table_uri)
 
 
 def _check_partition(table_spec: Table, adds: Sequence[AddAction], change: Change) -> None:

@@ -23,7 +23,7 @@ from adnominal.etl.lake import doubled, log
 from adnominal.etl.lake.blocks import Blocks, frame_of
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeFailed, UnsupportedFeature
-from adnominal.etl.lake.frames import comment, declared_rows, spark_type
+from adnominal.etl.lake.frames import comment, declared_rows, spark_type, with_later_columns
 from adnominal.etl.lake.log import Change, Commit
 from adnominal.etl.lake.schema import partition_text
 from adnominal.etl.lake.storage import AS_NULL, NULL_TEXT, table_uri
@@ -212,7 +212,8 @@ def read(
     reader = spark.read.format("delta")
     if version is not None:
         reader = reader.option("versionAsOf", version)
-    rows = declared_rows(reader.load(hadoop_location(table_uri(root, table_spec.name))), table_spec)
+    stored_rows = reader.load(hadoop_location(table_uri(root, table_spec.name)))
+    rows = declared_rows(with_later_columns(stored_rows, table_spec), table_spec)
     for name, value in where.items():
         rows = rows.where(
             F.col(f"`{name}`") == F.lit(value).cast(spark_type(table_spec.schema.field(name).type))

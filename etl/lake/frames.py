@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.columns import Table, is_later
 from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.schema import differences
 
@@ -63,6 +63,14 @@ def declared_rows(frame: DataFrame, table_spec: Table) -> DataFrame:
     if lines := differences(declared_columns, columns, ordered=False):
         raise LakeError(f"a frame for {table_spec.name} is not as declared: {'; '.join(lines)}")
     return frame.select(*[F.col(f"`{name}`") for name, _ in declared_columns])
+
+
+def with_later_columns(frame: DataFrame, table_spec: Table) -> DataFrame:
+    """Return the stored rows of a table with null in the later columns that it lacks."""
+    for field in table_spec.schema:
+        if is_later(field) and field.name not in frame.columns:
+            frame = frame.withColumn(field.name, F.lit(None).cast(spark_type(field.type)))
+    return frame
 
 
 def sort_rows(frame: DataFrame, key: str | Sequence[str], *order: Column | str) -> DataFrame:

@@ -27,7 +27,7 @@ from adnominal.etl.lake.errors import (
     storage_failure,
 )
 from adnominal.etl.lake.handles import consistently, safe_path, transaction_version
-from adnominal.etl.lake.schema import differences, named_types, partition_text
+from adnominal.etl.lake.schema import differences, named_types, partition_text, stored_columns
 from adnominal.etl.lake.storage import filesystem, table_uri
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
@@ -196,7 +196,8 @@ def open_table(
         raise (UnsupportedFeature if remark else LakeError)(message) from error
     _refuse_features(handle, table_spec, writing)
     stored_schema = pa.schema(handle.schema().to_arrow())
-    lines = differences(named_types(table_spec.schema), named_types(stored_schema))
+    declared_columns = stored_columns(table_spec.schema, stored_schema.names)
+    lines = differences(named_types(declared_columns), named_types(stored_schema))
     partition_by = tuple(handle.metadata().partition_columns)
     if partition_by != table_spec.partition_by:
         lines.append(

@@ -4,14 +4,14 @@ Column names, their order and their types count. Nullability, comments and the n
 (Spark's ``element``, Arrow's ``item``) do not, nor do 64-bit offsets and views of the same values.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
-from adnominal.etl.lake.columns import Table
+from adnominal.etl.lake.columns import Table, is_later
 from adnominal.etl.lake.errors import LakeError
 
 
@@ -60,6 +60,19 @@ def differences(
     if ordered and not lines and names != [name for name, _ in expected]:
         lines.append(f"order: {', '.join(names)}; declared {', '.join(declared_types)}")
     return lines
+
+
+def stored_columns(declared: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """Return the declared columns of a table with columns `names`: all but absent later ones."""
+    return pa.schema([f for f in declared if f.name in names or not is_later(f)])
+
+
+def with_later_columns(rows: pa.Table, declared: pa.Schema) -> pa.Table:
+    """Return stored rows with the declared columns, null for absent later ones."""
+    for field in declared:
+        if field.name not in rows.column_names and is_later(field):
+            rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+    return rows.select(declared.names).cast(declared)
 
 
 def batch_of(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:

@@ -25,6 +25,7 @@ from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeFailed
 from adnominal.etl.lake.handles import consistently
 from adnominal.etl.lake.log import Change, File
+from adnominal.etl.lake.schema import with_later_columns
 from adnominal.etl.lake.staging import DATA, MARKERS, Staged, folder_names, listing
 from adnominal.etl.lake.storage import filesystem, table_uri
 from adnominal.etl.lake.writing import clean
@@ -126,14 +127,15 @@ def _groups(files: Sequence[File]) -> list[list[File]]:
 
 def _merge(files: pa_fs.FileSystem, table_spec: Table, group: Sequence[File], name: str) -> int:
     """Write the rows of a group as one file; return their number. `name` is WRITE/NUMBER."""
-    columns = table_spec.stored_schema.remove_metadata()
+    columns = table_spec.stored_schema
     tables = []
     for file in group:
         try:
             with files.open_input_file(file.path) as stream:
-                tables.append(pq.ParquetFile(stream).read(columns=columns.names).cast(columns))
+                stored_rows = pq.ParquetFile(stream).read(columns=columns.names)
         except (OSError, pa.ArrowException) as error:
             raise LakeFailed(f"{table_spec.name}: {file.path} cannot be read: {error}") from error
+        tables.append(with_later_columns(stored_rows, columns).cast(columns.remove_metadata()))
     rows = pa.concat_tables(tables)
     if table_spec.sort_by:
         rows = rows.sort_by([(column, "ascending") for column in table_spec.sort_by])

@@ -20,7 +20,7 @@ from adnominal.etl.lake import actions, doubled, log
 from adnominal.etl.lake.actions import LOG, LOG_FILE
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeError
-from adnominal.etl.lake.schema import differences, named_types
+from adnominal.etl.lake.schema import differences, named_types, stored_columns
 from adnominal.etl.lake.staging import MARKERS, listing, written_by
 from adnominal.etl.lake.storage import filesystem, table_uri
 from adnominal.etl.lake.tables import TABLES
@@ -152,7 +152,8 @@ def _file_faults(
     rows = add.get("num_records")
     if rows is not None and rows != footer.num_rows:
         yield f"{path} has {footer.num_rows} rows, the log says {rows}"
-    expected = table_spec.stored_schema
+    names = footer.schema.to_arrow_schema().names
+    expected = stored_columns(table_spec.stored_schema, names)
     lines = differences(named_types(expected), named_types(footer.schema.to_arrow_schema()))
     if lines:
         yield f"{path} is not as declared: {'; '.join(lines)}"

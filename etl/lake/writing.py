@@ -34,6 +34,7 @@ def publish(
     if handle is not None:
         if log.done_already(handle, change.transaction):
             return Commit(table_spec.name, handle.version(), 0, 0, 0, skipped=True)
+        handle = committing.add_later_columns(handle, table_spec)
         if change.base is None:
             change = replace(change, base=handle.version())
     clean(uri, table_spec)

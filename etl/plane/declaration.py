@@ -76,9 +76,7 @@ DATASET = Dataset(
         max_length=12,
         measure="f1",
     ),
-    prompts=Prompts(
-        "plane", zero_shot="plane_zero_shot", shots=(0, 2), group="class", number="inference_type"
-    ),
+    prompts=Prompts("plane", zero_shot="plane_zero_shot", group="class", number="inference_type"),
     questions=questions(),
     report=Report(
         paper_settings={"task.scheme": "published"},

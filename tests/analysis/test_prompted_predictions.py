@@ -6,10 +6,10 @@ import pytest
 from adnominal.analysis import predictions
 from adnominal.analysis.papers.plane import prompting
 from adnominal.conf import UserError
-from adnominal.training.prompting.scores import asp_table, cells
+from adnominal.training.asking.scores import asp_table, cells
 from tests.rows import rows as records
 from tests.rows import write
-from tests.training.prompting.test_scores import FIRST_NO, FIRST_YES, MODEL, rows, two_shot
+from tests.training.asking.test_scores import FIRST_NO, FIRST_YES, MODEL, rows, two_shot
 
 
 def test_variance_of_templates_is_over_orders():

@@ -16,7 +16,7 @@ for training: it is for scoring models that were not trained on ASP (``training/
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,8 @@ from adnominal.etl.asp.declaration import DATASET
 from adnominal.etl.asp.lexicon import DIMENSIONS
 from adnominal.etl.asp.splits import ROUNDS
 from adnominal.etl.lake import arrow
-from adnominal.training.prompting import scores
-from adnominal.training.prompting.scores import Results
+from adnominal.training.asking import scores
+from adnominal.training.asking.scores import Results
 from adnominal.training.tasks import reading
 from adnominal.training.tasks.dataset import (
     Dataset,
@@ -45,7 +45,7 @@ from adnominal.training.tasks.dataset import (
 )
 
 if TYPE_CHECKING:
-    from adnominal.training.prompting.settings import Settings as Prompting
+    from adnominal.training.asking.settings import Settings as Prompting
 
 _OUTCOME_OF = np.array([0, 1, 1])
 # The table of each scheme's rows.
@@ -225,6 +225,9 @@ class Asp(Task):
 
     @classmethod
     def prompt_values(cls, settings: Prompting) -> dict[str, Any]:
+        if settings.shots:
+            # Examples are of the training part of a round, and items of its test part.
+            return {"scheme": "both", "round": settings.fold}
         return {"scheme": "all"}
 
     def with_prompt_columns(self, rows: pa.Table, settings: Prompting) -> pa.Table:
@@ -244,7 +247,7 @@ class Asp(Task):
                 )
         return rows
 
-    def prompt_results(self, rows: pa.Table) -> Results:
+    def prompt_results(self, rows: pa.Table, labels: Sequence[str]) -> Results:
         return scores.by_test(rows)
 
     def combined_metrics(

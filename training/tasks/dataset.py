@@ -15,11 +15,11 @@ from adnominal.conf import UserError
 from adnominal.etl import declaration
 from adnominal.etl.draws import draw
 from adnominal.training import metrics
-from adnominal.training.prompting import scores
-from adnominal.training.prompting.scores import Results
+from adnominal.training.asking import scores
+from adnominal.training.asking.scores import Results
 
 if TYPE_CHECKING:
-    from adnominal.training.prompting.settings import Settings as Prompting
+    from adnominal.training.asking.settings import Settings as Prompting
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 # Class ids for classification, generated texts for sequence to sequence.
@@ -315,16 +315,17 @@ class Task:
         return {}
 
     def with_prompt_columns(self, rows: pa.Table, settings: Prompting) -> pa.Table:
-        """Return the rows of a part for prompts (`training.prompting.items.Items`)."""
+        """Return the rows of a part for prompts (`training.asking.items.Items`)."""
         return rows
 
-    def prompt_results(self, rows: pa.Table) -> Results:
+    def prompt_results(self, rows: pa.Table, labels: Sequence[str]) -> Results:
         """Return the figures and the table of answers to prompts.
 
-        `rows` are those of the table predictions with the columns of `with_prompt_columns`.
+        `rows` are those of the table predictions with the columns of `with_prompt_columns`;
+        `labels` are in the order of scores.
         """
-        assert self.dataset_spec is not None
-        return scores.by_prompt(rows, self.dataset_spec.title, self.dataset_spec.label_names)
+        title = self.dataset_spec.title if self.dataset_spec is not None else self.name
+        return scores.by_prompt(rows, title, labels)
 
     def combined_metrics(
         self, dataset: Dataset, predicted: Mapping[str, Predicted]

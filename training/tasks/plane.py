@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +22,13 @@ from adnominal.etl.draws import fraction
 from adnominal.etl.knowledge.english import article
 from adnominal.etl.plane import TYPES
 from adnominal.etl.plane.declaration import DATASET
-from adnominal.training.prompting import scores
-from adnominal.training.prompting.scores import Results
+from adnominal.training.asking import scores
+from adnominal.training.asking.scores import Results
 from adnominal.training.tasks.dataset import Dataset, Examples, Form, with_columns
 from adnominal.training.tasks.labelled import LabelledTask
 
 if TYPE_CHECKING:
-    from adnominal.training.prompting.settings import Settings as Prompting
+    from adnominal.training.asking.settings import Settings as Prompting
 
 log = logging.getLogger("adnominal")
 
@@ -128,7 +128,7 @@ class Plane(LabelledTask):
             group=rows["group_id"],
             inference_type=rows["inference_type"].cast(pa.int64()),
         )
-        if not settings.shots:
+        if not settings.shows_groups:
             return rows
         types = rows.group_by("group").aggregate([("inference_type", "count_distinct")])
         complete = types.filter(pc.equal(types["inference_type_count_distinct"], len(TYPES)))
@@ -147,7 +147,7 @@ class Plane(LabelledTask):
             )
         return complete_rows
 
-    def prompt_results(self, rows: pa.Table) -> Results:
+    def prompt_results(self, rows: pa.Table, labels: Sequence[str]) -> Results:
         return scores.by_class(rows, DATASET.label_names[1])
 
     def _validation(self, train: Examples) -> dict[str, Examples]:

@@ -5,7 +5,10 @@ Entailment, clause matching and polarity are for ``python -m analysis.semantics 
 reads a run's rows of the table predictions.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,6 +17,9 @@ from adnominal.etl.sygns.declaration import DATASET
 from adnominal.etl.sygns.splits import PRIMITIVES, SCHEMES, modifier_class, quantifier_class
 from adnominal.training.tasks import reading
 from adnominal.training.tasks.dataset import Dataset, Examples, Task, strings, with_columns
+
+if TYPE_CHECKING:
+    from adnominal.training.asking.settings import Settings as Prompting
 
 FORMS = ("fol", "drs", "vf")
 _WITH_PRIMITIVE = SCHEMES[:2]
@@ -44,6 +50,12 @@ class Sygns(Task):
     Settings = Settings
     dataset_spec = DATASET
     needed_parts = ("train", "val", "test")
+
+    @classmethod
+    def prompt_values(cls, settings: Prompting) -> dict[str, Any]:
+        """Return the split and the form of the meanings."""
+        primitive = settings.fold if settings.scheme in _WITH_PRIMITIVE else ""
+        return {"scheme": settings.scheme, "primitive": primitive, "form": settings.meaning}
 
     def read(self, lake: str) -> Dataset:
         """Read the sentences of a test of generalisation, with their meanings in one form."""

@@ -306,7 +306,9 @@ function itemParts(answer) {
   if (!answer.items.length) return [node("p", { class: "note" }, "No dataset has an item with this pair.")];
   const predictions = new Map();
   for (const row of answer.predictions) {
-    predictions.set(row.item_id, [...(predictions.get(row.item_id) || []), `${row.model}: ${row.predicted}`]);
+    const model = row.external ? `${row.model} (external)` : row.model;
+    const label = row.predicted || "no label";
+    predictions.set(row.item_id, [...(predictions.get(row.item_id) || []), `${model}: ${label}`]);
   }
   const columns = [
     { text: "dataset", cell: (item) => node("th", { scope: "row" }, `${item.dataset} (${item.edition})`) },

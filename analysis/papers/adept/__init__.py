@@ -1,6 +1,6 @@
 """ADEPT's page (Emami et al. 2021): tables 1 to 6, figures 1 to 4, and adjectives of identity."""
 
-from adnominal.analysis.papers.adept import annotators, dataset, models, sources
+from adnominal.analysis.papers.adept import annotators, asked, dataset, models, sources
 from adnominal.analysis.papers.exhibits import Page
 
 PAGE = Page(
@@ -19,6 +19,7 @@ PAGE = Page(
         models.three_classes,
         dataset.by_class,
         models.answers,
+        asked.untrained,
         models.identity,
     ),
     models.headline,

@@ -51,7 +51,7 @@ def _accuracies(page: Asp, number: int, models: Sequence[Answered]) -> Iterator[
                 beside: dict[Key, Value] = {(model.row, test): s for test, s in tests.items()}
                 yield Cells(name, beside, **source)
             runs = f"{len(model.runs)} runs" if len(model.runs) > 1 else "1 run"
-            row = f"{model.model} ({model.job}, {runs})"
+            row = f"{model.model} ({model.kind}, {runs})"
             own: dict[Key, Value] = {(row, test): score for test, score in tests.items()}
             caption = f"{task.capitalize()}: models {where}"
             yield Cells(caption, own, unit="percent", decimals=1, **source)

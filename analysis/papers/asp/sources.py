@@ -27,9 +27,10 @@ from adnominal.analysis.rows import (
     with_column,
 )
 from adnominal.conf import UserError
+from adnominal.etl.external import JOB as EXTERNAL
 from adnominal.etl.lake import arrow
+from adnominal.training.asking import scores
 from adnominal.training.finished_runs import Run, groups, short_name
-from adnominal.training.prompting import scores
 
 IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
 TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"
@@ -65,6 +66,12 @@ class Answered:
     settings: Mapping[str, str]
     runs: Sequence[Run]
     rows: pa.Table
+
+    @property
+    def kind(self) -> str:
+        """The job, and whether the answers are written ones."""
+        is_written = self.settings.get("form") == "generate"
+        return f"{self.job}, written answers" if is_written else self.job
 
     @property
     def row(self) -> str | None:
@@ -103,8 +110,8 @@ class Asp(Sources):
 
     @cached_property
     def untrained_runs(self) -> list[Answered]:
-        """Models that were scored or prompted, without training on ASP."""
-        return self._runs_with_answers("score", "prompt")
+        """Models that were scored, prompted or asked elsewhere, without training on ASP."""
+        return self._runs_with_answers("score", "prompt", EXTERNAL)
 
     @cached_property
     def trained_runs(self) -> list[Answered]:
@@ -178,13 +185,15 @@ class Asp(Sources):
     def _test_rows(self, run: Run) -> pa.Table:
         """A run's answers to rows of the displayed editions, with the part of each in its split."""
         editions = sorted(set(self.editions.values()))
-        rows = labelled(self.lake.root, run.id, (*ANSWERS, "scores"))
+        rows = labelled(self.lake.root, run.id, (*ANSWERS, "scores", "state"))
         rows = rows.filter(pc.field("edition").isin(editions))
         if run.job == "prompt":
-            # As in `training.prompting.scores.asp_table`: `predicted` has first tokens, most of
+            # As in `training.asking.scores.asp_table`: `predicted` has first tokens, most of
             # which are not labels.
-            predicted = scores.answers(rows, "restricted")
-            rows = with_column(rows.drop_columns("predicted"), "predicted", predicted)
+            choices = scores.choices(rows)
+            if scores.WRITTEN not in choices:
+                predicted = scores.answers(rows, scores.RESTRICTED)
+                rows = with_column(rows.drop_columns("predicted"), "predicted", predicted)
         known = self._items.column("item_id").combine_chunks()
         rows_of_items = pc.index_in(rows.column("item_id"), value_set=known)
         rows = rows.filter(rows_of_items.is_valid())

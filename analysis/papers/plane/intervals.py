@@ -14,8 +14,8 @@ from adnominal.analysis.estimates import Floats, Interval, bootstrap_sums, perce
 from adnominal.analysis.rows import lists, tuples
 from adnominal.etl.plane import CLASSES
 from adnominal.training.answering import label_map
+from adnominal.training.asking import scores
 from adnominal.training.metrics import weighted_f1
-from adnominal.training.prompting import scores
 
 _CELL = ("inference_type", "prompt", "verbaliser", "premise_order")
 _METHOD = "bootstrap over groups"

@@ -17,8 +17,8 @@ from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import places, schema, where_equal
 from adnominal.etl.plane import CLASSES
 from adnominal.etl.plane.rules import HOLDS
+from adnominal.training.asking import scores
 from adnominal.training.finished_runs import model_name
-from adnominal.training.prompting import scores
 
 # The paper's models by the last part of their hub names.
 _PAPERS_MODELS = {
@@ -33,25 +33,12 @@ _PROMPT = "python training/prompt.py conf/training/{}.yaml model=bert-base-cased
 _TWO_SHOT, _ZERO_SHOT = _PROMPT.format("plane_prompt"), _PROMPT.format("plane_zero_shot")
 _SPREAD = schema("mean:float deviation:float cells:int")
 _TABLES = ("predictions", "plane_items")
-# The ways to read answers (`training.prompting.scores.answers`).
+# The ways to read answers (`training.asking.scores.answers`).
 _READ = {
     "first": "by the first predicted token, as in the paper",
     "restricted": "by the more probable of the verbaliser's words",
+    "written": "by the answer that is written",
 }
-
-
-def _choices(rows: pa.Table) -> list[tuple[str, pa.Table]]:
-    """The ways to read answers that apply to some rows, with these rows."""
-    choices = [("restricted", rows)]
-    firsts = _with_first_tokens(rows)
-    if firsts.num_rows:
-        choices.insert(0, ("first", firsts))
-    return choices
-
-
-def _with_first_tokens(rows: pa.Table) -> pa.Table:
-    """The answers whose first predicted token is known."""
-    return rows.filter(pc.is_valid(rows.column("text")))
 
 
 def _by_model(data: pa.Table) -> dict[Key, Value]:
@@ -92,12 +79,13 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
         rows = page.two_shot if shots == "2" else page.zero_shot
         edition = edition_of(rows)
         runs = [run.id for run in page.prompted_runs(shots)]
-        firsts = _with_first_tokens(rows)
-        if firsts.num_rows:
-            yield Cells(name, _ours(page, firsts), runs=runs, edition=edition)
+        choices = scores.choices(rows)
+        if scores.FIRST in choices:
+            ours = _ours(page, choices[scores.FIRST])
+            yield Cells(name, ours, runs=runs, edition=edition)
         tables = {
             f"Ours, {_READ[choice]}": scores.class_table(scores.cells(answers, choice))
-            for choice, answers in _choices(rows)
+            for choice, answers in choices.items()
         }
         tables["Baseline that always answers entailed"] = scores.class_table(
             scores.always(rows, "entailed")
@@ -191,7 +179,7 @@ class _Points:
 def _variance(rows: pa.Table) -> Iterator[Finding]:
     """F1 by template and inference type; prompts with several verbalisers have a panel for each
     class and template (figure 6), others one for each template (figure 5)."""
-    for choice, answers in _choices(rows):
+    for choice, answers in scores.choices(rows).items():
         data = template_variance(scores.cells(answers, choice)).to_pylist()
         several = len({row["verbaliser"] for row in data}) > 1
         names = _template_names(data)
@@ -232,7 +220,7 @@ def verbalisers(page: Plane) -> Iterator[Finding]:
 def order_of_examples(page: Plane) -> Iterator[Finding]:
     """Whether models repeat the label of the last example: F1 by the inference types of the two
     examples and of the test item."""
-    for choice, answers in _choices(page.two_shot):
+    for choice, answers in scores.choices(page.two_shot).items():
         data = recency(scores.cells(answers, choice))
         rows = data.to_pylist()
         names = _template_names(rows)

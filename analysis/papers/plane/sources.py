@@ -195,7 +195,7 @@ class Plane(Sources):
         return where_equal(pa.concat_tables(tables), "edition", edition)
 
     def prompted_runs(self, shots: str) -> list[Run]:
-        """The newest run of each model with answers to prompts with this number of examples.
+        """The newest run of each model and form of the question with this number of examples.
 
         All are on the first edition with answers: the release has no items with two examples.
         """
@@ -204,10 +204,12 @@ class Plane(Sources):
     def _prompted(self, shots: str) -> tuple[str, list[Run]]:
         settings = {"task.name": "plane", "shots": shots}
         for edition in self._editions:
-            newest: dict[str, Run] = {}
+            newest: dict[tuple[str, str], Run] = {}
             for run in self.runs_of("prompt", settings, edition):
                 # As columns are named: one model may have been addressed by two paths.
-                newest.setdefault(model_name(run.params.get("model_name", run.id)), run)
+                name = model_name(run.params.get("model_name", run.id))
+                form = run.params.get("form", "likelihood")
+                newest.setdefault((name, form), run)
             if newest:
                 return edition, list(newest.values())
         return "", []

@@ -6,7 +6,7 @@ import pytest
 from adnominal.analysis import slices
 from adnominal.analysis.editions import Lake, open_lake
 from adnominal.analysis.estimates import Interval
-from adnominal.analysis.papers.adept import dataset, models, sources
+from adnominal.analysis.papers.adept import asked, dataset, models, sources
 from adnominal.analysis.papers.exhibits import Chart
 from adnominal.analysis.papers.published import agrees, table, value
 from adnominal.analysis.report_numbers import Cells
@@ -222,3 +222,38 @@ def test_figure_4_is_reproduced_from_the_release(release):
     assert shares["other"] == pytest.approx([0.082, 0.073, 0.751, 0.088, 0.006], abs=6e-4)
     groups = slices.identity(modifiers, lexicons.identity())
     assert {"other", "age"} <= set(groups)
+
+
+def test_asked_models_are_read_by_probability_and_by_what_they_write(tmp_path):
+    lake = str(tmp_path)
+    write(lake, "adept", SMALL.slice(3).to_pylist())
+    gold = {row["item_id"]: LABELS[row["label"]] for row in SMALL.slice(3).to_pylist()}
+    common = {"task": "adept", "edition": "mine", "model": "m"}
+    chosen = [
+        {**common, "run_id": "c", "item_id": item, "gold": label, "prompt": prompt,
+         "scores": [float(name == label) if prompt == "a" else 0.0 for name in LABELS]}
+        for item, label in gold.items()
+        for prompt in ("a", "b")
+    ]  # fmt: skip
+    written = [
+        {**common, "run_id": "w", "item_id": item, "gold": label, "prompt": "a",
+         "state": "parsed" if number else "cut off", "predicted": label if number else None}
+        for number, (item, label) in enumerate(gold.items())
+    ]  # fmt: skip
+    write(lake, "predictions", [*chosen, *written])
+    params = {"task.name": "adept", "part": "val", "shots": "0", "model_name": "x/m"}
+    runs = [
+        Run("w", "prompt", 2, {**params, "form": "generate"}, group="w"),
+        Run("c", "prompt", 1, params, group="c"),
+    ]
+    page = sources.Adept(open_lake(lake), Runs(runs))
+    values = {}
+    for cells in asked.untrained.build(page):
+        assert isinstance(cells, Cells)
+        values |= cells.values
+    name = "m, 0 examples, {}"
+    # With equal scores, the first label is answered, which is that of one item of four.
+    chosen_accuracy = values[name.format("most probable words"), "accuracy"]
+    assert chosen_accuracy.estimate == pytest.approx((1 + 1 / 4) / 2)
+    assert values[name.format("written answer"), "accuracy"].estimate == 0.75
+    assert values[name.format("written answer"), "parsed"] == 0.75

@@ -5,7 +5,7 @@ import pytest
 from adnominal.analysis.papers.plane import intervals
 from adnominal.etl.registry import DATASETS
 from adnominal.training.answering import matrix
-from adnominal.training.prompting.scores import cells, class_table
+from adnominal.training.asking.scores import cells, class_table
 
 PLANE = DATASETS["plane"].label_names
 

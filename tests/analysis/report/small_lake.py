@@ -10,6 +10,10 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
+from adnominal import conf
+from adnominal.analysis.external import external_runs
+from adnominal.etl.external.job import import_predictions
+from adnominal.etl.external.settings import Settings
 from adnominal.etl.plane import TYPES
 from adnominal.etl.registry import DATASETS
 from adnominal.training.finished_runs import Run, Runs
@@ -141,6 +145,7 @@ class SmallLake:
         self._prompted(tested)
         self._scored(tested, adept)
         write(self.root, "predictions", self.rows)
+        self._imported(folder)
 
     @property
     def all(self) -> Runs:
@@ -260,3 +265,18 @@ class SmallLake:
         cells = [(row["item_id"], ADEPT[row["label"]], ADEPT[2], ADEPT[2]) for row in adept[16:]]
         equal = _answers("adept_5", "random", "", cells)
         self.run("adept on adept", "score", equal, **params, **{"task.name": "adept"})
+
+    def _imported(self, folder: Path) -> None:
+        """Runs of a model that was asked elsewhere; its answers are in tables."""
+        answers = {
+            "adept": ["a0,impossible", "a1,impossible", "a2,equally likely"],
+            "plane": ["dead-car-1,entailed", "dead-car-2,entailed", "small-car-3,entailed"],
+            "asp": ["e2,not_entailment", "e3,Yes", "d2,entailment"],
+        }
+        for task, lines in answers.items():
+            file = folder / f"{task}.csv"
+            file.write_text("\n".join(["item_id,answer", *lines]) + "\n")
+            values = [f"file={file}", f"run={task}", f"task={task}", f"edition={EDITION}"]
+            values += ["model=asked", f"lake={self.root}"]
+            import_predictions(conf.load(Settings, values))
+        self.runs += external_runs(self.root)

@@ -1,0 +1,70 @@
+"""Language models that were asked about ADEPT without training, which the paper does not do."""
+
+from collections.abc import Iterator
+from statistics import fmean
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from adnominal.analysis.estimates import clustered_interval
+from adnominal.analysis.papers.adept.sources import Adept
+from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
+from adnominal.analysis.predictions import read
+from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.rows import lists, places
+from adnominal.training.asking import scores
+from adnominal.training.finished_runs import Run, model_name
+
+_PROMPT = "python training/prompt.py conf/training/adept_prompt.yaml lake=LAKE"
+_CAPTION = "Models that are asked: accuracy on val, a mean over prompts"
+_READ = {
+    scores.FIRST: "first token",
+    scores.RESTRICTED: "most probable words",
+    scores.WRITTEN: "written answer",
+}
+
+
+@exhibit("", "models without training", fills=_PROMPT, reads=("adept", "predictions"))
+def untrained(page: Adept) -> Iterator[Finding]:
+    """Accuracy of models that were asked, by examples and by how their answers are read. Answers
+    that could not be parsed count as wrong; their share is beside it."""
+    runs = _newest(page)
+    if not runs:
+        yield Missing(_CAPTION, _PROMPT)
+    for run in reversed(runs):
+        rows = read(page.lake.root, [run.id])
+        cells: dict[Key, Value] = {}
+        for choice, answers in scores.choices(rows).items():
+            shots = run.params.get("shots", "0")
+            name = f"{model_name(run.model)}, {shots} examples, {_READ[choice]}"
+            cells[name, "accuracy"] = clustered_interval(_right(answers, choice))
+            if choice == scores.WRITTEN:
+                cells[name, "parsed"] = pc.mean(pc.equal(answers["state"], "parsed")).as_py()
+        yield Cells(
+            _CAPTION,
+            cells,
+            unit="percent",
+            decimals=1,
+            model=run.model,
+            runs=[run.id],
+            edition=page.edition,
+            is_simulated=page.is_simulated,
+        )
+
+
+def _newest(page: Adept) -> list[Run]:
+    """The newest run on val of each model, number of examples and form, the newest first."""
+    settings = {"task.name": "adept", "part": "val"}
+    newest: dict[tuple[str | None, ...], Run] = {}
+    for run in page.runs_of("prompt", settings, page.edition):
+        form = run.params.get("form", "likelihood")
+        newest.setdefault((run.model, run.params.get("shots"), form), run)
+    return list(newest.values())
+
+
+def _right(rows: pa.Table, choice: str) -> list[float]:
+    """The share of the prompts of each item whose answer is right."""
+    gold, answers = lists(rows, "gold")[0], scores.answers(rows, choice)
+    right = [one == other for one, other in zip(gold, answers, strict=True)]
+    items = places(rows, "item_id").values()
+    return [fmean(right[at] for at in members) for members in items]

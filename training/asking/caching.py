@@ -1,0 +1,147 @@
+"""A model of lm-evaluation-harness that computes, or pays for, no answer twice."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from lm_eval.api.model import LM
+
+from adnominal.training.asking.answered import Answered, request_key
+from adnominal.training.asking.outcomes import Outcome
+
+
+class CachedModel(LM):  # type: ignore[misc]
+    """A model with a store of its answered requests.
+
+    Requests that were answered before, by this process or another, are not passed to the model;
+    equal ones are passed once. Answers are stored as soon as the model reports them to its cache
+    hook, as every model of the harness does.
+
+    Attributes:
+        outcomes: the outcomes by `request_key`, of everything asked since `outcomes` was last
+            cleared; failed requests are among them, and are asked again when they recur.
+    """
+
+    def __init__(self, model: LM, answered: Answered) -> None:
+        super().__init__()
+        self.outcomes: dict[bytes, Outcome] = {}
+        self._model = model
+        self._answered = answered
+        model.set_cache_hook(self)
+
+    def outcome(self, kind: str, arguments: Sequence[Any]) -> Outcome:
+        """Return the outcome of a request, given as in the harness's samples.
+
+        Args:
+            kind: ``generate_until``, ``loglikelihood`` or ``loglikelihood_rolling``.
+            arguments: the request's arguments.
+
+        Raises:
+            KeyError: it was not asked since `outcomes` was cleared.
+        """
+        return self.outcomes[request_key(kind, arguments)]
+
+    def add_partial(self, kind: str, arguments: Sequence[Any], result: Any) -> None:
+        """Store a result (the interface of the harness's cache hook)."""
+        key = request_key(kind, arguments)
+        outcome = as_outcome(result)
+        self.outcomes[key] = outcome
+        self._answered.add(key, outcome)
+
+    def generate_until(self, requests: Sequence[Any], **_: Any) -> list[str]:
+        """Return the text of each answer, empty where there is none."""
+        outcomes = self._ask("generate_until", requests)
+        return [outcome.text or "" for outcome in outcomes]
+
+    def loglikelihood(self, requests: Sequence[Any], **_: Any) -> list[tuple[float, bool]]:
+        """Return log-probabilities and whether they are the greatest; NaN for failed requests."""
+        outcomes = self._ask("loglikelihood", requests)
+        return [outcome.likelihood or (math.nan, False) for outcome in outcomes]
+
+    def loglikelihood_rolling(self, requests: Sequence[Any], **_: Any) -> list[float]:
+        """Return log-probabilities of whole texts; NaN for failed requests."""
+        outcomes = self._ask("loglikelihood_rolling", requests)
+        return [outcome.likelihood[0] if outcome.likelihood else math.nan for outcome in outcomes]
+
+    def _ask(self, kind: str, requests: Sequence[Any]) -> list[Outcome]:
+        keys = [request_key(kind, request.args) for request in requests]
+        self.outcomes |= self._answered.lookup(keys)
+        missing: dict[bytes, Any] = {}
+        for key, request in zip(keys, requests, strict=True):
+            if not self._is_answered(key):
+                missing.setdefault(key, request)
+        for key in missing:
+            self.outcomes.pop(key, None)
+        if missing:
+            results = getattr(self._model, kind)(list(missing.values()))
+            for (key, request), result in zip(missing.items(), results, strict=True):
+                # Some models change the arguments before they report to the hook.
+                if key not in self.outcomes:
+                    self.add_partial(kind, request.args, result)
+        return [self.outcomes[key] for key in keys]
+
+    def _is_answered(self, key: bytes) -> bool:
+        return key in self.outcomes and self.outcomes[key].is_answered
+
+    # The harness asks for the following; `LM` has values of its own for them.
+
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        return int(self._model.rank)
+
+    @property
+    def world_size(self) -> int:
+        """The number of processes."""
+        return int(self._model.world_size)
+
+    @property
+    def device(self) -> Any:
+        """The model's device."""
+        return self._model.device
+
+    @property
+    def tokenizer_name(self) -> str:
+        """The name of the tokenizer."""
+        return str(self._model.tokenizer_name)
+
+    def chat_template(self, chat_template: bool | str = False) -> str | None:
+        """Return the chat template."""
+        template: str | None = self._model.chat_template(chat_template)
+        return template
+
+    def apply_chat_template(
+        self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
+    ) -> Any:
+        """Return the prompt for a conversation."""
+        return self._model.apply_chat_template(chat_history, add_generation_prompt)
+
+    def all_gather(self, tensor: Any) -> Any:
+        """Return the tensors of all processes."""
+        return self._model.all_gather(tensor)
+
+    def gather_object(self, obj: Any, dst: int = 0) -> Any:
+        """Return the objects of all processes in process `dst`."""
+        return self._model.gather_object(obj, dst)
+
+    def barrier(self) -> None:
+        """Wait for all processes."""
+        self._model.barrier()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._model, name)
+
+
+def as_outcome(result: Any) -> Outcome:
+    """Return the outcome for a result of any of the harness's models."""
+    if isinstance(result, Outcome):
+        return result
+    if isinstance(result, str):
+        return Outcome(result)
+    is_pair = isinstance(result, (tuple, list))
+    value, is_greedy = result if is_pair else (result, False)
+    if math.isnan(value):
+        return Outcome(error="the model gave no number (NaN) for the log-probability")
+    return Outcome(likelihood=(float(value), bool(is_greedy)))

@@ -1,0 +1,350 @@
+"""``training/prompt.py``: from prompts to answers, predictions and the papers' tables."""
+
+import hashlib
+import itertools
+import logging
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from adnominal.conf import JobFailed, UserError
+from adnominal.conf.markdown import markdown
+from adnominal.conf.progress import duration
+from adnominal.training import launch, predictions
+from adnominal.training.asking import answers, items, prompts, scores
+from adnominal.training.asking.answered import Answered
+from adnominal.training.asking.backends import Backend, backend
+from adnominal.training.asking.engine import CHUNK, Engine
+from adnominal.training.asking.excerpts import written_answers
+from adnominal.training.asking.items import Items
+from adnominal.training.asking.masked import usable
+from adnominal.training.asking.outcomes import Outcome as ModelOutcome
+from adnominal.training.asking.prompts import Prompts
+from adnominal.training.asking.questions import Question, Questions, Request
+from adnominal.training.asking.settings import Settings
+from adnominal.training.files import cache_folder, check_folder, replace_text
+from adnominal.training.runs import Outcome, Plan, Runs, folder_name
+
+JOB = "prompt"
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Work:
+    """A run with everything it needs, already checked."""
+
+    settings: Settings
+    backend: Backend
+    prompts: Prompts
+    items: Items
+    questions: Questions
+
+
+class Asked:
+    """What was asked so far: rows of predictions, and what became of the requests.
+
+    `tokens_in` and `tokens_out` are those of all answers, whether they were paid for now or by an
+    earlier start; `failures` are the reasons why requests have no answer.
+    """
+
+    def __init__(self) -> None:
+        self.requests = self.tokens_in = self.tokens_out = 0
+        self.failures: Counter[str] = Counter()
+        self._rows: list[pa.Table] = []
+        self._places: list[pa.Array] = []
+
+    def add(
+        self,
+        requests: int,
+        rows: pa.Table,
+        places: Sequence[int],
+        outcomes: Mapping[Request, Sequence[ModelOutcome]],
+    ) -> None:
+        """Add a chunk."""
+        self.requests += requests
+        self._rows.append(rows)
+        self._places.append(pa.array(places, pa.int64()))
+        for of_request in outcomes.values():
+            self.tokens_in += sum(one.tokens_in or 0 for one in of_request)
+            self.tokens_out += sum(one.tokens_out or 0 for one in of_request)
+            reasons = [one.error or "no answer" for one in of_request if not one.is_answered]
+            self.failures.update(reasons[:1])
+
+    @property
+    def rows(self) -> pa.Table:
+        """The rows of the table predictions."""
+        return pa.concat_tables(self._rows)
+
+    @property
+    def places(self) -> pa.ChunkedArray:
+        """The item of each row."""
+        return pa.chunked_array(self._places)
+
+
+def prompt(settings: Settings) -> None:
+    """Ask a language model about items, without training it.
+
+    Causal and encoder-decoder models score each word that stands for a label with the text after
+    it, masked models fill a gap with one word, and with form=generate a model writes its answer.
+    Answers are stored, so that a killed run resumes and repeated questions are free. They go to the
+    table predictions, and the papers' table is printed.
+    """
+    work = prepare(settings)
+    if launch.world_size() > 1:
+        launch.start()
+    content = _content(work.backend)
+    folder = _out(settings) / _name(work, content)
+    name = settings.run_name or f"{settings.task}, {settings.shots} examples, {work.backend.name}"
+    runs = Runs(JOB, settings, settings.experiment or settings.task)
+    if settings.backend != "hf" and not runs.is_finished(folder):
+        # A trial question finds out whether the server answers, before the run begins.
+        work.backend.model.check()
+    runs.once(
+        Plan(folder, name, settings, _facts(work), work.items.sources),
+        lambda run: _outcome(work, content, folder, run.name),
+    )
+    if launch.rank() == 0:
+        print((folder / "table.md").read_text(encoding="utf-8").rstrip("\n"))
+
+
+def prepare(settings: Settings) -> Work:
+    """Prepare everything but the weights, and report all mistakes that need no weights.
+
+    Raises:
+        UserError: the settings, prompts, lake, server or tokenizer do not fit.
+    """
+    if settings.split_model and launch.world_size() > 1:
+        raise UserError(
+            f"split_model=true with {launch.world_size()} processes: one process uses all GPUs; "
+            "expected plain python instead of the launcher"
+        )
+    check_folder("out", _out(settings))
+    cache_folder(settings.cache)
+    selected = prompts.read(
+        settings.prompt_file,
+        settings.task,
+        settings.templates,
+        settings.verbalisers,
+        settings.form,
+    )
+    model = backend(settings)
+    items_asked = items.load(settings)
+    questions = Questions(items_asked, selected, settings)
+    if model.words is not None:
+        selected = _usable_prompts(model, selected, questions)
+        questions = Questions(items_asked, selected, settings)
+    return Work(settings, model, selected, items_asked, questions)
+
+
+def _usable_prompts(model: Backend, selected: Prompts, questions: Questions) -> Prompts:
+    """Return the prompts with only the words that a masked model can write.
+
+    Raises:
+        UserError: no word of a label is left, or labels share a token.
+    """
+    assert model.words is not None
+    of_first_item = itertools.takewhile(lambda question: question.item == 0, questions)
+    unusable = model.words.check(of_first_item)
+    if launch.rank() == 0:
+        for name, words in unusable.items():
+            log.warning(
+                "%s: %d words that are not one token of the model are ignored: %s",
+                name,
+                len(words),
+                " ".join(words),
+            )
+    templates = []
+    for template in selected.prompts:
+        kept = tuple(usable(one, unusable, template.name) for one in template.verbalisers)
+        templates.append(replace(template, verbalisers=kept))
+    return replace(selected, prompts=tuple(templates))
+
+
+def _content(model: Backend) -> str:
+    """Return the content of the model, which the first process computes for all.
+
+    Raises:
+        UserError: the base of adapters is missing, in every process.
+    """
+    content, mistake = "", None
+    if launch.rank() == 0:
+        try:
+            content = model.content()
+        except UserError as error:
+            mistake = error
+    content, mistake = launch.broadcast((content, mistake))
+    if mistake is not None:
+        raise mistake
+    return content
+
+
+def _out(settings: Settings) -> Path:
+    return Path(settings.out or f"runs/{settings.task}_prompt")
+
+
+def _name(work: Work, content: str) -> str:
+    """Return the folder name of a run, a function of settings, model, prompts and items."""
+    rows = work.items.rows
+    decisive = [name for name in rows.column_names if name != "version"]
+    return folder_name(
+        work.settings,
+        model=content,
+        prompts=work.prompts.text,
+        items=_digest(rows.select(decisive)),
+        examples=_digest(work.items.examples),
+    )
+
+
+def _facts(work: Work) -> dict[str, Any]:
+    settings = work.settings
+    return {
+        "task": {
+            "name": settings.task,
+            "edition": settings.edition,
+            "scheme": settings.scheme,
+            "fold": settings.fold,
+        },
+        "model_name": work.backend.name,
+        "kind": work.backend.kind,
+        "prompts": f"{work.prompts.name}@{work.prompts.version}",
+        "items": work.items.rows.num_rows,
+        "questions": work.questions.count(),
+        "processes": launch.world_size(),
+    }
+
+
+def _digest(rows: pa.Table) -> str:
+    """Return a hash of rows, read a few at a time."""
+    digest = hashlib.blake2b(digest_size=16)
+    for batch in rows.to_batches(1000):
+        for row in batch.to_pylist():
+            digest.update(repr(row).encode())
+    return digest.hexdigest()
+
+
+def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
+    """Ask everything; return rows of the table predictions, figures, and the papers' table.
+
+    Raises:
+        JobFailed: some questions have no answer, or scores are NaN.
+    """
+    settings = work.settings
+    started = time.monotonic()
+    asked = Asked()
+    excerpt = ""
+    with _store(work, content) as store:
+        engine = Engine(work.backend.model, store, settings, work.questions.delimiter)
+        for questions, requests in _chunks(work.questions):
+            outcomes = engine.ask(requests)
+            constants = {"run_id": run_id, "model": work.backend.name}
+            rows = answers.rows(questions, outcomes, work.items, settings, **constants)
+            asked.add(len(requests), rows, [question.item for question in questions], outcomes)
+            if settings.form == "generate" and not excerpt:
+                excerpt = f"\n\n{written_answers(questions, rows)}"
+    rows, places = asked.rows, asked.places
+    # Answers that are refused end every process, not only the first.
+    _check(work, asked, rows)
+    seconds = time.monotonic() - started
+    computed = sum(launch.gather(engine.computed))
+    result: dict[str, Any] = {"prompts": asked.requests, "forward": computed, "seconds": seconds}
+    if launch.rank() != 0:
+        return Outcome(result)
+    log.info(
+        "%s questions about %s items: %s prompts, %s computed in %s",
+        f"{rows.num_rows:,}",
+        f"{work.items.rows.num_rows:,}",
+        f"{asked.requests:,}",
+        f"{computed:,}",
+        duration(seconds),
+    )
+    figures, printed = _results(work, rows, places)
+    printed += excerpt
+    figures |= _costs(asked, settings)
+    if computed:
+        figures["prompts_per_second"] = computed / seconds
+    replace_text(folder / "table.md", printed + "\n")
+    texts = {"table.md": printed + "\n", "prompts.yaml": work.prompts.text}
+    return Outcome({**result, "figures": figures}, rows, figures, texts)
+
+
+@contextmanager
+def _store(work: Work, content: str) -> Iterator[Answered]:
+    """Provide the store of the model's answers; with cache=none, one that is deleted at the end.
+
+    Even then equal questions are asked once, without being in memory together.
+    """
+    settings = work.settings
+    with tempfile.TemporaryDirectory(prefix="answers-") as folder:
+        identity = {
+            "backend": settings.backend,
+            "model": content,
+            "precision": settings.precision,
+            "address": settings.base_url,
+            "arguments": settings.model_args,
+            "chat": settings.is_chat,
+            "instructions": settings.instructions,
+            "seed": settings.seed if settings.temperature else None,
+        }
+        with Answered(settings.cache or folder, **identity) as store:
+            yield store
+
+
+def _chunks(questions: Questions) -> Iterator[tuple[list[Question], list[Request]]]:
+    """Yield questions with the different requests that they need, a chunk of these at a time."""
+    chunk: list[Question] = []
+    requests: dict[Request, None] = {}
+    for question in questions:
+        chunk.append(question)
+        requests |= dict.fromkeys((question.request, *question.content_free))
+        if len(requests) >= CHUNK:
+            yield chunk, list(requests)
+            chunk, requests = [], {}
+    if chunk:
+        yield chunk, list(requests)
+
+
+def _check(work: Work, asked: Asked, rows: pa.Table) -> None:
+    """Raise `JobFailed` for questions without an answer; the answers to the others are stored."""
+    if work.settings.backend == "hf" and work.settings.form == "likelihood":
+        flat = pc.list_flatten(rows["scores"]).to_numpy()
+        scores_of_rows = flat.reshape(rows.num_rows, -1)
+        predictions.check_scores(scores_of_rows, f"model={work.backend.name}")
+    if asked.failures:
+        reason, count = asked.failures.most_common(1)[0]
+        raise JobFailed(
+            f"{asked.failures.total():,} of {asked.requests:,} questions have no answer "
+            f"({count:,} times: {reason}); the other answers are stored: run again to ask only "
+            "for the missing ones"
+        )
+
+
+def _costs(asked: Asked, settings: Settings) -> dict[str, float]:
+    """Return the tokens that were sent and written, and what they cost."""
+    figures: dict[str, float] = {}
+    if settings.is_server:
+        figures["tokens_in"] = asked.tokens_in
+    # Of an answer that is chosen, they are those of its words, which were sent.
+    if settings.form == "generate":
+        figures["tokens_out"] = asked.tokens_out
+    if figures and (settings.price_in or settings.price_out):
+        sent = figures.get("tokens_in", 0.0) * settings.price_in
+        figures["cost"] = sent + figures.get("tokens_out", 0.0) * settings.price_out
+    return figures
+
+
+def _results(work: Work, rows: pa.Table, places: pa.ChunkedArray) -> tuple[dict[str, float], str]:
+    """Return figures by name (shares from 0 to 1), and the printed table, in percent."""
+    of_items = work.items.rows
+    for name in set(of_items.column_names) - set(rows.column_names):
+        rows = rows.append_column(name, of_items[name].take(places))
+    figures, columns, caption = work.items.task.prompt_results(rows, work.prompts.labels)
+    figures |= scores.states(rows)
+    return figures, f"{caption}\n\n{markdown(pa.table(columns))}"
