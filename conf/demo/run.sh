@@ -55,8 +55,8 @@ deepspeed --log_level error --num_gpus "$processes" training/finetune.py conf/tr
 model="${MODEL:-build/models/smollm2-135m-instruct-q4}"
 if [ -d "$model" ]; then
     log "A small language model writes its answers: python training/prompt.py conf/training/adept_chat.yaml"
-    OMP_NUM_THREADS=2 python training/prompt.py conf/training/adept_chat.yaml edition=demo limit=12 \
-        max_gen_toks=24 precision=fp32 batch_size=6 model="$model" lake="$lake" out="$runs/prompt" \
+    OMP_NUM_THREADS=2 python training/prompt.py conf/training/adept_chat.yaml edition=demo limit=8 \
+        max_gen_toks=24 precision=fp32 batch_size=8 model="$model" lake="$lake" out="$runs/prompt" \
         cache="$runs/answers"
 fi
 

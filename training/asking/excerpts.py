@@ -21,7 +21,7 @@ def written_answers(questions: Sequence[Question], rows: pa.Table) -> str:
         rows.column(name)[:count].to_pylist() for name in ("predicted", "gold", "state")
     )
     columns = {
-        "question": [_one_line(question.request.text) for question in questions[:count]],
+        "question": _own_lines([question.request.text for question in questions[:count]]),
         "written": [_one_line(text or "") for text in rows.column("text")[:count].to_pylist()],
         "label": [
             label or f"{_NOTHING} ({state})" for label, state in zip(predicted, states, strict=True)
@@ -29,6 +29,17 @@ def written_answers(questions: Sequence[Question], rows: pa.Table) -> str:
         "correct": [label or _NOTHING for label in gold],
     }
     return f"The first answers\n\n{markdown(pa.table(columns))}"
+
+
+def _own_lines(texts: Sequence[str]) -> list[str]:
+    """Return the texts in one line each, without the lines that all have, such as instructions."""
+    lines_of_texts = [text.splitlines() for text in texts]
+    shared = set(lines_of_texts[0]).intersection(*lines_of_texts[1:]) if len(texts) > 1 else set()
+    own_lines = []
+    for text, lines in zip(texts, lines_of_texts, strict=True):
+        own = " ".join(line for line in lines if line not in shared)
+        own_lines.append(_one_line(own or text))
+    return own_lines
 
 
 def _one_line(text: str) -> str:

@@ -27,3 +27,15 @@ def test_the_first_answers_are_shown_with_their_questions_and_states():
     assert lines[0] == "| Is it so? Yes \\| no. | Answer: yes | entailed | not entailed |"
     assert lines[1] == "| Is it? |  | – (unparsable) | entailed |"
     assert len(lines) == 6
+
+
+def test_lines_that_all_questions_have_are_shown_by_none():
+    questions = [question(f"Is {word} so?\nAnswer yes or no.") for word in ("this", "that")]
+    columns = {
+        "predicted": ["a"] * 2,
+        "gold": ["a"] * 2,
+        "state": ["parsed"] * 2,
+        "text": ["y"] * 2,
+    }
+    shown = written_answers(questions, pa.table(columns)).splitlines()[4:]
+    assert shown == ["| Is this so? | y | a | a |", "| Is that so? | y | a | a |"]
