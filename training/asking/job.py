@@ -240,11 +240,14 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
     asked = Asked()
     with _store(work, content) as store:
         engine = Engine(work.backend.model, store, settings, work.questions.delimiter)
+        constants = {"run_id": run_id, "model": work.backend.name}
         for questions, requests in _chunks(work.questions):
             outcomes = engine.ask(requests)
-            constants = {"run_id": run_id, "model": work.backend.name}
             rows = answers.rows(questions, outcomes, work.items, settings, **constants)
             asked.add(len(requests), rows, [question.item for question in questions], outcomes)
+            # Otherwise they would be in memory while the next chunk is made.
+            del questions, requests, outcomes, rows
+            launch.trim_memory()
     rows, places = asked.rows, asked.places
     # Answers that are refused end every process, not only the first.
     _check(work, asked, rows)
