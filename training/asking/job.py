@@ -22,7 +22,7 @@ from adnominal.training import launch, predictions
 from adnominal.training.asking import answers, items, prompts, scores
 from adnominal.training.asking.answered import Answered
 from adnominal.training.asking.backends import Backend, backend
-from adnominal.training.asking.engine import CHUNK, Engine
+from adnominal.training.asking.engine import Engine
 from adnominal.training.asking.items import Items
 from adnominal.training.asking.masked import usable
 from adnominal.training.asking.outcomes import Outcome as ModelOutcome
@@ -33,6 +33,8 @@ from adnominal.training.files import cache_folder, check_folder, replace_text
 from adnominal.training.runs import Outcome, Plan, Runs, folder_name
 
 JOB = "prompt"
+CHUNK = 20_000
+"""Different requests that are in memory at once."""
 log = logging.getLogger("adnominal")
 
 
