@@ -20,9 +20,6 @@ from adnominal.training.asking.questions import Request
 from adnominal.training.asking.settings import Settings
 from adnominal.training.asking.tasks import NAME, task
 
-CHUNK = 20_000
-"""Distinct questions that are in memory at once."""
-
 # The harness says what we do not use; its bar for each chunk would hide ours.
 logging.getLogger("lm_eval").setLevel(logging.ERROR)
 lm_eval.api.task.tqdm = partial(tqdm, disable=True)

@@ -22,7 +22,7 @@ from adnominal.training import launch, predictions
 from adnominal.training.asking import answers, items, prompts, scores
 from adnominal.training.asking.answered import Answered
 from adnominal.training.asking.backends import Backend, backend
-from adnominal.training.asking.engine import CHUNK, Engine
+from adnominal.training.asking.engine import Engine
 from adnominal.training.asking.excerpts import written_answers
 from adnominal.training.asking.items import Items
 from adnominal.training.asking.masked import usable
@@ -34,6 +34,8 @@ from adnominal.training.files import cache_folder, check_folder, replace_text
 from adnominal.training.runs import Outcome, Plan, Runs, folder_name
 
 JOB = "prompt"
+CHUNK = 20_000
+"""Different requests that are in memory at once."""
 log = logging.getLogger("adnominal")
 
 
@@ -242,13 +244,16 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
     excerpt = ""
     with _store(work, content) as store:
         engine = Engine(work.backend.model, store, settings, work.questions.delimiter)
+        constants = {"run_id": run_id, "model": work.backend.name}
         for questions, requests in _chunks(work.questions):
             outcomes = engine.ask(requests)
-            constants = {"run_id": run_id, "model": work.backend.name}
             rows = answers.rows(questions, outcomes, work.items, settings, **constants)
             asked.add(len(requests), rows, [question.item for question in questions], outcomes)
             if settings.form == "generate" and not excerpt:
                 excerpt = f"\n\n{written_answers(questions, rows)}"
+            # Otherwise they would be in memory while the next chunk is made.
+            del questions, requests, outcomes, rows
+            launch.trim_memory()
     rows, places = asked.rows, asked.places
     # Answers that are refused end every process, not only the first.
     _check(work, asked, rows)

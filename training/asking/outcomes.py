@@ -174,10 +174,12 @@ def _outcome(
 def _tokens_in(usage: Mapping[str, Any]) -> int | None:
     """Return the tokens of the prompt; Anthropic counts those that it has cached apart."""
     if "input_tokens" not in usage:
-        return usage.get("prompt_tokens")
+        tokens: int | None = usage.get("prompt_tokens")
+        return tokens
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return sum(usage.get(name) or 0 for name in names)
 
 
 def _tokens_out(usage: Mapping[str, Any]) -> int | None:
-    return usage.get("completion_tokens", usage.get("output_tokens"))
+    tokens: int | None = usage.get("completion_tokens", usage.get("output_tokens"))
+    return tokens

@@ -83,7 +83,7 @@ class Questions:
         """Return the number of questions."""
         ways = sum(len(template.verbalisers) or 1 for template in self._prompts.prompts)
         if not self._settings.shows_groups:
-            return ways * self._items.rows.num_rows
+            return ways * int(self._items.rows.num_rows)
         groups = pc.value_counts(self._items.rows["group"].combine_chunks())
         # Each item of a group after each order of the others.
         orders: int = sum(math.factorial(size) for size in groups.field("counts").to_pylist())

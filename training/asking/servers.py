@@ -56,6 +56,11 @@ _DENIED = {
     403: "expected a key in the environment variable {key} that may use model={model}",
     404: "expected base_url= with an address that ends in {endpoint}, and a model= of the server",
 }
+_READERS = {
+    "/completions": completion_outcome,
+    "/chat/completions": chat_outcome,
+    "/messages": messages_outcome,
+}
 _OPTIONS = (
     "num_concurrent",
     "timeout",
@@ -100,7 +105,6 @@ class Server(TemplateAPI):  # type: ignore[misc]
 
     endpoint: ClassVar[str]
     key_name: ClassVar[str] = LOCAL_KEY
-    read_answer: ClassVar[Callable[[Mapping[str, Any]], Outcome]]
 
     def __init__(
         self,
@@ -191,7 +195,7 @@ class Server(TemplateAPI):  # type: ignore[misc]
         if not payload.get("stop"):
             # Some servers refuse an empty list.
             payload.pop("stop", None)
-        return Question("generate_until", (context, options), payload, type(self).read_answer)
+        return Question("generate_until", (context, options), payload, _READERS[self.endpoint])
 
     def _prompt(self, context: Any) -> Any:
         return context
@@ -304,7 +308,6 @@ class Completions(Server, LocalCompletionsAPI):  # type: ignore[misc]
     """A server with OpenAI's completions protocol: texts, and their log-probabilities."""
 
     endpoint = "/completions"
-    read_answer = staticmethod(completion_outcome)
 
     def apply_chat_template(
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
@@ -349,7 +352,6 @@ class LocalChat(_Chat, LocalChatCompletion):  # type: ignore[misc]
     """A local server with OpenAI's chat protocol."""
 
     endpoint = "/chat/completions"
-    read_answer = staticmethod(chat_outcome)
 
 
 class OpenAIChat(_Chat, OpenAIChatCompletion):  # type: ignore[misc]
@@ -357,7 +359,6 @@ class OpenAIChat(_Chat, OpenAIChatCompletion):  # type: ignore[misc]
 
     endpoint = "/chat/completions"
     key_name = "OPENAI_API_KEY"
-    read_answer = staticmethod(chat_outcome)
 
     def _create_payload(self, messages: list[dict[str, Any]], **options: Any) -> dict[str, Any]:
         """Return the body of a request.
@@ -380,7 +381,6 @@ class AnthropicMessages(_Chat, AnthropicChat):  # type: ignore[misc]
 
     endpoint = "/messages"
     key_name = "ANTHROPIC_API_KEY"
-    read_answer = staticmethod(messages_outcome)
 
     @cached_property
     def header(self) -> dict[str, str]:

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -247,7 +248,7 @@ def test_asked_models_are_read_by_probability_and_by_what_they_write(tmp_path):
         Run("c", "prompt", 1, params, group="c"),
     ]
     page = sources.Adept(open_lake(lake), Runs(runs))
-    values = {}
+    values: dict[tuple[str, str], Any] = {}
     for cells in asked.untrained.build(page):
         assert isinstance(cells, Cells)
         values |= cells.values

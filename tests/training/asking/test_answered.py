@@ -78,9 +78,16 @@ def test_more_requests_than_a_statement_has_parameters(tmp_path):
         assert len(answered.lookup(KEYS)) == len(KEYS)
 
 
-def test_the_database_says_what_it_belongs_to(tmp_path):
-    with Answered(str(tmp_path), **IDENTITY) as answered:
+def database_below(folder):
+    """The path of the only database, which is new."""
+    with Answered(str(folder), **IDENTITY) as answered:
         path = answered.path
+    assert path is not None
+    return path
+
+
+def test_the_database_says_what_it_belongs_to(tmp_path):
+    path = database_below(tmp_path)
     with sqlite3.connect(path) as database:
         [[text]] = database.execute("SELECT settings FROM identity").fetchall()
     assert json.loads(text) == IDENTITY
@@ -93,8 +100,7 @@ def test_without_a_folder_nothing_is_stored():
 
 
 def test_a_file_that_is_no_database_is_the_users_mistake(tmp_path):
-    with Answered(str(tmp_path), **IDENTITY) as answered:
-        path = answered.path
+    path = database_below(tmp_path)
     for further in tmp_path.glob(f"{path.name}-*"):
         further.unlink()
     path.write_bytes(b"no database" * 200)
@@ -103,8 +109,9 @@ def test_a_file_that_is_no_database_is_the_users_mistake(tmp_path):
 
 
 def test_a_database_that_cannot_be_written_fails_the_job(tmp_path):
+    path = database_below(tmp_path)
     with Answered(str(tmp_path), **IDENTITY) as answered:
-        with sqlite3.connect(answered.path) as database:
+        with sqlite3.connect(path) as database:
             database.execute("DROP TABLE answers")
         with pytest.raises(JobFailed, match="run again"):
             answered.add(KEYS[0], YES)

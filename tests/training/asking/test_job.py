@@ -492,6 +492,44 @@ def test_memory_does_not_grow_with_the_items(gpt2, tmp_path):
     assert peaks[1] - peaks[0] < 25
 
 
+@pytest.mark.parametrize(
+    ("words", "task", "figure"),
+    [
+        (["task=nli", "edition=mnli", "part=val", "shots=1"], "pairs_nli", "accuracy"),
+        (
+            *(["task=sygns", "edition=paper", "scheme=systematicity", "fold=one"],),
+            *("sygns_fol", "accuracy"),
+        ),
+        (["task=graded_pairs", "edition=people"], "graded_pairs", "spearman/"),
+    ],
+    ids=["nli", "sygns", "graded_pairs"],
+)
+def test_further_tables_are_asked_about(run_prompt, gpt2, task_lake, words, task, figure):
+    lake = task_lake
+    if task == "graded_pairs":
+        lake = run_prompt.lake
+        ratings = zip(("red", "old", "fake"), (6.5, 4.25, 2.0), strict=True)
+        rated = [{"adjective": adjective, "score": score} for adjective, score in ratings]
+        common = {"noun": "car", "source": "people", "split": "test"}
+        write(
+            lake, "graded_pairs", [{**row, **common, "pair_id": row["adjective"]} for row in rated]
+        )
+    form = "form=generate" if task == "sygns_fol" else "form=likelihood"
+    more = [form, "max_gen_toks=4", "limit=3", f"lake={lake}", "predictions=false"]
+    result = run_prompt(gpt2, *words, *more)
+    # The pairs of sentences have one text, so that equal examples make equal requests.
+    assert 1 <= result["prompts"] <= 3
+    assert any(name.startswith(figure) for name in result["figures"])
+    predictions = pq.read_table(run_folder(run_prompt.out) / "predictions.parquet")
+    assert predictions["task"].to_pylist() == [task] * 3
+    assert predictions["gold"].null_count == 0
+    if form == "form=likelihood":
+        steps = 7 if task == "graded_pairs" else 3
+        assert {len(row) for row in predictions["scores"].to_pylist()} == {steps}
+    else:
+        assert set(predictions["state"].to_pylist()) == {"cut off"}
+
+
 def test_a_run_is_tracked(run_prompt, bert, tmp_path, empty_store):
     from mlflow import MlflowClient
 
