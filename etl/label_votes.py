@@ -86,8 +86,8 @@ def votes_table(dataset: str, edition: str, source: str, votes: Mapping[str, Vot
     return pa.Table.from_pylist(rows, table(TABLE).schema)
 
 
-def replace_votes(lake: str, rows: pa.Table, job: str) -> None:
-    """Replace the votes of these rows' source on their edition; other votes stay.
+def replace_votes(lake: str, rows: pa.Table, job: str, also: Collection[str] = ()) -> None:
+    """Replace the votes of these rows' source, and of `also`, on their edition; others stay.
 
     Raises:
         LakeConflict: another job changed the votes of the dataset meanwhile.
@@ -100,8 +100,8 @@ def replace_votes(lake: str, rows: pa.Table, job: str) -> None:
     if base is not None:
         where = [("dataset", "=", first["dataset"])]
         stored = arrow.read(lake, TABLE, version=base, where=where)
-        key = (first["edition"], first["source"])
+        replaced = {(first["edition"], source) for source in (first["source"], *also)}
         keys = zip(stored["edition"].to_pylist(), stored["source"].to_pylist(), strict=True)
-        pieces.append(stored.filter(pa.array([other != key for other in keys], pa.bool_())))
+        pieces.append(stored.filter(pa.array([key not in replaced for key in keys], pa.bool_())))
     partition = {"dataset": first["dataset"]}
     arrow.replace(lake, TABLE, pa.concat_tables(pieces), partition, base=base, job=job)

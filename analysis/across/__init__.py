@@ -1,4 +1,5 @@
-"""What none of the four papers has: transfer, frequency, leak-free splits and artefacts."""
+"""What none of the four papers has: transfer, frequency, leak-free splits, artefacts and
+people's uncertainty."""
 
 from adnominal.analysis.across import (
     audits,
@@ -8,6 +9,7 @@ from adnominal.analysis.across import (
     parsers,
     splits,
     transfer,
+    uncertainty,
 )
 from adnominal.analysis.papers.exhibits import Page
 
@@ -24,5 +26,6 @@ PAGE = Page(
         *audits.EXHIBITS.values(),
         overlap.of_forms,
         parsers.parser_comparison,
+        uncertainty.of_people,
     ),
 )

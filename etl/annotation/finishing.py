@@ -56,8 +56,9 @@ def store_votes(lake: str, result: Filtered, edition: str, job: str) -> None:
         answers = result.items[item_id]
         votes[item_id] = Counter(ADEPT.labels[answer.label] for answer in answers)
         is_simulated |= any(answer.annotator.startswith(SIMULATED) for answer in answers)
-    source = f"{SIMULATED}annotators" if is_simulated else "annotators"
-    replace_votes(lake, votes_table("adept", edition, source, votes), job)
+    sources = ("annotators", f"{SIMULATED}annotators")
+    rows = votes_table("adept", edition, sources[is_simulated], votes)
+    replace_votes(lake, rows, job, also=sources)
 
 
 def report(result: Filtered, models: Sequence[str]) -> dict[str, Any]:
