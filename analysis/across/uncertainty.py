@@ -42,13 +42,17 @@ def of_people(page: Across) -> Iterator[Finding]:
     )
     has_model = False
     for (dataset, edition), voted in sorted(_votes(page.lake.root).items()):
-        for name, run in _newest(page, edition).items():
-            compared = _compared(page.lake.root, run, dataset, edition, voted)
-            if compared is None:
-                continue
-            has_model = True
-            scores, votes = compared
-            yield from _findings(page, f"{dataset}/{edition}", name, run, scores, votes, voted)
+        shown: set[str] = set()
+        # Newest first: of each model, the newest run on these items is shown.
+        for run in page.runs_of(("finetune", "score"), edition=edition):
+            name = _name(run)
+            compared = None
+            if name not in shown:
+                compared = _compared(page.lake.root, run, dataset, edition, voted)
+            if compared is not None:
+                shown.add(name)
+                has_model = True
+                yield from _findings(page, f"{dataset}/{edition}", run, *compared, voted)
     if not has_model:
         raise UserError("no finished run with scores of items that people voted on")
 
@@ -65,15 +69,9 @@ def _votes(root: str) -> dict[tuple[str, str], Voted]:
     return {key: Voted(votes, frozenset(sources[key])) for key, votes in items.items()}
 
 
-def _newest(page: Across, edition: str) -> dict[str, Run]:
-    """The newest run of each model and kind of labels with answers to items of the edition."""
-    newest: dict[str, Run] = {}
-    for run in page.runs_of(("finetune", "score"), edition=edition):
-        name = run.model
-        if run.params.get("labels") == "soft":
-            name = f"{name}, soft labels"
-        newest.setdefault(name, run)
-    return newest
+def _name(run: Run) -> str:
+    """The model's name, with the labels that it learnt if they are people's votes."""
+    return f"{run.model}, soft labels" if run.params.get("labels") == "soft" else run.model
 
 
 def _compared(
@@ -108,8 +106,9 @@ def _labels(votes: list[Mapping[str, int]]) -> set[str]:
 
 
 def _findings(
-    page: Across, where: str, name: str, run: Run, scores: Floats, votes: Floats, voted: Voted
+    page: Across, where: str, run: Run, scores: Floats, votes: Floats, voted: Voted
 ) -> Iterator[Finding]:
+    name = _name(run)
     source: dict[str, Any] = {
         "model": run.model,
         "runs": [run.id],
