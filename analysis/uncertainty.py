@@ -74,8 +74,9 @@ def calibration_error(scores: Floats, people: Floats) -> float:
 def entropy_correlation(scores: Floats, people: Floats, seed: int) -> Interval:
     """Spearman's rank correlation of the entropies of model and people, with a bootstrap interval;
     NaN where one of them is as uncertain about every item."""
-    entropies = [stats.entropy(rows, axis=1).tolist() for rows in (people, scores)]
-    result = correlation("entropy", *entropies, seed)
+    of_people = stats.entropy(people, axis=1).tolist()
+    of_model = stats.entropy(scores, axis=1).tolist()
+    result = correlation("entropy", of_people, of_model, seed)
     bounds = (result.low, result.high)
     return Interval(result.spearman, *bounds, result.pairs, kind="bootstrap")
 

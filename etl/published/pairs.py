@@ -26,7 +26,7 @@ from adnominal.etl.lake.tables import table
 from adnominal.etl.published.nli import ADDONE_SOURCES, LABELS, NOT_ENTAILMENT, item_id
 from adnominal.etl.published.reading import NO_TEXT, Reading, is_text
 from adnominal.etl.published.user_files import file_rows
-from adnominal.etl.published.votes import read_item_votes
+from adnominal.etl.published.votes import ItemVotes, read_item_votes
 
 log = logging.getLogger("adnominal")
 
@@ -176,9 +176,10 @@ def read(settings: Settings) -> Reading:
         UserError: the file cannot be read, lacks a column, has labels of both schemes, or has no
             valid row.
     """
-    if settings.item:
-        return read_item_votes(settings)
     file, name = Path(settings.file), settings.table
+    if name == TABLE:
+        columns = [str(getattr(settings, column)) for column in ItemVotes._fields]
+        return read_item_votes(file, ItemVotes(*columns), settings.lake)
     columns = [str(getattr(settings, column)) for column in _FORMS[name]]
     mapping = settings.mapping() if name == "nli" else {}
     further = [settings.split] if settings.split not in SPLITS else []

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS
@@ -14,32 +14,28 @@ from adnominal.etl.published.reading import Reading
 from adnominal.etl.published.user_files import file_rows
 
 
-class Settings(Protocol):
-    """The settings of ``etl/import_pairs.py`` that are needed here."""
+class ItemVotes(NamedTuple):
+    """The columns of a file of votes, and the items that they are on."""
 
-    file: str
+    item: str
+    votes: str
+    dataset: str
+    edition: str
     source: str
-    item: str | None
-    votes: str | None
-    dataset: str | None
-    edition: str | None
-    lake: str
 
 
-def read_item_votes(settings: Settings) -> Reading:
-    """The votes of the file on items of a dataset's edition.
+def read_item_votes(file: Path, where: ItemVotes, lake: str) -> Reading:
+    """The votes of a file on items of the lake.
 
     Raises:
         UserError: the file cannot be read, the dataset or edition does not exist, or no row has
             valid votes on one of its items.
     """
-    assert settings.item and settings.votes and settings.dataset and settings.edition
-    file = Path(settings.file)
-    names = _label_names(settings.dataset)
-    known = _items(settings.lake, settings.dataset, settings.edition)
+    names = _label_names(where.dataset)
+    known = _items(lake, where.dataset, where.edition)
     reading, votes = Reading(), dict[str, Votes]()
-    for number, fields, is_surplus in file_rows(file, [settings.item, settings.votes]):
-        item = str(fields[settings.item]).strip()
+    for number, fields, is_surplus in file_rows(file, [where.item, where.votes]):
+        item = str(fields[where.item]).strip()
         try:
             if is_surplus:
                 raise NoVotes(SURPLUS)
@@ -47,15 +43,15 @@ def read_item_votes(settings: Settings) -> Reading:
                 raise NoVotes("unknown item")
             if item in votes:
                 raise NoVotes("an item of an earlier row")
-            votes[item] = read_votes(fields[settings.votes], names)
+            votes[item] = read_votes(fields[where.votes], names)
             reading.rows_of(file.name).read += 1
         except NoVotes as fault:
             reading.drop(TABLE, str(fault), f"{file.name}:{number} {item}", file.name)
     if not votes:
         reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
         raise UserError(f"file={file}: no row has votes that can be read: {reasons}")
-    where = (settings.dataset, settings.edition, settings.source)
-    reading.tables[TABLE] = votes_table(*where, votes)
+    rows = votes_table(where.dataset, where.edition, where.source, votes)
+    reading.tables[TABLE] = rows
     reading.notes.append(f"votes on {len(votes):,} of {len(known):,} items")
     return reading
 

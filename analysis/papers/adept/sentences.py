@@ -22,10 +22,7 @@ from adnominal.etl.lake import arrow
 from adnominal.etl.looking.show import sql_where
 from adnominal.training.finished_runs import Run
 
-_SCORE = (
-    "python training/score.py method=logprob model=MODEL table=adept "
-    "where=\"edition = 'published' AND split_random = 'val'\" lake=LAKE"
-)
+_SCORE = "python training/score.py conf/training/adept_logprob.yaml model=MODEL lake=LAKE"
 _COLUMNS = ("item_id", "sentence1", "sentence2", "modifier", "noun", "label")
 
 # A counted token of a text: its characters, its start, and its log-probability in nats.

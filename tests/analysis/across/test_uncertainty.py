@@ -9,6 +9,7 @@ from adnominal import conf
 from adnominal.analysis.across import uncertainty
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import open_lake
+from adnominal.analysis.papers.exhibits import Missing
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation import simulate
 from adnominal.etl.annotation.keys import SIMULATED
@@ -41,7 +42,7 @@ def trained(tmp_path_factory):
     lake = str(folder / "lake")
     rows = adept_rows()
     write(lake, "adept", rows)
-    votes = {row["item_id"]: simulated_votes(row) for row in rows}
+    votes = {str(row["item_id"]): simulated_votes(row) for row in rows}
     table = votes_table("adept", "published", f"{SIMULATED}annotators", votes)
     replace_votes(lake, table, "test")
     encoder = make_encoder(folder / "encoder")
@@ -79,11 +80,11 @@ def test_a_lake_without_votes_or_runs_shows_the_command(tmp_path, trained):
     shutil.copytree(lake, tmp_path / "lake")
     page = Across(open_lake(str(tmp_path / "lake")), Runs())
     (missing,) = uncertainty.of_people.section("across", page).findings
-    assert "labels=soft" in missing.command
+    assert isinstance(missing, Missing) and "labels=soft" in missing.command
     shutil.rmtree(tmp_path / "lake" / "label_votes")
     page = Across(open_lake(str(tmp_path / "lake")), Runs())
     (missing,) = uncertainty.of_people.section("across", page).findings
-    assert "no table label_votes" in missing.reason
+    assert isinstance(missing, Missing) and "no table label_votes" in missing.reason
 
 
 def test_scores_of_other_labels_are_not_compared(trained):

@@ -2,19 +2,21 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 
 from adnominal.analysis.editions import open_lake
 from adnominal.analysis.papers.adept import PAGE, sentences
 from adnominal.analysis.papers.adept.sentences import ScoredPair, surprisal
+from adnominal.analysis.papers.exhibits import Missing
 from adnominal.training.finished_runs import Run, Runs
 from tests.rows import adept_row, write
 
 WHERE = "edition = 'published' AND split_random = 'val'"
 # Adjective, label, and the log-probabilities of the adjective and of the verb after it.
-ROWS = (("dead", 0, -9.0, -8.0), ("old", 2, -3.0, -4.0), ("red", 2, -5.0, -4.5))
-ROWS += (("hungry", 3, -6.0, -2.0),)
+ROWS = [("dead", 0, -9.0, -8.0), ("old", 2, -3.0, -4.0), ("red", 2, -5.0, -4.5)]
+ROWS += [("hungry", 3, -6.0, -2.0)]
 
 
 def tokens(adjective, of_adjective, of_verb):
@@ -40,7 +42,12 @@ def page(tmp_path):
     for adjective, _, of_adjective, of_verb in ROWS:
         both = [tokens(None, 0.0, -4.0), tokens(adjective, of_adjective, of_verb)]
         scores = [math.fsum(token[2] for token in own) for own in both]
-        answer = {"run_id": "r1", "task": "adept", "edition": "published", "scheme": "logprob"}
+        answer: dict[str, Any] = {
+            "run_id": "r1",
+            "task": "adept",
+            "edition": "published",
+            "scheme": "logprob",
+        }
         answer |= {"item_id": f"i-{adjective}", "scores": scores, "text": json.dumps(both)}
         answers.append({**answer, "model": "gpt2"})
     write(lake, "predictions", answers)
@@ -85,7 +92,7 @@ def test_without_a_run_the_command_is_shown(page):
     empty = PAGE.context(page.lake, Runs())
     section = sentences.log_probability.section("adept", empty)
     (missing,) = section.findings
-    assert "method=logprob" in missing.command
+    assert isinstance(missing, Missing) and "adept_logprob.yaml" in missing.command
     assert section.rows == []
 
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import shutil
 
 import pytest
@@ -39,7 +38,7 @@ def causal(tmp_path_factory, tiny_encoder) -> str:
     config = GPT2Config(vocab_size=len(tokenizer), initializer_range=0.5, **sizes)
     GPT2LMHeadModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    return os.fspath(folder)
+    return str(folder)
 
 
 @pytest.fixture
@@ -77,7 +76,8 @@ def test_adept_is_scored_and_correlated_with_its_labels(folder, causal):
 def test_a_killed_run_continues_with_the_missing_chunks(folder, causal, monkeypatch):
     monkeypatch.setattr(sentences, "_CHUNK", 6)
     words = (f"model={causal}", "table=adept", VAL)
-    answer, answered = SentenceScorer.answer, []
+    answer = SentenceScorer.answer
+    answered: list[int] = []
 
     def interrupted(self, encoded, *arguments):
         if len(answered) == 2:

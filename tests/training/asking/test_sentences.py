@@ -160,15 +160,17 @@ def test_answers_have_the_tokens_of_each_text_and_none_for_what_cannot_be_scored
     encoded = scorer.encode(texts(first, pa.array(["a fast dog", "dog", "dog"])))
     assert encoded.truncated() == {"texts": 2}
     evaluation = scorer.answer(encoded, 2)
-    assert evaluation.scores.shape == (3, 2)
-    one, two = json.loads(evaluation.predicted[0])
+    scores, predicted = evaluation.scores, evaluation.predicted
+    assert scores is not None and predicted is not None
+    assert scores.shape == (3, 2)
+    one, two = json.loads(str(predicted[0]))
     assert [token[:2] for token in one] == [["a", 0], ["dog", 2], ["runs", 6], [".", 11]]
-    assert evaluation.scores[0, 0] == pytest.approx(sum(token[2] for token in one), abs=1e-5)
+    assert scores[0, 0] == pytest.approx(sum(token[2] for token in one), abs=1e-5)
     assert [token[0] for token in two] == ["a", "fast", "dog"]
     # Too long for the model, and empty; the other text of the row has its score.
-    assert [math.isnan(value) for value in evaluation.scores[:, 0]] == [False, True, True]
-    assert evaluation.scores[1, 1] == evaluation.scores[2, 1]
-    assert json.loads(evaluation.predicted[1])[0] is None
+    assert [math.isnan(value) for value in scores[:, 0]] == [False, True, True]
+    assert scores[1, 1] == scores[2, 1]
+    assert json.loads(str(predicted[1]))[0] is None
 
 
 def test_weights_that_give_nan_end_the_run(tmp_path):
