@@ -5,7 +5,6 @@ A row of the table predictions has in `scores` the log-probability of each text 
 """
 
 import functools
-import logging
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -33,7 +32,6 @@ JOB = "logprob"
 # Rows of a chunk: processes divide the chunks, and a killed run repeats at most one each.
 _CHUNK = 512
 _Floats = npt.NDArray[np.float64]
-log = logging.getLogger("adnominal")
 
 
 def score_texts(settings: ScoreSettings) -> None:
@@ -131,25 +129,18 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
 def _summary(query: Query, answers: Answers, run_id: str) -> dict[str, Any]:
     """Return the figures of all rows: means of the texts, and of a pair its comparison."""
     rows = answers.read_all(run_id)
-    scores = log_probabilities(rows)
+    # A text without a score has null, which becomes NaN.
+    scores = np.array(rows["scores"].to_pylist(), dtype=np.float64)
+    names = query.columns.texts
     figures: dict[str, float] = {}
-    for name, column in zip(query.columns.texts, scores.T, strict=True):
-        figures[f"mean/{name}"] = float(np.nanmean(column))
-    if scores.shape[1] == 2:
+    for column, name in enumerate(names):
+        figures[f"mean/{name}"] = float(np.nanmean(scores[:, column]))
+    if len(names) == 2:
         differences = scores[:, 1] - scores[:, 0]
         known = differences[~np.isnan(differences)]
-        figures[f"share/{query.columns.texts[0]}_more_probable"] = float(np.mean(known < 0))
+        figures[f"share/{names[0]}_more_probable"] = float(np.mean(known < 0))
         figures |= _against_labels(query, rows, differences)
-    log.info("%s: %s", query.table, ", ".join(f"{k} {v:.4f}" for k, v in figures.items()))
     return {"table": query.table, "version": query.version, "figures": figures}
-
-
-def log_probabilities(rows: pa.Table) -> _Floats:
-    """Return the log-probabilities of predictions, [rows, texts]; NaN for texts without one."""
-    scores = rows["scores"].to_pylist()
-    return np.array(
-        [[np.nan if value is None else value for value in row] for row in scores], np.float64
-    )
 
 
 def _against_labels(query: Query, rows: pa.Table, differences: _Floats) -> dict[str, float]:
