@@ -198,7 +198,7 @@ def read(settings: Settings) -> Reading:
         key = "\t".join(values[:2])
         row = _row(settings, values, occurrences[key], mapping)
         occurrences[key] += 1
-        rows.append({**row, "split": _SPLIT_OF[split]})
+        rows.append({**row, "split": _SPLIT_OF[split.lower()]})
         if settings.votes:
             try:
                 votes[row["item_id"]] = read_votes(fields[settings.votes], mapping)
@@ -216,22 +216,22 @@ def read(settings: Settings) -> Reading:
 
 
 def _split_of(settings: Settings, fields: Mapping[str, Any]) -> str:
-    """The name of a row's part, lower-cased: the setting, or the content of its column."""
+    """The name of a row's part: the setting, or the content of its column."""
     if settings.split in SPLITS:
         return settings.split
-    return str(fields[settings.split]).strip().lower()
+    return str(fields[settings.split]).strip()
 
 
 def _fault(name: str, values: Sequence[str], split: str, mapping: Mapping[str, str]) -> str:
     """Why a row cannot be read; empty if it can."""
-    if not is_text(*values):
-        return NO_TEXT
-    if name == "nli" and values[2] not in mapping:
-        return f"label {values[2]!r}"
+    if split.lower() not in _SPLIT_OF:
+        return f"split {split!r}"
     if name == "graded_pairs" and _number(values[2]) is None:
         return "score is not a number"
-    if split not in _SPLIT_OF:
-        return f"split {split!r}"
+    if name == "nli" and values[2] not in mapping:
+        return f"label {values[2]!r}"
+    if not is_text(*values):
+        return NO_TEXT
     if not (values[0] and values[1]):
         return "empty text"
     return "the same sentence twice" if name == "minimal_pairs" and values[0] == values[1] else ""
