@@ -13,6 +13,7 @@ import numpy as np
 from adnominal.conf import UserError
 from adnominal.etl.label_votes import TABLE
 from adnominal.etl.lake import arrow
+from adnominal.training import launch
 from adnominal.training.tasks.dataset import Dataset, Examples, Source, Task
 
 log = logging.getLogger("adnominal")
@@ -39,7 +40,8 @@ def with_votes(task: Task, dataset: Dataset, lake: str) -> Dataset:
             parts[part] = examples
             continue
         parts[part], voted = _with_soft_labels(examples, votes, classes, len(dataset.labels))
-        log.info("soft labels: %d of %d rows of %s have votes", voted, len(examples), part)
+        if launch.rank() == 0:
+            log.info("soft labels: %d of %d rows of %s have votes", voted, len(examples), part)
         if part == "train" and not voted:
             raise UserError(
                 f"labels=soft: no votes on training rows of {task.votes_of}, edition "

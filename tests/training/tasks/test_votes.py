@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.etl.label_votes import replace_votes, votes_table
 from adnominal.training import tasks
 from adnominal.training.evaluation import loss_sum, loss_terms
 from adnominal.training.grid import content
+from adnominal.training.planning import identity
+from adnominal.training.settings import Settings
 from adnominal.training.tasks.votes import with_votes
 
 
@@ -87,3 +90,13 @@ def test_the_loss_is_the_cross_entropy_against_the_distribution():
     # A batch without examples has no weight.
     terms = loss_terms(logits, torch.stack([shares[0], torch.zeros(3)]))
     assert terms.tolist() == [[pytest.approx(expected[0].item()), 1.0], [0.0, 0.0]]
+
+
+def test_soft_labels_are_another_run_and_gold_ones_the_same_as_ever():
+    def settings(*words):
+        return conf.load(Settings, ["task.name=adept", *words])
+
+    assert "labels" not in identity(settings())
+    assert identity(settings("labels=soft")) == {**identity(settings()), "labels": "soft"}
+    with pytest.raises(UserError, match="labels=soft and instructions=true"):
+        settings("labels=soft", "instructions=true")
