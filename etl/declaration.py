@@ -83,12 +83,14 @@ class Labels:
         names: names of the labels.
         column: the column of labels.
         numbered: whether the column has label numbers from 0 instead of names.
+        ordered: whether the labels are degrees, from low to high.
         unanswerable: labels of items that are neither trained on nor scored.
     """
 
     names: tuple[str, ...]
     column: str = "label"
     numbered: bool = False
+    ordered: bool = False
     unanswerable: tuple[str, ...] = ()
 
     @property

@@ -25,8 +25,9 @@ def loss_sum(logits: Any, labels: Any, label_smoothing: float = 0.0) -> Any:
     """Return the summed cross-entropy of all labelled terms in single precision.
 
     `logits` are [..., classes]; `labels` have the same shape without classes and are `IGNORED`
-    where nothing is learnt. The sum is needed because a mean of means over batches, micro-batches
-    or processes of different sizes differs from the mean.
+    where nothing is learnt, or are distributions over the classes (soft labels). The sum is needed
+    because a mean of means over batches, micro-batches or processes of different sizes differs from
+    the mean.
     """
     return _losses(logits, labels, "sum", label_smoothing)
 
@@ -36,7 +37,11 @@ def loss_terms(logits: Any, labels: Any) -> Any:
     import torch
 
     losses = _losses(logits, labels, "none").view(len(labels), -1).sum(dim=1)
-    terms = (labels != IGNORED).view(len(labels), -1).sum(dim=1)
+    if labels.is_floating_point():
+        # A batch without examples has distributions of zeros.
+        terms = labels.sum(dim=1) > 0
+    else:
+        terms = (labels != IGNORED).view(len(labels), -1).sum(dim=1)
     return torch.stack([losses, terms.to(losses.dtype)], dim=1)
 
 
@@ -44,6 +49,10 @@ def _losses(logits: Any, labels: Any, reduction: str, label_smoothing: float = 0
     import torch
 
     flat = logits.float().reshape(-1, logits.shape[-1])
+    if labels.is_floating_point():
+        return torch.nn.functional.cross_entropy(
+            flat, labels, reduction=reduction, label_smoothing=label_smoothing
+        )
     return torch.nn.functional.cross_entropy(
         flat,
         labels.reshape(-1),

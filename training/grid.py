@@ -220,6 +220,8 @@ def content(dataset: Dataset) -> str:
                     digest.update(text.encode() + b"\0")
         for ids in (examples.labels, examples.gold):
             digest.update(b"none" if ids is None else ids.tobytes())
+        if examples.soft_labels is not None:
+            digest.update(examples.soft_labels.tobytes())
         # Groupings decide the figures by group.
         for name, values in sorted(examples.groups.items()):
             digest.update(name.encode())

@@ -24,6 +24,7 @@ from adnominal.training.runs import folder_name
 from adnominal.training.settings import Settings
 from adnominal.training.sharding import read_deepspeed, training_precision
 from adnominal.training.tasks import Dataset, Task
+from adnominal.training.tasks.votes import with_votes
 
 SCHEME = 2
 """The version of `identity`: a run of another one is not found again, and is left alone."""
@@ -79,6 +80,9 @@ def identity(settings: Settings) -> dict[str, Any]:
             default = LIBRARY_DEFAULTS.get(argument.name, default)
             if values[argument.name] == default:
                 del values[argument.name]
+    if values["labels"] == "gold":
+        # Runs from before this setting existed keep their identity.
+        del values["labels"]
     return {**values, "batch_size": memory.update_size(settings), "scheme": SCHEME}
 
 
@@ -91,14 +95,14 @@ def prepare(settings: Settings) -> list[TrainingRun]:
     """
     launch.environment()
     runs: list[TrainingRun] = []
-    # The tasks and datasets that were read, with the hash of their data, by the settings task.*.
+    # The tasks and datasets that were read, with the hash of their data, by task.* and labels=.
     loaded_datasets: dict[str, tuple[Task, Dataset, str]] = {}
     contents: dict[str, str | None] = {}
     for point in grid.points(settings):
         single = point.settings
         training_precision(single)
         read_deepspeed(single.deepspeed)
-        key = json.dumps(single.task, sort_keys=True, default=str)
+        key = json.dumps([single.task, single.labels], sort_keys=True, default=str)
         if key not in loaded_datasets:
             task, dataset = _load(single)
             loaded_datasets[key] = task, dataset, grid.content(dataset)
@@ -144,6 +148,8 @@ def _load(settings: Settings) -> tuple[Task, Dataset]:
             f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
             "it is for training/score.py"
         )
+    if settings.labels == "soft":
+        dataset = with_votes(task, dataset, settings.lake)
     return task, dataset
 
 

@@ -88,6 +88,12 @@ class _Model:
         help="with instructions=true: pack the examples of a micro-batch into one row without "
         "padding; no example attends to another",
     )
+    labels: str = setting(
+        "gold",
+        help="soft: learn the shares of people's votes on each item (table label_votes) instead of "
+        "its one label",
+        choices=("gold", "soft"),
+    )
     freeze: bool = setting(False, help="train only the classification head")
     lora: Lora = setting(Lora(), help="adapters instead of all weights")
     predictions: bool = setting(
@@ -343,6 +349,11 @@ class Settings(_Training, _Model):
         self._check_adapters()
         if self.packed and not self.instructions:
             raise UserError("packed=true: expected instructions=true with it")
+        if self.labels == "soft" and self.instructions:
+            raise UserError(
+                "labels=soft and instructions=true: expected one of them; a written answer is one "
+                "label"
+            )
         if self.lora.r and self.freeze:
             raise UserError("lora.r and freeze=true: expected one of them")
         if self.instructions and self.freeze:

@@ -43,7 +43,7 @@ from adnominal.training.evaluation import (
 )
 from adnominal.training.files import sync
 from adnominal.training.launch import RankFailed
-from adnominal.training.models.learner import IGNORED, Learner
+from adnominal.training.models.learner import IGNORED, SOFT, Learner
 from adnominal.training.throughput import Window, flops_per_token
 
 # The number of a row that pads the last batches.
@@ -162,7 +162,10 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         if not len(rows):
             # Every process takes part in every step; without examples, by one that has no weight.
             batch = self.learner.collate(part, np.zeros(1, dtype=np.int64))
-            return {**batch, "labels": torch.full_like(batch["labels"], IGNORED)}
+            batch["labels"] = torch.full_like(batch["labels"], IGNORED)
+            if SOFT in batch:
+                batch[SOFT] = torch.zeros_like(batch[SOFT])
+            return batch
         batch = self.learner.collate(part, rows)
         # Counted when the batch is trained on; the loader reads ahead. In its worker processes,
         # counts would be lost.
@@ -213,7 +216,8 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         Gradients are averaged over processes, hence the factor.
         """
         logits = self.learner.logits(model, inputs)
-        loss = loss_sum(logits, inputs["labels"], self.args.label_smoothing_factor)
+        labels = inputs.get(SOFT, inputs["labels"])
+        loss = loss_sum(logits, labels, self.args.label_smoothing_factor)
         return loss * self.args.world_size / num_items_in_batch
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
@@ -287,7 +291,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
     ) -> tuple[None, Any, Any]:
         """Return scores or texts of the examples, and their loss terms."""
         batch = self._prepare_inputs(inputs)
-        labels = batch.get("labels")
+        labels = batch.get(SOFT, batch.get("labels"))
         kind = self.learner.dataset.kind if self.answers else None
         with torch.no_grad(), self.compute_loss_context_manager():
             logits = None if labels is None else self.learner.logits(model, batch)

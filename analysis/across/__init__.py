@@ -1,4 +1,5 @@
-"""What none of the four papers has: transfer, frequency, leak-free splits and artefacts."""
+"""What none of the four papers has: transfer, frequency, leak-free splits, artefacts and
+people's uncertainty."""
 
 from adnominal.analysis.across import (
     audits,
@@ -9,6 +10,7 @@ from adnominal.analysis.across import (
     parsers,
     splits,
     transfer,
+    uncertainty,
 )
 from adnominal.analysis.papers.exhibits import Page
 
@@ -26,5 +28,6 @@ PAGE = Page(
         overlap.of_forms,
         parsers.parser_comparison,
         external.imported_answers,
+        uncertainty.of_people,
     ),
 )

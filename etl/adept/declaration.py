@@ -63,7 +63,7 @@ DATASET = Dataset(
         ),
     ),
     splits=_SPLITS,
-    labels=Labels(LABELS, numbered=True),
+    labels=Labels(LABELS, numbered=True, ordered=True),
     training=Training(
         limits="Labels are judgements of plausibility by the edition's annotators, which in a "
         "demonstration are simulated. Adjectives of identity (of age, colour, gender, religion) "

@@ -17,7 +17,9 @@ from adnominal.etl.annotation.agreement import (
     krippendorff_alpha,
     labels_by_model,
 )
+from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.annotation.quality import Answer, Filtered
+from adnominal.etl.label_votes import replace_votes, votes_table
 
 
 def dataset_rows(
@@ -41,6 +43,22 @@ def dataset_rows(
         }
         rows.append(row | split_columns(*sentences, *words, seed=seed))
     return rows
+
+
+def store_votes(lake: str, result: Filtered, edition: str, job: str) -> None:
+    """Replace the votes of the labelled items in ``label_votes``, by those who count.
+
+    Where one of them is simulated, the source says so: such votes are of no people.
+    """
+    votes = {}
+    is_simulated = False
+    for item_id in result.labels:
+        answers = result.items[item_id]
+        votes[item_id] = Counter(ADEPT.labels[answer.label] for answer in answers)
+        is_simulated |= any(answer.annotator.startswith(SIMULATED) for answer in answers)
+    sources = ("annotators", f"{SIMULATED}annotators")
+    rows = votes_table("adept", edition, sources[is_simulated], votes)
+    replace_votes(lake, rows, job, also=sources)
 
 
 def report(result: Filtered, models: Sequence[str]) -> dict[str, Any]:

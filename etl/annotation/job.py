@@ -30,7 +30,7 @@ from adnominal.etl.annotation.answers import (
     stored_questions,
 )
 from adnominal.etl.annotation.batches import compose
-from adnominal.etl.annotation.finishing import dataset_rows, report, report_text
+from adnominal.etl.annotation.finishing import dataset_rows, report, report_text, store_votes
 from adnominal.etl.annotation.forms import batch_files, csv_text
 from adnominal.etl.annotation.keys import fingerprint, read_key
 from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, filtered
@@ -179,7 +179,8 @@ def _store(lake: str, new: Changes, base: int | None, metadata: Mapping[str, str
 def finish(settings: FinishSettings) -> None:
     """Build the dataset: apply the quality rules, decide labels, measure agreement, and split.
 
-    Replaces edition=NAME of the table adept and reports how far annotators agree.
+    Replaces edition=NAME of the table adept, with the votes of its items in label_votes, and
+    reports how far annotators agree.
     """
     check_packages()
     lake, edition = settings.lake, settings.edition
@@ -219,6 +220,7 @@ def finish(settings: FinishSettings) -> None:
     }
     data = pa.Table.from_pylist(labelled, table("adept").schema)
     arrow.replace(lake, "adept", data, {"edition": edition}, job=JOB, metadata=metadata)
+    store_votes(lake, result, edition, JOB)
     drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]
     write_dropped(lake, f"{JOB}/{edition}", drops)
     log.info("adept: %d rows of edition %s", len(labelled), edition)

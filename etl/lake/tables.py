@@ -246,6 +246,33 @@ _ALL = (
         built_by="etl/import_pairs.py file=… adjective=… noun=… score=…",
     ),
     Table(
+        "minimal_pairs",
+        "Minimal pairs of sentences, of which one is better than the other.",
+        schema(
+            column("pair_id", TEXT, "content hash of source and both sentences"),
+            column("source", TEXT, "name of the data"),
+            column("good", TEXT, "the better sentence"),
+            column("bad", TEXT, "the worse sentence"),
+            column("split", TEXT, "train, val or test"),
+        ),
+        ("source",),
+        built_by="etl/import_pairs.py file=… good=… bad=…",
+    ),
+    Table(
+        "label_votes",
+        "People's labels of an item, counted: one row for each label that somebody gave.",
+        schema(
+            column("dataset", TEXT, "dataset of the item, or the table nli"),
+            EDITION,
+            column("item_id", TEXT, "id of the item in its table"),
+            column("label", TEXT, "name of the label"),
+            column("votes", COUNT, "number of people who gave it, 1 or more"),
+            column("source", TEXT, "where the votes are from; simulated-… of no people"),
+        ),
+        ("dataset",),
+        built_by="etl/annotate_adept.py finish, or etl/import_pairs.py file=… votes=…",
+    ),
+    Table(
         "predictions",
         "Predictions of models for items: the only source of reports and scores.",
         schema(

@@ -1,29 +1,32 @@
-"""``etl/import_pairs.py``: import of labelled pairs of sentences or of rated pairs of words.
+"""``etl/import_pairs.py``: import of other people's pairs, and of votes on the labels of items.
 
 Sentences (``premise=``, ``hypothesis=``, ``label=``) become a source of the table nli, either with
-two labels (entailment, not_entailment) or with three (entailment, neutral, contradiction). Words
-(``adjective=``, ``noun=``, ``score=``) become a source of the table graded_pairs.
+two labels (entailment, not_entailment) or with three (entailment, neutral, contradiction); with
+``votes=``, people's votes on them go to label_votes. Words (``adjective=``, ``noun=``, ``score=``)
+become a source of graded_pairs, minimal pairs (``good=``, ``bad=``) one of minimal_pairs.
+`published.votes` imports votes on items that the lake has.
 """
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from adnominal.conf import UserError, setting
-from adnominal.conf.delimited import SURPLUS, read_rows
-from adnominal.conf.texts import json_lines
+from adnominal.conf.delimited import SURPLUS
 from adnominal.etl.draws import content_hash
 from adnominal.etl.dropped import write_dropped
+from adnominal.etl.label_votes import TABLE, NoVotes, Votes, read_votes, replace_votes, votes_table
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 from adnominal.etl.published.nli import ADDONE_SOURCES, LABELS, NOT_ENTAILMENT, item_id
 from adnominal.etl.published.reading import NO_TEXT, Reading, is_text
+from adnominal.etl.published.user_files import file_rows
+from adnominal.etl.published.votes import ItemVotes, read_item_votes
 
 log = logging.getLogger("adnominal")
 
@@ -35,7 +38,13 @@ _SPLIT_OF = {
     "train": "train", "training": "train", "val": "val", "dev": "val", "valid": "val",
     "validation": "val", "test": "test",
 }  # fmt: skip
-_KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
+# The columns of each form, by the table that they are for.
+_FORMS = {
+    "nli": ("premise", "hypothesis", "label"),
+    "graded_pairs": ("adjective", "noun", "score"),
+    "minimal_pairs": ("good", "bad"),
+    TABLE: ("item",),
+}
 # Sources that import_published.py writes.
 _RESERVED_SOURCES = ("mnli", "snli", *ADDONE_SOURCES.values())
 
@@ -67,6 +76,21 @@ class Settings:
     score: str | None = setting(
         None, help="column of the rating, a number", example="score=mean_rating"
     )
+    good: str | None = setting(
+        None, help="column of the better sentence of minimal pairs", example="good=sentence_good"
+    )
+    bad: str | None = setting(None, help="column of the worse sentence of minimal pairs")
+    votes: str | None = setting(
+        None,
+        help="column of people's votes: a list of the label that each gave, or counts as "
+        "neutral:3,entailment:2 or JSON; of pairs of sentences, or of the items of item=",
+        example="votes=annotator_labels",
+    )
+    item: str | None = setting(
+        None, help="column of ids of items that the lake has, for votes= alone", example="item=id"
+    )
+    dataset: str | None = setting(None, help="dataset of these items, or nli")
+    edition: str | None = setting(None, help="edition of these items; of nli the source")
     split: str = setting(
         "test",
         help="train, val or test for all rows, or the column with the split of each row",
@@ -75,13 +99,7 @@ class Settings:
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
-        sentences = (self.premise, self.hypothesis, self.label)
-        words = (self.adjective, self.noun, self.score)
-        if all(sentences) == all(words) or (any(sentences) and any(words)):
-            raise UserError(
-                "expected either premise=, hypothesis= and label= (pairs of sentences) or "
-                "adjective=, noun= and score= (rated pairs of words), each with its column"
-            )
+        self._check_form()
         if not self.source.strip() or self.source in _RESERVED_SOURCES:
             raise UserError(
                 f"source={self.source}: expected a name other than {', '.join(_RESERVED_SOURCES)}, "
@@ -91,6 +109,28 @@ class Settings:
             raise UserError("labels= is given without label=; rated pairs have a score= instead")
         if self.label:
             self.mapping()
+
+    def _check_form(self) -> None:
+        forms = {table: [getattr(self, name) for name in names] for table, names in _FORMS.items()}
+        named = [table for table, columns in forms.items() if any(columns)]
+        if len(named) != 1 or not all(forms[named[0]]):
+            raise UserError(
+                "expected either premise=, hypothesis= and label= (pairs of sentences), "
+                "adjective=, noun= and score= (rated pairs of words), good= and bad= (minimal "
+                "pairs), or item= (votes on items), each with its column"
+            )
+        of_items = (self.votes, self.dataset, self.edition)
+        if self.item and not all(of_items):
+            raise UserError(f"item={self.item}: expected votes=, dataset= and edition= with it")
+        if not self.item and (self.dataset or self.edition):
+            raise UserError("dataset= and edition=: expected item= with them")
+        if self.votes and self.table not in ("nli", TABLE):
+            raise UserError(f"votes={self.votes}: expected premise= or item= with it")
+
+    @property
+    def table(self) -> str:
+        """The table that the rows of the file are for."""
+        return next(name for name, columns in _FORMS.items() if getattr(self, columns[0]))
 
     def mapping(self) -> dict[str, str]:
         """Our label for each label of the file.
@@ -129,107 +169,92 @@ def _label_scheme(labels: set[str], where: str) -> str:
     )
 
 
-def _rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any], bool]]:
-    """Line (in Parquet, number) and fields of each row, and whether it has surplus fields.
-
-    Raises:
-        UserError: the file does not exist, has another format, or cannot be read; there is no such
-            column, or more than one.
-    """
-    name, kind = f"file={file}", file.suffix.lower()
-    if not file.is_file() or kind not in _KINDS:
-        got = "no such file" if not file.is_file() else f"a file {file.suffix or 'without ending'}"
-        raise UserError(f"{name}: {got}; expected one of {', '.join(_KINDS)}")
-    if kind in (".csv", ".tsv"):
-        yield from read_rows(file, name, columns, tabs=kind == ".tsv")
-    elif kind == ".jsonl":
-        for number, row in json_lines(file, name):
-            _check_columns(row, columns, f"{name}: line {number}")
-            yield number, row, False
-    else:
-        yield from _parquet_rows(file, columns, name)
-
-
-def _parquet_rows(
-    file: Path, columns: Sequence[str], name: str
-) -> Iterator[tuple[int, Mapping[str, Any], bool]]:
-    try:
-        names = pq.read_schema(file).names
-        _check_columns(names, columns, name)
-        repeated = [column for column in columns if names.count(column) > 1]
-        if repeated:
-            raise UserError(f"{name}: more than one column {', '.join(repeated)}")
-        rows = pq.read_table(file, columns=list(dict.fromkeys(columns))).to_pylist()
-    except (OSError, ValueError) as error:
-        raise UserError(f"{name}: not readable: {error}") from error
-    for number, row in enumerate(rows, 1):
-        yield number, row, False
-
-
 def read(settings: Settings) -> Reading:
-    """The rows of the file in the table nli or graded_pairs.
+    """The rows of the file, by table; votes are rows of label_votes.
 
     Raises:
         UserError: the file cannot be read, lacks a column, has labels of both schemes, or has no
             valid row.
     """
-    file = Path(settings.file)
-    is_graded = settings.score is not None
-    name = "graded_pairs" if is_graded else "nli"
-    words = (settings.adjective, settings.noun, settings.score)
-    sentences = (settings.premise, settings.hypothesis, settings.label)
-    required_columns = [str(column) for column in (words if is_graded else sentences)]
-    by_row = settings.split not in SPLITS
-    mapping = {} if is_graded else settings.mapping()
+    file, name = Path(settings.file), settings.table
+    if name == TABLE:
+        columns = [str(getattr(settings, column)) for column in ItemVotes._fields]
+        return read_item_votes(file, ItemVotes(*columns), settings.lake)
+    columns = [str(getattr(settings, column)) for column in _FORMS[name]]
+    mapping = settings.mapping() if name == "nli" else {}
+    further = [settings.split] if settings.split not in SPLITS else []
+    further += [settings.votes] if settings.votes else []
     reading, occurrences, rows = Reading(), Counter[str](), []
-    used_columns = [*required_columns, *([settings.split] if by_row else [])]
-    for number, row, is_surplus in _rows(file, used_columns):
-        first, second, value = (
-            str(row[c]).strip() if row[c] is not None else "" for c in required_columns
-        )
-        part = str(row[settings.split]).strip() if by_row else settings.split
-        split = _SPLIT_OF.get(part.lower())
-        reason = "" if first and second else "empty text"
-        if split is None:
-            reason = f"split {part!r}"
-        elif is_graded and _number(value) is None:
-            reason = "score is not a number"
-        elif not is_graded and value not in mapping:
-            reason = f"label {value!r}"
-        elif not is_text(first, second):
-            reason = NO_TEXT
-        if is_surplus:
-            reason = SURPLUS
+    votes: dict[str, Votes] = {}
+    for number, fields, is_surplus in file_rows(file, [*columns, *further]):
+        values = [str(fields[c]).strip() if fields[c] is not None else "" for c in columns]
+        split = _split_of(settings, fields)
+        reason = SURPLUS if is_surplus else _fault(name, values, split, mapping)
+        sample = f"{file.name}:{number} {values[0]} {values[1]}"
         if reason:
-            reading.drop(name, reason, f"{file.name}:{number} {first} {second}", file.name)
+            reading.drop(name, reason, sample, file.name)
             continue
         reading.rows_of(file.name).read += 1
-        occurrence = occurrences[f"{first}\t{second}"]
-        occurrences[f"{first}\t{second}"] += 1
-        if is_graded:
-            columns_of_row = _graded_row(settings.source, first, second, value, occurrence)
-        else:
-            columns_of_row = {
-                "item_id": item_id(settings.source, first, second, occurrence),
-                "source": settings.source,
-                "premise": first,
-                "hypothesis": second,
-                "label": mapping[value],
-            }
-        rows.append({**columns_of_row, "split": split})
+        key = "\t".join(values[:2])
+        row = _row(settings, values, occurrences[key], mapping)
+        occurrences[key] += 1
+        rows.append({**row, "split": _SPLIT_OF[split.lower()]})
+        if settings.votes:
+            try:
+                votes[row["item_id"]] = read_votes(fields[settings.votes], mapping)
+            except NoVotes as fault:
+                reading.drop(TABLE, str(fault), sample)
     if not rows:
         reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
         expected = f"; labels= knows {', '.join(mapping)}" if mapping else ""
         raise UserError(f"file={file}: no row can be read: {reasons}{expected}")
-    reading.notes.append(_summary(rows, is_graded, f"file={file}"))
+    reading.notes.append(_summary(name, rows, f"file={file}"))
     reading.tables[name] = pa.Table.from_pylist(rows, table(name).schema)
+    if settings.votes:
+        reading.tables[TABLE] = votes_table(name, settings.source, settings.source, votes)
     return reading
 
 
-def _check_columns(names: Iterable[str], columns: Sequence[str], where: str) -> None:
-    missing = [name for name in columns if name not in names]
-    if missing:
-        raise UserError(f"{where} has no column {', '.join(missing)}, it has {', '.join(names)}")
+def _split_of(settings: Settings, fields: Mapping[str, Any]) -> str:
+    """The name of a row's part: the setting, or the content of its column."""
+    if settings.split in SPLITS:
+        return settings.split
+    return str(fields[settings.split]).strip()
+
+
+def _fault(name: str, values: Sequence[str], split: str, mapping: Mapping[str, str]) -> str:
+    """Why a row cannot be read; empty if it can."""
+    if split.lower() not in _SPLIT_OF:
+        return f"split {split!r}"
+    if name == "graded_pairs" and _number(values[2]) is None:
+        return "score is not a number"
+    if name == "nli" and values[2] not in mapping:
+        return f"label {values[2]!r}"
+    if not is_text(*values):
+        return NO_TEXT
+    if not (values[0] and values[1]):
+        return "empty text"
+    return "the same sentence twice" if name == "minimal_pairs" and values[0] == values[1] else ""
+
+
+def _row(
+    settings: Settings, values: Sequence[str], occurrence: int, mapping: Mapping[str, str]
+) -> dict[str, Any]:
+    """A row of the settings' table, without its split."""
+    first, second, *further = values
+    source = settings.source
+    if settings.table == "graded_pairs":
+        return _graded_row(source, first, second, further[0], occurrence)
+    if settings.table == "minimal_pairs":
+        pair_id = content_hash("minimal", source, first, second, size=8, occurrence=occurrence)
+        return {"pair_id": pair_id, "source": source, "good": first, "bad": second}
+    return {
+        "item_id": item_id(source, first, second, occurrence),
+        "source": source,
+        "premise": first,
+        "hypothesis": second,
+        "label": mapping[further[0]],
+    }
 
 
 def _graded_row(
@@ -245,12 +270,13 @@ def _graded_row(
     }
 
 
-def _summary(rows: list[dict[str, Any]], is_graded: bool, where: str) -> str:
+def _summary(name: str, rows: list[dict[str, Any]], where: str) -> str:
     """The number of rows of each part, and the label scheme of pairs of sentences."""
     parts = Counter(row["split"] for row in rows)
     part_counts = ", ".join(f"{parts[part]} {part}" for part in SPLITS if parts[part])
-    if is_graded:
-        return f"rated pairs: {part_counts}"
+    if name != "nli":
+        kind = "rated pairs" if name == "graded_pairs" else "minimal pairs"
+        return f"{kind}: {part_counts}"
     scheme = _label_scheme({row["label"] for row in rows}, where)
     without = "" if parts["train"] else "; no training rows, so it can only be scored"
     return f"{scheme} labels: {part_counts}{without}"
@@ -265,18 +291,23 @@ def _number(text: str) -> float | None:
 
 
 def import_pairs(settings: Settings) -> None:
-    """Import labelled pairs of sentences into the table nli, rated pairs into graded_pairs.
+    """Import pairs of sentences into nli, rated pairs into graded_pairs, minimal pairs into
+    minimal_pairs, and people's votes on labels into label_votes.
 
     The rows of source= are replaced; rows that cannot be read are dropped by reason. Sources
-    without training rows are scored by training/score.py; analysis/graded.py correlates rated pairs
-    with counts, PMI and the scores of models.
+    without training rows are scored by training/score.py, minimal pairs with method=logprob;
+    analysis/graded.py correlates rated pairs with counts, PMI and the scores of models.
     """
     reading = read(settings)
-    (name,) = reading.tables
-    # Sources of both tables may have the same name, so drops are recorded per table.
-    job = f"import_pairs/{settings.source}" + (f"/{name}" if settings.score else "")
+    # Sources of different tables may have the same name, so drops are recorded per table.
+    job = f"import_pairs/{settings.source}"
+    if settings.table != "nli":
+        job += f"/{settings.table}"
     for name, rows in reading.tables.items():
-        arrow.replace(settings.lake, name, rows, {"source": settings.source}, job=job)
+        if name == TABLE:
+            replace_votes(settings.lake, rows, job)
+        else:
+            arrow.replace(settings.lake, name, rows, {"source": settings.source}, job=job)
         log.info("%s: %d rows of %s", name, rows.num_rows, settings.source)
     write_dropped(settings.lake, job, reading.drops())
     for line in [*reading.notes, *reading.account()]:

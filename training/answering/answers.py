@@ -104,7 +104,7 @@ class Work:
         source: the model.
         folder: the folder of the run, named by all that decides the answers.
         label: the run's name.
-        names: how answers are written; None for a model that writes texts.
+        names: how answers are written; None for texts, and for numbers that are no classes'.
         columns: columns of the table predictions that all rows have in common.
         facts: parameters of the run besides its settings.
         rows: returns the rows; every process calls it.
@@ -113,6 +113,7 @@ class Work:
         sources: the tables that MLflow records, if they are known before the rows are read.
         cache: a folder of tokenised texts, if any.
         whole_texts: whether texts are cut only to the model's maximum, not to that of training.
+        load: loads what answers the rows; by default a classifier, or a writer of meanings.
     """
 
     source: ModelSource
@@ -126,6 +127,7 @@ class Work:
     sources: Sequence[Source] = ()
     cache: Path | None = None
     whole_texts: bool = False
+    load: Callable[[], Any] | None = None
 
 
 class Speed(NamedTuple):
@@ -188,6 +190,9 @@ def _prediction_rows(work: Work, chunk: Chunk, evaluation: Evaluation) -> pa.Tab
     columns = {**work.columns, **chunk.columns}
     if work.names is None:
         columns["text"] = evaluation.predicted
+        if evaluation.scores is not None:
+            # A number of each text, which a text that could not be scored lacks.
+            columns["scores"] = pa.array(list(evaluation.scores), from_pandas=True)
         return predictions.rows(len(chunk.examples), **columns)
     scores = evaluation.scores
     assert scores is not None

@@ -14,7 +14,7 @@ from adnominal.etl.lake.errors import LakeFailed
 from adnominal.etl.lake.tables import table
 from adnominal.training import launch
 from adnominal.training.answering.answers import Answers, Work, answer_rows
-from adnominal.training.answering.classifier import Classifier, classifier, writer
+from adnominal.training.answering.classifier import classifier, writer
 from adnominal.training.answering.settings import PredictSettings, ScoreSettings
 from adnominal.training.runs import Outcome, Plan, Runs
 from adnominal.training.tracking import Run
@@ -33,7 +33,7 @@ def results_of(
     Predictions that the lake lacks are committed to it, if the settings ask for that.
     """
     results: list[dict[str, Any]] = []
-    loaded_model: Classifier | None = None
+    loaded_model: Any = None
     for work in all_work:
         result = runs.finish(work.folder, parent=parent)
         if result is None:
@@ -54,8 +54,10 @@ def results_of(
     return results
 
 
-def _load(work: Work, settings: ScoreSettings | PredictSettings) -> Classifier:
+def _load(work: Work, settings: ScoreSettings | PredictSettings) -> Any:
     """Load a model with its weights onto this process's device."""
+    if work.load is not None:
+        return work.load()
     if work.names is None:
         return writer(work.source)
     return classifier(
@@ -67,7 +69,7 @@ def _load(work: Work, settings: ScoreSettings | PredictSettings) -> Classifier:
 
 
 def _outcome(
-    settings: ScoreSettings | PredictSettings, work: Work, model: Classifier, run: Run
+    settings: ScoreSettings | PredictSettings, work: Work, model: Any, run: Run
 ) -> Outcome:
     rows = work.rows(run)
     total = sum(rows.sizes)
@@ -87,7 +89,8 @@ def _outcome(
     answers = Answers(work.folder)
     truncated = answers.truncated()
     if truncated:
-        log.info("%s: %d of %d rows exceed the limit and were cut", work.label, truncated, total)
+        what = "were cut" if work.load is None else "have no score"
+        log.info("%s: %d of %d rows exceed the limit and %s", work.label, truncated, total, what)
     summary = work.summary(answers, run.name)
     result = {
         "model": work.source.name,

@@ -13,13 +13,17 @@ from adnominal.training.answering.answers import Answers, LabelNames, Work
 from adnominal.training.answering.classifier import learner_of
 from adnominal.training.answering.job import results_of
 from adnominal.training.answering.settings import PredictSettings
-from adnominal.training.answering.table_rows import Query, TableRows, check, columns, stage
+from adnominal.training.answering.table_rows import (
+    Query,
+    TableRows,
+    check,
+    columns,
+    staged_rows,
+)
 from adnominal.training.files import check_folder
 from adnominal.training.models.loading import resolve
 from adnominal.training.runs import Runs, folder_name
 from adnominal.training.sharding import read_deepspeed, stage_of
-from adnominal.training.tasks import Source
-from adnominal.training.tracking import Run
 
 JOB = "predict"
 
@@ -87,22 +91,16 @@ def prepare(settings: PredictSettings) -> Work:
         LabelNames(outcomes, range(len(outcomes))),
         common_columns,
         facts,
-        rows=partial(_staged_rows, settings, query, folder / "rows"),
+        rows=partial(
+            staged_rows,
+            query,
+            folder / "rows",
+            chunk=settings.chunk,
+            seed=settings.seed,
+            limit=settings.limit,
+        ),
         summary=partial(_summary, query, folder / "rows"),
     )
-
-
-def _staged_rows(settings: PredictSettings, query: Query, folder: Path, run: Run) -> TableRows:
-    """Stage the rows, in the first process, unless an earlier start has."""
-    if launch.rank() == 0:
-        staged = stage(
-            query, folder, chunk=settings.chunk, seed=settings.seed, limit=settings.limit
-        )
-        run.parameters({"rows": sum(staged.sizes), "left_out": staged.left_out})
-        editions = staged.editions or [""]
-        run.inputs(settings.lake, [Source(query.table, name, query.version) for name in editions])
-    launch.barrier()
-    return TableRows(folder, query)
 
 
 def _summary(query: Query, folder: Path, answers: Answers, run_id: str) -> dict[str, Any]:

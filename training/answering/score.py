@@ -23,6 +23,7 @@ from adnominal.training.answering.label_map import Undefined
 from adnominal.training.answering.matrix import matrix
 from adnominal.training.answering.readings import ScoredModel, scored_model
 from adnominal.training.answering.report import details, matrix_text, names_of
+from adnominal.training.answering.sentences import score_texts
 from adnominal.training.answering.settings import ScoreSettings
 from adnominal.training.answering.targets import Target
 from adnominal.training.evaluation import figures_line
@@ -84,8 +85,12 @@ def score(settings: ScoreSettings) -> None:
     """Score fine-tuned models on the labelled rows of any task, each cell of the matrix once.
 
     The answers of a model that was trained on another task are interpreted by conf/transfer.yaml.
-    Every prediction is written to the table predictions, and all figures to MLflow.
+    Every prediction is written to the table predictions, and all figures to MLflow. With
+    method=logprob, language models score the texts of a table (`answering.sentences`).
     """
+    if settings.method == "logprob":
+        score_texts(settings)
+        return
     cells, undefined_cells = prepare(settings)
     runs = Runs(JOB, settings, settings.experiment or JOB)
     folders = [cell.work.folder.name for cell in cells]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +30,9 @@ from adnominal.training.answering.answers import Chunk
 from adnominal.training.answering.classifier import texts
 from adnominal.training.files import replace_json
 from adnominal.training.models.loading import ModelSource
-from adnominal.training.tasks import reading
+from adnominal.training.tasks import Source, reading
 from adnominal.training.tasks.dataset import with_full_stop
+from adnominal.training.tracking import Run
 
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("item_id", "edition", "first", "second")])
 _CHUNK = pa.field("chunk", pa.int32())
@@ -41,6 +43,9 @@ _FACTS = "staged.json"
 _FURTHER_TABLES = {
     "nli": ItemTable("nli", "pairs", pair=("premise", "hypothesis")),
     "sentences": ItemTable("sentences", "sentences", item="sentence_id", single="text"),
+    "minimal_pairs": ItemTable(
+        "minimal_pairs", "minimal pairs", item="pair_id", pair=("good", "bad")
+    ),
 }
 
 
@@ -78,10 +83,8 @@ def columns(
         UserError: the table or column does not exist, a column is not text, no columns are known
             for the table, or one text is given to a model of two or vice versa.
     """
-    if table not in tables.TABLES:
-        raise UserError(f"table={table}: expected one of {', '.join(tables.TABLES)}")
+    known = _known_texts(table)
     table_spec = tables.table(table)
-    known = ITEM_TABLES.get(table) or _FURTHER_TABLES.get(table)
     item = item or (known.item if known is not None else "item_id")
     task = source.trained.task if source.trained is not None else {}
     if first is None:
@@ -98,14 +101,44 @@ def columns(
     return Columns(item, reading.partition(table), first, second, full_stops)
 
 
+def text_columns(
+    table: str, *, item: str | None = None, first: str | None = None, second: str | None = None
+) -> Columns:
+    """Return the columns of a table's texts, whatever reads them, or the named ones.
+
+    Raises:
+        UserError: the table or column does not exist, a column is not text, or no columns are known
+            for the table.
+    """
+    known = _known_texts(table)
+    if first is None and known is not None:
+        first, second = known.pair or (known.single, None)
+    if first is None:
+        raise _unknown_texts(table)
+    item = item or (known.item if known is not None else "item_id")
+    for name, column in (("item", item), ("first", first), ("second", second)):
+        _check(table, tables.table(table).schema, name, column)
+    return Columns(item, reading.partition(table), first, second)
+
+
+def _known_texts(table: str) -> ItemTable | None:
+    if table not in tables.TABLES:
+        raise UserError(f"table={table}: expected one of {', '.join(tables.TABLES)}")
+    return ITEM_TABLES.get(table) or _FURTHER_TABLES.get(table)
+
+
+def _unknown_texts(table: str) -> UserError:
+    names = ", ".join(tables.table(table).schema.names)
+    return UserError(
+        f"table={table}: its texts are not known; expected first= (and second=), of {names}"
+    )
+
+
 def _training_rows_of(
     table: str, source: ModelSource, items: ItemTable | None
 ) -> tuple[str, str | None]:
     if items is None:
-        raise UserError(
-            f"table={table}: its texts are not known; expected first= (and second=), of "
-            f"{', '.join(tables.table(table).schema.names)}"
-        )
+        raise _unknown_texts(table)
     task = source.trained.task if source.trained is not None else {}
     if task.get("context") is False and items.without_context:
         return items.without_context
@@ -177,6 +210,18 @@ class Query:
         )
         (batch,) = arrow.query(self.lake, self.table, sql, version=self.version)
         return batch.column("rows")[0].as_py(), batch.column("whole")[0].as_py()
+
+    def values(self, column: str) -> list[tuple[str, Any]]:
+        """Return the item and the value of a column for each row that `stream` yields."""
+        sql = (
+            f'SELECT "{self.columns.item}" AS item_id, "{column}" AS "value" '
+            f"FROM ({self._all()}) WHERE {self._complete()}"
+        )
+        pairs: list[tuple[str, Any]] = []
+        for batch in arrow.query(self.lake, self.table, sql, version=self.version):
+            items, values = batch["item_id"].to_pylist(), batch["value"].to_pylist()
+            pairs += zip(items, values, strict=True)
+        return pairs
 
     def _all(self) -> str:
         return f"SELECT * FROM {self.table}{sql_where(self.where)}"
@@ -305,3 +350,16 @@ def read(folder: Path, chunk: int) -> pa.Table:
     """Return the rows of a staged chunk, in an order that depends only on the rows."""
     rows = pads.dataset(folder / str(chunk), format="ipc").to_table()
     return rows.sort_by([(name, "ascending") for name in _SCHEMA.names])
+
+
+def staged_rows(
+    query: Query, folder: Path, run: Run, *, chunk: int, seed: int, limit: int | None
+) -> TableRows:
+    """Stage the rows, in the first process, unless an earlier start has; `run` records them."""
+    if launch.rank() == 0:
+        staged = stage(query, folder, chunk=chunk, seed=seed, limit=limit)
+        run.parameters({"rows": sum(staged.sizes), "left_out": staged.left_out})
+        editions = staged.editions or [""]
+        run.inputs(query.lake, [Source(query.table, name, query.version) for name in editions])
+    launch.barrier()
+    return TableRows(folder, query)

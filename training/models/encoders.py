@@ -13,7 +13,7 @@ import numpy as np
 from adnominal.conf import UserError
 from adnominal.training.batching import Ids, layout
 from adnominal.training.files import cache_folder
-from adnominal.training.models.learner import Learner
+from adnominal.training.models.learner import SOFT, Learner
 from adnominal.training.models.pickled import check_pickled, is_pickled, weight_names
 from adnominal.training.models.pretrained import (
     EMBEDDED,
@@ -295,18 +295,24 @@ class PairLearner(TokenLearner):
         return adapted
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
-        """Return input_ids, attention_mask, token_type_ids if the model has them, and labels."""
+        """Return input_ids, attention_mask, token_type_ids if the model has them, and labels.
+
+        Soft labels, if there are any, stand beside the labels, which count the terms of the loss.
+        """
         import torch
 
         examples = self.dataset.parts[part]
         batch = padded(self.tokenizer, self._tokens[part], indices)
         if examples.labels is not None:
             batch["labels"] = torch.from_numpy(examples.labels[indices])
+        if examples.soft_labels is not None:
+            batch[SOFT] = torch.from_numpy(examples.soft_labels[indices])
         return batch
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Return the logits of each example and class."""
-        return model(**{k: v for k, v in batch.items() if k != "labels"}).logits
+        inputs = {name: value for name, value in batch.items() if name not in ("labels", SOFT)}
+        return model(**inputs).logits
 
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
         """Return the logits, computed here if the batch has no labels."""

@@ -9,6 +9,8 @@ from adnominal.training.tasks import Dataset
 
 # The label of tokens that are ignored in the loss, the default of torch's cross-entropy.
 IGNORED = -100
+# The name of soft labels [rows, classes] in a batch: distributions, in place of labels in the loss.
+SOFT = "soft_labels"
 
 
 class Learner:

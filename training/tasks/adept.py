@@ -88,6 +88,12 @@ class Adept(LabelledTask):
         classes = [label_of(label, self.settings.classes) for label in range(len(LABELS))]
         return np.array([-1 if number is None else number for number in classes])
 
+    def class_of_label(self, dataset: Dataset) -> dict[str, int]:
+        """Return the class of each label; labels whose rows are dropped have none."""
+        classes = range(len(LABELS)) if self.settings.collapse else self._classes().tolist()
+        pairs = zip(LABELS, classes, strict=True)
+        return {label: number for label, number in pairs if number >= 0}
+
     def examples(self, rows: pa.Table, source: Source) -> Examples:
         """Return the rows whose label is in a class."""
         examples = super().examples(rows, source)

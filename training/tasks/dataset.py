@@ -43,7 +43,8 @@ class Examples:
     text, `targets` except for sequence to sequence. `labels` are ids of `Dataset.labels`, or None
     if the rows have no labels for training; `gold` are ids of `Dataset.outcomes`, and None except
     for classification. `origin` is each row's index in `Dataset.sources`; `groups` has each row's
-    value by the name of a grouping for scores.
+    value by the name of a grouping for scores. `soft_labels` [rows, labels] are the shares of
+    people's votes, if training is to use them (`tasks.votes`).
     """
 
     item_ids: pa.StringArray
@@ -54,6 +55,7 @@ class Examples:
     targets: pa.StringArray | None
     origin: npt.NDArray[np.int8]
     groups: Mapping[str, pa.StringArray] = field(default_factory=dict)
+    soft_labels: npt.NDArray[np.float32] | None = None
 
     @classmethod
     def of(
@@ -308,6 +310,16 @@ class Task:
                 key = f"accuracy/{metrics.metric_name(name)}.{metrics.metric_name(value)}"
                 figures[key] = float(right[rows].mean())
         return figures
+
+    @property
+    def votes_of(self) -> str:
+        """The dataset of the items in the table label_votes."""
+        assert self.dataset_spec is not None
+        return self.dataset_spec.name
+
+    def class_of_label(self, dataset: Dataset) -> dict[str, int]:
+        """Return the class that a model learns for each label of the items."""
+        return {label: number for number, label in enumerate(dataset.labels)}
 
     @classmethod
     def prompt_values(cls, settings: Prompting) -> dict[str, Any]:

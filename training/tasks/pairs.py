@@ -69,6 +69,11 @@ class Pairs(Task):
             sources=(table_source,),
         )
 
+    @property
+    def votes_of(self) -> str:
+        """The table: its pairs are in the table label_votes under its name."""
+        return str(self.settings.table)
+
     def _check(self) -> str:
         """Return the table's partition column; raise `UserError` for undeclared names."""
         settings = self.settings

@@ -1,6 +1,7 @@
-"""ADEPT's page (Emami et al. 2021): tables 1 to 6, figures 1 to 4, and adjectives of identity."""
+"""ADEPT's page (Emami et al. 2021): tables 1 to 6, figures 1 to 4, adjectives of identity, and
+the log-probability of the sentences."""
 
-from adnominal.analysis.papers.adept import annotators, asked, dataset, models, sources
+from adnominal.analysis.papers.adept import annotators, asked, dataset, models, sentences, sources
 from adnominal.analysis.papers.exhibits import Page
 
 PAGE = Page(
@@ -21,6 +22,7 @@ PAGE = Page(
         models.answers,
         asked.untrained,
         models.identity,
+        sentences.log_probability,
     ),
     models.headline,
 )

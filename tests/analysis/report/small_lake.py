@@ -144,6 +144,7 @@ class SmallLake:
         self._supervised(folder, tested, adept)
         self._prompted(tested)
         self._scored(tested, adept)
+        self._sentences(adept)
         write(self.root, "predictions", self.rows)
         self._imported(folder)
 
@@ -280,3 +281,14 @@ class SmallLake:
             values += ["model=asked", f"lake={self.root}"]
             import_predictions(conf.load(Settings, values))
         self.runs += external_runs(self.root)
+
+    def _sentences(self, adept: list[Any]) -> None:
+        """A run that gives every second sentence of ADEPT less, and people's votes on items."""
+        texts = json.dumps([[["A", 0, -1.0]], [["A", 0, -2.0]]])
+        cells = [(row["item_id"], [-1.0, -2.0], texts) for row in adept[16:]]
+        constants = {"task": "adept", "scheme": "logprob", "edition": EDITION}
+        answers = rows("item_id scores text", *cells, **constants)
+        self.run("sentences", "logprob", answers, model="gpt2", table="adept")
+        votes = [(row["item_id"], ADEPT[row["label"]], 3) for row in adept]
+        constants = {"dataset": "adept", "edition": EDITION, "source": "people"}
+        write(self.root, "label_votes", rows("item_id label votes", *votes, **constants))

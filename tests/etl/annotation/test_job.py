@@ -54,10 +54,25 @@ def test_answers_make_a_round_trip_in_every_format(study, format):
         "unanimous": report["labels"]["unanimous"],
         "majority": report["labels"]["majority"],
     }
+    _check_votes(study, rows)
     (record,) = arrow.history(study.lake, "adept")
     assert record.metadata["rules"] == "quality_v3" and record.rows == len(rows)
     dropped = {row["reason"]: row["count"] for row in study.rows("dropped")}
     assert dropped == report["dropped"]
+
+
+def _check_votes(study, rows):
+    """The votes of each item are those of its annotators, who are simulated."""
+    votes: dict[str, Counter[str]] = {row["item_id"]: Counter() for row in rows}
+    for row in study.rows("label_votes"):
+        assert (row["dataset"], row["edition"]) == ("adept", "clean")
+        assert row["source"] == "simulated-annotators"
+        votes[row["item_id"]][row["label"]] += row["votes"]
+    for row in rows:
+        of_item = votes[row["item_id"]]
+        assert of_item.total() >= 2
+        assert of_item.most_common(1)[0][0] == ADEPT.labels[row["label"]]
+        assert (len(of_item) == 1) == (row["agreement"] == "unanimous")
 
 
 def test_all_rounds_use_the_same_export_and_import(study):

@@ -11,6 +11,8 @@ from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.etl.published.pairs import Settings, import_pairs, read
 from adnominal.etl.published.reading import NO_TEXT
+from tests.rows import adept_row
+from tests.rows import write as write_rows
 
 ROWS = [
     {"a": 'A "big" dog', "b": "A dog", "gold": "YES", "part": "train"},
@@ -152,3 +154,95 @@ def test_wrong_files_are_refused(tmp_path):
         read(settings(file, *COLUMNS))
     with pytest.raises(UserError, match="source=mnli: expected a name other than"):
         settings(file, "source=mnli", *COLUMNS)
+
+
+def test_minimal_pairs_are_imported(tmp_path):
+    rows = [
+        {"g": "A dog runs.", "b": "A dog run."},
+        {"g": "A dog runs.", "b": "A dog runs."},
+        {"g": "A dog runs.", "b": ""},
+    ]
+    file = write(tmp_path / "blimp.jsonl", rows)
+    lake = str(tmp_path / "lake")
+    import_pairs(settings(file, "good=g", "bad=b", f"lake={lake}"))
+    (row,) = arrow.read(lake, "minimal_pairs").drop_columns("pair_id").to_pylist()
+    expected = {"source": "mine", "good": "A dog runs.", "bad": "A dog run.", "split": "test"}
+    assert row == expected
+    reasons = {row["reason"]: row["table"] for row in arrow.read(lake, "dropped").to_pylist()}
+    assert reasons == dict.fromkeys(("empty text", "the same sentence twice"), "minimal_pairs")
+
+
+def test_votes_on_pairs_are_imported_beside_them(tmp_path):
+    rows = [
+        {**ROWS[0], "votes": ["YES", "YES", "NO"]},
+        {**ROWS[1], "votes": []},
+        {**ROWS[1], "votes": ["?"]},
+    ]
+    file = write(tmp_path / "pairs.jsonl", rows)
+    lake = str(tmp_path / "lake")
+    import_pairs(settings(file, *COLUMNS, "votes=votes", f"lake={lake}"))
+    items = arrow.read(lake, "nli").to_pylist()
+    # A pair whose votes cannot be read stays without them.
+    assert len(items) == 3
+    votes = arrow.read(lake, "label_votes").to_pylist()
+    (first,) = [row["item_id"] for row in items if row["premise"].startswith("A ")][:1]
+    common = {"dataset": "nli", "edition": "mine", "item_id": first, "source": "mine"}
+    assert sorted(votes, key=lambda row: row["label"]) == [
+        {**common, "label": "entailment", "votes": 2},
+        {**common, "label": "not_entailment", "votes": 1},
+    ]
+    dropped = arrow.read(lake, "dropped").to_pylist()
+    assert {(row["table"], row["reason"], row["count"]) for row in dropped} == {
+        ("label_votes", "no votes", 1),
+        ("label_votes", "votes for the label '?'", 1),
+    }
+
+
+def test_votes_on_items_of_the_lake_are_imported_by_their_ids(tmp_path):
+    lake = str(tmp_path / "lake")
+    arrow_rows = [adept_row("i1", "dead", "dog", 0), adept_row("i2", "old", "dog", 2)]
+    write_rows(lake, "adept", arrow_rows)
+    rows = [
+        {"id": "i1", "v": "impossible:2,1:1"},
+        {"id": "i1", "v": "2:3"},
+        {"id": "i2", "v": "2:-1"},
+        {"id": "i3", "v": "2:3"},
+    ]
+    file = write(tmp_path / "votes.tsv", rows)
+    options = ["item=id", "votes=v", "dataset=adept", f"lake={lake}"]
+    import_pairs(settings(file, *options, "edition=published"))
+    votes = arrow.read(lake, "label_votes").to_pylist()
+    assert [(row["item_id"], row["label"], row["votes"]) for row in votes] == [
+        ("i1", "impossible", 2),
+        ("i1", "less likely", 1),
+    ]
+    dropped = arrow.read(lake, "dropped").to_pylist()
+    reasons = {"an item of an earlier row", "negative votes", "unknown item"}
+    assert {row["reason"] for row in dropped} == reasons
+    assert {row["job"] for row in dropped} == {"import_pairs/mine/label_votes"}
+    with pytest.raises(UserError, match="edition=clean: no items of adept"):
+        import_pairs(settings(file, *options, "edition=clean"))
+    write(file, rows[2:])
+    with pytest.raises(UserError, match="no row has votes that can be read: negative votes"):
+        import_pairs(settings(file, *options, "edition=published"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["good=g"], "expected either premise="),
+        (["item=id", "votes=v"], "expected votes=, dataset= and edition= with it"),
+        (["good=g", "bad=b", "votes=v"], "expected premise= or item= with it"),
+        (["good=g", "bad=b", "dataset=adept"], "expected item= with them"),
+    ],
+)
+def test_wrong_settings_of_votes_and_minimal_pairs_are_refused(options, message):
+    with pytest.raises(UserError, match=message):
+        settings("x.csv", *options)
+
+
+def test_votes_need_a_dataset_with_labels(tmp_path):
+    file = write(tmp_path / "votes.tsv", [{"id": "i1", "v": "2:3"}])
+    options = ["item=id", "votes=v", "edition=published", f"lake={tmp_path}"]
+    with pytest.raises(UserError, match="dataset=sygns: its answers are texts"):
+        import_pairs(settings(file, *options, "dataset=sygns"))

@@ -1,0 +1,107 @@
+"""People's votes on the labels of items: how they are written, checked and stored (label_votes)."""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from adnominal.etl.annotation.keys import SIMULATED
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+
+TABLE = "label_votes"
+Votes = Mapping[str, int]
+"""The number of people who gave each label."""
+
+
+class NoVotes(Exception):
+    """A value that is not valid votes; the message is the reason to drop it."""
+
+
+def read_votes(value: Any, names: Mapping[str, str]) -> dict[str, int]:
+    """The votes in a field of a file, by our labels; labels without votes are left out.
+
+    A field is a list with the label that each person gave, or a mapping from labels to counts, as
+    JSON, or as text ``neutral:3,entailment:2``. `names` has our label for each label of the file.
+
+    Raises:
+        NoVotes: the field is empty or of another form, a label is unknown, or a count is negative
+            or no whole number.
+    """
+    if isinstance(value, str):
+        value = _parsed(value)
+    if isinstance(value, list | tuple):
+        value = Counter(str(label) for label in value)
+    if not isinstance(value, Mapping):
+        raise NoVotes("votes of another form than a list of labels or counts of labels")
+    votes: Counter[str] = Counter()
+    for label, count in value.items():
+        if str(label) not in names:
+            raise NoVotes(f"votes for the label {str(label)!r}")
+        # A column of JSON objects has null for the labels that a row lacks.
+        votes[names[str(label)]] += _whole(0 if count is None else count)
+    if not votes.total():
+        raise NoVotes("no votes")
+    return {label: count for label, count in votes.items() if count}
+
+
+def _parsed(text: str) -> Any:
+    """The JSON in a field, or the counts of ``neutral:3,entailment:2``."""
+    if not text.strip():
+        raise NoVotes("no votes")
+    try:
+        return json.loads(text)
+    except ValueError:
+        pairs = [part.rpartition(":") for part in text.split(",")]
+        return {label.strip(): count.strip() for label, _, count in pairs}
+
+
+def _whole(count: Any) -> int:
+    try:
+        number = float(count)
+    except (TypeError, ValueError):
+        number = 0.5
+    if number < 0:
+        raise NoVotes("negative votes")
+    if not number.is_integer():
+        raise NoVotes("votes that are no whole number")
+    return int(number)
+
+
+def is_simulated(sources: Collection[str]) -> bool:
+    """Whether some of the votes are of simulated annotators (`etl.annotation.simulate`)."""
+    return any(source.startswith(SIMULATED) for source in sources)
+
+
+def votes_table(dataset: str, edition: str, source: str, votes: Mapping[str, Votes]) -> pa.Table:
+    """The rows of votes by item id, in the order of ids and labels."""
+    common = {"dataset": dataset, "edition": edition, "source": source}
+    rows = [
+        {**common, "item_id": item, "label": label, "votes": count}
+        for item, of_item in sorted(votes.items())
+        for label, count in sorted(of_item.items())
+    ]
+    return pa.Table.from_pylist(rows, table(TABLE).schema)
+
+
+def replace_votes(lake: str, rows: pa.Table, job: str, also: Collection[str] = ()) -> None:
+    """Replace the votes of these rows' source, and of `also`, on their edition; others stay.
+
+    Raises:
+        LakeConflict: another job changed the votes of the dataset meanwhile.
+    """
+    if not rows.num_rows:
+        return
+    first = rows.slice(0, 1).to_pylist()[0]
+    base = arrow.version(lake, TABLE)
+    pieces = [rows]
+    if base is not None:
+        where = [("dataset", "=", first["dataset"])]
+        stored = arrow.read(lake, TABLE, version=base, where=where)
+        replaced = {(first["edition"], source) for source in (first["source"], *also)}
+        keys = zip(stored["edition"].to_pylist(), stored["source"].to_pylist(), strict=True)
+        pieces.append(stored.filter(pa.array([key not in replaced for key in keys], pa.bool_())))
+    partition = {"dataset": first["dataset"]}
+    arrow.replace(lake, TABLE, pa.concat_tables(pieces), partition, base=base, job=job)
