@@ -6,7 +6,8 @@ text with a gap for one of the verbaliser's words.
 A file has ``id``, ``version`` (a number, to be raised with every change), ``task``, ``source`` (the
 origin of the wording), ``templates`` (a text by name, or a mapping of ``text`` and the
 ``verbalisers`` that fit it), ``verbalisers`` (by name, the words of each label) and
-``content_free`` (replacements for an item in a prompt without content).
+``content_free`` (replacements for an item in a prompt without content). A file of promptsource is
+read as well (`training.prompting.promptsource`).
 """
 
 import re
@@ -20,6 +21,7 @@ import yaml
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.etl.registry import DATASETS
+from adnominal.training.prompting import promptsource
 
 FOLDER = conf.ROOT / "conf" / "prompts"
 _PROMPTED = {name: dataset for name, dataset in DATASETS.items() if dataset.prompts is not None}
@@ -109,6 +111,8 @@ def read(
         raise UserError(f"prompts={name}: expected a YAML file, or one of {names}") from error
     except yaml.YAMLError as error:
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if promptsource.is_promptsource(document):
+        document = promptsource.convert(path, document, task)
     return _parsed_prompts(path, document, text, task, templates, verbalisers)
 
 

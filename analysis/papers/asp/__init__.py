@@ -14,7 +14,7 @@ PAGE = Page(
         curves.figure_2,
         curves.figure_3,
         curves.thresholds,
-        models.numerical_reasoning,
+        models.comparing_numbers,
         models.trained_models,
         curves.figure_4,
         models.leaks,
