@@ -154,7 +154,7 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
         listed = ", ".join(" ".join(key) for key in missing)
         raise UserError(
             f"human={settings.human}: no judgements in asp_human of {listed}; expected all "
-            "six tests, positive and negative (etl/judge_asp.py)"
+            "six tests, positive and negative (etl/annotate_asp.py)"
         )
     scaled = {}
     if settings.gold == "empirical":

@@ -141,7 +141,7 @@ class Settings(EngineSettings):
         if self.gold == "empirical" and self.human is None:
             raise UserError(
                 "gold=empirical: expected human=SOURCE as well, judgements in table asp_human "
-                "(etl/judge_asp.py, or etl/import_published.py asp=…)"
+                "(etl/annotate_asp.py, or etl/import_published.py asp=…)"
             )
 
     @property

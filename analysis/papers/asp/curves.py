@@ -83,7 +83,7 @@ def _panels(lake: str, source: str) -> dict[tuple[Any, ...], list[dict[str, Any]
     if not rows.num_rows:
         raise UserError(
             f"source={source}: no judgements in the table asp_human of {lake}; "
-            "etl/import_published.py asp=… or etl/judge_asp.py makes them"
+            "etl/import_published.py asp=… or etl/annotate_asp.py makes them"
         )
     rows = rows.sort_by("z")
     members = places(rows, "test", "polarity")
