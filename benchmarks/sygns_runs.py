@@ -17,7 +17,7 @@ def section(figures: dict[str, Figures]) -> str:
 
     An experiment without figures has a row that says so, and its command below the table.
     """
-    rows = []
+    rows: list[tuple[str, ...]] = []
     commands = []
     for name, experiment in sorted(experiments().items(), key=_order):
         if experiment.script.endswith("finetune.py") and name.startswith("sygns"):

@@ -125,7 +125,7 @@ def _coefficients(answers: Collection[Answer], task: AnnotationTask) -> dict[str
         labels[answer.item_id].append(answer.label)
     ((raters, items_of_raters),) = Counter(map(len, labels.values())).most_common(1)
     comparable = [codes for codes in labels.values() if len(codes) == raters]
-    coefficients = {
+    coefficients: dict[str, Any] = {
         "items": len(labels),
         "raters": raters,
         "fleiss kappa": fleiss_kappa(comparable),

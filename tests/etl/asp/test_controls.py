@@ -11,7 +11,7 @@ from adnominal.etl.asp.controls import (
     control_edition,
     control_of,
 )
-from adnominal.etl.asp.degree import Degree
+from adnominal.etl.asp.degree import Degree, DegreeRow
 from adnominal.etl.asp.entailment import Entailment
 from adnominal.etl.asp.gold import published_gold
 from adnominal.etl.asp.lexicon import load_lexicon
@@ -20,12 +20,12 @@ from adnominal.etl.asp.settings import Settings
 LEXICON = load_lexicon()
 
 
-def degree_rows(kind: str, test: str = "ordering") -> list:
+def degree_rows(kind: str, test: str = "ordering") -> list[DegreeRow]:
     source = ControlDegree(Control(kind, LEXICON, 0), LEXICON, 0, gold=published_gold())
     return list(source.rows(source.group(test, 0)))
 
 
-def intact_degree_rows(test: str = "ordering") -> list:
+def intact_degree_rows(test: str = "ordering") -> list[DegreeRow]:
     source = Degree(LEXICON, 0, published_gold())
     return list(source.rows(source.group(test, 0)))
 
