@@ -17,8 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.conf import UserError, setting, settings_hash
-from adnominal.conf.checks import check_minimum
-from adnominal.etl.annotation.agreement import MODELS, check_packages
+from adnominal.etl.annotation.agreement import check_packages
 from adnominal.etl.annotation.answers import counted_annotators, stored_answers
 from adnominal.etl.annotation.batches import Question, ShownItem
 from adnominal.etl.annotation.finishing import report, report_text
@@ -30,9 +29,9 @@ from adnominal.etl.annotation.job import (
     run_verb,
     write_parts,
 )
-from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Answer, Rules, filtered
+from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Answer, filtered
 from adnominal.etl.annotation.selection import edition_rows, unasked_rows
-from adnominal.etl.annotation.settings import ExportSettings, ImportSettings
+from adnominal.etl.annotation.settings import ExportSettings, FinishSettings, ImportSettings
 from adnominal.etl.asp.annotation_task import DEGREES
 from adnominal.etl.asp.gold import HUMAN
 from adnominal.etl.asp.judgements import Panel, human_rows
@@ -62,24 +61,14 @@ class DegreeExportSettings(ExportSettings):
 
 
 @dataclass(frozen=True)
-class DegreeFinishSettings(Rules):
+class DegreeFinishSettings(FinishSettings):
     source: str = setting("", help="name of the judgements in asp_human", example="source=mine")
     edition: str = setting("clean", help="edition of asp_degree that was judged")
     gold_degrees: int = setting(1, help="distance from a gold label that counts as a miss")
     per_person: int = setting(1000, help="maximum number of items per annotator")
-    models: list[str] = setting(
-        ["dawid_skene", "mace"],
-        help="models of annotators to compare the labels with; models=[] for none",
-        choices=MODELS,
-    )
-    report: str | None = setting(
-        None, help="file to write the figures to, as JSON", example="report=agreement.json"
-    )
-    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_minimum(self, 1, "answers")
         if not self.source:
             raise UserError("source=: expected source=NAME, for the judgements in asp_human")
         if self.source == "published":
@@ -144,8 +133,9 @@ def finish_degrees(settings: DegreeFinishSettings) -> None:
     data = pa.Table.from_pylist(judgements, table("asp_human").schema)
     source = {"source": settings.source}
     arrow.replace(lake, "asp_human", data, source, job=DEGREES.job, metadata=metadata)
-    drops = [Dropped("asp_human", reason, *value) for reason, value in result.dropped.items()]
-    write_dropped(lake, f"{DEGREES.job}/{settings.source}", sorted(drops))
+    dropped = sorted(result.dropped.items())
+    drops = [Dropped("asp_human", reason, *value) for reason, value in dropped]
+    write_dropped(lake, f"{DEGREES.job}/{settings.source}", drops)
     for fitted in sorted({(r["test"], r["polarity"], r["threshold"]) for r in judgements}):
         log.info("%s, %s: threshold %.1f", *fitted)
 

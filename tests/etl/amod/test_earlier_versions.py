@@ -22,7 +22,7 @@ def extract(lake: Path, *words: str) -> dict[tuple[str, str], int]:
 @pytest.fixture
 def lake(spark, tmp_path, monkeypatch) -> Path:
     """A lake with a corpus of the first version."""
-    lake = tmp_path / "lake"
+    lake: Path = tmp_path / "lake"
     (tmp_path / "a.txt").write_text("She bought a red car.\n", encoding="utf-8")
     with monkeypatch.context() as earlier:
         earlier.setitem(VERSIONS, "text", 1)

@@ -101,11 +101,16 @@ def test_who_fails_the_checks_does_not_count(lake, tmp_path):
     batch = export(lake, tmp_path)
     names = ("ann", "bob", "cem", "careless")
     import_file(lake, tmp_path, answer_by_rule(lake, batch, names, wrong=("careless",)))
-    words = ["source=mine", f"lake={lake}", "models=[]"]
+    words = ["source=mine", f"lake={lake}", "models=[]", "per_person=159"]
     finish_degrees(conf.load(DegreeFinishSettings, words))
-    assert {row["n"] for row in arrow.read(lake, "asp_human").to_pylist()} == {3}
+    rows = arrow.read(lake, "asp_human").to_pylist()
+    assert len(rows) == 159 and {row["n"] for row in rows} == {3}
     dropped = arrow.read(lake, "dropped").to_pylist()
-    assert {row["reason"] for row in dropped} == {"attention_failed (answers)"}
+    assert {row["reason"]: row["count"] for row in dropped} == {
+        "attention_failed (answers)": 159,
+        "beyond_limit (answers)": 4,
+        "few_answers (items)": 1,
+    }
 
 
 def test_too_few_answers_are_reported(lake, tmp_path):
