@@ -6,12 +6,13 @@ from pathlib import Path
 from adnominal.conf import ROOT, UserError
 from adnominal.conf.markdown import table_text
 from adnominal.training.files import replace_text
-from benchmarks import cluster_sizes
+from benchmarks import cluster_sizes, sygns_runs
 from benchmarks.rendering import headlines
 from benchmarks.results import figures_of, recorded_entries
 
 README = ROOT / "README.md"
 CLUSTER = ROOT / "docs" / "cluster.md"
+SYGNS = ROOT / "docs" / "sygns.md"
 
 
 def texts() -> list[tuple[Path, str, str]]:
@@ -24,6 +25,7 @@ def texts() -> list[tuple[Path, str, str]]:
         (README, "figures", table_text(("what", "measured"), ("---", "--:"), rows)),
         (CLUSTER, "sizing", cluster_sizes.section(figures)),
         (CLUSTER, "fineweb", cluster_sizes.fineweb(figures)),
+        (SYGNS, "runs", sygns_runs.section(figures["papers"])),
     ]
 
 

@@ -49,6 +49,9 @@ class Experiment:
         runs: the number of its runs: seeds times the values of a grid.
         hours: estimated CPU hours of one core.
         scores: the MLflow metrics that are recorded, by a short name.
+        recipe: of SyGNS's runs, how they were trained.
+        earlier: whether an earlier version trained it in a way that is no setting today; it is not
+            run again.
         paper: the place of the printed number by score: paper, table, row, column.
     """
 
@@ -60,6 +63,8 @@ class Experiment:
     runs: int
     hours: float
     scores: Mapping[str, str]
+    recipe: str = ""
+    earlier: bool = False
     paper: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def printed(self) -> dict[str, str]:
@@ -129,7 +134,7 @@ def measure(settings: Settings, experiment: Experiment) -> Figures:
 
 def measurements(settings: Settings) -> dict[str, Measurement]:
     """The selected experiments; without a selection those with finished runs, or all to be run."""
-    known = experiments()
+    known = {name: entry for name, entry in experiments().items() if not entry.earlier}
     names = settings.selected_parts(known)
     if not settings.parts and not settings.run:
         names = [name for name in names if known[name].finished_runs(settings.tracking)]

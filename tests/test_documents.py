@@ -12,9 +12,12 @@ from adnominal import conf
 from adnominal.conf import ROOT, UserError
 from adnominal.conf.commandline.__main__ import find
 from adnominal.conf.commandline.commands import settings_of
-from adnominal.etl.annotation.job import VERBS
+from adnominal.etl.annotation import degrees
+from adnominal.etl.annotation import job as annotation
 from adnominal.etl.looking import commands as lake_commands
 
+# The verbs of a job, by its module.
+VERBS_OF = {"etl.annotate_adept": annotation.VERBS, "etl.annotate_asp": degrees.VERBS}
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
 # A job, as a file or a module, after any launcher.
@@ -81,8 +84,8 @@ def check(command: str) -> None:
     if module == "etl.lake":
         lake_commands._parse(words)
         return
-    if module == "etl.annotate_adept":
-        settings, _ = VERBS[words[0]]
+    if module in VERBS_OF:
+        settings, _ = VERBS_OF[module][words[0]]
         conf.load(settings, words[1:])
         return
     try:

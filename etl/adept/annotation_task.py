@@ -2,9 +2,11 @@
 
 from adnominal.conf import ROOT
 from adnominal.etl.adept import LABELS
+from adnominal.etl.adept.baselines import EQUALLY_LIKELY
 from adnominal.etl.annotation.task import AnnotationTask
 
 ADEPT = AnnotationTask(
+    name="adept",
     labels=LABELS,
     # The findings of section 4.2 about the labels impossible and necessarily true.
     findings=("clear case", "already so", "another sense", "not well formed", "not so"),
@@ -12,4 +14,5 @@ ADEPT = AnnotationTask(
     audit_title="What explains the label?",
     texts=ROOT / "conf" / "adept",
     label_shares=(0.14, 0.12, 0.67, 0.06, 0.01),  # of the published labels (table 4)
+    middle=EQUALLY_LIKELY,
 )

@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from adnominal.etl.annotation.tables import annotations_table, batches_table
 from adnominal.etl.lake.columns import ADJECTIVE, COUNT, EDITION, FLAG, NOUN, TEXT, Table, column
 
 TABLES = (
@@ -47,51 +48,23 @@ TABLES = (
         ("edition",),
         built_by="etl/build_adept.py",
     ),
-    Table(
+    batches_table(
         "adept_batches",
-        "The questions for annotators, and their meaning, which is not in their files.",
-        pa.schema(
-            [
-                column("question_id", TEXT, "hash that identifies the question in the files"),
-                column("batch", TEXT, "name of the batch"),
-                column("page", TEXT, "page of the batch"),
-                column("place", pa.int32(), "place on the page, from 1"),
-                column("kind", TEXT, "item, gold or attention"),
-                column("item_id", TEXT, "id in adept_items, or of the check"),
-                column("expected", pa.int32(), "label that a check expects; audited label; null"),
-                column("sentence1", TEXT, "first text shown: the sentence, or the noun alone"),
-                column("sentence2", TEXT, "second text: the same with the adjective"),
-                column("round", TEXT, "pilot, main, expert, human or audit"),
-                column("condition", TEXT, "context or no_context"),
-                column("platform", TEXT, "mturk, label_studio or csv"),
-                EDITION,
-            ]
+        "adept_items",
+        (
+            "first text shown: the sentence, or the noun alone",
+            "second text: the same with the adjective",
         ),
-        ("round",),
-        built_by="etl/annotate_adept.py export batch=…",
+        "annotate_adept",
     ),
-    Table(
+    annotations_table(
         "adept_annotations",
-        "Answers of annotators to items of ADEPT, quality checks included.",
-        pa.schema(
-            [
-                column("item_id", TEXT, "id in adept_items, or of the check"),
-                column("annotator", TEXT, "keyed hash of the platform's id"),
-                column(
-                    "label", pa.int32(), "0 impossible to 4 necessarily true; audit: the finding"
-                ),
-                column("expected", pa.int32(), "label that a check expects; audited label; null"),
-                column("seconds", pa.float64(), "share of the page's time, if reported"),
-                column("kind", TEXT, "item, gold or attention"),
-                column("round", TEXT, "pilot, main, expert, human or audit"),
-                column("condition", TEXT, "context or no_context"),
-                column("platform", TEXT, "mturk, label_studio or csv"),
-                column("batch", TEXT, "batch of the question"),
-                column("page", TEXT, "page of the batch"),
-            ]
+        "adept_items",
+        (
+            "Answers of annotators to items of ADEPT, quality checks included.",
+            "0 impossible to 4 necessarily true; audit: the finding",
         ),
-        ("round",),
-        built_by="etl/annotate_adept.py import batch=…",
+        "annotate_adept",
     ),
     Table(
         "adept",

@@ -10,7 +10,7 @@ import pyarrow as pa
 from adnominal.conf import JobFailed, UserError, settings_hash
 from adnominal.etl.amod import plan
 from adnominal.etl.amod.plan import Entry
-from adnominal.etl.amod.settings import Settings, decisive
+from adnominal.etl.amod.settings import Settings, decisive, earlier_identities
 from adnominal.etl.amod.staging import Staging, forget_job
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.lake import arrow
@@ -55,14 +55,14 @@ class Corpus:
         self.partition = {"corpus": settings.name}
         self.job = f"extract_amod/{settings.name}"
         self._restart_number = self._restarts()
-        self.app = self._app()
+        self.app = self._app(decisive(settings))
 
     def _restarts(self) -> int:
         return self.lake.transaction_version("amod_counts", f"{self.job}/restarts") or 0
 
-    def _app(self) -> str:
+    def _app(self, identity: Mapping[str, Any]) -> str:
         """The application id of commits: it changes with the settings and with each restart."""
-        return f"{self.job}/{settings_hash(decisive(self.settings))}/{self._restart_number}"
+        return f"{self.job}/{settings_hash(identity)}/{self._restart_number}"
 
     def refuse_restarted(self) -> None:
         """Raise `JobFailed` if another run has restarted the corpus since this one started."""
@@ -123,6 +123,9 @@ class Corpus:
     def _check_ledger(self, ledger: Sequence[Entry], last_counted: int | None) -> None:
         """Raise if the ledger has other settings or lacks the wave `last_counted`."""
         if ledger and self.lake.transaction_version("amod_files", self.app) is None:
+            if self._begun_by_earlier_version():
+                self._check_continuation(ledger)
+                return
             if difference := self._difference():
                 raise UserError(
                     f"corpus {self.name!r} was read with other settings{difference}; give another "
@@ -137,6 +140,31 @@ class Corpus:
                 f"amod_counts has wave {last_counted + 1} of corpus {self.name!r}, whose files are "
                 "not in amod_files; give restart=true to read everything again"
             )
+
+    def _begun_by_earlier_version(self) -> bool:
+        """Whether the ledger has these settings, but of an earlier version of the pairs."""
+        apps = [self._app(identity) for identity in earlier_identities(self.settings)]
+        return any(self.lake.transaction_version("amod_files", app) is not None for app in apps)
+
+    def _check_continuation(self, ledger: Sequence[Entry]) -> None:
+        """Raise `UserError` unless the user continues the corpus, and no wave of it is unfinished.
+
+        From the next ledger on, the corpus has the settings of this version.
+        """
+        if not self.settings.continue_earlier:
+            raise UserError(
+                f"corpus {self.name!r} was begun by an earlier version, which read other pairs "
+                "from the same text (docs/extraction.md); give restart=true to read everything "
+                "again, another corpus= name, or continue_earlier=true, once, to add to it as it is"
+            )
+        planned = [entry.path for entry in ledger if entry.status == plan.PLANNED]
+        if planned:
+            raise UserError(
+                f"continue_earlier=true: the earlier version was stopped before it had read "
+                f"{len(planned)} planned files of corpus {self.name!r}, such as {planned[0]}; let "
+                "it end with that version, or give restart=true"
+            )
+        log.warning("corpus %s has pairs of an earlier version (continue_earlier=true)", self.name)
 
     def _difference(self) -> str:
         """The differences from the settings that the corpus was read with, as text."""
@@ -224,7 +252,7 @@ class Corpus:
                     self.refuse_restarted()
         forget_job(self.root, self.job)
         self._restart_number = number
-        self.app = self._app()
+        self.app = self._app(decisive(self.settings))
 
     def rows(self, table: str, partition: Mapping[str, str]) -> list[dict[str, Any]]:
         """The rows of a partition of a small table, without Spark; none if the table is missing."""

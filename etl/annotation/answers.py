@@ -31,28 +31,28 @@ def key_of(row: Mapping[str, Any]) -> AnswerKey:
     return AnswerKey(*(row[name] for name in AnswerKey._fields))
 
 
-def stored_questions(lake: str) -> list[Question]:
-    """Every question asked so far (``adept_batches``), page by page."""
-    if arrow.version(lake, "adept_batches") is None:
+def stored_questions(lake: str, table: str = "adept_batches") -> list[Question]:
+    """Every question asked so far, page by page."""
+    if arrow.version(lake, table) is None:
         return []
     columns = [field.name for field in dataclasses.fields(Question)]
-    rows = arrow.read(lake, "adept_batches", columns=columns)
+    rows = arrow.read(lake, table, columns=columns)
     questions = [Question(**row) for row in rows.to_pylist()]
     return sorted(questions, key=lambda q: (q.batch, q.page, q.place))
 
 
-def stored_answers(lake: str) -> list[Answer]:
-    """Every answer in ``adept_annotations``, in an order independent of the files."""
-    if arrow.version(lake, "adept_annotations") is None:
+def stored_answers(lake: str, table: str = "adept_annotations") -> list[Answer]:
+    """Every stored answer, in an order independent of the files."""
+    if arrow.version(lake, table) is None:
         return []
-    rows = arrow.read(lake, "adept_annotations", columns=list(Answer._fields))
+    rows = arrow.read(lake, table, columns=list(Answer._fields))
     answers = [Answer(**row) for row in rows.to_pylist()]
     return sorted(answers, key=lambda a: (a.item_id, a.annotator, a.batch, a.page))
 
 
-def stored_labels(lake: str) -> dict[AnswerKey, int]:
+def stored_labels(lake: str, table: str = "adept_annotations") -> dict[AnswerKey, int]:
     """The label of each stored answer."""
-    return {key_of(answer._asdict()): answer.label for answer in stored_answers(lake)}
+    return {key_of(answer._asdict()): answer.label for answer in stored_answers(lake, table)}
 
 
 def counted_annotators(answers: Iterable[Answer]) -> str:

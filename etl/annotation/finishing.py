@@ -19,6 +19,7 @@ from adnominal.etl.annotation.agreement import (
 )
 from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.annotation.quality import Answer, Filtered
+from adnominal.etl.annotation.task import AnnotationTask
 from adnominal.etl.label_votes import replace_votes, votes_table
 
 
@@ -61,7 +62,7 @@ def store_votes(lake: str, result: Filtered, edition: str, job: str) -> None:
     replace_votes(lake, rows, job, also=sources)
 
 
-def report(result: Filtered, models: Sequence[str]) -> dict[str, Any]:
+def report(result: Filtered, models: Sequence[str], task: AnnotationTask = ADEPT) -> dict[str, Any]:
     """All figures as JSON values; shares are fractions, undefined figures null.
 
     The labels are compared with those of `models` of annotators.
@@ -75,10 +76,13 @@ def report(result: Filtered, models: Sequence[str]) -> dict[str, Any]:
         "annotators": len({answer.annotator for answer in result.answers}),
         "excluded": {rule: len(people) for rule, people in result.excluded.items()},
         "dropped": {reason: count for reason, (count, _) in result.dropped.items()},
-        "labels": label_figures(result),
-        "agreement": {name: _coefficients(part) for name, part in parts.items()},
+        "labels": label_figures(result, task),
+        "agreement": {name: _coefficients(part, task) for name, part in parts.items()},
         "models": {
-            model: {name: _model_figures(model, part, labels) for name, part in parts.items()}
+            model: {
+                name: _model_figures(model, part, labels, len(task.labels))
+                for name, part in parts.items()
+            }
             for model in models
         },
     }
@@ -98,13 +102,13 @@ def _rounded(value: Any) -> Any:
     return value
 
 
-def label_figures(result: Filtered) -> dict[str, Any]:
+def label_figures(result: Filtered, task: AnnotationTask = ADEPT) -> dict[str, Any]:
     """Table 4: the labels and the number of unanimous items of each."""
     labels = result.labels.values()
     counts = Counter(decided.label for decided in labels)
     unanimous = Counter(decided.label for decided in labels if decided.agreement == "unanimous")
     by_label = {}
-    for code, name in enumerate(ADEPT.labels):
+    for code, name in enumerate(task.labels):
         by_label[name] = {
             "items": counts[code],
             "share": counts[code] / counts.total() if counts else None,
@@ -128,7 +132,7 @@ def disagreement_figures(result: Filtered) -> dict[str, int]:
     return disagreements_by_direction(codes, EQUALLY_LIKELY)
 
 
-def _coefficients(answers: Collection[Answer]) -> dict[str, Any]:
+def _coefficients(answers: Collection[Answer], task: AnnotationTask) -> dict[str, Any]:
     """Kappa, alphas and directions of disagreement of the items with two answers or more."""
     answers_of_item = Counter(answer.item_id for answer in answers)
     paired = [answer for answer in answers if answers_of_item[answer.item_id] > 1]
@@ -139,18 +143,21 @@ def _coefficients(answers: Collection[Answer]) -> dict[str, Any]:
         labels[answer.item_id].append(answer.label)
     ((raters, items_of_raters),) = Counter(map(len, labels.values())).most_common(1)
     comparable = [codes for codes in labels.values() if len(codes) == raters]
-    return {
+    coefficients: dict[str, Any] = {
         "items": len(labels),
         "raters": raters,
         "fleiss kappa": fleiss_kappa(comparable),
         "fleiss items": items_of_raters,
         **{f"alpha {level}": krippendorff_alpha(paired, level) for level in LEVELS},
-        "disagreements": disagreements_by_direction(labels.values(), EQUALLY_LIKELY),
     }
+    if task.middle is not None:
+        directions = disagreements_by_direction(labels.values(), task.middle)
+        coefficients["disagreements"] = directions
+    return coefficients
 
 
 def _model_figures(
-    model: str, answers: Collection[Answer], labels: Mapping[str, int]
+    model: str, answers: Collection[Answer], labels: Mapping[str, int], label_count: int
 ) -> dict[str, Any]:
     """A model's labels, compared with those of the majority."""
     if not answers:
@@ -163,5 +170,5 @@ def _model_figures(
         "items": len(shared),
         "same label": same / len(shared) if shared else None,
         "kappa": cohen_kappa(estimated, labels),
-        "labels": [counts[code] for code in range(len(ADEPT.labels))],
+        "labels": [counts[code] for code in range(label_count)],
     }

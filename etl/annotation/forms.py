@@ -15,9 +15,11 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
+from adnominal.conf import ROOT
 from adnominal.etl.annotation.batches import Question
 from adnominal.etl.annotation.task import AnnotationTask
 
+_SHARED_TEXTS = ROOT / "conf" / "annotation"
 # Mechanical Turk's own element has the button and sends the answers.
 _MTURK_FORM = {
     "script": '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n',
@@ -152,7 +154,10 @@ def _questions(task: AnnotationTask, page: Sequence[Question], dialect: Dialect)
 
 
 def _template(task: AnnotationTask, name: str) -> str:
-    return (task.texts / name).read_text(encoding="utf-8")
+    path = task.texts / name
+    if not path.is_file():
+        path = _SHARED_TEXTS / name
+    return path.read_text(encoding="utf-8")
 
 
 def _fill(template: str, **values: str) -> str:

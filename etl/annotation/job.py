@@ -1,5 +1,7 @@
 """The verbs of ``etl/annotate_adept.py``: export batches, import answers, finish the dataset.
 
+Export and import serve any `AnnotationTask`; `degrees` has the verbs of ASP.
+
 No Spark session is started: `etl.lake.arrow` handles the tens of thousands of annotations.
 """
 
@@ -8,6 +10,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -29,7 +32,7 @@ from adnominal.etl.annotation.answers import (
     stored_labels,
     stored_questions,
 )
-from adnominal.etl.annotation.batches import compose
+from adnominal.etl.annotation.batches import Question, ShownItem, compose
 from adnominal.etl.annotation.finishing import dataset_rows, report, report_text, store_votes
 from adnominal.etl.annotation.forms import batch_files, csv_text
 from adnominal.etl.annotation.keys import fingerprint, read_key
@@ -42,29 +45,32 @@ from adnominal.etl.annotation.settings import (
     ImportSettings,
     SimulateSettings,
 )
+from adnominal.etl.annotation.task import AnnotationTask
 from adnominal.etl.dropped import Dropped, write_dropped
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 
-JOB = "annotate_adept"
+Select = Callable[[ExportSettings, Sequence[Question]], list[ShownItem]]
 log = logging.getLogger("adnominal")
 
 
-def export_batch(settings: ExportSettings) -> None:
+def export_batch(
+    settings: ExportSettings, task: AnnotationTask = ADEPT, select: Select = select_items
+) -> None:
     """Export a batch for annotators: items with checks among them, in files for a platform.
 
-    Writes batch=FILE with its companion files, and records the questions in adept_batches. The
+    Writes batch=FILE with its companion files, and records the questions in the lake. The
     rounds pilot and main take chosen variants of adept_items that are in no batch yet; expert takes
     100 items of the finished dataset, human 100 of its validation part, audit 100 extreme labels.
     """
     path = Path(settings.batch)
-    base = arrow.version(settings.lake, "adept_batches")
-    asked = stored_questions(settings.lake)
+    base = arrow.version(settings.lake, task.batches)
+    asked = stored_questions(settings.lake, task.batches)
     previous = [question for question in asked if question.batch == settings.name]
     if settings.again:
         if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
-        _complete(_write_parts(batch_files(ADEPT, path, previous)))
+        complete_parts(write_parts(batch_files(task, path, previous)))
         log.info("batch %s: %d questions written again", settings.name, len(previous))
         return
     if previous:
@@ -73,26 +79,26 @@ def export_batch(settings: ExportSettings) -> None:
             f"{previous[0].round}, {len(previous)} questions); give another name, or again=true to "
             "write its files again"
         )
-    items = select_items(settings, asked)
-    gold = select_gold(settings, asked) if settings.gold_share else []
-    questions = compose(ADEPT, settings, items, gold)
-    files = batch_files(ADEPT, path, questions)
+    items = select(settings, asked)
+    gold = select_gold(settings, asked, task) if settings.gold_share else []
+    questions = compose(task, settings, items, gold)
+    files = batch_files(task, path, questions)
     existing = sorted(str(name) for name in files if name.exists())
     if existing:
         raise UserError(f"batch={path}: {', '.join(existing)} already exists; give another name")
-    parts = _write_parts(files)
+    parts = write_parts(files)
     rows = [dataclasses.asdict(question) for question in questions]
     commit = arrow.append(
         settings.lake,
-        "adept_batches",
-        pa.Table.from_pylist(rows, table("adept_batches").schema),
-        job=f"{JOB} export",
+        task.batches,
+        pa.Table.from_pylist(rows, table(task.batches).schema),
+        job=f"{task.job} export",
         metadata={"settings": settings_hash(settings), "seed": str(settings.seed)},
-        transaction=(f"{JOB}/export", _transaction_number(base)),
+        transaction=(f"{task.job}/export", _transaction_number(base)),
     )
     if commit.skipped:
         raise JobFailed("another export ran at the same time; nothing was changed, run it again")
-    _complete(parts)
+    complete_parts(parts)
     kinds = [question.kind for question in questions]
     log.info(
         "batch %s: %d pages with %d items, %d gold items, %d attention checks in %s",
@@ -103,24 +109,25 @@ def export_batch(settings: ExportSettings) -> None:
     )
 
 
-def import_answers(settings: ImportSettings) -> None:
-    """Import answers: check them, hash their annotators and add them to adept_annotations.
+def import_answers(settings: ImportSettings, task: AnnotationTask = ADEPT) -> None:
+    """Import answers: check them, hash their annotators and add them to those in the lake.
 
     A file with any fault is refused as a whole. Answers that are already stored are not added
     again, so a growing file of results may be imported repeatedly. Stored answers of pages that
     the file has as rejected or cancelled are removed.
     """
     pages = read_answers(Path(settings.batch), settings.annotator)
-    questions = stored_questions(settings.lake)
+    questions = stored_questions(settings.lake, task.batches)
     if not questions:
         raise UserError(
             f"lake={settings.lake}: no batch was exported from it; expected the lake of the export"
         )
-    base = arrow.version(settings.lake, "adept_annotations")
+    base = arrow.version(settings.lake, task.annotations)
     secret = read_key(settings.key_path(), settings.lake, make=base is None)
     if base is not None:
-        _check_key(settings, fingerprint(secret))
-    new = compare(ADEPT, pages, questions, stored_labels(settings.lake), secret)
+        _check_key(settings, task, fingerprint(secret))
+    stored = stored_labels(settings.lake, task.annotations)
+    new = compare(task, pages, questions, stored, secret)
     log.info(
         "%s: %d new answers of %d annotators, %d already stored; %d questions unanswered, %d "
         "pages rejected or cancelled (%d stored answers removed)",
@@ -132,12 +139,12 @@ def import_answers(settings: ImportSettings) -> None:
         sum(page.rejected for page in pages),
         len(new.withdrawn),
     )
-    _store(settings.lake, new, base, {"key": fingerprint(secret)})
+    _store(settings.lake, task, new, base, {"key": fingerprint(secret)})
 
 
-def _check_key(settings: ImportSettings, mark: str) -> None:
+def _check_key(settings: ImportSettings, task: AnnotationTask, mark: str) -> None:
     """Raise `UserError` if the key is not that of the earlier imports."""
-    history = arrow.history(settings.lake, "adept_annotations")
+    history = arrow.history(settings.lake, task.annotations)
     if {record.metadata.get("key") for record in history} - {None, mark}:
         raise UserError(
             f"key={settings.key_path()} is not the key of the earlier imports; with it the same "
@@ -145,13 +152,19 @@ def _check_key(settings: ImportSettings, mark: str) -> None:
         )
 
 
-def _store(lake: str, new: Changes, base: int | None, metadata: Mapping[str, str]) -> None:
+def _store(
+    lake: str,
+    task: AnnotationTask,
+    new: Changes,
+    base: int | None,
+    metadata: Mapping[str, str],
+) -> None:
     """Change the stored answers, in a commit for each round, from version `base` on.
 
     Raises:
         JobFailed: another import committed first.
     """
-    name = "adept_annotations"
+    name = task.annotations
     changed_rounds = {key.round for key in new.rows.keys() | new.withdrawn}
     for round in sorted(changed_rounds):
         stored = []
@@ -167,9 +180,9 @@ def _store(lake: str, new: Changes, base: int | None, metadata: Mapping[str, str
             {"round": round},
             allow_empty=True,
             base=base,
-            job=f"{JOB} import",
+            job=f"{task.job} import",
             metadata=metadata,
-            transaction=(f"{JOB}/import", _transaction_number(base)),
+            transaction=(f"{task.job}/import", _transaction_number(base)),
         )
         if commit.skipped:
             raise JobFailed("another import ran at the same time; run this one again")
@@ -204,7 +217,7 @@ def finish(settings: FinishSettings) -> None:
     log.info("edition %s\n%s", edition, report_text(figures))
     if settings.report is not None:
         text = json.dumps(figures, ensure_ascii=False, indent=1)
-        _complete(_write_parts({Path(settings.report): f"{text}\n"}))
+        complete_parts(write_parts({Path(settings.report): f"{text}\n"}))
     labelled = dataset_rows(result, items, edition, settings.seed)
     if not labelled:
         lost = "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
@@ -219,10 +232,10 @@ def finish(settings: FinishSettings) -> None:
         "made_of": f"Labels of {counted_annotators(counting)}.",
     }
     data = pa.Table.from_pylist(labelled, table("adept").schema)
-    arrow.replace(lake, "adept", data, {"edition": edition}, job=JOB, metadata=metadata)
-    store_votes(lake, result, edition, JOB)
+    arrow.replace(lake, "adept", data, {"edition": edition}, job=ADEPT.job, metadata=metadata)
+    store_votes(lake, result, edition, ADEPT.job)
     drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]
-    write_dropped(lake, f"{JOB}/{edition}", drops)
+    write_dropped(lake, f"{ADEPT.job}/{edition}", drops)
     log.info("adept: %d rows of edition %s", len(labelled), edition)
 
 
@@ -243,7 +256,7 @@ def simulate_answers(settings: SimulateSettings) -> None:
     pages = [list(page) for _, page in groupby(questions, key=lambda question: question.page)]
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
     rows = simulate.simulated_rows(ADEPT, pages, people, settings.answers, settings.seed)
-    _complete(_write_parts({answers_path: csv_text(list(rows[0]), rows)}))
+    complete_parts(write_parts({answers_path: csv_text(list(rows[0]), rows)}))
     log.info("%s: %d pages, %d answers each", answers_path, len(pages), settings.answers)
 
 
@@ -256,7 +269,7 @@ def _transaction_number(base: int | None) -> int:
     return 0 if base is None else base + 1
 
 
-def _write_parts(files: Mapping[Path, str]) -> dict[Path, Path]:
+def write_parts(files: Mapping[Path, str]) -> dict[Path, Path]:
     """Write files under temporary names, each beside its final name.
 
     Raises:
@@ -274,13 +287,15 @@ def _write_parts(files: Mapping[Path, str]) -> dict[Path, Path]:
     return parts
 
 
-def _complete(parts: Mapping[Path, Path]) -> None:
-    """Rename the files of `_write_parts` to their final names."""
+def complete_parts(parts: Mapping[Path, Path]) -> None:
+    """Rename the files of `write_parts` to their final names."""
     for part, path in parts.items():
         part.replace(path)
 
 
-VERBS: dict[str, tuple[type, Callable[[Any], None]]] = {
+Verbs = Mapping[str, tuple[type, Callable[[Any], None]]]
+
+VERBS: Verbs = {
     "export": (ExportSettings, export_batch),
     "import": (ImportSettings, import_answers),
     "finish": (FinishSettings, finish),
@@ -288,19 +303,22 @@ VERBS: dict[str, tuple[type, Callable[[Any], None]]] = {
 }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run_verb(verbs: Verbs, script: str, argv: Sequence[str] | None = None) -> int:
     """Run one verb with its settings; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and words[0] in VERBS:
-        settings, job = VERBS[words[0]]
+    if words and words[0] in verbs:
+        settings, job = verbs[words[0]]
         return conf.run(settings, job, words[1:])
     if words and words[0] in ("--help", "-h", "help"):
-        print("annotate_adept.py VERB key=value … (VERB --help lists its settings)")
-        for verb, (_, job) in VERBS.items():
+        print(f"{script} VERB key=value … (VERB --help lists its settings)")
+        for verb, (_, job) in verbs.items():
             print(f"  {verb:<9} {(job.__doc__ or '').splitlines()[0]}")
         return 0
     got = repr(words[0]) if words else "no verb"
-    hint = nearest(words[0], VERBS) if words else ""
+    hint = nearest(words[0], verbs) if words else ""
     return conf.complain(
-        f"got {got}; expected one of {', '.join(VERBS)}{hint} (--help explains)", 2
+        f"got {got}; expected one of {', '.join(verbs)}{hint} (--help explains)", 2
     )
+
+
+main = partial(run_verb, VERBS, "annotate_adept.py")

@@ -13,6 +13,7 @@ from adnominal.etl.annotation.answers import stored_answers
 from adnominal.etl.annotation.batches import Question, ShownItem, gold_labels
 from adnominal.etl.annotation.quality import LABELLING
 from adnominal.etl.annotation.settings import ExportSettings
+from adnominal.etl.annotation.task import AnnotationTask
 from adnominal.etl.draws import rank
 from adnominal.etl.lake import arrow
 
@@ -43,7 +44,20 @@ def select_items(settings: ExportSettings, questions: Sequence[Question]) -> lis
         rows.sort(key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"]))
         if settings.round == "audit":
             rows = _alternate(rows)
-    else:
+    left = unasked_rows(rows, settings, questions)
+    default = len(left) if settings.round == "main" else _SMALL_ROUND
+    return [_shown_item(row, settings) for row in left[: settings.items or default]]
+
+
+def unasked_rows(
+    rows: list[dict[str, Any]], settings: ExportSettings, questions: Sequence[Question]
+) -> list[dict[str, Any]]:
+    """The rows, or those of the file ids=, that no batch of such a round has.
+
+    Raises:
+        UserError: too few are left.
+    """
+    if settings.ids is not None:
         places = _places(Path(settings.ids), settings.edition)
         rows = [row for row in rows if row["item_id"] in places]
         rows.sort(key=lambda row: places[row["item_id"]])
@@ -57,8 +71,7 @@ def select_items(settings: ExportSettings, questions: Sequence[Question]) -> lis
             f"suitable items are left ({len(rows) - len(left)} are already in batches); "
             f"expected {settings.items or 'one or more'}"
         )
-    default = len(left) if settings.round == "main" else _SMALL_ROUND
-    return [_shown_item(row, settings) for row in left[: settings.items or default]]
+    return left
 
 
 def _rows_of_round(settings: ExportSettings) -> list[dict[str, Any]]:
@@ -120,9 +133,12 @@ def _shown_item(row: dict[str, Any], settings: ExportSettings) -> ShownItem:
     return ShownItem(row["item_id"], *texts, expected)
 
 
-def select_gold(settings: ExportSettings, questions: Sequence[Question]) -> list[ShownItem]:
+def select_gold(
+    settings: ExportSettings, questions: Sequence[Question], task: AnnotationTask = ADEPT
+) -> list[ShownItem]:
     """The gold items, with the sentences shown in the pilot."""
-    labels = gold_labels(stored_answers(settings.lake), settings.gold_answers)
+    answers = stored_answers(settings.lake, task.annotations)
+    labels = gold_labels(answers, settings.gold_answers)
     pilot = [q for q in questions if q.round == "pilot" and q.kind == "item"]
     return [
         ShownItem(q.item_id, q.sentence1, q.sentence2, labels[q.item_id])

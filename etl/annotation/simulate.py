@@ -58,9 +58,9 @@ def true_label(task: AnnotationTask, seed: int, item_id: str) -> int:
 
 def answer(task: AnnotationTask, seed: int, person: Annotator, question: Question) -> int:
     """The person's answer; the finding on an audited item is drawn, as none is true."""
-    if person.always is not None:
-        return person.always
     labels = len(task.labels)
+    if person.always is not None:
+        return min(person.always, labels - 1)
     key = (person.name, question.question_id)
     if question.kind == "attention":
         expected = question.expected or 0

@@ -26,6 +26,7 @@ from adnominal.etl.asp import (
     rounds,
     splits,
 )
+from adnominal.etl.asp.controls import Control, ControlDegree, ControlEntailment
 from adnominal.etl.asp.degree import Degree, DegreeRow
 from adnominal.etl.asp.entailment import Entailment, Row
 from adnominal.etl.asp.gold import Gold, published_gold, scaled_shares
@@ -73,13 +74,25 @@ class Recipe:
     def entailment(self) -> Entailment:
         """The rows of entailment inference; built once per process."""
         settings = self.settings
-        return Entailment(self.lexicon(), settings.seed, settings.style, balanced=settings.balanced)
+        options: dict[str, Any] = {"style": settings.style, "balanced": settings.balanced}
+        if settings.control != "none":
+            return ControlEntailment(self.control(), self.lexicon(), settings.seed, **options)
+        return Entailment(self.lexicon(), settings.seed, **options)
 
     @lru_cache(maxsize=2)  # noqa: B019
     def degree(self) -> Degree:
         """The rows of degree estimation; built once per process."""
         settings = self.settings
-        return Degree(self.lexicon(), settings.seed, self.gold, settings.style, settings.grid)
+        options: dict[str, Any] = {"gold": self.gold, "style": settings.style}
+        options["grid"] = settings.grid
+        if settings.control != "none":
+            return ControlDegree(self.control(), self.lexicon(), settings.seed, **options)
+        return Degree(self.lexicon(), settings.seed, **options)
+
+    def control(self) -> Control:
+        """What makes control rows of intact ones."""
+        # The adjectives are exchanged within the whole lexicon, whatever a corpus has.
+        return Control(self.settings.control, load_lexicon(), self.settings.seed)
 
     def __hash__(self) -> int:
         # Settings have lists, which cannot be hashed; their own hash stands for them.
@@ -141,7 +154,7 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
         listed = ", ".join(" ".join(key) for key in missing)
         raise UserError(
             f"human={settings.human}: no judgements in asp_human of {listed}; expected all "
-            "six tests, positive and negative (etl/judge_asp.py)"
+            "six tests, positive and negative (etl/annotate_asp.py)"
         )
     scaled = {}
     if settings.gold == "empirical":

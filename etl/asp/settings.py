@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct, check_minimum
 from adnominal.conf.help import nearest
+from adnominal.etl.asp.controls import CONTROLS, control_edition
 from adnominal.etl.asp.degree import NUMBERS, VARIANTS, Grid
 from adnominal.etl.asp.lexicon import load_lexicon
 from adnominal.etl.asp.templates import TEXTS, Style
@@ -89,6 +90,12 @@ class Settings(EngineSettings):
         free_text=True,
     )
     min_count: int = setting(1, help="minimum number of occurrences of a combination in the corpus")
+    control: str = setting(
+        "none",
+        help="control rows, as edition NAME_control_CONTROL: numbers shuffled against the labels, "
+        "without the premise, or adjectives exchanged for others (docs/asp.md)",
+        choices=("none", *CONTROLS),
+    )
     splits: bool = setting(True, help="build the rounds of fine-tuning")
     rounds: str = setting(
         "assigned",
@@ -120,6 +127,11 @@ class Settings(EngineSettings):
                     )
         if not self.z_from < self.z_to:
             raise UserError(f"z_from={self.z_from:g} z_to={self.z_to:g}: expected a range")
+        if self.control == "numbers" and self.entailment:
+            raise UserError(
+                f"control=numbers entailment={self.entailment}: expected entailment=0, because "
+                "entailment inference has no numbers"
+            )
         check_distinct(self, "variants")
         if not self.variants:
             raise UserError(f"variants=[]: expected some of {', '.join(VARIANTS)}")
@@ -129,13 +141,14 @@ class Settings(EngineSettings):
         if self.gold == "empirical" and self.human is None:
             raise UserError(
                 "gold=empirical: expected human=SOURCE as well, judgements in table asp_human "
-                "(etl/judge_asp.py, or etl/import_published.py asp=…)"
+                "(etl/annotate_asp.py, or etl/import_published.py asp=…)"
             )
 
     @property
     def name(self) -> str:
         """The edition to build."""
-        return self.edition or self.preset
+        base = self.edition or self.preset
+        return base if self.control == "none" else control_edition(base, self.control)
 
     @property
     def style(self) -> Style:

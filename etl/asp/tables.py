@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from adnominal.etl.annotation.tables import annotations_table, batches_table
 from adnominal.etl.lake.columns import COUNT, EDITION, TEXT, Table, column
 
 _TEST = column("test", TEXT, "ordering, dimension, argument, booster, diminisher, …")
@@ -96,6 +97,18 @@ TABLES = (
             ]
         ),
         ("source",),
-        "etl/judge_asp.py responses=… source=…",
+        "etl/annotate_asp.py finish source=…",
+    ),
+    batches_table(
+        "asp_batches",
+        "asp_degree",
+        ("first text shown: the premise", "second text: the hypothesis"),
+        "annotate_asp",
+    ),
+    annotations_table(
+        "asp_annotations",
+        "asp_degree",
+        ("People's judgements of ASP's degrees, quality checks included.", "0 no, 1 yes"),
+        "annotate_asp",
     ),
 )

@@ -2,12 +2,13 @@
 
 A list is a file of tab-separated lines: comments that begin with ``#`` and state version and
 source, a line with the names of the two columns, then one word per line. Each word occurs once; its
-second column is one of the kinds listed here. Faults are reported together, with file and line.
+second column is one of the kinds listed here. A list of adjective classes may have a third column,
+tags. Faults are reported together, with file and line.
 """
 
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +23,10 @@ from adnominal.etl.lake.tables import table
 FOLDER = ROOT / "conf" / "lexicons"
 # Intersective, subsective, intensional: PLANE, section 3 (its files write N for S).
 CLASSES = ("I", "S", "O")
+# The tags of Lalisse and Asudeh 2015, from whose list PLANE's adjectives come. A context-dependent
+# adjective has another class with other nouns: a deep lake (I), a deep thinker (S).
+TAGS = ("weakly-polysemous", "strongly-polysemous", "context-dependent")
+_TAG_COLUMN = "tags"
 # The two kinds of Nayak et al., and the kind that ADEPT adds.
 SUBCLASSES = ("privative", "plain", "extra")
 GROUPS = ("gender", "age", "origin", "faith", "health")
@@ -32,11 +37,19 @@ _MAX_REPORTED_FAULTS = 10  # per error message
 
 @dataclass(frozen=True)
 class WordList:
-    """A list with its name and version; `words` maps each word to its kind, in file order."""
+    """A list of words.
+
+    Attributes:
+        name: its name.
+        version: its version.
+        words: the kind of each word, in file order.
+        tags: the tags of each word that has any.
+    """
 
     name: str
     version: str
     words: Mapping[str, str]
+    tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
@@ -64,13 +77,67 @@ class Template:
 # ---------------------------------------------------------------------------------------- lists
 
 
-def read_words(path: Path, columns: tuple[str, str], kinds: Sequence[str]) -> WordList:
+def read_words(
+    path: Path, columns: tuple[str, str], kinds: Sequence[str], tagged: bool = False
+) -> WordList:
     """The list in a file whose second column contains one of `kinds`.
 
+    A `tagged` list may have a third column with tags of `TAGS`, separated by commas.
+
     Raises:
-        UserError: no such file, not text, other columns, another kind, a word that is empty or not
-            lower-cased, a repeated word; with file and line, for at most ten faults.
+        UserError: no such file, not text, other columns, another kind or tag, a word that is empty
+            or not lower-cased, a repeated word; with file and line, for at most ten faults.
     """
+    version, lines = _read_lines(path)
+    has_tags = False
+    if lines:
+        where, header = lines.pop(0)
+        has_tags = tagged and header == (*columns, _TAG_COLUMN)
+        if header != columns and not has_tags:
+            raise UserError(
+                f"{where}: got the columns {', '.join(header)}; expected "
+                f"{' and '.join(columns)}, separated by a tab"
+            )
+    expected = (*columns, _TAG_COLUMN) if has_tags else columns
+
+    words: dict[str, str] = {}
+    tags: dict[str, frozenset[str]] = {}
+    places: dict[str, str] = {}
+    faults: list[str] = []
+    for where, fields in lines:
+        if len(fields) != len(expected):
+            faults.append(f"{where}: got {len(fields)} fields, expected {' and '.join(expected)}")
+            continue
+        word, kind = fields[:2]
+        word_tags = _split_tags(fields[2]) if has_tags else frozenset()
+        unknown_tags = sorted(word_tags - set(TAGS))
+        if not word or word != word.lower():
+            faults.append(f"{where}: got {word!r}, expected a lower-case word")
+        elif kind not in kinds:
+            faults.append(f"{where}: got {kind!r} for {word}, expected one of {', '.join(kinds)}")
+        elif unknown_tags:
+            got = ", ".join(unknown_tags)
+            faults.append(f"{where}: got the tag {got}, expected tags of {', '.join(TAGS)}")
+        elif word in words:
+            other = f"as {words[word]} too" if words[word] != kind else "as well"
+            line = places[word].rpartition(":")[2]
+            faults.append(f"{where}: {word} is in line {line} {other}; keep one of them")
+        else:
+            words[word] = kind
+            places[word] = where
+            if word_tags:
+                tags[word] = word_tags
+    if not words and not faults:
+        faults.append(f"{path}: no words; expected lines of {' and '.join(columns)}")
+    if faults:
+        surplus = len(faults) - _MAX_REPORTED_FAULTS
+        more = f"; and {surplus} more" if surplus > 0 else ""
+        raise UserError("; ".join(faults[:_MAX_REPORTED_FAULTS]) + more)
+    return WordList(path.stem, version, MappingProxyType(words), MappingProxyType(tags))
+
+
+def _read_lines(path: Path) -> tuple[str, list[tuple[str, tuple[str, ...]]]]:
+    """The version that a file states, and place and fields of its lines that are no comments."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -78,48 +145,20 @@ def read_words(path: Path, columns: tuple[str, str], kinds: Sequence[str]) -> Wo
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 text ({error.reason}); save it as UTF-8") from error
     version = ""
-    words: dict[str, str] = {}
-    lines: dict[str, int] = {}
-    faults: list[str] = []
-    header = False
+    lines = []
     for number, line in enumerate(text.split("\n"), 1):
-        where = f"{path}:{number}"
         if line.startswith("#"):
             name, _, value = line[1:].partition(":")
             version = value.strip() if name.strip() == "version" else version
-            continue
-        if not line.strip():
-            continue
-        fields = tuple(field.strip() for field in line.split("\t"))
-        if not header:
-            header = True
-            if fields != columns:
-                raise UserError(
-                    f"{where}: got the columns {', '.join(fields)}; expected "
-                    f"{' and '.join(columns)}, separated by a tab"
-                )
-            continue
-        if len(fields) != 2:
-            faults.append(f"{where}: got {len(fields)} fields, expected {' and '.join(columns)}")
-            continue
-        word, kind = fields
-        if not word or word != word.lower():
-            faults.append(f"{where}: got {word!r}, expected a lower-case word")
-        elif kind not in kinds:
-            faults.append(f"{where}: got {kind!r} for {word}, expected one of {', '.join(kinds)}")
-        elif word in words:
-            other = f"as {words[word]} too" if words[word] != kind else "as well"
-            faults.append(f"{where}: {word} is in line {lines[word]} {other}; keep one of them")
-        else:
-            words[word] = kind
-            lines[word] = number
-    if not words and not faults:
-        faults.append(f"{path}: no words; expected lines of {' and '.join(columns)}")
-    if faults:
-        surplus = len(faults) - _MAX_REPORTED_FAULTS
-        more = f"; and {surplus} more" if surplus > 0 else ""
-        raise UserError("; ".join(faults[:_MAX_REPORTED_FAULTS]) + more)
-    return WordList(path.stem, version, MappingProxyType(words))
+        elif line.strip():
+            fields = tuple(cell.strip() for cell in line.split("\t"))
+            lines.append((f"{path}:{number}", fields))
+    return version, lines
+
+
+def _split_tags(text: str) -> frozenset[str]:
+    tags = (tag.strip() for tag in text.split(","))
+    return frozenset(tag for tag in tags if tag)
 
 
 @cache
@@ -146,14 +185,15 @@ def is_nonsubsective(adjective: str) -> bool:
 def class_list(path: str | Path | None = None) -> WordList:
     """The adjective classes with name and version: those of this project or of a user's file.
 
-    A user's file replaces the file of this project and has the same layout.
+    A user's file replaces the file of this project and has the same layout; it may also have the
+    column tags.
 
     Raises:
         UserError: as `read_words`, also for an adjective with two classes.
     """
     if path is None:
         return _project_list("adjective_classes", "adjective", "class", CLASSES)
-    return read_words(Path(path), ("adjective", "class"), CLASSES)
+    return read_words(Path(path), ("adjective", "class"), CLASSES, tagged=True)
 
 
 def adjective_classes(path: str | Path | None = None) -> Mapping[str, str]:

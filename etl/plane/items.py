@@ -5,7 +5,7 @@ worker and the pairs are not shuffled, so a noun with thousands of adjectives do
 down. `etl.plane.blocks` turns phrases into items.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from adnominal.etl.plane.blocks import WORDS as BLOCK_WORDS
 from adnominal.etl.plane.settings import Settings
 
 NO_CLASS = "adjective without a class"
+TAGGED = "adjective with a tag of drop_tags"
 NO_SYNSET = "noun not in WordNet"
 PLURAL = "plural noun"
 NO_HYPERNYM = "no one-word hypernym within reach"
@@ -41,12 +42,18 @@ _WORDS = pa.schema(
 )
 
 
-def lexicon(spark: SparkSession, classes: Sequence[tuple[str, str]]) -> DataFrame:
-    """Return (adjective, class, number) of adjectives with a class; `number` is the position."""
+def lexicon(
+    spark: SparkSession, classes: Sequence[tuple[str, str]], tagged: Collection[str] = ()
+) -> DataFrame:
+    """Return (adjective, class, number, tagged) of adjectives with a class.
+
+    `number` is the position; `tagged` says that a word is one of those that are dropped by a tag.
+    """
     columns = {
         "adjective": pa.array([word for word, _ in classes], pa.string()),
         "class": pa.array([kind for _, kind in classes], pa.string()),
         "number": pa.array(range(len(classes)), pa.int32()),
+        "tagged": pa.array([word in tagged for word, _ in classes], pa.bool_()),
     }
     return spark.createDataFrame(*rows_of(pa.table(columns)))
 
@@ -174,15 +181,17 @@ def _number_within() -> Column:
 
 def judged_pairs(pairs: DataFrame, adjectives: DataFrame, nouns: DataFrame) -> DataFrame:
     """Return pairs (adjective, class, noun, word, count) with the reason to drop each, or null."""
+    known_adjectives = adjectives.select("adjective", "class", "tagged")
     known_nouns = nouns.select("noun", "word", "plural", "reached", "direct")
     reason = (
         F.when(F.col("class").isNull(), NO_CLASS)
+        .when(F.col("tagged"), TAGGED)
         .when(F.col("word").isNull(), NO_SYNSET)
         .when(F.col("plural"), PLURAL)
         .when(_number_within() < 1, NO_HYPERNYM)
     )
     return (
-        pairs.join(F.broadcast(adjectives.select("adjective", "class")), "adjective", "left")
+        pairs.join(F.broadcast(known_adjectives), "adjective", "left")
         .join(F.broadcast(known_nouns), "noun", "left")
         .withColumn("reason", reason)
         .select("adjective", "class", "noun", "word", "count", "reason")

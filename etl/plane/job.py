@@ -5,7 +5,7 @@ Splits are planned from the phrases, so a shortage is reported before any item i
 
 import logging
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from adnominal.etl.building import begin_build, collect_drops, drops_by_reason, 
 from adnominal.etl.dropped import Dropped
 from adnominal.etl.engine import running
 from adnominal.etl.engine.versions import rows_of, to_arrow
-from adnominal.etl.knowledge.lexicons import adjective_classes
+from adnominal.etl.knowledge.lexicons import adjective_classes, class_list
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.blocks import Blocks
 from adnominal.etl.lake.frames import sort_rows
@@ -61,6 +61,14 @@ def build(settings: Settings) -> None:
     reason in the table dropped.
     """
     classes = sorted(classes_of(settings.classes).items())
+    tagged = tagged_adjectives(settings.classes, settings.drop_tags)
+    if tagged:
+        log.info(
+            "%d adjectives of %s are not used, by their tags: %s",
+            len(tagged),
+            settings.classes,
+            ", ".join(tagged),
+        )
     run = begin_build(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
     with scratch(settings.lake) as folder:
         lake = run.lake
@@ -68,7 +76,8 @@ def build(settings: Settings) -> None:
         association = lake.read("amod_association") if settings.association else None
         if association is not None and settings.corpus:
             association = association.where(F.col("corpus").isin(settings.corpus))
-        words = known_words(lake, settings, pairs, classes, folder)
+        adjectives = items.lexicon(lake.spark, classes, tagged)
+        words = known_words(lake, settings, pairs, adjectives, folder)
         judged_pairs = items.judged_pairs(pairs, words.adjectives, words.nouns)
         all_phrases = folder.keep(items.phrases_of(judged_pairs, settings))
         sample = F.concat("adjective", F.lit(" "), "noun")
@@ -119,15 +128,26 @@ def classes_of(path: str | None) -> dict[str, str]:
     return classes
 
 
+def tagged_adjectives(path: str | None, tags: Collection[str]) -> list[str]:
+    """Return the adjectives of a user's file that have one of the tags (section 3.2).
+
+    The paper dropped the context-dependent adjectives of its sources; the project's lexicon has
+    only those that remained.
+    """
+    if path is None:
+        return []
+    tags_of_words = class_list(path).tags
+    return sorted(word for word, word_tags in tags_of_words.items() if word_tags & set(tags))
+
+
 def known_words(
     lake: Lake,
     settings: Settings,
     pairs: DataFrame,
-    classes: list[tuple[str, str]],
+    adjectives: DataFrame,
     folder: Scratch,
 ) -> Words:
-    """Return what WordNet and the lexicon know about the words of the pairs."""
-    adjectives = items.lexicon(lake.spark, classes)
+    """Return what WordNet knows about the words of the pairs, beside their adjectives."""
     hypernyms = lake.read("wordnet_hypernyms")
     exceptions: dict[str, list[str]] = {}
     irregular = lake.read("wordnet_exceptions").where(F.col("pos") == "n")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_minimum
 from adnominal.etl.engine import EngineSettings
+from adnominal.etl.knowledge.lexicons import TAGS
 from adnominal.etl.plane import SCHEMES
 from adnominal.etl.plane.rules import TEXTS
 from adnominal.etl.plane.sizes import Sizes
@@ -34,8 +35,13 @@ class Settings(EngineSettings):
     min_count: int = setting(1, help="minimum occurrences of a phrase, over all corpora used")
     classes: str | None = setting(
         None,
-        help="TSV of further adjectives with their class, I, S or O",
+        help="TSV of further adjectives with their class, I, S or O, and perhaps tags",
         example="classes=my_classes.tsv",
+    )
+    drop_tags: list[str] = setting(
+        ["context-dependent"],
+        help="tags of adjectives of classes= that are not used (section 3.2); [] for none",
+        choices=TAGS,
     )
     every_class: bool = setting(
         True, help="keep only nouns that occur with adjectives of all three classes (section 3.2)"

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError, setting
-from tests.fuzz.mutations import mutated
+from tests.fuzz.mutations import mutated, restructured
 from tests.fuzz.readers import Reader, readers
 
 _FAULTS_SHOWN = 3
+# The share of inputs with a fault of structure; the others have faults of single bytes.
+_RESTRUCTURED = 0.2
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, byt
     faults: dict[str, bytes] = {}
     inputs = 0
     corpus = list(reader.seeds)
+    foreign = [seed for other in readers() if other.name != reader.name for seed in other.seeds]
     with tempfile.TemporaryDirectory() as folder:
         for data in corpus:
             if fault := fault_of(reader, data, Path(folder)):
@@ -70,7 +73,12 @@ def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, byt
         # The time starts after the first reading, which loads modules.
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            data = mutated(draw.choice(corpus), draw, reader.seeds)[:100_000]
+            data = draw.choice(corpus)
+            if draw.random() < _RESTRUCTURED:
+                data = restructured(data, draw, foreign)
+            else:
+                data = mutated(data, draw, reader.seeds)
+            data = data[:100_000]
             if fault := fault_of(reader, data, Path(folder)):
                 faults.setdefault(fault, data)
             elif draw.random() < 0.02 and len(corpus) < 200:

@@ -1,6 +1,8 @@
 """Mutations of the bytes of a valid file."""
 
 import random
+import re
+from collections.abc import Sequence
 
 MARKS = (
     *(b"\t", b"\n", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xc3", b"\xef\xbb\xbf", b" ", b'"', b"'"),
@@ -33,6 +35,51 @@ MARKS = (
     ),
     *(b"Content-Length: 99", b"Content-Length: -5", b"all x1.", b"exists x1.", b"b1 NOT b2 [SEP] "),
 )
+
+
+# Put between the letters of a word: soft hyphen, joiners, direction mark, byte order mark.
+INVISIBLE = tuple(mark.encode() for mark in ("\u00ad", "\u200b", "\u200d", "\u202e", "\ufeff"))
+# Put after a word: marks of references, a link, a dash, a quotation mark.
+AFTER_WORDS = (b".[1]", b"[a][2]", "\u00b9".encode(), b"](http://x.org)", "—so".encode(), b'"2')
+_WORD = re.compile(rb"[A-Za-z]{2,}")
+
+
+def restructured(seed: bytes, draw: random.Random, foreign: Sequence[bytes] = ()) -> bytes:
+    """`seed` with a fault of its structure, or `foreign` content under its name.
+
+    A column of all its lines doubled, dropped, or surplus in one line; a mark within or after each
+    word; the end of one file and the beginning of another kind.
+    """
+    match draw.randrange(5):
+        case 0:
+            return _with_columns(seed, draw)
+        case 1:
+            mark = draw.choice(INVISIBLE)
+            return _WORD.sub(lambda word: word[0][:1] + mark + word[0][1:], seed)
+        case 2:
+            mark = draw.choice(AFTER_WORDS)
+            return _WORD.sub(lambda word: word[0] + mark, seed)
+        case 3 if foreign:
+            return draw.choice(foreign)
+        case _ if foreign:
+            return seed[: draw.randrange(len(seed) + 1)] + draw.choice(foreign)
+    return seed
+
+
+def _with_columns(seed: bytes, draw: random.Random) -> bytes:
+    """Lines of CSV or TSV with a column doubled or dropped, in all lines or in one."""
+    lines = seed.split(b"\n")
+    separator = b"\t" if b"\t" in lines[0] else b","
+    place = draw.randrange(lines[0].count(separator) + 1)
+    repeat = draw.choice((0, 2))
+    only = draw.choice((None, draw.randrange(len(lines))))
+    changed = []
+    for number, line in enumerate(lines):
+        cells = line.split(separator)
+        if line and only in (None, number) and place < len(cells):
+            cells[place : place + 1] = cells[place : place + 1] * repeat
+        changed.append(separator.join(cells))
+    return b"\n".join(changed)
 
 
 def mutated(seed: bytes, draw: random.Random, donors: tuple[bytes, ...] = ()) -> bytes:

@@ -28,8 +28,10 @@ from adnominal.etl.corpora.dialects import UnknownDialect
 from adnominal.etl.corpora.files import Unit, Unreadable, units
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.knowledge import conceptnet, lexicons, wordnet
-from adnominal.etl.published import adept, asp, pairs, plane, sygns
+from adnominal.etl.parsing.fast.counting import count_texts
+from adnominal.etl.published import adept, asp, nli, pairs, plane, sygns
 from adnominal.etl.sygns import drs, fol, translate, vf
+from adnominal.training.prompting import prompts
 from tests.etl.amod.corpus import depcc_part
 from tests.etl.knowledge import wordnet_files
 
@@ -112,6 +114,14 @@ ANSWERS = (
 )
 ASP = b"premise,hypothesis,label\nThe rope is 3 meters long.,The rope is long.,1\n"
 SETTINGS = b"source: depcc\ninput: [a, b]\nexamples: 3\nlowercase: true\nmax_rejected: 0.5\n"
+
+
+PROMPTS = (
+    b"id: a\nversion: 1\ntask: asp\nsource: s\ntemplates:\n  t: '{premise} {hypothesis} {answer}'\n"
+    b"verbalisers:\n  y: {entailment: [Yes], not_entailment: [No]}\ncontent_free: ['']\n",
+    b"dataset: super_glue\nsubset: rte\ntemplates:\n  a: !Template\n    answer_choices: Y ||| N\n"
+    b"    jinja: '{{premise}} So {{hypothesis}}? ||| {{answer_choices[label]}}'\n    name: n\n",
+)
 
 
 def _kernel(dialect: str) -> Callable[[bytes, Path], Any]:
@@ -238,6 +248,19 @@ def _pairs(path: Path) -> None:
     pairs.read(pairs.Settings(str(path), source="s", **columns))
 
 
+def _graded(path: Path) -> None:
+    pairs.read(pairs.Settings(str(path), source="s", adjective="a", noun="n", score="v"))
+
+
+def _fast(data: bytes, folder: Path) -> None:
+    """Count the pairs of a text with the compiled extractor."""
+    count_texts([_text(data)])
+
+
+def _prompts(path: Path) -> None:
+    prompts.read(str(path), "asp")
+
+
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
@@ -270,6 +293,28 @@ def readers() -> tuple[Reader, ...]:
             (b'{"p": "A man sleeps.", "h": "A man rests.", "l": "entailment"}\n',),
             _file("pairs.jsonl", _pairs),
         ),
+        Reader("graded pairs", (b"a,n,v\nold,key,2.5\n",), _file("graded.csv", _graded)),
+        Reader(
+            "MultiNLI in lines",
+            (b"gold_label\tsentence1\tsentence2\nneutral\tA man sleeps.\tA man rests.\n",),
+            _release("nli/multinli_1.0_train.txt", nli.read),
+        ),
+        Reader(
+            "MultiNLI in JSON lines",
+            (b'{"gold_label": "neutral", "sentence1": "A man.", "sentence2": "He rests."}\n',),
+            _release("lines/multinli_1.0_train.jsonl", nli.read),
+        ),
+        Reader(
+            "AddOne",
+            (b"4.2\tentails\t1\told\tkey\tA key.\tAn <b>old</b> key.\n",),
+            _release("addone/data.train", nli.read_addone),
+        ),
+        Reader(
+            "fast extractor",
+            (b"The old key.[1] A gar-\nden\xc2\xad wall;\xe2\x80\x94no specimen, new york.\n",),
+            _fast,
+        ),
+        Reader("prompts", PROMPTS, _file("prompts.yaml", _prompts)),
         Reader(
             "plain text",
             (b"The old key shines.\n\nIt is red.\n",),
@@ -314,7 +359,10 @@ def readers() -> tuple[Reader, ...]:
         Reader("settings", (SETTINGS,), _file("settings.yaml", _settings)),
         Reader(
             "word lists",
-            (b"adjective\tclass\nred\tI\nsmall\tS\n",),
+            (
+                b"adjective\tclass\nred\tI\nsmall\tS\n",
+                b"adjective\tclass\ttags\ndeep\tI\tcontext-dependent\nred\tI\t\n",
+            ),
             _file("words.tsv", lambda path: lexicons.class_list(path)),
         ),
     )

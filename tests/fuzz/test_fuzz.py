@@ -1,5 +1,6 @@
 """Some seconds of ``python -m tests.fuzz``, and inputs that once revealed a fault."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from adnominal.etl.sygns import drs, fol, vf
 from tests.fuzz.__main__ import fault_of, tried
+from tests.fuzz.mutations import restructured
 from tests.fuzz.readers import DRS, SYGNS, Reader, readers
 
 READERS = {reader.name: reader for reader in readers()}
@@ -53,6 +55,21 @@ def test_a_fault_is_reported():
     inputs, faults = tried(Reader("x", (b"abc",), read), 0.3, seed=0)
     assert inputs
     assert {fault.split(" at ")[0] for fault in faults} == {"AssertionError"}
+
+
+def test_structures_are_changed_in_every_way():
+    draw = random.Random(0)
+    seed = b"premise,label\nA dog.,1\n"
+    changed = {restructured(seed, draw, (b"{}",)) for _ in range(300)}
+    assert {
+        b"premise,premise,label\nA dog.,A dog.,1\n",  # a column in all lines twice
+        b"premise,label\nA dog.,A dog.,1\n",  # and in one line
+        b"label\n1\n",
+        "p\u00adremise,l\u00adabel\nA d\u00adog.,1\n".encode(),
+        b"premise.[1],label.[1]\nA dog.[1].,1\n",
+        b"{}",  # content of another kind
+        b"premise,label\n{}",
+    } <= changed
 
 
 VARIABLES = st.integers(1, 9).map(lambda number: f"x{number}")

@@ -28,6 +28,7 @@ from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.etl import declaration
 from adnominal.etl.registry import DATASETS
+from adnominal.training.asking import promptsource
 
 FOLDER = conf.ROOT / "conf" / "prompts"
 ANSWER, ANSWERS = "{answer}", "{answers}"
@@ -146,6 +147,8 @@ def read(
         raise UserError(f"prompts={name}: expected a YAML file, or one of {names}") from error
     except yaml.YAMLError as error:
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if promptsource.is_promptsource(document):
+        document = promptsource.convert(path, document, task)
     return _File(path, document, task).prompts(text, templates, verbalisers, form)
 
 

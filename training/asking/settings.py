@@ -95,7 +95,8 @@ class _Items:
     )
     prompts: str | None = setting(
         None,
-        help="name of a file in conf/prompts, or a path; by default the task's file",
+        help="name of a file in conf/prompts, or a path, also of promptsource; by default the "
+        "task's file",
         example="prompts=my_prompts.yaml",
     )
     templates: list[str] = setting(

@@ -1,6 +1,6 @@
 """ASP's page (Liu, Xiang and Ding 2023): tables 1 to 4, figures 2 to 4, and numbers in the text."""
 
-from adnominal.analysis.papers.asp import curves, dataset, models, sources
+from adnominal.analysis.papers.asp import controls, curves, dataset, models, sources
 from adnominal.analysis.papers.exhibits import Page
 
 PAGE = Page(
@@ -14,9 +14,11 @@ PAGE = Page(
         curves.figure_2,
         curves.figure_3,
         curves.thresholds,
-        models.numerical_reasoning,
+        models.comparing_numbers,
         models.trained_models,
         curves.figure_4,
+        curves.unjudged,
+        controls.control_experiments,
         models.leaks,
         dataset.appendix,
     ),

@@ -1,4 +1,5 @@
-"""ASP's psychometric curves and thresholds, of people and models: figures 2 to 4."""
+"""ASP's psychometric curves and thresholds, of people and models: figures 2 to 4, and those of the
+two tests that people did not judge."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -26,10 +27,16 @@ from adnominal.etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, extremes, fit
 from adnominal.etl.lake import arrow
 
 # The tests that each figure of the paper shows.
-FIGURES = {2: ("ordering", "comparative", "superlative"), 3: ("booster", "diminisher", "negation")}
+FIGURES = {
+    "Figure 2": ("ordering", "comparative", "superlative"),
+    "Figure 3": ("booster", "diminisher", "negation"),
+}
+# The tests whose rows are never entailed, which people did not judge; only in the appendix.
+UNJUDGED = ("dimension", "argument")
 # The number of models whose curves are drawn; all others appear only in the tables.
 _DRAWN_MODELS = 4
 _PANELS = tuple((test, polarity) for test in HUMAN for polarity in POLARITIES)
+_UNJUDGED_PANELS = tuple((test, polarity) for test in UNJUDGED for polarity in POLARITIES)
 _THRESHOLD = schema("test polarity answer threshold:float standard_error:float")
 _CURVE = schema("test polarity answer z:float share:float n:int")
 _TABLES = (*ANSWER_TABLES, "asp_human")
@@ -76,7 +83,7 @@ def _panels(lake: str, source: str) -> dict[tuple[Any, ...], list[dict[str, Any]
     if not rows.num_rows:
         raise UserError(
             f"source={source}: no judgements in the table asp_human of {lake}; "
-            "etl/import_published.py asp=… or etl/judge_asp.py makes them"
+            "etl/import_published.py asp=… or etl/annotate_asp.py makes them"
         )
     rows = rows.sort_by("z")
     members = places(rows, "test", "polarity")
@@ -121,11 +128,12 @@ def model_curves(answers: Answers) -> pa.Table:
     """A model's answers and the psychometric curve fitted to them: rows as in `human_curves`.
 
     The fit is the same as for people's judgements. It is missing if the model gives the same answer
-    to every number, or its answers fall where they should rise.
+    to every number, or its answers fall where they should rise; and for the tests without people's
+    judgements, whose rows are never entailed.
     """
     rows = []
     curves = answers.curves()
-    for test, polarity in _PANELS:
+    for test, polarity in (*_PANELS, *_UNJUDGED_PANELS):
         curve = curves.get((test, polarity), {})
         same = {"test": test, "polarity": polarity}
         judged = {z: point for z, point in curve.items() if JUDGED[0] <= z <= JUDGED[1]}
@@ -133,7 +141,7 @@ def model_curves(answers: Answers) -> pa.Table:
             {**same, "answer": answers.model, "z": z, "share": share, "n": n}
             for z, (share, n) in judged.items()
         ]
-        sigmoid = _fit(test, polarity, curve)
+        sigmoid = None if test in UNJUDGED else _fit(test, polarity, curve)
         if sigmoid is None:
             continue
         low, high = extremes({z: share for z, (share, _) in judged.items()})
@@ -158,28 +166,24 @@ def model_thresholds(answers: Answers) -> pa.Table:
 
 
 def _answers(models: Sequence[Answered]) -> list[tuple[Answered, Answers]]:
-    """The models that answered tests with human gold, with these answers."""
+    """The models that answered rows of degree estimation, with these answers."""
     answers = []
     for model in models:
-        rows = model.rows.filter((pc.field("kind") == "degree") & pc.field("test").isin(HUMAN))
+        rows = model.rows.filter(pc.field("kind") == "degree")
         if rows.num_rows:
             columns = lists(rows, "test", "polarity", "z", "predicted")
             answers.append((model, Answers(model.model, *columns)))
     return answers
 
 
-def _panel_names(number: int) -> dict[tuple[str, str], str]:
+def _panel_names(tests: Sequence[str]) -> dict[tuple[str, str], str]:
     """The panels of a figure: a table of shares for each test and polarity."""
-    return {
-        (test, polarity): f"{test}, {polarity}"
-        for polarity in POLARITIES
-        for test in FIGURES[number]
-    }
+    return {(test, polarity): f"{test}, {polarity}" for polarity in POLARITIES for test in tests}
 
 
-def _curve_cells(curves: pa.Table, number: int) -> Iterator[Cells]:
+def _curve_cells(curves: pa.Table, tests: Sequence[str]) -> Iterator[Cells]:
     """The shares over z of `human_curves` or `model_curves`, a table for each panel."""
-    panels = _panel_names(number)
+    panels = _panel_names(tests)
     cells: dict[str, dict[Key, Value]] = {}
     for row in curves.to_pylist():
         panel = panels.get((row["test"], row["polarity"]))
@@ -190,12 +194,12 @@ def _curve_cells(curves: pa.Table, number: int) -> Iterator[Cells]:
             yield Cells(panel, cells[panel], unit="share", decimals=3)
 
 
-def _chart(number: int, caption: str, series: Sequence[str]) -> Chart:
+def _chart(tests: Sequence[str], caption: str, series: Sequence[str]) -> Chart:
     """The curves of these answers."""
     return Chart(
         "curves",
         caption,
-        list(_panel_names(number).values()),
+        list(_panel_names(tests).values()),
         "number, scaled so that the premises' numbers are 120 and 80",
         "share of entailment",
         only_drawn=True,
@@ -203,40 +207,57 @@ def _chart(number: int, caption: str, series: Sequence[str]) -> Chart:
     )
 
 
-def _model_findings(number: int, models: Sequence[Answered], command: str) -> Iterator[Finding]:
+def _model_findings(
+    tests: Sequence[str], models: Sequence[Answered], command: str
+) -> Iterator[Finding]:
     answers = _answers(models)
     if not answers:
-        yield Missing(f"Curves of models: {', '.join(FIGURES[number])}", command)
+        yield Missing(f"Curves of models: {', '.join(tests)}", command)
     for model, numbers in answers[:_DRAWN_MODELS]:
-        for cells in _curve_cells(model_curves(numbers), number):
+        for cells in _curve_cells(model_curves(numbers), tests):
             yield replace(cells, model=model.model, runs=[run.id for run in model.runs])
         text = "its answers, the psychometric curve where one fits, and people's"
+        if set(tests) <= set(UNJUDGED):
+            text = "its answers; no number is enough by the rule"
         series = ("people, fitted", numbers.model, f"{numbers.model}, fitted")
-        yield _chart(number, f"{numbers.model}: {text}", series)
+        yield _chart(tests, f"{numbers.model}: {text}", series)
     if len(answers) > _DRAWN_MODELS:
         yield Note(f"{len(answers) - _DRAWN_MODELS} more models are only in the tables.")
 
 
-def _of_untrained(number: int) -> Exhibit[Asp]:
+def _of_untrained(number: str) -> Exhibit[Asp]:
     """Curves of people, and of models that were not trained on ASP."""
-    first, second, third = FIGURES[number]
+    tests = FIGURES[number]
+    first, second, third = tests
     title = f"{first}, {second} and {third}: people and models"
 
-    @exhibit(f"Figure {number}", title, fills=f"{IMPORT} && {SCORE} && {PROMPT}", reads=_TABLES)
+    @exhibit(number, title, fills=f"{IMPORT} && {SCORE} && {PROMPT}", reads=_TABLES)
     def build(page: Asp) -> Iterator[Finding]:
         """The share of answers that the number is enough, over the number, of people and of models
         without training on ASP."""
         source = page.sources()[0]
         people = human_curves(page.lake.root, source)
-        yield from _curve_cells(people, number)
+        yield from _curve_cells(people, tests)
         caption = f"Answers of people (source {source}) and the curve fitted to them"
-        yield _chart(number, caption, ("people", "people, fitted"))
-        yield from _model_findings(number, page.untrained_runs, f"{SCORE} && {PROMPT}")
+        yield _chart(tests, caption, ("people", "people, fitted"))
+        yield from _model_findings(tests, page.untrained_runs, f"{SCORE} && {PROMPT}")
 
     return build
 
 
-figure_2, figure_3 = map(_of_untrained, (2, 3))
+figure_2, figure_3 = map(_of_untrained, FIGURES)
+
+
+@exhibit(
+    "",
+    "curves of the tests without judgements",
+    fills=f"{SCORE} && {TRAIN}",
+    reads=(*ANSWER_TABLES, "asp_splits"),
+)
+def unjudged(page: Asp) -> Iterator[Finding]:
+    """The share of answers that the number is enough in dimension and argument, where it never is
+    (appendix, figures 2 to 4 and 6 to 7); together with the figures above, all eight tests."""
+    yield from _model_findings(UNJUDGED, page.models, f"{SCORE} && {TRAIN}")
 
 
 @exhibit("Figure 4", "people and trained models", fills=f"{IMPORT} && {TRAIN}", reads=_TRAINED)
@@ -246,11 +267,11 @@ def figure_4(page: Asp) -> Iterator[Finding]:
     people = human_curves(page.lake.root, page.sources()[0])
     models = page.trained_runs
     has_answers = bool(_answers(models))
-    for number in (3, 2):
+    for tests in reversed(FIGURES.values()):
         # Without a model there is no chart, and people's curves are those of figures 2 and 3.
         if has_answers:
-            yield from _curve_cells(people, number)
-        yield from _model_findings(number, models, TRAIN)
+            yield from _curve_cells(people, tests)
+        yield from _model_findings(tests, models, TRAIN)
 
 
 @exhibit("", "thresholds of people and models", fills=IMPORT, reads=_TRAINED)

@@ -149,6 +149,6 @@ def appendix(page: Asp) -> Iterator[Finding]:
     """The tables and figures of the appendix, which is not part of the published paper; no release
     has its numbers."""
     templates = "Our templates are in etl/asp/templates.py and docs/asp.md."
-    yield Missing("Figures 2 to 4, 6 and 7: further curves of the paper's models")
+    yield Missing("Figures 2 to 4, 6 and 7: curves of the paper's models; ours are above")
     yield Missing("Figure 5: numerical reasoning of the paper's models")
     yield Missing("Tables 3 and 4: templates", reason=templates)

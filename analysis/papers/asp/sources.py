@@ -1,8 +1,10 @@
 """Data shared by ASP's exhibits: the answers of models that were scored, prompted or trained."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
@@ -27,6 +29,7 @@ from adnominal.analysis.rows import (
     with_column,
 )
 from adnominal.conf import UserError
+from adnominal.etl.asp.controls import control_of
 from adnominal.etl.external import JOB as EXTERNAL
 from adnominal.etl.lake import arrow
 from adnominal.training.asking import scores
@@ -83,6 +86,12 @@ class Answered:
             return None
         return row_name(short_name(self.settings.get("trained_from", "")))
 
+    @property
+    def control(self) -> str | None:
+        """The control that it was trained on; None for intact rows or no training on ASP."""
+        edition = self.settings.get("task.train_edition") or self.settings.get("task.edition", "")
+        return control_of(edition) if self.job == "finetune" else None
+
     def accuracy(self, kind: str, test: str, part: str = "test") -> Interval | None:
         """Mean accuracy over the runs; None if no run has such rows."""
         of_test = (pc.field("kind") == kind) & (pc.field("test") == test)
@@ -115,8 +124,33 @@ class Asp(Sources):
 
     @cached_property
     def trained_runs(self) -> list[Answered]:
-        """Models that were trained on ASP."""
+        """Models that were trained on ASP, on intact rows unless the displayed ones are control
+        rows."""
+        if any(control_of(edition) for edition in self.editions.values()):
+            return self._fine_tuned
+        return [model for model in self._fine_tuned if model.control is None]
+
+    @property
+    def control_runs(self) -> list[Answered]:
+        """Models that were trained on control rows."""
+        return [model for model in self._fine_tuned if model.control is not None]
+
+    @cached_property
+    def _fine_tuned(self) -> list[Answered]:
         return self._runs_with_answers("finetune")
+
+    def control_editions(self) -> list[str]:
+        """The editions of control rows in the lake."""
+        editions = {
+            edition
+            for table in ITEM_TABLES.values()
+            for edition in self.lake.editions.get(table, ())
+        }
+        return sorted(edition for edition in editions if control_of(edition))
+
+    def of_edition(self, edition: str) -> Asp:
+        """The same data of another edition."""
+        return replace(self, lake=replace(self.lake, requested_edition=edition))
 
     @property
     def models(self) -> list[Answered]:

@@ -8,13 +8,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.analysis.editions import Lake
 from adnominal.analysis.estimates import STANDARD_DEVIATION, Interval
-from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, exhibit
+from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Note, exhibit
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
 from adnominal.analysis.report_numbers import Cells, Key, Value
-from adnominal.analysis.rows import places, schema, where_equal
+from adnominal.analysis.rows import distinct_values, places, schema, where_equal
+from adnominal.analysis.slices import words
+from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES
 from adnominal.etl.plane.rules import HOLDS
 from adnominal.training.asking import scores
@@ -71,12 +74,16 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
     """The paper's table of F1 by class and model, then all models with each way to read their
     answers."""
     name = f"table {number}"
+    has_examples = shots == "2"
+    tables_read = (*_TABLES, "plane_association") if has_examples else _TABLES
 
-    @exhibit(name.capitalize(), f"{kind} prompts", fills=command, reads=_TABLES, printed=(name,))
+    @exhibit(
+        name.capitalize(), f"{kind} prompts", fills=command, reads=tables_read, printed=(name,)
+    )
     def build(page: Plane) -> Iterator[Finding]:
         """F1 by class of the adjective and model, a mean over prompts and verbalisers; the paper
         reads the first predicted token."""
-        rows = page.two_shot if shots == "2" else page.zero_shot
+        rows = page.two_shot if has_examples else page.zero_shot
         edition = edition_of(rows)
         runs = [run.id for run in page.prompted_runs(shots)]
         choices = scores.choices(rows)
@@ -93,8 +100,38 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
         for caption, data in tables.items():
             cells = _by_model(data)
             yield Cells(caption, cells, unit="percent", decimals=1, runs=runs, edition=edition)
+        if has_examples:
+            yield Note(provenance(page.lake, rows))
 
     return build
+
+
+def provenance(lake: Lake, rows: pa.Table) -> str:
+    """Where the items of answers with two examples come from: the release has none."""
+    edition = edition_of(rows)
+    folds = distinct_values(rows, "fold")
+    items = pc.unique(rows.column("item_id")).to_pylist()
+    nouns = pc.count_distinct(words(lake.root, "plane_items", edition, items)["noun"]).as_py()
+    counts = f"{len(items)} items with {nouns} nouns of edition {edition}"
+    if any("/" in fold for fold in folds):
+        source = f"of the splits {', '.join(folds)}, from groups with all three inference types"
+    else:
+        source = "of its scheme two_shot, drawn by etl/build_plane.py"
+        if corpora := _corpora(lake, edition):
+            source += f" from the pairs of {', '.join(corpora)}"
+    return (
+        "The release has no items of this experiment, so the 500 nouns of the paper are not known. "
+        f"The answers are to {counts}, {source}."
+    )
+
+
+def _corpora(lake: Lake, edition: str) -> list[str]:
+    """The corpora whose pairs an edition was built from, as far as the table of PMI has them."""
+    if edition not in lake.editions.get("plane_association", ()):
+        return []
+    where = [("edition", "=", edition)]
+    rows = arrow.read(lake.root, "plane_association", where=where, columns=["corpus"])
+    return distinct_values(rows, "corpus")
 
 
 two_shot = _prompt_table(4, "2", "two-shot", _TWO_SHOT)

@@ -6,11 +6,13 @@ import pytest
 from adnominal.analysis.editions import Lake, open_lake
 from adnominal.analysis.estimates import wilson
 from adnominal.analysis.papers.asp import curves as asp
+from adnominal.analysis.papers.asp.controls import control_experiments
 from adnominal.analysis.papers.asp.dataset import baseline_table, degree
 from adnominal.analysis.papers.asp.models import correlation
 from adnominal.analysis.papers.asp.sources import Asp
-from adnominal.analysis.papers.exhibits import Examples
+from adnominal.analysis.papers.exhibits import Examples, Missing
 from adnominal.analysis.papers.published import load
+from adnominal.analysis.report_numbers import Cells
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN, PUBLISHED
@@ -48,6 +50,20 @@ def test_answers_that_do_not_rise_have_no_threshold(model_answers):
     assert set(asp.model_curves(model_answers).column("answer").to_pylist()) == {"M"}
 
 
+def test_tests_without_judgements_have_curves_and_no_threshold():
+    z = [60.0, 80.0, 100.0, 138.0]
+    predicted = ["not_entailment", "not_entailment", "entailment", "entailment"]
+    model_answers = asp.Answers("M", ["dimension"] * 4, ["positive"] * 4, z, predicted)
+    curve_rows = asp.model_curves(model_answers)
+    assert curve_rows.column("answer").to_pylist() == ["M"] * 4
+    (cells,) = asp._curve_cells(curve_rows, asp.UNJUDGED)
+    assert cells.table == "dimension, positive" and cells.values["100", "M"] == 1
+    assert asp.model_thresholds(model_answers).num_rows == 0
+    # Together, the figures have all eight tests.
+    drawn = [*asp.UNJUDGED, *(test for tests in asp.FIGURES.values() for test in tests)]
+    assert sorted(drawn) == sorted(TESTS)
+
+
 @pytest.fixture(scope="module")
 def release(shared_data, tmp_path_factory) -> str:
     lake = str(tmp_path_factory.mktemp("asp"))
@@ -78,8 +94,8 @@ def test_published_human_curves_and_thresholds_are_reproduced(release):
     curves = asp.human_curves(release, "published")
     both = pa.concat_tables([curves, asp.model_curves(answers(101))])
     drawn_tests = set()
-    for number in asp.FIGURES:
-        cells = list(asp._curve_cells(both, number))
+    for tests in asp.FIGURES.values():
+        cells = list(asp._curve_cells(both, tests))
         assert len(cells) == 6
         drawn_tests |= {entry.table.split(",")[0] for entry in cells}
         names = {column for entry in cells for _, column in entry.values}
@@ -219,3 +235,40 @@ def test_an_answer_without_a_label_is_wrong(tmp_path):
     for kind in ("entailment", "degree"):
         score = model.accuracy(kind, "ordering")
         assert score is not None and score.estimate == 0.0
+
+
+def test_control_experiments_are_shown_apart_from_intact_rows(tmp_path):
+    lake = str(tmp_path)
+    control = "demo_control_words"
+    for edition in ("demo", control):
+        item = {"item_id": f"i-{edition}", "edition": edition, "test": "ordering", "label": YES}
+        write(lake, "asp_entailment", [item])
+    for run, edition, predicted in (
+        ("scored", control, YES),
+        ("trained", "demo", YES),
+        ("intact", "demo", "not_entailment"),
+    ):
+        answer = {"run_id": run, "task": "asp", "edition": edition, "item_id": f"i-{edition}"}
+        write(lake, "predictions", [answer | {"gold": YES, "predicted": predicted, "model": run}])
+    tuned = {"task.name": "asp", "task.edition": "demo"}
+    trained = {**tuned, "task.train_edition": f"{control}_tuning"}
+    runs = [
+        Run("scored", "score", 1, {"task.name": "asp"}, group="s"),
+        Run("trained", "finetune", 1, trained, group="t"),
+        Run("intact", "finetune", 1, tuned, group="i"),
+    ]
+    page = Asp(open_lake(lake, "demo"), Runs(runs))
+    assert [model.model for model in page.trained_runs] == ["intact"]
+    found = [finding for finding in control_experiments.build(page) if isinstance(finding, Cells)]
+    assert [(cells.table, *cells.values) for cells in found] == [
+        (
+            "Adjectives exchanged for others: trained on control rows, tested on intact ones",
+            ("trained (finetune), entailment inference", "ordering"),
+        ),
+        (
+            f"Adjectives exchanged for others: answers to edition {control}",
+            ("scored (score), entailment inference", "ordering"),
+        ),
+    ]
+    without = Asp(open_lake(lake, "demo"), Runs([runs[2]]))
+    assert [type(finding) for finding in control_experiments.build(without)][1:] == [Missing]

@@ -1,18 +1,29 @@
-"""The commands of docs/reproducing.md have a model for each printed column or row."""
+"""The commands of docs/reproducing.md have a model for each printed column or row.
+
+SyGNS's commands are grids, which are expanded as ``dry_run=`` does it.
+"""
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from math import prod
 from typing import NamedTuple
 
 import pytest
 import yaml
 
+from adnominal import conf
 from adnominal.analysis.papers.asp.sources import row_name
 from adnominal.analysis.papers.plane import inference, prompting
 from adnominal.analysis.papers.published import table
+from adnominal.analysis.papers.sygns import models as sygns
 from adnominal.conf import ROOT
 from adnominal.training.finished_runs import short_name
+from adnominal.training.grid import axes, points
+from adnominal.training.settings import Settings
 
 PAGE = (ROOT / "docs" / "reproducing.md").read_text(encoding="utf-8")
 
@@ -51,6 +62,45 @@ def training_commands(text: str) -> Iterator[Command]:
 def models(*files: str, text: str = PAGE) -> list[str]:
     """The models of the commands with one of these files."""
     return [command.model for command in training_commands(text) if command.file in files]
+
+
+class Trained(NamedTuple):
+    """What distinguishes the runs of SyGNS's tables."""
+
+    scheme: str
+    primitive: str
+    form: str
+    architecture: str
+    size: str
+    train_size: int | None
+
+
+@cache
+def sygns_runs(text: str, file: str) -> Counter[Trained]:
+    """The runs of SyGNS's commands with a file in a page, each with the number of its seeds."""
+    runs: Counter[Trained] = Counter()
+    for command in training_commands(text):
+        if command.file != file:
+            continue
+        settings = conf.load(Settings, _words(command))
+        # The seeds share everything else, so the grid is expanded for one of them.
+        for point in points(replace(settings, seeds=settings.seeds[:1])):
+            single = point.settings
+            run = Trained(
+                scheme=single.task["scheme"],
+                primitive=single.task["primitive"] or "",
+                form=single.task["form"],
+                architecture=single.seq2seq.architecture,
+                size=single.seq2seq.size,
+                train_size=single.size,
+            )
+            runs[run] += len(settings.seeds)
+    return runs
+
+
+def page_of(commands: str) -> str:
+    """The report's commands for a table as a page."""
+    return "```bash\n{}```".format("\n".join(commands.split(" && ")))
 
 
 def names(table_name: str, paper: str, *, rows: bool = False) -> set[str]:
@@ -94,7 +144,7 @@ def test_asps_table_3_has_each_of_its_models():
     trained = {
         f"models:/{command.settings['register']}/1": command.model
         for command in training_commands(PAGE)
-        if command.file == "mnli"
+        if command.file.startswith("mnli")
     }
     # A model that is scored has the row of the one that it was trained from.
     bases = [trained[model] for model in models("asp_score")]
@@ -106,6 +156,72 @@ def test_asps_table_4_has_each_of_its_models():
     files = ("asp", "asp_deberta_large", "asp_bert_base", "asp_bert_large")
     rows = [row_name(short_name(model)) for model in models(*files)]
     assert sorted(map(str, rows)) == sorted(names("table 4, degree estimation", "asp", rows=True))
+
+
+# Of each exhibit with these columns: its scheme, and the primitives of its parts.
+_SYGNS = {
+    "table_4": ("systematicity", ("one", "two", "every", "one,two,every")),
+    "table_5": ("systematicity", ("one",)),
+    "table_9": ("productivity", ("",)),
+    "table_10": ("embedded_quantifiers", ("",)),
+    "table_14": ("systematicity", ("two", "every")),
+    "table_16": ("quantifier_negation", ("one", "two", "every")),
+    "table_17": ("quantifier_negation", ("one", "two", "every")),
+}
+_SEEDS = 5
+
+
+@pytest.mark.parametrize("name", _SYGNS)
+def test_sygns_commands_have_all_columns_of_their_tables(name):
+    scheme, primitives = _SYGNS[name]
+    entry = getattr(sygns, name)
+    assert len(entry.printed) == len(primitives)
+    needed = set()
+    for part, primitive in zip(entry.printed, primitives, strict=True):
+        for column in names(part, "sygns"):
+            model, form = column.removesuffix(" (cnt)").lower().split()
+            needed.add(Trained(scheme, primitive, form, model, "10M", None))
+    assert needed and {run.form for run in needed} == {"fol", "drs", "vf"}
+    runs = sygns_runs(PAGE, "sygns")
+    assert {run: runs[run] for run in needed} == dict.fromkeys(needed, _SEEDS)
+    # The report's command for the table has exactly these runs.
+    assert sygns_runs(page_of(entry.fills), "sygns") == dict.fromkeys(needed, _SEEDS)
+
+
+@pytest.mark.parametrize("name", ["entailment", "polarity_of_fol", "polarity_of_forms"])
+def test_sygns_tables_of_further_scores_use_runs_of_table_4(name):
+    runs = sygns_runs(page_of(getattr(sygns, name).fills), "sygns")
+    assert runs and runs.keys() <= sygns_runs(PAGE, "sygns").keys()
+    assert {run.architecture for run in runs} == {"gru", "transformer"}
+
+
+def test_sygns_sizes_and_curves_have_each_model():
+    columns = names("table 11", "sygns")
+    sizes = sygns_runs(PAGE, "sygns_sizes")
+    shown = {f"{'GRU' if run.architecture == 'gru' else 'Transformer'} {run.size}" for run in sizes}
+    assert shown == columns and set(sizes.values()) == {_SEEDS}
+    curves = sygns_runs(PAGE, "sygns_curve")
+    assert {run.architecture for run in curves} == {"gru", "transformer"}
+    assert len({run.train_size for run in curves}) > 1
+    for name, file in (("by_size", "sygns_sizes"), ("learning_curves", "sygns_curve")):
+        assert sygns_runs(page_of(getattr(sygns, name).fills), file) == sygns_runs(PAGE, file)
+
+
+def test_the_page_states_the_number_of_runs():
+    counts = []
+    for command in training_commands(PAGE):
+        if command.file.startswith("sygns"):
+            settings = conf.load(Settings, _words(command))
+            lists = axes(settings).values()
+            sizes = [len(values) for values in lists if isinstance(values, list)]
+            counts.append(prod(sizes) * len(settings.seeds) * max(1, len(settings.train_size)))
+    stated = re.search(r"The commands are ([\d, and]+) runs", PAGE)
+    assert stated and [int(number) for number in re.findall(r"\d+", stated[1])] == counts
+
+
+def _words(command: Command) -> list[str]:
+    file = str(ROOT / "conf" / "training" / f"{command.file}.yaml")
+    return [file, *(f"{key}={value}" for key, value in command.settings.items())]
 
 
 def test_registered_models_are_registered_by_a_command_before():

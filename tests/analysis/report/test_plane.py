@@ -1,7 +1,7 @@
 import pytest
 
 from adnominal.analysis.editions import open_lake
-from adnominal.analysis.papers.exhibits import Chart, Missing, Section
+from adnominal.analysis.papers.exhibits import Chart, Missing, Note, Section
 from adnominal.analysis.papers.plane import PAGE
 from adnominal.training.finished_runs import Runs
 from tests.analysis.report.cells import findings, ours, row_of
@@ -53,6 +53,11 @@ def test_prompted_models_are_shown_as_in_table_4(page):
     always = row_of(section, "Baseline that always answers", "O", model)
     assert always["ours"] == pytest.approx(100 / 3)
     assert always["high"] - always["ours"] == pytest.approx(48.2, abs=0.1)
+    (note,) = findings(section, Note)
+    assert note.text.endswith(
+        "to 27 items with 3 nouns of edition published, of its scheme two_shot, drawn by "
+        "etl/build_plane.py from the pairs of web."
+    )
     # The other models are not run.
     assert {row["status"] for row in section.rows if row["column"] == "RoBERTa-large"} == {
         "not run"

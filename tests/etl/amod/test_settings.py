@@ -3,7 +3,7 @@
 import pytest
 
 from adnominal.conf import UserError, load, settings_hash
-from adnominal.etl.amod.settings import Settings, decisive
+from adnominal.etl.amod.settings import Settings, decisive, earlier_identities
 
 
 def test_the_automatic_parser_is_spacy_for_unknown_files():
@@ -20,12 +20,18 @@ def test_the_automatic_parser_is_spacy_for_unknown_files():
     [
         (["source=depcc"], "9b80ba4cba0b5836"),
         (["source=conllu", "preset=paper"], "e575920f16390619"),
-        (["source=wikipedia", "examples=3", "keep_text=true"], "ee07573c67f77324"),
+        (["source=wikipedia", "examples=3", "keep_text=true"], "4626cad7332cd96c"),
         (["source=depcc", "deduplicate=sentence"], "c07fff52cd31441d"),
     ],
 )
 def test_the_hash_of_a_corpus_stays_so_that_it_continues(words, expected):
     assert settings_hash(decisive(load(Settings, [*words, "input=x"]))) == expected
+
+
+def test_a_corpus_of_the_first_version_of_text_is_recognised():
+    words = ["source=wikipedia", "examples=3", "keep_text=true", "input=x"]
+    (earlier,) = earlier_identities(load(Settings, words))
+    assert settings_hash(earlier) == "ee07573c67f77324"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_one_of_two_concurrent_imports_fails(study, monkeypatch):
     answers = study.simulate(study.export("main", "gold=0", format="csv"))
     study.import_answers(answers)
     # The second import was planned before the first one finished.
-    monkeypatch.setattr(job, "stored_labels", lambda lake: {})
+    monkeypatch.setattr(job, "stored_labels", lambda lake, table: {})
     monkeypatch.setattr(job, "_transaction_number", lambda base: 0)
     with pytest.raises(JobFailed, match="another import ran at the same time"):
         study.import_answers(answers)

@@ -91,6 +91,25 @@ def test_discarded_rows_are_in_no_drawn_round():
     assert discarded and placed == {row["item_id"] for row in rows} - discarded
 
 
+def test_control_rows_are_an_edition_of_their_own(spark, tmp_path):
+    root = str(tmp_path / "lake")
+    control = replace(SMALL, lake=root, control="premise", rounds="drawn")
+    build(control)
+    lake = Lake(spark, root)
+    for name in ("asp_entailment", "asp_degree"):
+        rows = lake.read(name).select("edition", "premise").distinct().collect()
+        assert {tuple(row) for row in rows} == {
+            ("small_control_premise", ""),
+            ("small_control_premise_tuning", ""),
+        }
+    placed = {row["item_id"] for row in lake.read("asp_splits").collect()}
+    assert placed <= {
+        row["item_id"]
+        for name in ("asp_entailment", "asp_degree")
+        for row in lake.read(name).collect()
+    }
+
+
 def test_rows_do_not_depend_on_the_partitioning(spark):
     by_partitioning = []
     for tasks in (1, 7):

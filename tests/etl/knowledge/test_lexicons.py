@@ -7,6 +7,7 @@ from adnominal.conf import UserError
 from adnominal.etl.knowledge import lexicons
 from adnominal.etl.knowledge.lexicons import parse_templates, read_words
 
+TAGGED = "# version: 3\nadjective\tclass\ttags\n"
 HEADER = "# version: 3\nadjective\tclass\n"
 
 
@@ -55,6 +56,17 @@ def test_a_users_file_replaces_the_list(tmp_path):
     assert lexicons.class_list(str(path)).source == "mine 3"
 
 
+def test_adjectives_may_have_tags(tmp_path):
+    path = tmp_path / "mine.tsv"
+    words = "deep\tI\tcontext-dependent, weakly-polysemous\nred\tI\t\n"
+    path.write_text(TAGGED + words, encoding="utf-8")
+    read = lexicons.class_list(path)
+    assert dict(read.words) == {"deep": "I", "red": "I"}
+    assert dict(read.tags) == {"deep": {"context-dependent", "weakly-polysemous"}}
+    with pytest.raises(UserError, match="got the columns adjective, class, tags"):
+        read_words(path, ("adjective", "class"), lexicons.CLASSES)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -66,6 +78,8 @@ def test_a_users_file_replaces_the_list(tmp_path):
         (HEADER + "\tI\n", r":3: got '', expected a lower-case word"),
         (HEADER + "red,I\n", r":3: got 1 fields, expected adjective and class"),
         ("red\tI\n", r":1: got the columns red, I; expected adjective and class"),
+        (TAGGED + "deep\tI\tcontext-dependant\n", r":3: got the tag context-dependant, expected"),
+        (TAGGED + "deep\tI\n", r":3: got 2 fields, expected adjective and class and tags"),
         (HEADER, "no words"),
         (HEADER + "a\tX\n" * 12, "and 2 more"),
     ],

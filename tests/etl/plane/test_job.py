@@ -182,6 +182,24 @@ def test_a_file_of_classes_adds_to_the_lexicon(tmp_path):
         classes_of(str(file))
 
 
+def test_adjectives_tagged_as_context_dependent_are_dropped(spark, built, root, tmp_path):
+    file = tmp_path / "mine.tsv"
+    header = "# version: 1\nadjective\tclass\ttags\n"
+    file.write_text(f"{header}shiny\tI\tcontext-dependent\nred\tI\t\n", encoding="utf-8")
+    tagged = replace(SMALL, lake=root, edition="tagged", classes=str(file), association=False)
+    build(tagged)
+    lake = Lake(spark, root)
+    rows = lake.read("plane_items", where={"edition": "tagged"}).select("adjective").collect()
+    assert "shiny" not in {row["adjective"] for row in rows}
+    dropped = lake.read("dropped", where={"job": "build_plane/tagged"}).collect()
+    assert ("adjective with a tag of drop_tags", 1, "shiny dog") in {
+        (row["reason"], row["count"], row["sample"]) for row in dropped
+    }
+    build(replace(tagged, edition="untagged", drop_tags=[]))
+    rows = lake.read("plane_items", where={"edition": "untagged"}).select("adjective").collect()
+    assert "shiny" in {row["adjective"] for row in rows}
+
+
 def test_a_build_that_fails_writes_nothing(spark, built, root):
     old_version = built.version("plane_items")
     for changes, message in (

@@ -1,0 +1,186 @@
+"""The verbs of ``etl/annotate_asp.py``: people's judgements of ASP's degrees (paper, appendix B).
+
+A question shows a premise with two numbers and a hypothesis with a third one: would you say so?
+Batches, pages, platforms, checks and agreement are those of every annotated dataset. `finish` pools
+the answers that count by test, polarity and number, and fits the curves (`etl.asp.gold`).
+"""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from adnominal.conf import UserError, setting, settings_hash
+from adnominal.etl.annotation.agreement import check_packages
+from adnominal.etl.annotation.answers import counted_annotators, stored_answers
+from adnominal.etl.annotation.batches import Question, ShownItem
+from adnominal.etl.annotation.finishing import report, report_text
+from adnominal.etl.annotation.job import (
+    Verbs,
+    complete_parts,
+    export_batch,
+    import_answers,
+    run_verb,
+    write_parts,
+)
+from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Answer, filtered
+from adnominal.etl.annotation.selection import edition_rows, unasked_rows
+from adnominal.etl.annotation.settings import ExportSettings, FinishSettings, ImportSettings
+from adnominal.etl.asp.annotation_task import DEGREES
+from adnominal.etl.asp.gold import HUMAN
+from adnominal.etl.asp.judgements import Panel, human_rows
+from adnominal.etl.dropped import Dropped, write_dropped
+from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
+
+_COLUMNS = ["item_id", "test", "variant", "group", "polarity", "z", "premise", "hypothesis"]
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class DegreeExportSettings(ExportSettings):
+    round: str = setting("main", help="main, or a pilot for gold items", choices=LABELLING)
+    edition: str = setting("clean", help="edition of asp_degree to take questions from")
+    groups: int = setting(
+        2, help="premises of each test, with all their numbers; an even number, for both polarities"
+    )
+    gold: float | None = setting(
+        0.0, help="share of pages with a gold item, on which a pilot agreed", example="gold=0.2"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.groups < 1 or self.groups % 2:
+            raise UserError(f"groups={self.groups}: expected an even number, for both polarities")
+
+
+@dataclass(frozen=True)
+class DegreeFinishSettings(FinishSettings):
+    source: str = setting("", help="name of the judgements in asp_human", example="source=mine")
+    edition: str = setting("clean", help="edition of asp_degree that was judged")
+    gold_degrees: int = setting(1, help="distance from a gold label that counts as a miss")
+    per_person: int = setting(1000, help="maximum number of items per annotator")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.source:
+            raise UserError("source=: expected source=NAME, for the judgements in asp_human")
+        if self.source == "published":
+            raise UserError(
+                "source=published: expected another name; those judgements are the release's, "
+                "which etl/import_published.py imports"
+            )
+
+
+def export_degrees(settings: DegreeExportSettings) -> None:
+    """Export a batch for people: questions of degree, with checks among them.
+
+    Writes batch=FILE with its companion files, and records the questions in asp_batches. The
+    questions are the rows of groups=N premises of each of the six tests with human gold.
+    """
+    export_batch(settings, DEGREES, partial(select_degrees, groups=settings.groups))
+
+
+def import_degrees(settings: ImportSettings) -> None:
+    """Import answers: check them, hash their annotators and add them to asp_annotations.
+
+    A file with any fault is refused as a whole. Answers that are already stored are not added
+    again, so a growing file of results may be imported repeatedly.
+    """
+    import_answers(settings, DEGREES)
+
+
+def finish_degrees(settings: DegreeFinishSettings) -> None:
+    """Fit the judgements: apply the quality rules, measure agreement, fit a curve for each test.
+
+    Replaces source=NAME of the table asp_human, which build_asp.py human=NAME reads.
+    """
+    check_packages()
+    lake = settings.lake
+    rows = edition_rows(lake, "asp_degree", settings.edition, _COLUMNS)
+    items = {row["item_id"]: row for row in rows if row["test"] in HUMAN}
+    result = filtered(stored_answers(lake, DEGREES.annotations), settings, items)
+    if not result.answers:
+        raise UserError(
+            f"edition={settings.edition}: no judgements of its rows in asp_annotations of "
+            f"lake={lake}; export a batch, then import its answers"
+        )
+    figures = report(result, settings.models, DEGREES)
+    log.info("source %s\n%s", settings.source, report_text(figures))
+    counting = [answer for answers in result.items.values() for answer in answers]
+    if not counting:
+        lost = "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
+        raise UserError(
+            f"source={settings.source}: the rules leave no question ({lost}); expected "
+            f"{settings.answers} answers to each, or answers= with fewer"
+        )
+    curves, counts = shares_of_yes(counting, items)
+    judgements = human_rows(curves, counts, settings.source)
+    if settings.report is not None:
+        text = json.dumps(figures, ensure_ascii=False, indent=1)
+        complete_parts(write_parts({Path(settings.report): f"{text}\n"}))
+    metadata = {
+        "settings": settings_hash(settings),
+        "rules": RULES_VERSION,
+        "made_of": f"Judgements of {counted_annotators(counting)}.",
+    }
+    data = pa.Table.from_pylist(judgements, table("asp_human").schema)
+    source = {"source": settings.source}
+    arrow.replace(lake, "asp_human", data, source, job=DEGREES.job, metadata=metadata)
+    dropped = sorted(result.dropped.items())
+    drops = [Dropped("asp_human", reason, *value) for reason, value in dropped]
+    write_dropped(lake, f"{DEGREES.job}/{settings.source}", drops)
+    for fitted in sorted({(r["test"], r["polarity"], r["threshold"]) for r in judgements}):
+        log.info("%s, %s: threshold %.1f", *fitted)
+
+
+def select_degrees(
+    settings: ExportSettings, questions: Sequence[Question], groups: int
+) -> list[ShownItem]:
+    """The rows to ask about: all numbers of the first premises of each judged test.
+
+    Raises:
+        UserError: too few are left.
+    """
+    rows = [
+        row
+        for row in edition_rows(settings.lake, "asp_degree", settings.edition, _COLUMNS)
+        if row["test"] in HUMAN and row["variant"] == "base" and row["group"] < groups
+    ]
+    left = unasked_rows(rows, settings, questions)
+    return [
+        ShownItem(row["item_id"], row["premise"], row["hypothesis"])
+        for row in left[: settings.items or len(left)]
+    ]
+
+
+def shares_of_yes(
+    answers: Iterable[Answer], items: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[Panel, dict[float, float]], dict[tuple[str, str, float], int]]:
+    """The share of yes by (test, polarity) and z, and the number of answers behind each."""
+    totals: Counter[tuple[str, str, float]] = Counter()
+    yes: Counter[tuple[str, str, float]] = Counter()
+    for answer in answers:
+        item = items[answer.item_id]
+        key = item["test"], item["polarity"], item["z"]
+        totals[key] += 1
+        yes[key] += answer.label
+    shares: dict[Panel, dict[float, float]] = {}
+    for (test, polarity, z), total in totals.items():
+        shares.setdefault((test, polarity), {})[z] = yes[test, polarity, z] / total
+    return shares, dict(totals)
+
+
+VERBS: Verbs = {
+    "export": (DegreeExportSettings, export_degrees),
+    "import": (ImportSettings, import_degrees),
+    "finish": (DegreeFinishSettings, finish_degrees),
+}
+
+main = partial(run_verb, VERBS, "annotate_asp.py")
