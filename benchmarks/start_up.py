@@ -1,8 +1,8 @@
 """The start of a training run by part: imports, identity, data, model, first update.
 
 ``training/finetune.py`` runs in a new process, in which the functions of the parts are timed.
-Beside it stand the seconds of the library's script (`benchmarks.gpu.train_by_library`) to the end of its
-first update on the same folder.
+Beside it stand the seconds of the library's script (`benchmarks.gpu.train_by_library`) to the end
+of its first update on the same folder.
 """
 
 import functools
