@@ -1,5 +1,7 @@
 """Imported answers in the report, the statistics and the explorer."""
 
+from typing import Any
+
 import pytest
 
 from adnominal.analysis import external
@@ -42,7 +44,8 @@ def test_a_lake_without_predictions_has_no_runs(tmp_path):
 
 def test_the_page_across_datasets_scores_imported_answers(root):
     page = Across(open_lake(root), Runs(external.external_runs(root)))
-    tables = {cells.table: cells for cells in imported_answers.build(page)}
+    findings: list[Any] = list(imported_answers.build(page))
+    tables = {cells.table: cells for cells in findings}
     cells = tables["PLANE, edition published: imported answers"].values
     row = "asked (external, plane)"
     # Type 3 does not hold for small cars; both of a dead car do.
@@ -58,7 +61,9 @@ def test_the_page_across_datasets_scores_imported_answers(root):
 def test_table_3_of_asp_has_them_beside_scored_and_prompted_models(root):
     page = Asp(open_lake(root), Runs(external.external_runs(root)))
     found = [cells for cells in untrained_models.build(page) if isinstance(cells, Cells)]
-    ours = {key: value for cells in found if cells.model for key, value in cells.values.items()}
+    ours: dict[Any, Any] = {}
+    for cells in found:
+        ours |= cells.values if cells.model else {}
     assert {row for row, _ in ours} == {"asked (external, 1 run)"}
     assert ours["asked (external, 1 run)", "ordering"].estimate in (0, 1)
 
