@@ -31,7 +31,7 @@ from adnominal.etl.knowledge import conceptnet, lexicons, wordnet
 from adnominal.etl.parsing.fast.counting import count_texts
 from adnominal.etl.published import adept, asp, nli, pairs, plane, sygns
 from adnominal.etl.sygns import drs, fol, translate, vf
-from adnominal.training.prompting import prompts
+from adnominal.training.asking import prompts
 from tests.etl.amod.corpus import depcc_part
 from tests.etl.knowledge import wordnet_files
 
