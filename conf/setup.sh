@@ -64,15 +64,6 @@ pip -c conf/constraints.txt torch==2.13.0
 # DeepSpeed looks for torch when it is built, and would otherwise compile kernels for minutes.
 DS_BUILD_OPS=0 pip --no-build-isolation -c conf/constraints.txt deepspeed
 pip -c conf/constraints.txt -e '.[dev]'
-# The language model that the demo asks: 100 MB, dequantised once. Without it, the demo leaves that
-# step out.
-model=smollm2-135m-instruct-q4
-if [ ! -d "build/models/$model" ]; then
-    echo "setup: the demo's language model"
-    mkdir -p build/models
-    .venv/bin/python training/convert.py model="$model" out="build/models/$model" >build/models/log 2>&1 ||
-        echo "setup: the demo will ask no language model, because: $(tail -n 1 build/models/log)"
-fi
 .venv/bin/python - <<'PY'
 import importlib.util
 import sys

@@ -52,7 +52,13 @@ log "Fine-tuning with $processes processes: deepspeed training/finetune.py conf/
 deepspeed --log_level error --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
     lake="$lake" out="$runs/asp"
 
-model="${MODEL:-build/models/smollm2-135m-instruct-q4}"
+name=smollm2-135m-instruct-q4
+model="${MODEL:-build/models/$name}"
+if [ ! -d "$model" ]; then
+    log "The language model that is asked next, once (100 MB): python training/convert.py model=$name"
+    mkdir -p "$(dirname "$model")"
+    python training/convert.py model="$name" out="$model" || echo "Without it, no model is asked."
+fi
 if [ -d "$model" ]; then
     log "A small language model writes its answers: python training/prompt.py conf/training/adept_chat.yaml"
     OMP_NUM_THREADS=2 python training/prompt.py conf/training/adept_chat.yaml edition=demo limit=8 \
