@@ -30,7 +30,7 @@ VALUES = {
     "asp_bert_base": (2e-05, 12.0, 2, 0.01, 0.069, "linear", 1.0, "accuracy", 0),
     "asp_bert_large": (5e-06, 6.0, 2, 0.01, 0.017, "linear", 1.0, "accuracy", 0),
     "asp_deberta_large": (5e-06, 3.0, 8, 0.01, 0.083, "linear", 1.0, "accuracy", 0),
-    "asp_demo": (0.0001, 7.0, 16, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
+    "asp_demo": (0.0001, 3.0, 16, 0.01, 0.06, "linear", 1.0, "accuracy", 0),
     "asp_published": (2e-05, 3.0, 8, 0.01, 0.083, "linear", 1.0, "accuracy", 0),
     "mnli": (2e-05, 3.0, 16, 0.01, 0.027, "linear", 1.0, "accuracy", 0),
     "mnli_bert_base": (2e-05, 2.0, 8, 0.01, 0.02, "linear", 1.0, "accuracy", 0),
