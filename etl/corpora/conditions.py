@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from adnominal.conf import UserError
+from adnominal.conf.exiting import skip_teardown
 from adnominal.etl.corpora.files import Unreadable
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ def first_missing(numbers: npt.NDArray[np.int64]) -> int:
 def _connect() -> duckdb.DuckDBPyConnection:
     import duckdb
 
+    skip_teardown()
     return duckdb.connect(config=_CONFIG)
 
 

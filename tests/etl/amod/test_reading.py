@@ -276,7 +276,8 @@ def test_files_are_read_by_address(spark, tmp_path, server, folder):
         )
         words = ("source=text", f"input={pattern}", f"lake={lake}", "where=url <> 'http://b/'")
         script = ROOT / "etl" / "extract_amod.py"
-        run_python(script, *words, variables={"HF_ENDPOINT": address})
+        process = run_python(script, *words, variables={"HF_ENDPOINT": address})
+    assert "leaked" not in process.stderr
     run(expected, tmp_path / "*.parquet", "where=url <> 'http://b/'")
     files = arrow.read(str(lake), "amod_files").to_pylist()
     assert [row["path"] for row in files] == [f"{prefix}/{name}" for name in parts]
