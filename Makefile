@@ -39,8 +39,9 @@ test: setup ## the test suite; where Java is found, on Spark too; where the jars
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=1 $(BIN)/python -m pytest tests/spark
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=connector $(BIN)/python -m pytest tests/connector
 
-test-cluster: setup jars ## other engines with their jars: Spark 3.5, Spark NLP, S3 under Spark; half an hour
+test-cluster: setup jars ## other engines with their jars: Spark 3.5, Spark NLP, S3, YARN, HDFS, three hosts (as root); an hour
 	@$(MAKE) --no-print-directory build/engines/oldest
+	@[ "$$(id -u)" != 0 ] || PATH="$(CURDIR)/$(BIN):$$PATH" bash tests/cluster/install.sh
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=cluster $(BIN)/python -m pytest tests/cluster
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=connector $(BIN)/python -m pytest tests/etl/lake/test_spark.py tests/etl/lake/test_blocks.py
 

@@ -256,6 +256,9 @@ def _modified(info: dict[str, Any]) -> datetime:
     last_commit = info.get("last_commit")
     if last_commit is not None:  # Hugging Face's hub
         return cast("datetime", last_commit.date)
+    milliseconds = info.get("modificationTime")
+    if milliseconds is not None:  # HDFS through its web server
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
     modified = next((info[key] for key in _TIME_KEYS if info.get(key)), _UNKNOWN_TIME)
     if isinstance(modified, datetime):
         return modified

@@ -4,9 +4,11 @@ Each host has its own ``/tmp`` and sees nothing of the checkout, unless it is to
 shared folder ``/mnt`` and the installed package in ``/opt``. It needs root.
 """
 
+import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -16,7 +18,7 @@ import pytest
 
 from adnominal.conf import ROOT
 
-# docs/cluster.md says how the package is installed; `make build/engines/hosts` does so.
+# docs/cluster.md says how the package is installed; tests/cluster/install.sh does so.
 INSTALLED = Path(os.environ.get("ADNOMINAL_HOSTS", ROOT / "build" / "engines" / "hosts"))
 NETWORK = "10.77.0"
 PREFIX = "adn"
@@ -100,26 +102,39 @@ class Host:
         """Take its cable out: nobody is told."""
         run_quietly("ip", "-n", self._space, "link", "set", "eth0", "down")
 
+    def kill_all(self) -> None:
+        """End what was started on it, and what that has started."""
+        listed = subprocess.run(
+            ["ip", "netns", "pids", self._space], capture_output=True, text=True
+        )
+        pids = {int(pid) for pid in listed.stdout.split()} - {self._keeper.pid}
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for process in self.processes:
+            process.wait()
+
     def stop(self) -> None:
         """End all its processes, and remove it."""
-        pids = subprocess.run(["ip", "netns", "pids", self._space], capture_output=True, text=True)
-        for pid in pids.stdout.split():
-            subprocess.run(["kill", "-9", pid], check=False, capture_output=True)
-        for process in [*self.processes, self._keeper]:
-            process.wait()
+        self.kill_all()
+        self._keeper.kill()
+        self._keeper.wait()
         run_quietly("ip", "netns", "delete", self._space)
 
 
 class Hosts:
-    """Hosts at one switch; the first one also has the checkout."""
+    """Hosts at one switch; the first one, or all, also have the checkout."""
 
-    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, names: Sequence[str], *, all_have_checkout: bool = False
+    ) -> None:
         if os.geteuid() or shutil.which("ip") is None:
             pytest.skip("hosts are network namespaces, which need root and iproute2")
         if not (INSTALLED / "adnominal" / "bin" / "python").exists():
-            pytest.skip(f"no installed package in {INSTALLED} (make build/engines/hosts)")
+            pytest.skip(f"no installed package in {INSTALLED} (tests/cluster/install.sh)")
         self.shared = folder / "shared"
         self.shared.mkdir(parents=True)
+        self._all_have_checkout = all_have_checkout
         self._hosts_file = folder / "hosts"
         lines = [f"{NETWORK}.{number} {name}" for number, name in enumerate(names, 1)]
         self._hosts_file.write_text("\n".join(["127.0.0.1 localhost", *lines]) + "\n")
@@ -132,7 +147,8 @@ class Hosts:
         run_quietly("ip", "-n", switch, "link", "add", "bridge", "type", "bridge")
         run_quietly("ip", "-n", switch, "link", "set", "bridge", "up")
         for host in self.hosts:
-            host.start(self.shared, self._hosts_file, has_checkout=host is self.hosts[0])
+            has_checkout = self._all_have_checkout or host is self.hosts[0]
+            host.start(self.shared, self._hosts_file, has_checkout=has_checkout)
         time.sleep(1)  # the switch learns its ports
 
     def stop(self) -> None:

@@ -166,6 +166,7 @@ class TestListInputs:
             {"mtime": datetime(2020, 1, 2, 3)},
             {"mtime": 1577934000.0},
             {"updated": "2020-01-02T03:00:00.000Z"},
+            {"modificationTime": 1577934000000},
             {"Last-Modified": "Thu, 02 Jan 2020 03:00:00 GMT"},
             {"last_commit": SimpleNamespace(date=datetime(2020, 1, 2, 3, tzinfo=UTC))},
         ],
