@@ -21,7 +21,8 @@ from adnominal.conf import ROOT
 # docs/cluster.md says how the package is installed; tests/cluster/install.sh does so.
 INSTALLED = Path(os.environ.get("ADNOMINAL_HOSTS", ROOT / "build" / "engines" / "hosts"))
 NETWORK = "10.77.0"
-PREFIX = "adn"
+# Names of interfaces have up to fifteen characters.
+PREFIX = f"adn{os.getpid() % 10_000}"
 
 
 def run_quietly(*words: str) -> None:

@@ -11,7 +11,6 @@ from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.settings import Settings
 from tests.cluster.standalone import Standalone
 from tests.cluster.test_tables import short_steps, steps  # noqa: F401
-from tests.etl.amod.corpus import contents
 from tests.spark.test_cluster import until, write_corpus
 from tests.spark.test_conformance import assert_same_lake, run_elsewhere
 
@@ -50,4 +49,4 @@ def test_a_host_cut_off_during_a_wave_changes_nothing(cluster, tmp_path):
     assert "Lost executor" in cluster.finish(job)
     parts = f"input={cluster.shared}/depcc/*.gz"
     extract(load(Settings, ["source=depcc", parts, f"lake={tmp_path / 'local'}"]))
-    assert contents(cluster.shared / "lake") == contents(tmp_path / "local")
+    assert_same_lake(cluster.shared / "lake", tmp_path / "local")
