@@ -1,14 +1,14 @@
 """The same tables from every engine that can be had here, with its seconds and CPU.
 
-    python -m tests.cluster.compare [ENGINE…]
+    python -m tests.cluster.compare [ENGINE…] [BUILD…]
 
 An extraction of the demo's corpus as ``corpus=Zürich``, the import and the four builds run on each
 engine, in a process of its own; the tables have to be those of the embedded engine, row by row. The
 table that is printed has the seconds of each step, and the CPU seconds of all processes, those of a
-cluster included. An engine whose jars or environment are missing is named with the reason.
+cluster included. Names of builds (``build_plane``) choose some of them. An engine whose jars or
+environment are missing is named with the reason.
 """
 
-import os
 import re
 import sys
 import tempfile
@@ -33,9 +33,11 @@ Steps = list[dict[str, Any]]
 LOG = "log"  # of the job, in the folder of its engine
 
 
-def all_steps(folder: Path) -> Steps:
-    """The extraction, the import and the builds."""
-    return [{"extract_amod": EXTRACTION}, *pipeline(folder / "input")[5:]]
+def steps_of(folder: Path, builds: list[str]) -> Steps:
+    """The extraction, the import and the builds of these names."""
+    import_step, *build_steps = pipeline(folder / "input")[5:]
+    chosen = [step for step in build_steps if step.keys() & set(builds)]
+    return [{"extract_amod": EXTRACTION}, import_step, *chosen]
 
 
 def here(steps: Steps, folder: Path, python: str, variables: Mapping[str, str]) -> None:
@@ -117,32 +119,25 @@ ENGINES: dict[str, tuple[str, Callable[[Steps, Path], None]]] = {
     "hosts": ("Spark 4.1 on three hosts", on_three_hosts),
     "yarn": ("Spark 4.1 on YARN and HDFS", on_yarn),
 }
-STEPS = (
-    "extract_amod",
-    "import_knowledge",
-    "build_adept",
-    "build_plane",
-    "build_asp",
-    "build_sygns",
-)
+BUILDS = ("build_adept", "build_plane", "build_asp", "build_sygns")
 
 
-def run_one(name: str, folder: Path) -> int:
+def run_one(name: str, folder: Path, builds: list[str]) -> int:
     """Run the steps on an engine in this process; 3 if something that it needs is missing."""
     try:
-        ENGINES[name][1](all_steps(folder), folder)
+        ENGINES[name][1](steps_of(folder, builds), folder)
     except pytest.skip.Exception as reason:
         (folder / LOG).write_text(str(reason))
         return 3
     return 0
 
 
-def compare(name: str, root: Path) -> str:
+def compare(name: str, root: Path, builds: list[str]) -> str:
     """A row of the table: an engine, its seconds and whether its tables are those of Sail."""
     folder = root / name
     folder.mkdir()
     try:
-        words = [sys.executable, "-m", "tests.cluster.compare", "--one", name, str(folder)]
+        words = [sys.executable, "-m", "tests.cluster.compare", "--one", name, str(folder), *builds]
         usage = run_measured(words, env={"PYTHONUNBUFFERED": "1"})
     except RuntimeError as error:
         log = folder / LOG
@@ -154,22 +149,30 @@ def compare(name: str, root: Path) -> str:
     if name != "sail":
         assert_same_lake(lake, root / "sail" / "lake")
     rows = sum(arrow.row_count(str(lake), table) for table in arrow.tables(str(lake)))
-    times = [seconds.get(step, "?") for step in STEPS]
+    times = [seconds.get(step, "?") for step in columns(builds)]
     cells = [ENGINES[name][0], *times, f"{usage.wall:.0f}", f"{usage.cpu:.0f}", f"{rows:,}"]
     return f"| {' | '.join(cells)} |"
 
 
-def main(names: list[str]) -> int:
+def columns(builds: list[str]) -> list[str]:
+    """The names of the steps."""
+    return ["extract_amod", "import_knowledge", *builds]
+
+
+def main(words: list[str]) -> int:
     """Print the table."""
-    if names[:1] == ["--one"]:
-        return run_one(names[1], Path(names[2]))
-    chosen = [name for name in ENGINES if not names or name in names or name == "sail"]
-    header = ["engine", *STEPS, "seconds", "CPU", "equal rows"]
+    if words[:1] == ["--one"]:
+        return run_one(words[1], Path(words[2]), words[3:])
+    builds = [build for build in BUILDS if build in words] or list(BUILDS)
+    names = [name for name in ENGINES if name in words] or list(ENGINES)
+    if "sail" not in names:
+        names.insert(0, "sail")
+    header = ["engine", *columns(builds), "seconds", "CPU", "equal rows"]
     print(f"| {' | '.join(header)} |")
     print(f"| --- {'| --: ' * (len(header) - 1)}|", flush=True)
-    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
-        for name in chosen:
-            print(compare(name, Path(folder)), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            print(compare(name, Path(folder), builds), flush=True)
     return 0
 
 

@@ -12,11 +12,11 @@ import psutil
 import pyspark
 
 from adnominal.conf import ROOT
+from tests.commands import SECONDS
 from tests.jars import FOLDER
 from tests.spark.conftest import JAVA_OPTIONS
 from tests.spark.test_cluster import until
 
-SECONDS = 1200.0
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 OPENED = [
     f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "util", "io", "nio")

@@ -9,8 +9,9 @@ import pytest
 
 from adnominal.conf import ROOT
 from tests.cluster.hosts import Host, Hosts
+from tests.commands import SECONDS
 from tests.rows import write
-from tests.spark.test_cluster import SECONDS, until
+from tests.spark.test_cluster import until
 from tests.training import ranks
 from tests.training.conftest import UNRECORDED, adept_rows, make_encoder
 
