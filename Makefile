@@ -42,7 +42,7 @@ test: setup ## the test suite; where Java is found, on Spark too; where the jars
 test-cluster: setup jars ## other engines with their jars: Spark 3.5, Spark NLP, S3, YARN, HDFS, three hosts (as root); an hour
 	@$(MAKE) --no-print-directory build/engines/oldest build/engines/duckdb
 	@[ "$$(id -u)" != 0 ] || PATH="$(CURDIR)/$(BIN):$$PATH" bash tests/cluster/install.sh
-	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=cluster $(BIN)/python -m pytest tests/cluster
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=cluster ADNOMINAL_TEST_SECONDS=1200 $(BIN)/python -m pytest tests/cluster
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=connector $(BIN)/python -m pytest tests/connector/test_duckdb.py tests/etl/lake/test_spark.py tests/etl/lake/test_blocks.py
 
 jars: ## the jars that tests of other engines need (1 GB), in ADNOMINAL_JARS or ~/.cache/adnominal/jars; JARS=delta alone: 9 MB
