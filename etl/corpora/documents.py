@@ -41,10 +41,14 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Well-formed input that is skipped on purpose; `sample` names it (a page title)."""
+    """Well-formed input that is skipped on purpose.
+
+    `sample` names it (a page title), or the first one if `count` records are skipped.
+    """
 
     reason: str
     sample: str
+    count: int = 1
 
 
 Event = Document | Rejected | LeftOut

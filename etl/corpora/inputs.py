@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, NoReturn, cast
 from urllib.request import url2pathname
@@ -42,11 +43,11 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
 
     A pattern is a local path, a glob (``*``, ``**``, ``?``, ``[]``), a folder (every file below it,
     including links to folders) or a URI that fsspec knows (``file://``, ``s3://``, ``s3a://``,
-    ``hdfs://`` ...), with the same globs and folders. A path that exists under its literal name is
-    not read as a glob. Below a folder or a wildcard, names that begin with ``.`` or ``_`` are
-    ignored (``_SUCCESS``). A file and symbolic links to it are listed once, by the path with the
-    fewest links. The index files of multistream Wikipedia dumps are always ignored: they contain no
-    text, and the beginning of a stream is recognised without them.
+    ``hdfs://``, ``hf://``, ``https://`` ...), with the same globs and folders. A path that exists
+    under its literal name is not read as a glob. Below a folder or a wildcard, names that begin
+    with ``.`` or ``_`` are ignored (``_SUCCESS``). A file and symbolic links to it are listed once,
+    by the path with the fewest links. The index files of multistream Wikipedia dumps are always
+    ignored: they contain no text, and the beginning of a stream is recognised without them.
 
     Raises `UserError` for a pattern without files, an empty or unreadable file, a pipe, a name that
     is not UTF-8, and a kind of URI whose package is not installed.
@@ -184,8 +185,10 @@ def file_system(uri: str) -> tuple[Any, str]:
     """The fsspec file system of a URI, and the path in it; `UserError` if there is none."""
     uri = _with_standard_protocol(uri)
     protocol = uri.partition("://")[0]
+    # Without this option the hub's client does not ask for the time of a file's last commit.
+    options = {"expand_info": True} if protocol == "hf" else {}
     try:
-        system, path = fsspec.core.url_to_fs(uri)
+        system, path = fsspec.core.url_to_fs(uri, **options)
     except ImportError as error:
         hint = known_implementations.get(protocol, {}).get("err") or str(error)
         raise UserError(f"input {uri}: {protocol}:// needs a package: {hint}") from error
@@ -227,18 +230,41 @@ def _remote_files(uri: str) -> list[InputFile]:
     return [_remote_file(prefix + path, info) for path, info in sorted(infos.items())]
 
 
-# The key of the time in the clients of S3, Azure, Google, Arrow (HDFS) and the memory store.
-_TIME_KEYS = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
+# The key of the time in the clients of S3, Azure, Google, Arrow (HDFS), the memory store and HTTP.
+_TIME_KEYS = (
+    "LastModified",
+    "last_modified",
+    "updated",
+    "mtime",
+    "modified",
+    "created",
+    "Last-Modified",
+)
 
 
 def _remote_file(uri: str, info: dict[str, Any]) -> InputFile:
     if info.get("size") is None:
         raise UserError(f"input {uri}: the store does not report its size; copy the file first")
-    modified = next((info[key] for key in _TIME_KEYS if info.get(key)), _UNKNOWN_TIME)
-    if isinstance(modified, str):
-        modified = datetime.fromisoformat(modified)
-    elif not isinstance(modified, datetime):
-        modified = datetime.fromtimestamp(modified, UTC)
+    modified = _modified(info)
     if modified.tzinfo is None:
         modified = modified.replace(tzinfo=UTC)
     return InputFile(uri, int(info["size"]), modified.astimezone(UTC))
+
+
+def _modified(info: dict[str, Any]) -> datetime:
+    """When a file was modified, from what its store's client reports."""
+    last_commit = info.get("last_commit")
+    if last_commit is not None:  # Hugging Face's hub
+        return cast("datetime", last_commit.date)
+    milliseconds = info.get("modificationTime")
+    if milliseconds is not None:  # HDFS through its web server
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    modified = next((info[key] for key in _TIME_KEYS if info.get(key)), _UNKNOWN_TIME)
+    if isinstance(modified, datetime):
+        return modified
+    if not isinstance(modified, str):
+        return datetime.fromtimestamp(modified, UTC)
+    try:
+        return datetime.fromisoformat(modified)
+    except ValueError:
+        return parsedate_to_datetime(modified)  # in an HTTP header

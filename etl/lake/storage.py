@@ -15,7 +15,7 @@ import pyarrow.fs as pa_fs
 from deltalake.fs import DeltaStorageHandler
 
 from adnominal.conf import UserError
-from adnominal.conf.exiting import note_store
+from adnominal.conf.exiting import skip_teardown
 from adnominal.etl.lake.errors import LakeError
 
 # Spark's name of a store -> delta-rs's name
@@ -91,7 +91,7 @@ def filesystem(uri: str) -> pa_fs.FileSystem:
     """Return a file system with paths relative to the table at `uri` (from `table_uri`)."""
     local = local_path(uri)
     if local is None:
-        note_store()
+        skip_teardown()
         return pa_fs.PyFileSystem(Store(uri))
     return pa_fs.SubTreeFileSystem(str(local), pa_fs.LocalFileSystem())
 

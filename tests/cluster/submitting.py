@@ -5,9 +5,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow.fs as pa_fs
 import pytest
 
 from adnominal.conf import ROOT
+from adnominal.etl.lake.storage import Store
 from tests.spark.conftest import JAVA_OPTIONS
 
 OLDEST = Path(os.environ.get("ADNOMINAL_SPARK35", ROOT / "build" / "engines" / "oldest"))
@@ -33,3 +35,9 @@ def submit_variables(
         "PYSPARK_SUBMIT_ARGS": " ".join([*words, "pyspark-shell"]),
         "PATH": f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}",
     }
+
+
+def copy_of_store(lake: str, folder: Path) -> Path:
+    """Copy a lake in a store to a new local folder; the folder."""
+    pa_fs.copy_files("", str(folder), source_filesystem=pa_fs.PyFileSystem(Store(lake)))
+    return folder

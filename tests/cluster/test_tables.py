@@ -14,7 +14,7 @@ import yaml
 
 from adnominal.conf import ROOT
 from adnominal.etl.lake import arrow
-from tests.cluster.submitting import spark_3_5, submit_variables
+from tests.cluster.submitting import copy_of_store, spark_3_5, submit_variables
 from tests.commands import run_python
 from tests.etl.test_object_store import store  # noqa: F401
 from tests.jars import jars
@@ -48,11 +48,16 @@ def sail_lake(steps: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFact
 
 
 def run_steps(
-    steps: list[dict[str, Any]], lake: str, file: Path, python: str, variables: dict[str, str]
+    steps: list[dict[str, Any]],
+    lake: str,
+    file: Path,
+    python: str,
+    variables: dict[str, str],
+    engine: str = "spark",
 ) -> str:
-    """Run the pipeline on Spark in another process; its messages."""
+    """Run the pipeline in another process; its messages."""
     file.write_text(yaml.safe_dump({"steps": steps}), encoding="utf-8")
-    words = (SCRIPT, file, f"lake={lake}", "engine=spark")
+    words = (SCRIPT, file, f"lake={lake}", f"engine={engine}")
     return run_python(*words, python=python, timeout=SECONDS, variables=variables).stderr
 
 
@@ -85,21 +90,6 @@ def test_spark_3_5_has_no_other_engine(engine, tmp_path):
         variables={"SPARK_REMOTE": "sc://127.0.0.1:1"},
     )
     assert f"engine={engine}: pyspark 3.5" in process.stderr
-
-
-def download(folder: Path) -> Path:
-    """Copy the lake in the store to a new local folder."""
-    import boto3
-
-    client = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket="bucket", Prefix="lake/")
-    for page in pages:
-        for entry in page.get("Contents", []):
-            path = folder / entry["Key"].removeprefix("lake/")
-            if not entry["Key"].endswith("/"):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                client.download_file("bucket", entry["Key"], str(path))
-    return folder
 
 
 @pytest.fixture
@@ -135,7 +125,7 @@ def test_spark_writes_a_lake_in_an_object_store(short_steps, s3_variables, sail_
     assert [writer.wait(SECONDS) for writer in writers] == [0, 0]
     all_steps = [second, *short_steps]
     run_steps(all_steps, lake, file, sys.executable, s3_variables)
-    local = download(tmp_path / "lake")
+    local = copy_of_store(lake, tmp_path / "lake")
     for table in ("amod_pairs", "amod_association", "plane_items", "plane_splits"):
         assert arrow.row_count(str(local), table), table
     expected = tmp_path / "expected"

@@ -14,7 +14,7 @@ from adnominal.conf import UserError, exiting
 sys.modules["__main__"].__file__ = sys.argv[1]
 def work():
     atexit.register(print, "handler of the work")
-    exiting.note_store()
+    exiting.skip_teardown()
     if sys.argv[2] == "mistake":
         raise UserError("no")
 class Teardown:

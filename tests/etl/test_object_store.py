@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pytest
@@ -24,8 +25,8 @@ DEPCC = str(ROOT / "conf" / "demo" / "depcc-part.gz")
 LAKE = "s3://bucket/some/lake"
 
 
-@pytest.fixture(scope="module")
-def store() -> Iterator[dict[str, str]]:
+@contextmanager
+def running_store() -> Iterator[dict[str, str]]:
     """A store with a bucket; the environment variables that give libraries access to it."""
     pytest.importorskip("moto")
     import boto3
@@ -53,6 +54,13 @@ def store() -> Iterator[dict[str, str]]:
         finally:
             server.kill()
             server.wait()
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[dict[str, str]]:
+    """`running_store`, for the tests of a module."""
+    with running_store() as variables:
+        yield variables
 
 
 def _wait_for(host: str, port: int) -> None:

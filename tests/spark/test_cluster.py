@@ -23,7 +23,7 @@ from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.kernel import available
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.engine.spark import check_java
-from tests.commands import run_python
+from tests.commands import SECONDS, run_python
 from tests.etl.amod.corpus import contents, depcc_part
 from tests.spark.conftest import JAVA_OPTIONS
 
@@ -31,7 +31,6 @@ FOLDERS = ("conf", "etl", "training", "analysis")
 KERNELS = ("etl/amod/_kernel", "etl/parsing/fast/_fast")
 FILES = 8
 REPEATS = 15  # of a block of a megabyte, so that a task can be killed while it counts
-SECONDS = 400.0  # the longest wait; an idle machine needs a tenth of it
 
 # Without these variables, workers can import only shipped code.
 REMOVED_VARIABLES = ("PYTHONPATH", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")

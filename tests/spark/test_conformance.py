@@ -24,12 +24,11 @@ from adnominal.conf import ROOT
 from adnominal.etl.amod.kernel import NO_KERNEL
 from adnominal.etl.jobs import JOBS, Settings, run_steps
 from adnominal.etl.lake import arrow
-from tests.commands import run_python, without_module
+from tests.commands import SECONDS, run_python, without_module
 from tests.etl.amod.corpus import write_part
 from tests.ports import LOOPBACK, free_port
 from tests.spark.conftest import JAVA_OPTIONS
 
-SECONDS = 300.0
 SCRIPT = ROOT / "etl" / "pipeline.py"
 DEMO = ROOT / "conf" / "demo"
 # Columns that depend on the run or on names in the engine.

@@ -4,6 +4,7 @@ import gzip
 import json
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from adnominal.conf import JobFailed, UserError, load
+from adnominal.conf import ROOT, JobFailed, UserError, load
 from adnominal.etl.amod import reading
 from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.reading import read_units, with_parser
@@ -19,9 +20,11 @@ from adnominal.etl.amod.settings import Settings, decisive
 from adnominal.etl.corpora.files import units
 from adnominal.etl.corpora.inputs import list_inputs
 from adnominal.etl.lake import arrow
+from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part, run_job
 from tests.etl.corpora.test_columnar import write_file, write_stream
 from tests.etl.corpora.warc import record
+from tests.etl.corpora.web import DATASET, FileServer, Hub, serve
 
 GERMAN = "Der rote Apfel fiel vom alten Baum, und niemand hat ihn jemals gesehen. Ein schöner Tag."
 DOCUMENTS = {
@@ -216,6 +219,8 @@ def test_a_parsed_corpus_among_texts_fails(tmp_path):
         (["text_field=body"], "no column text_field=body"),
         (["id_field=key"], "no column id_field=key"),
         (["language=english"], "expected a code of ISO 639-1"),
+        (["where=score > 1"], "x.parquet: where=score > 1: no column score; it has text, url"),
+        (["where=url ="], "where=url =: syntax error"),
     ],
 )
 def test_settings_that_do_not_fit_the_files_are_refused_before_any_work(tmp_path, words, message):
@@ -224,6 +229,67 @@ def test_settings_that_do_not_fit_the_files_are_refused_before_any_work(tmp_path
     with pytest.raises(UserError, match=message):
         extract(load(Settings, arguments))
     assert not (tmp_path / "lake").exists()
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.warc.wet.gz"])
+def test_a_condition_needs_columns(tmp_path, name):
+    FORMS[name.replace("a.", "x.")](tmp_path / name, GOOD)
+    arguments = ["source=text", f"input={tmp_path}", f"lake={tmp_path}", "where=url = 'x'"]
+    with pytest.raises(UserError, match=f"{name}: where= needs columns; expected Parquet or Arrow"):
+        extract(load(Settings, arguments))
+
+
+def test_the_rows_of_a_condition_are_a_corpus(spark, tmp_path):
+    source, selection = tmp_path / "all.parquet", tmp_path / "selection.parquet"
+    write_parquet(source, DOCUMENTS)
+    chosen = {url: text for url, text in DOCUMENTS.items() if url in ("http://a/", "http://e/")}
+    write_parquet(selection, chosen)
+    lake, expected = tmp_path / "lake", tmp_path / "expected"
+    condition = "where=url IN ('http://a/', 'http://e/')"
+    run(lake, source, condition, "examples=1")
+    run(expected, selection, "examples=1")
+    for name in ("amod_pairs", "amod_association", "amod_examples"):
+        assert contents(lake)[name] == contents(expected)[name]
+    (dropped,) = arrow.read(str(lake), "dropped").to_pylist()
+    assert (dropped["reason"], dropped["count"]) == ("where", 3)
+    assert dropped["sample"].endswith(f"{source}#row=1")
+    with pytest.raises(UserError, match="where"):
+        run(lake, source, "where=url = 'http://a/'", "examples=1")
+
+
+@pytest.mark.parametrize(
+    ("server", "folder"), [(FileServer, "{}/data"), (Hub, f"hf://datasets/{DATASET}/data")]
+)
+def test_files_are_read_by_address(spark, tmp_path, server, folder):
+    """Listed and read from a server on loopback by a process that finds the hub there."""
+    parts = {"a.parquet": dict(list(DOCUMENTS.items())[:2]), "b.parquet": GOOD}
+    for name, documents in parts.items():
+        write_parquet(tmp_path / name, documents)
+    served = {f"/data/{name}": (tmp_path / name).read_bytes() for name in parts}
+    lake, expected = tmp_path / "lake", tmp_path / "expected"
+    with serve(server, served) as address:
+        prefix = folder.format(address)
+        pattern = (
+            f"{prefix}/*.parquet"
+            if server is Hub
+            else ",".join(f"{prefix}/{name}" for name in parts)
+        )
+        words = ("source=text", f"input={pattern}", f"lake={lake}", "where=url <> 'http://b/'")
+        script = ROOT / "etl" / "extract_amod.py"
+        process = run_python(script, *words, variables={"HF_ENDPOINT": address})
+    assert "leaked" not in process.stderr
+    run(expected, tmp_path / "*.parquet", "where=url <> 'http://b/'")
+    files = arrow.read(str(lake), "amod_files").to_pylist()
+    assert [row["path"] for row in files] == [f"{prefix}/{name}" for name in parts]
+    assert {row["modified"] for row in files} == {datetime(2020, 1, 2, 3, tzinfo=UTC)}
+    assert contents(lake)["amod_pairs"] == contents(expected)["amod_pairs"]
+
+
+def test_a_condition_that_selects_nothing_fails(spark, tmp_path):
+    source = tmp_path / "x.parquet"
+    write_parquet(source, DOCUMENTS)
+    with pytest.raises(JobFailed, match=r"left out: where 5; for example .*#row=0"):
+        run(tmp_path / "lake", source, "where=url = ''")
 
 
 def test_the_automatic_parser_depends_on_the_formats_of_the_files(tmp_path, caplog):

@@ -58,7 +58,7 @@ def test_relations_whose_dependents_were_any_words_are_not_continued(words, is_s
         *(
             (source, word)
             for source in ("conllu", "wikipedia")
-            for word in ("text_field=body", "id_field=key")
+            for word in ("text_field=body", "id_field=key", "where=a = 1")
         ),
         *(
             (source, word)
@@ -77,6 +77,11 @@ def test_settings_without_effect_on_a_source_are_refused(source, word):
 def test_an_empty_name_of_a_corpus_is_refused():
     with pytest.raises(UserError, match=r"^corpus= is empty; give a name or leave it out"):
         load(Settings, ["source=conllu", "input=x", "corpus= "])
+
+
+def test_an_empty_condition_is_refused():
+    with pytest.raises(UserError, match=r"^where= is empty; give a condition"):
+        load(Settings, ["source=text", "input=x", "where= "])
 
 
 @pytest.mark.parametrize("name", ["é" * 40, "x" * 200])

@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import fsspec
 import pytest
@@ -10,6 +11,7 @@ from adnominal.conf import UserError
 from adnominal.etl.corpora.files import Unreadable, open_input
 from adnominal.etl.corpora.inputs import InputFile, _remote_file, list_inputs
 from tests.etl.corpora.test_files import put
+from tests.etl.corpora.web import FileServer, serve
 
 
 def paths(*patterns: str) -> list[str]:
@@ -164,11 +166,29 @@ class TestListInputs:
             {"mtime": datetime(2020, 1, 2, 3)},
             {"mtime": 1577934000.0},
             {"updated": "2020-01-02T03:00:00.000Z"},
+            {"modificationTime": 1577934000000},
+            {"Last-Modified": "Thu, 02 Jan 2020 03:00:00 GMT"},
+            {"last_commit": SimpleNamespace(date=datetime(2020, 1, 2, 3, tzinfo=UTC))},
         ],
     )
     def test_the_time_of_a_file_in_each_store(self, when):
         expected = InputFile("s3://b/x", 5, datetime(2020, 1, 2, 3, tzinfo=UTC))
         assert _remote_file("s3://b/x", {"size": 5, **when}) == expected
+
+    def test_files_of_a_web_server_are_listed_and_read(self):
+        when = datetime(2020, 1, 2, 3, tzinfo=UTC)
+        with serve(FileServer, {"/data/a.txt": b"12345"}) as address:
+            uri = f"{address}/data/a.txt"
+            assert list_inputs([uri]) == [InputFile(uri, 5, when)]
+            assert open_input(uri).read() == b"12345"
+            with pytest.raises(UserError, match="no such file or folder"):
+                list_inputs([f"{address}/data/b.txt"])
+
+    def test_a_large_file_of_a_web_server_without_ranges_is_refused(self):
+        files = {"/a.txt": bytes(6 << 20)}
+        refusal = pytest.raises(Unreadable, match="support range requests")
+        with serve(FileServer, files, has_ranges=False) as address, refusal:
+            open_input(f"{address}/a.txt").read()
 
     def test_a_store_may_lack_times_but_not_sizes(self):
         assert _remote_file("http://x", {"size": 5}).modified == datetime(1970, 1, 1, tzinfo=UTC)

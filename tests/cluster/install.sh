@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Install the package as docs/cluster.md says, with its wheel at /opt/adnominal, and pack that environment: for the tests
+# of several hosts and of YARN. /opt is a folder of the build for this script alone, which needs root for that.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+target="$PWD/build/engines"
+if [ "${1:-}" != inside ]; then
+    mkdir -p "$target/hosts"
+    make --no-print-directory wheel
+    exec unshare -m "$0" inside
+fi
+mount --bind "$target/hosts" /opt
+if [ ! -x /opt/adnominal/bin/venv-pack ]; then
+    python3.11 -m venv /opt/adnominal
+    /opt/adnominal/bin/pip install --quiet -c conf/constraints.txt "$(ls dist/adnominal-*.whl)[spacy]" venv-pack
+fi
+/opt/adnominal/bin/pip install --quiet --force-reinstall --no-deps "$(ls dist/adnominal-*.whl)"
+/opt/adnominal/bin/venv-pack --quiet --force -p /opt/adnominal -o "$target/packed.tar.gz"
