@@ -66,7 +66,7 @@ def execute(settings: Settings, runs: Sequence[TrainingRun]) -> None:
                 cost = estimate(run.settings, run.learner, settings.dry_run)
                 print(f"{run.label}: {cost.text}")
         return
-    launch.start()
+    launch.start(backend=settings.ddp_backend, timeout=settings.ddp_timeout)
     first = runs[0]
     out = first.folder.parent
     records = Runs(JOB, settings, settings.experiment or first.task.name)

@@ -16,6 +16,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from adnominal import conf
@@ -106,8 +107,15 @@ def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str])
     return 0
 
 
-def start(deepspeed: bool = False) -> None:
+def start(
+    deepspeed: bool = False, *, backend: str | None = None, timeout: float | None = None
+) -> None:
     """Join the group of processes; do nothing if called again, or alone without DeepSpeed.
+
+    Args:
+        deepspeed: whether DeepSpeed is started on the group.
+        backend: torch's backend; default: nccl on GPUs, else gloo.
+        timeout: seconds that a process waits for the others; default: torch's.
 
     Raises:
         UserError: MASTER_PORT is taken.
@@ -119,12 +127,13 @@ def start(deepspeed: bool = False) -> None:
     import torch.distributed as dist
 
     cuda = torch.cuda.is_available()
-    backend = "nccl" if cuda else "gloo"
+    backend = backend or ("nccl" if cuda else "gloo")
     if not dist.is_initialized():
         check_port()
         if cuda:
             torch.cuda.set_device(local_rank())
-        dist.init_process_group(backend)
+        wait = None if timeout is None else timedelta(seconds=timeout)
+        dist.init_process_group(backend, timeout=wait)
     if deepspeed:
         _start_deepspeed(backend)
 

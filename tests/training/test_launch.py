@@ -67,17 +67,19 @@ def test_other_processes_report_only_failures_of_their_own(monkeypatch, capsys, 
 def test_processes_of_torchs_launcher_form_a_group(tmp_path, options):
     script = tmp_path / "script.py"
     script.write_text(
+        "import torch\n"
         "from adnominal.training import launch\n"
-        "launch.start()\n"
+        "launch.start(timeout=77)\n"
         "ranks = launch.gather(launch.rank())\n"
+        "group = torch.distributed.group.WORLD._get_backend(torch.device('cpu'))\n"
         "if launch.rank() == 0:\n"
-        "    print(ranks)\n"
+        "    print(ranks, group.options._timeout)\n"
         "launch.stop()\n"
     )
     options = [option.format(port=free_port()) for option in options]
     words = ["-m", "torch.distributed.run", "--nproc_per_node=2", *options, script]
     variables = {"PYTHONPATH": os.fspath(ROOT), "OMP_NUM_THREADS": "1"}
-    assert run_python(*words, timeout=120, variables=variables).stdout == "[0, 1]\n"
+    assert run_python(*words, timeout=120, variables=variables).stdout == "[0, 1] 0:01:17\n"
 
 
 def test_a_single_process_needs_no_group():
