@@ -16,7 +16,10 @@ nested dataclass is written with a dot (``task.classes=3``).
 Exit codes: 0 done, 1 failed, 2 a mistake of the user (one line on standard error).
 """
 
-from adnominal.conf.interrupts import INTERRUPTED  # before all other imports, which take a while
+from adnominal.conf.interrupts import (  # before all other imports, which take a while
+    INTERRUPTED,
+    INTERRUPTED_CODE,
+)
 
 # isort: split
 import atexit
@@ -77,7 +80,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "sentencepiece",
         "huggingface_hub",
         "lm_eval",
-        "datasets",
         "aiohttp",
         "tqdm",
     ),
@@ -419,9 +421,13 @@ def run(
 def exit_code(work: Callable[[], object]) -> int:
     """Call `work` and return the exit code; a failure is described on standard error."""
     # Imported before the work, so that its handler at exit is called after those of the work.
-    from adnominal.conf.exiting import note_code
+    from adnominal.conf.exiting import note_code, skip_teardown
 
-    return note_code(_exit_code(work))
+    code = _exit_code(work)
+    if code == INTERRUPTED_CODE:
+        # The embedded engine's threads may still be in a stage.
+        skip_teardown()
+    return note_code(code)
 
 
 def _exit_code(work: Callable[[], object]) -> int:
@@ -432,7 +438,7 @@ def _exit_code(work: Callable[[], object]) -> int:
     except JobFailed as error:
         return complain(error, 1)
     except KeyboardInterrupt:
-        return complain(INTERRUPTED, 130)
+        return complain(INTERRUPTED, INTERRUPTED_CODE)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and (message := missing_package(error)):
             return complain(message, 2)

@@ -2,8 +2,9 @@
 
 Threads of the libraries that reach an object store may still hold Python objects when the
 interpreter is torn down; the process then ends with ``terminate called without an active
-exception`` and exit code 134, although everything is committed. DuckDB prints a hundred lines about
-objects that are left. Such a command leaves without the teardown, after its own handlers at exit.
+exception`` and exit code 134, although everything is committed; so may the threads of the embedded
+engine in a stage that was interrupted. DuckDB prints a hundred lines about objects that are left.
+Such a command leaves without the teardown, after its own handlers at exit.
 """
 
 import atexit

@@ -4,6 +4,8 @@ import os
 import sys
 from types import TracebackType
 
+# As shells report a process that SIGINT has ended.
+INTERRUPTED_CODE = 130
 INTERRUPTED = "interrupted; run the same command again to continue"
 _ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _FOLDERS = tuple(os.path.join(_ROOT, name, "") for name in ("analysis", "conf", "etl", "training"))
@@ -27,7 +29,7 @@ def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType 
         return
     if os.environ.get("RANK", "0") == "0":  # of the processes of a launcher, the first reports it
         print(f"error: {INTERRUPTED}", file=sys.stderr, flush=True)
-    raise SystemExit(130)  # otherwise the interpreter would end as if by the signal
+    raise SystemExit(INTERRUPTED_CODE)  # otherwise the interpreter would end as if by the signal
 
 
 sys.excepthook = _hook

@@ -27,7 +27,9 @@ def imported_answers(page: Across) -> Iterator[Finding]:
     inference type (PLANE) or by test (ASP). An answer that is no label counts as wrong."""
     runs = page.runs_of(JOB)
     if not runs:
-        yield Missing("Answers of models that were asked elsewhere", _IMPORT)
+        yield Missing(
+            "Answers of models that were asked elsewhere", _IMPORT, "none have been imported"
+        )
     for run in runs:
         yield _scores(page.lake.root, run)
 

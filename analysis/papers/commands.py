@@ -163,6 +163,9 @@ def _tasks(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     Yields the prefix of each task's settings on a command line, and these settings.
     """
     values = yaml.safe_load((conf.ROOT / path).read_text(encoding="utf-8"))
+    if "task" not in values:
+        # A file about a table names the edition in its condition.
+        return
     if "tasks" in values:
         tasks = [(f"task.{key}.", {"name": key, **values["task"][key]}) for key in values["tasks"]]
     elif isinstance(values["task"], str):

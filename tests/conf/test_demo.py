@@ -176,6 +176,7 @@ def test_the_pipeline_reads_existing_files():
     assert {step.label.split(", ")[1] for step in steps} == jobs.JOBS.keys() - {
         "import_published",
         "import_pairs",
+        "import_predictions",
     }
     read = [path for step in steps for path in getattr(step.settings, "input", [])]
     assert len(read) == 2 and all((ROOT / path).is_file() for path in read)

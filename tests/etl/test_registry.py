@@ -83,8 +83,10 @@ def test_prompts_have_words_for_the_labels(declared):
     for name in {prompts.file, prompts.zero_shot or prompts.file}:
         file = yaml.safe_load((ROOT / "conf" / "prompts" / f"{name}.yaml").read_text())
         assert file["task"] == declared.name
-        for words in file["verbalisers"].values():
+        for words in file.get("verbalisers", {}).values():
             assert set(words) == set(declared.label_names)
+        for instruction in file["generation"].values():
+            assert set(instruction.get("words", {})) == set(declared.label_names)
 
 
 @pytest.mark.parametrize("declared", DATASET_PARAMETERS)

@@ -16,7 +16,6 @@ import torch
 from adnominal import conf
 from adnominal.conf import ROOT
 from adnominal.training import checkpoints
-from adnominal.training.finetune import main
 from adnominal.training.job import finetune
 from adnominal.training.settings import Settings
 from tests import fork_server
@@ -197,7 +196,7 @@ def test_a_run_whose_disk_fills_up_goes_on_when_there_is_space(
 
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints, "mark_complete", fill_the_disk)
-        assert main(words) == 1
+        assert conf.run(Settings, finetune, words) == 1
     errors = capsys.readouterr().err
     assert errors.count("error:") == 1, errors
     assert "No space left on device" in errors

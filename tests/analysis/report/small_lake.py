@@ -143,6 +143,7 @@ class SmallLake:
         _corpus(self.root)
         self._supervised(folder, tested, adept)
         self._prompted(tested)
+        self._asked(adept)
         self._scored(tested, adept)
         self._sentences(adept)
         write(self.root, "predictions", self.rows)
@@ -244,6 +245,15 @@ class SmallLake:
         common = {"model": "bert-base-cased", "model_name": "bert-base-cased", "task.name": "plane"}
         self.run("two", "prompt", two, **common, shots="2")
         self.run("zero", "prompt", zero, **common, shots="0")
+
+    def _asked(self, adept: list[Any]) -> None:
+        """A model that answers all of ADEPT's questions with *impossible*, in writing."""
+        cells = [(row["item_id"], ADEPT[row["label"]]) for row in adept]
+        constants = {"task": "adept", "edition": EDITION, "prompt": "adept/rating@1"}
+        answer = {"predicted": ADEPT[0], "text": "Answer: impossible", "state": "parsed"}
+        answers = rows("item_id gold", *cells, **constants, **answer)
+        params = {"task.name": "adept", "part": "val", "shots": "5", "form": "generate"}
+        self.run("asked", "prompt", answers, model="smollm2", **params)
 
     def _scored(self, tested: list[Any], adept: list[Any]) -> None:
         """Runs of a model for NLI with one answer per class of adjectives, and of a model for ADEPT

@@ -18,7 +18,7 @@ def page(small_lake) -> dict[str, Section]:
 
 
 def test_the_page_has_all_sections_and_labelled_figures(page):
-    assert len(page) == 10
+    assert len(page) == 12
     charts = [(s, chart) for s in page.values() for chart in findings(s, Chart)]
     assert len(charts) == 6
     for section, chart in charts:

@@ -106,7 +106,7 @@ def test_the_first_screen_has_a_line_for_each_paper(written):
     first_screen = html.unescape(text.partition("</header>")[0])
     for paper in ("ADEPT", "ASP", "SyGNS"):
         assert f">{paper}</a>" in first_screen
-    assert re.search(r"\d+ of 12 exhibits reproduced, \d+ compared", first_screen)
+    assert re.search(r"\d+ of 13 exhibits reproduced, \d+ compared", first_screen)
     assert "accuracy 88.0 % [37.2, 100.0] on val, five classes (the paper's RoBERTa" in first_screen
     assert "finished" in first_screen and "Machine" in first_screen
 

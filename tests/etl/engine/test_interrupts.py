@@ -18,7 +18,11 @@ import sys, time
 from dataclasses import dataclass
 from pathlib import Path
 from adnominal import conf
+from adnominal.conf import exiting
 from adnominal.etl import engine
+
+# Like the scripts of the project.
+exiting.is_own_command = lambda: True
 
 @dataclass(frozen=True)
 class Settings:
