@@ -27,6 +27,7 @@ from adnominal.etl.amod import job as amod
 from adnominal.etl.amod.settings import Settings as Amod
 from adnominal.etl.engine import EngineSettings, choose, start
 from adnominal.etl.external import job as external
+from adnominal.etl.external.settings import Settings as External
 from adnominal.etl.knowledge import job as knowledge
 from adnominal.etl.published import job as published
 from adnominal.etl.published import pairs
@@ -54,7 +55,7 @@ JOBS: Mapping[str, Job] = {
     "import_knowledge": Job(knowledge.Settings, knowledge.import_knowledge),
     "import_published": Job(published.Settings, published.import_published),
     "import_pairs": Job(pairs.Settings, pairs.import_pairs),
-    "import_predictions": Job(external.Settings, external.import_predictions),
+    "import_predictions": Job(External, external.import_predictions),
     **{f"build_{name}": _build_of(name) for name in DATASETS},
 }
 """The jobs by the names of their scripts in ``etl/``."""
