@@ -36,7 +36,7 @@ IGNORED_COLUMNS = {"amod_files": {"path", "modified"}, "dropped": {"sample"}}
 # Tables whose rows have no defined order.
 UNORDERED = {"amod_seen", "sentences", "plane_association", "asp_splits", "sygns_splits"}
 # Jobs that read and write small files without an engine.
-WITHOUT_ENGINE = {"import_published", "import_pairs"}
+WITHOUT_ENGINE = {"import_published", "import_pairs", "import_predictions"}
 
 RELATIONS = ["amod", "predicative", "compound", "obj", "advmod"]
 TEXT = """A red apple fell from the old tree. Small houses stand near a quiet river.
