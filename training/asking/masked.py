@@ -18,6 +18,7 @@ from adnominal.training.asking.outcomes import Outcome
 from adnominal.training.asking.prompts import Verbaliser
 from adnominal.training.asking.questions import Question
 from adnominal.training.asking.settings import Settings
+from adnominal.training.models.masks import logits_of_masks
 from adnominal.training.models.pretrained import Pretrained, longest
 
 _CHUNK = 1024
@@ -188,33 +189,12 @@ class Masked(LM):  # type: ignore[misc]
         mask = pad_sequence([torch.ones_like(text) for text in texts], batch_first=True).to(device)
         positions = torch.tensor([gap.position for gap in encoded], device=device)
         with torch.inference_mode():
-            logits = self._logits(ids, mask, positions)
+            logits = logits_of_masks(self._model, ids, mask, positions)
         logs = torch.log_softmax(logits.float(), dim=-1).cpu().numpy()
         for row, gap in zip(logs, encoded, strict=True):
             best = int(row.argmax())
             first = self.words.tokenizer.decode([best]).strip()
             yield [_outcome(first, float(row[token]), token == best) for token in gap.words]
-
-    def _logits(self, ids: Any, mask: Any, positions: Any) -> Any:
-        """Return the logits of the masks, [rows, vocabulary]."""
-        import torch
-
-        rows = torch.arange(len(ids), device=ids.device)
-
-        def gather(_module: Any, _inputs: Any, output: Any) -> None:
-            # The head is a product with the vocabulary, which only the masks need.
-            hidden = output.last_hidden_state
-            places = rows.to(hidden.device), positions.to(hidden.device)
-            output.last_hidden_state = hidden[places][:, None]
-
-        body = self._model.base_model
-        hook = body.register_forward_hook(gather) if body is not self._model else None
-        try:
-            logits = self._model(input_ids=ids, attention_mask=mask).logits
-        finally:
-            if hook is not None:
-                hook.remove()
-        return logits[:, 0] if logits.shape[1] == 1 else logits[rows, positions]
 
     def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
         """Not asked of masked models here."""

@@ -28,6 +28,7 @@ from adnominal.training.evaluation import Evaluation
 from adnominal.training.launch import RankFailed
 from adnominal.training.models.learner import IGNORED
 from adnominal.training.models.loading import ModelSource
+from adnominal.training.models.masks import logits_of_masks
 from adnominal.training.models.pretrained import Pretrained, find, load_pretrained, longest
 from adnominal.training.tasks import Examples
 
@@ -222,18 +223,8 @@ class Masked(SentenceModel):
         places = torch.tensor([row.places[0] for row in rows], device=ids.device)
         answers = torch.tensor([row.words[0] for row in rows], device=ids.device)
 
-        def select_masks(_module: Any, _inputs: Any, output: Any) -> None:
-            # Only the masks need the head, which is a product with the vocabulary.
-            output.last_hidden_state = output.last_hidden_state[numbers, places][:, None]
-
-        body = self._model.base_model
-        hook = body.register_forward_hook(select_masks) if body is not self._model else None
-        try:
-            logits = self._model(input_ids=ids, attention_mask=self._mask(all_ids)).logits
-        finally:
-            if hook is not None:
-                hook.remove()
-        logits = logits[:, 0] if logits.shape[1] == 1 else logits[numbers, places]
+        mask = self._mask(all_ids)
+        logits = logits_of_masks(self._model, ids, mask, places)
         logs: Logs = logits.float().log_softmax(dim=-1)[numbers, answers].tolist()
         return logs
 
