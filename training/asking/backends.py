@@ -20,7 +20,7 @@ from adnominal.training.asking.local import Local
 from adnominal.training.asking.masked import Masked, Words
 from adnominal.training.asking.settings import CARD_BACKENDS, Settings
 from adnominal.training.models.loading import resolve
-from adnominal.training.models.pretrained import Pretrained, find
+from adnominal.training.models.pretrained import find, language_model_kind
 
 # Set from our own settings, or refused: no code that comes with a model is run.
 _OURS = ("pretrained", "model", "base_url", "batch_size", "dtype", "seed", "trust_remote_code")
@@ -137,7 +137,7 @@ def _in_this_process(settings: Settings) -> Backend:
     if source.generates:
         raise UserError(f"model={source.name}: generates meanings; expected a language model")
     pretrained = find(source.path)
-    kind = _kind(source.name, pretrained)
+    kind = language_model_kind(source.name, pretrained.config)
     if settings.is_chat and not pretrained.tokenizer.chat_template:
         raise UserError(
             f"model={source.name} chat=true: its tokenizer has no chat template; expected a model "
@@ -154,25 +154,6 @@ def _in_this_process(settings: Settings) -> Backend:
     words = Words(source.name, pretrained)
     model = LazyModel(lambda: Masked(words, pretrained, settings))
     return Backend(source.name, kind, source.content, model, words)
-
-
-def _kind(name: str, pretrained: Pretrained) -> str:
-    """Return the kind of language model that a configuration describes.
-
-    Raises:
-        UserError: it has no language-model head.
-    """
-    if getattr(pretrained.config, "is_encoder_decoder", False):
-        return "encoder-decoder"
-    for architecture in pretrained.config.architectures or []:
-        if architecture.endswith(("ForCausalLM", "LMHeadModel")):
-            return "causal"
-        if architecture.endswith(("Classification", "Answering")):
-            raise UserError(
-                f"model={name}: {architecture}, which has no language-model head; expected a "
-                "masked, causal or encoder-decoder language model"
-            )
-    return "masked"
 
 
 def _gpu_model(settings: Settings) -> Callable[[], LM]:

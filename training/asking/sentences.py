@@ -29,7 +29,13 @@ from adnominal.training.launch import RankFailed
 from adnominal.training.models.learner import IGNORED
 from adnominal.training.models.loading import ModelSource
 from adnominal.training.models.masks import logits_of_masks
-from adnominal.training.models.pretrained import Pretrained, find, load_pretrained, longest
+from adnominal.training.models.pretrained import (
+    Pretrained,
+    find,
+    language_model_kind,
+    load_pretrained,
+    longest,
+)
 from adnominal.training.tasks import Examples
 
 MASKINGS = ("word", "token")
@@ -255,16 +261,11 @@ def sentence_model(source: ModelSource, masking: str = "word") -> SentenceModel:
         UserError: it has no language-model head, or no mask token.
     """
     pretrained = find(source.path)
-    architectures = pretrained.config.architectures or []
-    if pretrained.config.is_encoder_decoder:
+    kind = language_model_kind(source.name, pretrained.config)
+    if kind == "encoder-decoder":
         return EncoderDecoder(source.name, pretrained)
-    if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
+    if kind == "causal":
         return Causal(source.name, pretrained)
-    if any(name.endswith(("Classification", "Answering")) for name in architectures):
-        raise UserError(
-            f"model={source.name}: {', '.join(architectures)}, which has no language-model head; "
-            "expected a masked, causal or encoder-decoder language model"
-        )
     return Masked(source.name, pretrained, masking)
 
 

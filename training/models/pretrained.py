@@ -175,6 +175,25 @@ def _reserved_positions(config: Any) -> int:
     return 0
 
 
+def language_model_kind(name: str, config: Any) -> str:
+    """Return the kind of language model of a configuration: masked, causal or encoder-decoder.
+
+    Raises:
+        UserError: it has no language-model head; `name` is the model's.
+    """
+    if getattr(config, "is_encoder_decoder", False):
+        return "encoder-decoder"
+    for architecture in config.architectures or []:
+        if architecture.endswith(("ForCausalLM", "LMHeadModel")):
+            return "causal"
+        if architecture.endswith(("Classification", "Answering")):
+            raise UserError(
+                f"model={name}: {architecture}, which has no language-model head; expected a "
+                "masked, causal or encoder-decoder language model"
+            )
+    return "masked"
+
+
 def load_pretrained(
     path: str,
     config: Any,
