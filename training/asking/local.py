@@ -17,7 +17,12 @@ from adnominal.training import launch
 from adnominal.training.asking.outcomes import LENGTH, STOP, Outcome
 from adnominal.training.asking.settings import Settings
 from adnominal.training.models.instructions import completed_texts, continuation_scores
-from adnominal.training.models.pretrained import Pretrained, load_pretrained, longest
+from adnominal.training.models.pretrained import (
+    Pretrained,
+    check_language_head,
+    load_pretrained,
+    longest,
+)
 
 # A context with a completion, then the tokens of each.
 _Pair: TypeAlias = tuple[tuple[str, str], list[int], list[int]]
@@ -38,12 +43,7 @@ def load_weights(name: str, pretrained: Pretrained, auto_class: str, settings: S
     device_map = "auto" if settings.split_model else None
     path, config, _ = pretrained
     model, missing = load_pretrained(path, config, dtype, None, auto_class, device_map)
-    if missing:
-        raise UserError(
-            f"model={name}: its weights lack {', '.join(sorted(missing)[:3])}, which a language "
-            "model needs; they would be random. Expected a model with its language-model head, "
-            "not only an encoder or a classifier"
-        )
+    check_language_head(name, missing)
     if cuda and not settings.split_model:
         model = model.to(f"cuda:{launch.local_rank()}")
     return model.eval()

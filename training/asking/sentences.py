@@ -31,6 +31,7 @@ from adnominal.training.models.loading import ModelSource
 from adnominal.training.models.masks import logits_of_masks
 from adnominal.training.models.pretrained import (
     Pretrained,
+    check_language_head,
     find,
     language_model_kind,
     load_pretrained,
@@ -89,12 +90,7 @@ class SentenceModel(ABC):
         kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
         dtype = kinds.get(precision, "auto")
         model, missing = load_pretrained(self.path, self.config, dtype, None, self.auto_class)
-        if missing:
-            raise UserError(
-                f"model={self.name}: its weights lack {', '.join(sorted(missing)[:3])}, which a "
-                f"{self.kind} language model needs; expected a model with its language-model head, "
-                "not only an encoder or a classifier"
-            )
+        check_language_head(self.name, missing)
         if torch.cuda.is_available():
             model = model.cuda()
         self._model = model.eval()

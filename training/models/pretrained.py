@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,6 +192,16 @@ def language_model_kind(name: str, config: Any) -> str:
                 "masked, causal or encoder-decoder language model"
             )
     return "masked"
+
+
+def check_language_head(name: str, missing: Collection[str]) -> None:
+    """Raise `UserError` if a language model's files lack weights, which would be random."""
+    if missing:
+        raise UserError(
+            f"model={name}: its weights lack {', '.join(sorted(missing)[:3])}, which a language "
+            "model needs; they would be random. Expected a model with its language-model head, "
+            "not only an encoder or a classifier"
+        )
 
 
 def load_pretrained(
