@@ -29,18 +29,6 @@ class CachedModel(LM):  # type: ignore[misc]
         self._answered = answered
         model.set_cache_hook(self)
 
-    def outcome(self, kind: str, arguments: Sequence[Any]) -> Outcome:
-        """Return the outcome of a request, given as in the harness's samples.
-
-        Args:
-            kind: ``generate_until``, ``loglikelihood`` or ``loglikelihood_rolling``.
-            arguments: the request's arguments.
-
-        Raises:
-            KeyError: it was not asked since `outcomes` was cleared.
-        """
-        return self.outcomes[request_key(kind, arguments)]
-
     def add_partial(self, kind: str, arguments: Sequence[Any], result: Any) -> None:
         """Store a result (the interface of the harness's cache hook)."""
         key = request_key(kind, arguments)

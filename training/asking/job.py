@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.conf import JobFailed, UserError
+from adnominal.conf import UserError
 from adnominal.conf.markdown import markdown
 from adnominal.conf.progress import duration
 from adnominal.training import launch, predictions
@@ -27,6 +27,7 @@ from adnominal.training.asking.excerpts import written_answers
 from adnominal.training.asking.items import Items
 from adnominal.training.asking.masked import usable
 from adnominal.training.asking.outcomes import Outcome as ModelOutcome
+from adnominal.training.asking.outcomes import check_answered
 from adnominal.training.asking.prompts import Prompts
 from adnominal.training.asking.questions import Question, Questions, Request
 from adnominal.training.asking.settings import Settings
@@ -77,7 +78,7 @@ class Asked:
         for of_request in outcomes.values():
             self.tokens_in += sum(one.tokens_in or 0 for one in of_request)
             self.tokens_out += sum(one.tokens_out or 0 for one in of_request)
-            reasons = [one.error or "no answer" for one in of_request if not one.is_answered]
+            reasons = [one.failure for one in of_request if one.failure is not None]
             self.failures.update(reasons[:1])
 
     @property
@@ -322,13 +323,7 @@ def _check(work: Work, asked: Asked, rows: pa.Table) -> None:
         flat = pc.list_flatten(rows["scores"]).to_numpy()
         scores_of_rows = flat.reshape(rows.num_rows, -1)
         predictions.check_scores(scores_of_rows, f"model={work.backend.name}")
-    if asked.failures:
-        reason, count = asked.failures.most_common(1)[0]
-        raise JobFailed(
-            f"{asked.failures.total():,} of {asked.requests:,} questions have no answer "
-            f"({count:,} times: {reason}); the other answers are stored: run again to ask only "
-            "for the missing ones"
-        )
+    check_answered(asked.failures, asked.requests)
 
 
 def _costs(asked: Asked, settings: Settings) -> dict[str, float]:

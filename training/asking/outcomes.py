@@ -62,21 +62,28 @@ class Outcome:
         has_content = self.text is not None or self.likelihood is not None
         return has_content or self.finish in (LENGTH, REFUSED)
 
+    @property
+    def failure(self) -> str | None:
+        """Why there is no answer; None if there is one, or a reason for its absence."""
+        return None if self.is_answered else self.error or "no answer"
 
-def check_answered(outcomes: Iterable[Outcome]) -> None:
+
+def check_answered(failures: Counter[str], requests: int) -> None:
     """Check that no request failed.
+
+    Args:
+        failures: the `Outcome.failure` of the failed requests, counted.
+        requests: the number of all requests.
 
     Raises:
         JobFailed: some failed; the message has their number, the most frequent reason, and what to
             do.
     """
-    outcomes = list(outcomes)
-    reasons = Counter(outcome.error for outcome in outcomes if not outcome.is_answered)
-    if not reasons:
+    if not failures:
         return
-    reason, count = reasons.most_common(1)[0]
+    reason, count = failures.most_common(1)[0]
     raise JobFailed(
-        f"{reasons.total():,} of {len(outcomes):,} questions have no answer ({count:,} times: "
+        f"{failures.total():,} of {requests:,} questions have no answer ({count:,} times: "
         f"{reason}); the other answers are stored: run again to ask only for the missing ones"
     )
 

@@ -360,14 +360,12 @@ def by_rating(rows: pa.Table, labels: Sequence[str]) -> Results:
     The rating by likelihood is the mean of the labels, which are numbers, weighted by their
     probabilities. Answers that were not parsed have no rating and are left out.
     """
-    from scipy.stats import spearmanr
-
     figures: dict[str, float] = {}
     columns: dict[str, list[str]] = {"prompt": [], "pairs": [], "spearman": []}
     for prompt in sorted(rows["prompt"].unique().to_pylist()):
         of_prompt = rows.filter(pc.equal(rows["prompt"], prompt))
         people, model = _ratings(of_prompt, labels)
-        value = float(spearmanr(people, model).statistic)
+        value = metrics.rank_correlations(people, model)["spearman"]
         figures[f"spearman/{metrics.metric_name(prompt)}"] = value
         cells_of_row = (prompt, f"{len(people):,}", f"{value:.3f}")
         for column, cell in zip(columns.values(), cells_of_row, strict=True):
