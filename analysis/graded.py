@@ -24,6 +24,7 @@ from scipy import stats
 
 from adnominal import conf
 from adnominal.analysis import predictions
+from adnominal.analysis.estimates import Interval
 from adnominal.analysis.rows import lists, tuples
 from adnominal.conf import UserError, setting
 from adnominal.etl.lake import arrow
@@ -61,6 +62,11 @@ class Correlation:
     low: float
     high: float
     kendall: float
+
+    @property
+    def interval(self) -> Interval:
+        """Spearman's coefficient with its interval."""
+        return Interval(self.spearman, self.low, self.high, self.pairs, kind="bootstrap")
 
 
 def correlation(

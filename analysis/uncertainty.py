@@ -76,9 +76,7 @@ def entropy_correlation(scores: Floats, people: Floats, seed: int) -> Interval:
     NaN where one of them is as uncertain about every item."""
     of_people = stats.entropy(people, axis=1).tolist()
     of_model = stats.entropy(scores, axis=1).tolist()
-    result = correlation("entropy", of_people, of_model, seed)
-    bounds = (result.low, result.high)
-    return Interval(result.spearman, *bounds, result.pairs, kind="bootstrap")
+    return correlation("entropy", of_people, of_model, seed).interval
 
 
 def within_disagreement(scores: Floats, votes: Floats, seed: int) -> Interval | None:

@@ -75,6 +75,12 @@ def is_simulated(sources: Collection[str]) -> bool:
     return any(source.startswith(SIMULATED) for source in sources)
 
 
+def add_votes(items: dict[str, dict[str, int]], row: Mapping[str, Any]) -> None:
+    """Add a row of the table to the votes of its item; those of several sources are added up."""
+    of_item = items.setdefault(row["item_id"], {})
+    of_item[row["label"]] = of_item.get(row["label"], 0) + row["votes"]
+
+
 def votes_table(dataset: str, edition: str, source: str, votes: Mapping[str, Votes]) -> pa.Table:
     """The rows of votes by item id, in the order of ids and labels."""
     common = {"dataset": dataset, "edition": edition, "source": source}

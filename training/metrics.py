@@ -86,3 +86,18 @@ def metric_name(text: str) -> str:
     """Make `text` part of a metric's name: MLflow allows letters, digits, _ - . : / and spaces."""
     name = "".join(c if c.isalnum() or c in "_-.:" else "_" for c in text.replace("+", "_with_"))
     return name or "none"
+
+
+def rank_correlations(values: Sequence[float], labels: Sequence[float]) -> dict[str, float]:
+    """Return Spearman's rho and Kendall's tau-b, over the pairs that have a value.
+
+    Labels are ordered but not evenly spaced, so that both count only ranks; ties are corrected.
+    """
+    from scipy.stats import kendalltau, spearmanr
+
+    pairs = np.array([values, labels], np.float64).reshape(2, -1)
+    one, two = pairs[:, ~np.isnan(pairs).any(axis=0)]
+    return {
+        "spearman": float(spearmanr(one, two).statistic),
+        "kendall_tau_b": float(kendalltau(one, two).statistic),
+    }

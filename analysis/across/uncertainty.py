@@ -11,7 +11,7 @@ from adnominal.analysis.estimates import Floats
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.conf import UserError
-from adnominal.etl.label_votes import TABLE, is_simulated
+from adnominal.etl.label_votes import TABLE, add_votes, is_simulated
 from adnominal.etl.lake import arrow
 from adnominal.etl.registry import DATASETS
 from adnominal.training.finished_runs import Run
@@ -63,8 +63,7 @@ def _votes(root: str) -> dict[tuple[str, str], Voted]:
     sources: dict[tuple[str, str], set[str]] = {}
     for row in arrow.read(root, TABLE).to_pylist():
         key = (row["dataset"], row["edition"])
-        of_item = items.setdefault(key, {}).setdefault(row["item_id"], {})
-        of_item[row["label"]] = of_item.get(row["label"], 0) + row["votes"]
+        add_votes(items.setdefault(key, {}), row)
         sources.setdefault(key, set()).add(row["source"])
     return {key: Voted(votes, frozenset(sources[key])) for key, votes in items.items()}
 

@@ -6,7 +6,6 @@ A row of the table predictions has in `scores` the log-probability of each text 
 
 import functools
 import os
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import pyarrow as pa
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.etl.registry import DATASET_OF
-from adnominal.training import launch
+from adnominal.training import launch, metrics
 from adnominal.training.answering.answers import Answers, Work
 from adnominal.training.answering.job import results_of
 from adnominal.training.answering.settings import ScoreSettings
@@ -151,19 +150,4 @@ def _against_labels(query: Query, rows: pa.Table, differences: _Floats) -> dict[
     labels = query.values(dataset.labels.column)
     difference_of = dict(zip(rows["item_id"].to_pylist(), differences.tolist(), strict=True))
     known = [(difference_of[item], label) for item, label in labels if item in difference_of]
-    return rank_correlations([d for d, _ in known], [label for _, label in known])
-
-
-def rank_correlations(values: Sequence[float], labels: Sequence[float]) -> dict[str, float]:
-    """Return Spearman's rho and Kendall's tau-b, over the pairs that have a value.
-
-    Labels are ordered but not evenly spaced, so that both count only ranks; ties are corrected.
-    """
-    from scipy.stats import kendalltau, spearmanr
-
-    pairs = np.array([values, labels], np.float64).reshape(2, -1)
-    one, two = pairs[:, ~np.isnan(pairs).any(axis=0)]
-    return {
-        "spearman": float(spearmanr(one, two).statistic),
-        "kendall_tau_b": float(kendalltau(one, two).statistic),
-    }
+    return metrics.rank_correlations([d for d, _ in known], [label for _, label in known])

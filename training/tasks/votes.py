@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from adnominal.conf import UserError
-from adnominal.etl.label_votes import TABLE
+from adnominal.etl.label_votes import TABLE, add_votes
 from adnominal.etl.lake import arrow
 from adnominal.training import launch
 from adnominal.training.tasks.dataset import Dataset, Examples, Source, Task
@@ -65,8 +65,7 @@ def read(lake: str, dataset: str, edition: str) -> tuple[int, Votes]:
     rows = arrow.read(lake, TABLE, version=version, where=where, columns=columns)
     votes: dict[str, dict[str, int]] = {}
     for row in rows.to_pylist():
-        of_item = votes.setdefault(row["item_id"], {})
-        of_item[row["label"]] = of_item.get(row["label"], 0) + row["votes"]
+        add_votes(votes, row)
     return version, votes
 
 

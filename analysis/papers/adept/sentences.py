@@ -165,10 +165,7 @@ def _against_labels(pairs: Sequence[ScoredPair], seed: int) -> dict[Key, Value]:
     for name, measure in _MEASURES.items():
         changes = [measure(pair) for pair in pairs]
         ranks = correlation(name, labels, changes, seed)
-        bounds = (ranks.low, ranks.high)
-        cells[name, "Spearman's rho"] = Interval(
-            ranks.spearman, *bounds, ranks.pairs, kind="bootstrap"
-        )
+        cells[name, "Spearman's rho"] = ranks.interval
         cells[name, "Kendall's tau-b"] = ranks.kendall
         signs = [
             (pair.label - EQUALLY_LIKELY) * change > 0
