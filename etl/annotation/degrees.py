@@ -5,13 +5,11 @@ Batches, pages, platforms, checks and agreement are those of every annotated dat
 the answers that count by test, polarity and number, and fits the curves (`etl.asp.gold`).
 """
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,11 +21,12 @@ from adnominal.etl.annotation.batches import Question, ShownItem
 from adnominal.etl.annotation.finishing import report, report_text
 from adnominal.etl.annotation.job import (
     Verbs,
-    complete_parts,
     export_batch,
     import_answers,
+    lost_text,
     run_verb,
-    write_parts,
+    write_drops,
+    write_report,
 )
 from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Answer, filtered
 from adnominal.etl.annotation.selection import edition_rows, unasked_rows
@@ -35,7 +34,6 @@ from adnominal.etl.annotation.settings import ExportSettings, FinishSettings, Im
 from adnominal.etl.asp.annotation_task import DEGREES
 from adnominal.etl.asp.gold import HUMAN
 from adnominal.etl.asp.judgements import Panel, human_rows
-from adnominal.etl.dropped import Dropped, write_dropped
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 
@@ -115,16 +113,13 @@ def finish_degrees(settings: DegreeFinishSettings) -> None:
     log.info("source %s\n%s", settings.source, report_text(figures))
     counting = [answer for answers in result.items.values() for answer in answers]
     if not counting:
-        lost = "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
         raise UserError(
-            f"source={settings.source}: the rules leave no question ({lost}); expected "
-            f"{settings.answers} answers to each, or answers= with fewer"
+            f"source={settings.source}: the rules leave no question ({lost_text(result)}); "
+            f"expected {settings.answers} answers to each, or answers= with fewer"
         )
     curves, counts = shares_of_yes(counting, items)
     judgements = human_rows(curves, counts, settings.source)
-    if settings.report is not None:
-        text = json.dumps(figures, ensure_ascii=False, indent=1)
-        complete_parts(write_parts({Path(settings.report): f"{text}\n"}))
+    write_report(settings, figures)
     metadata = {
         "settings": settings_hash(settings),
         "rules": RULES_VERSION,
@@ -133,9 +128,7 @@ def finish_degrees(settings: DegreeFinishSettings) -> None:
     data = pa.Table.from_pylist(judgements, table("asp_human").schema)
     source = {"source": settings.source}
     arrow.replace(lake, "asp_human", data, source, job=DEGREES.job, metadata=metadata)
-    dropped = sorted(result.dropped.items())
-    drops = [Dropped("asp_human", reason, *value) for reason, value in dropped]
-    write_dropped(lake, f"{DEGREES.job}/{settings.source}", drops)
+    write_drops(lake, "asp_human", f"{DEGREES.job}/{settings.source}", result)
     for fitted in sorted({(r["test"], r["polarity"], r["threshold"]) for r in judgements}):
         log.info("%s, %s: threshold %.1f", *fitted)
 

@@ -36,7 +36,7 @@ from adnominal.etl.annotation.batches import Question, ShownItem, compose
 from adnominal.etl.annotation.finishing import dataset_rows, report, report_text, store_votes
 from adnominal.etl.annotation.forms import batch_files, csv_text
 from adnominal.etl.annotation.keys import fingerprint, read_key
-from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, filtered
+from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Filtered, filtered
 from adnominal.etl.annotation.returned import read_answers
 from adnominal.etl.annotation.selection import edition_rows, select_gold, select_items
 from adnominal.etl.annotation.settings import (
@@ -215,12 +215,10 @@ def finish(settings: FinishSettings) -> None:
         result.dropped["item_gone (answers)"] = (len(gone), f"item {min(gone).item_id}")
     figures = report(result, settings.models)
     log.info("edition %s\n%s", edition, report_text(figures))
-    if settings.report is not None:
-        text = json.dumps(figures, ensure_ascii=False, indent=1)
-        complete_parts(write_parts({Path(settings.report): f"{text}\n"}))
+    write_report(settings, figures)
     labelled = dataset_rows(result, items, edition, settings.seed)
     if not labelled:
-        lost = "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
+        lost = lost_text(result)
         raise JobFailed(f"edition={edition}: the rules leave no item ({lost}); nothing was changed")
     counting = [answer for of_item in result.items.values() for answer in of_item]
     metadata = {
@@ -234,9 +232,26 @@ def finish(settings: FinishSettings) -> None:
     data = pa.Table.from_pylist(labelled, table("adept").schema)
     arrow.replace(lake, "adept", data, {"edition": edition}, job=ADEPT.job, metadata=metadata)
     store_votes(lake, result, edition, ADEPT.job)
-    drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]
-    write_dropped(lake, f"{ADEPT.job}/{edition}", drops)
+    write_drops(lake, "adept", f"{ADEPT.job}/{edition}", result)
     log.info("adept: %d rows of edition %s", len(labelled), edition)
+
+
+def write_report(settings: FinishSettings, figures: Mapping[str, Any]) -> None:
+    """Write the figures of the agreement to report=FILE, if it is given."""
+    if settings.report is not None:
+        text = json.dumps(figures, ensure_ascii=False, indent=1)
+        complete_parts(write_parts({Path(settings.report): f"{text}\n"}))
+
+
+def lost_text(result: Filtered) -> str:
+    """What the rules have dropped, in words."""
+    return "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
+
+
+def write_drops(lake: str, table_name: str, job: str, result: Filtered) -> None:
+    """Record what the rules have dropped on the way to a table."""
+    dropped = sorted(result.dropped.items())
+    write_dropped(lake, job, [Dropped(table_name, reason, *value) for reason, value in dropped])
 
 
 def simulate_answers(settings: SimulateSettings) -> None:
