@@ -392,7 +392,8 @@ def test_log_probabilities_of_continuations(stub, tokenizer):
     assert results == expected
     assert {is_greedy for _, is_greedy in results} == {True, False}
     assert model.outcomes[request_key("loglikelihood", ("", "$"))].tokens_in == 7
-    assert stub.payloads[-1]["prompt"] == [[0, 5]]
+    # Questions travel at once, so that any of them may arrive last.
+    assert [[0, 5]] in [payload["prompt"] for payload in stub.payloads]
 
 
 def test_a_server_that_generates_nothing_after_the_prompt(stub, tokenizer, monkeypatch):
