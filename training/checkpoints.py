@@ -21,6 +21,16 @@ _COMPLETE = "complete.json"
 log = logging.getLogger("adnominal")
 
 
+def mark_incomplete(checkpoint: Path) -> None:
+    """Take the mark from a checkpoint that is about to be saved again, as at the end of an epoch.
+
+    Every process must call this.
+    """
+    if launch.rank() == 0:
+        (checkpoint / _COMPLETE).unlink(missing_ok=True)
+    launch.barrier()
+
+
 def mark_complete(checkpoint: Path) -> None:
     """Mark a checkpoint that every process has written; every process must call this."""
     launch.barrier()

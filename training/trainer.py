@@ -395,9 +395,10 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         return sharding.gathered_weights(trained)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        checkpoint = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
+        checkpoints.mark_incomplete(checkpoint)
         super()._save_checkpoint(model, trial)
-        name = f"checkpoint-{self.state.global_step}"
-        checkpoints.mark_complete(Path(self.args.output_dir) / name)
+        checkpoints.mark_complete(checkpoint)
         self.window.restart()
 
     def _save_optimizer_and_scheduler(self, output_dir: str) -> None:

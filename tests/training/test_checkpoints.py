@@ -37,6 +37,16 @@ def test_the_newest_complete_checkpoint_counts(folder):
     assert checkpoints.newest(folder) is None
 
 
+def test_a_checkpoint_may_be_saved_twice(folder):
+    # As where every 84th update is saved and an epoch has 84.
+    checkpoint = folder / "checkpoint-10"
+    checkpoints.mark_incomplete(checkpoint)
+    checkpoints.mark_complete(checkpoint)
+    assert checkpoints.newest(folder) == checkpoint
+    checkpoints.mark_incomplete(checkpoint)
+    assert checkpoints.newest(folder) == folder / "checkpoint-2"
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
