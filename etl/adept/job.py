@@ -25,6 +25,7 @@ from adnominal.etl.adept.words import Words, adjective_fault, noun_fault
 from adnominal.etl.building import begin_build, collect_drops, drops_by_reason
 from adnominal.etl.draws import rank
 from adnominal.etl.engine import map_arrow
+from adnominal.etl.engine.versions import to_arrow
 from adnominal.etl.knowledge import lexicons
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.blocks import Blocks
@@ -88,9 +89,12 @@ def build(settings: Settings) -> None:
 
 def lexicons_of(lake: Lake, settings: Settings) -> Words:
     """Return WordNet's lemmas (about 150,000) and the lists of ``conf/lexicons``."""
-    rows = lake.read("wordnet_lemmas").groupBy("lemma").agg(F.sort_array(F.collect_set("pos")))
+    lemmas = lake.read("wordnet_lemmas").groupBy("lemma").agg(F.sort_array(F.collect_set("pos")))
+    # As Arrow: rows of Python objects would take seconds.
+    lemma, parts = to_arrow(lemmas).to_pydict().values()
+    parts_of_speech = ("".join(letters) for letters in parts)
     return Words(
-        {lemma: "".join(parts) for lemma, parts in rows.collect()},
+        dict(zip(lemma, parts_of_speech, strict=True)),
         lexicons.offensive(settings.offensive),
         frozenset(lexicons.identity()) if settings.identity == "leave_out" else frozenset(),
     )
