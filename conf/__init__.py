@@ -45,7 +45,7 @@ from adnominal.conf.help import fields_of, is_required, nearest, type_name
 from adnominal.conf.help import help_text as help_text
 from adnominal.conf.output import output_may_be_closed
 from adnominal.conf.values import as_yaml as as_yaml
-from adnominal.conf.values import changed_settings, escaped, yaml_of
+from adnominal.conf.values import changed_settings, escape_interpolation, yaml_of
 from adnominal.conf.values import identity as identity
 from adnominal.conf.values import settings_hash as settings_hash
 from adnominal.conf.values import to_dict as to_dict
@@ -148,7 +148,9 @@ def setting_type(cls: type, key: str) -> Any:
         known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])
-            raise _unknown(key, [inside + name for name in known], getattr(cls, "RENAMED", {}))
+            raise _unknown_key_error(
+                key, [inside + name for name in known], getattr(cls, "RENAMED", {})
+            )
         type_hint = types[part]
     return type_hint
 
@@ -164,7 +166,9 @@ def _is_typed(type_hint: Any) -> bool:
     return type_hint is not Any and all(map(_is_typed, typing.get_args(type_hint)))
 
 
-def _unknown(key: str, known_keys: Sequence[str], renamed: Mapping[str, str]) -> UserError:
+def _unknown_key_error(
+    key: str, known_keys: Sequence[str], renamed: Mapping[str, str]
+) -> UserError:
     """The error for an unknown key; `renamed` has the right name by one that users may type."""
     hint = nearest(key, known_keys) or nearest(key, renamed)
     for name, right_name in renamed.items():
@@ -334,7 +338,9 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         try:
             if isinstance(value, str) and (is_group or typing.get_origin(type_hint) is dict):
                 raise ValidationError("OmegaConf would take a text with ${ for an interpolation")
-            OmegaConf.update(config, key, escaped(value, _is_typed(type_hint)), merge=True)
+            OmegaConf.update(
+                config, key, escape_interpolation(value, _is_typed(type_hint)), merge=True
+            )
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
             raise UserError(f"{key}={value}: expected a {expected}") from error
@@ -344,7 +350,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         if type_hint is str and value == "" and field.default != "" and not choices:
             raise UserError(f"{key}= is empty; expected a text")
         if isinstance(value, str) and value.startswith("~/"):
-            OmegaConf.update(config, key, escaped(os.path.expanduser(value)))
+            OmegaConf.update(config, key, escape_interpolation(os.path.expanduser(value)))
         members = value if _is_list(type_hint) else [value]
         for member in members if choices and value is not None else []:
             if member not in choices:

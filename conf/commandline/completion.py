@@ -59,10 +59,10 @@ def candidates(line: str) -> list[str]:
     """
     words = line.split()[1:]
     last = "" if not words or line[-1:].isspace() else words.pop()
-    return sorted(word for word in _possible(words, last) if word.startswith(last))
+    return sorted(word for word in _possible_words(words, last) if word.startswith(last))
 
 
-def _possible(words: list[str], last: str) -> list[str]:
+def _possible_words(words: list[str], last: str) -> list[str]:
     if (command := lookup(words)) is not None:
         return _of_command(*command, last)
     if not words:
