@@ -52,12 +52,12 @@ def write_model(folder: Path) -> None:
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
-    from adnominal.training.models.pretrained import find, quiet
+    from adnominal.training.models.pretrained import find, quiet_loading
 
     encoder = find(MODEL)
     torch.manual_seed(0)
     config = AutoConfig.from_pretrained(encoder.path, id2label=dict(enumerate(LABELS)))
-    with quiet():
+    with quiet_loading():
         model = AutoModelForSequenceClassification.from_pretrained(encoder.path, config=config)
         model.save_pretrained(folder)
     encoder.tokenizer.save_pretrained(folder)

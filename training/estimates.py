@@ -44,7 +44,7 @@ def _gb(size: int) -> str:
 
 def estimate(settings: Settings, learner: Learner, ranks: int) -> Estimate:
     """Estimate one run (Rajbhandari et al. 2020, section 3, for what each ZeRO stage shards)."""
-    parameters, trained_count = learner.parameters(), learner.trained()
+    parameters, trained_count = learner.parameters(), learner.trained_count()
     stage, precision = stage_of(settings.deepspeed), training_precision(settings)
     deepspeed = uses_deepspeed(settings.deepspeed)
     # Without DeepSpeed, weights stay in single precision; autocasting uses the other one.

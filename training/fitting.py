@@ -201,7 +201,7 @@ def fit(
         return Fitted(**values)
     deepspeed = sharding.uses_deepspeed(settings.deepspeed)
     with sharding.processes(deepspeed) as accelerator_config:
-        checkpoint = checkpoints.newest(folder / "checkpoints")
+        checkpoint = checkpoints.newest_checkpoint(folder / "checkpoints")
         universal = False
         if checkpoint is not None and deepspeed:
             universal = checkpoints.make_universal_for(checkpoint)
@@ -213,7 +213,7 @@ def fit(
                 if checkpoint is not None and launch.rank() == 0:
                     log.info("resuming from %s", checkpoint)
                 trainer.train(None if checkpoint is None else os.fspath(checkpoint))
-                fitted = _fitted(trainer)
+                fitted = _summarise_fit(trainer)
                 _save_best(trainer, folder)
             finally:
                 trainer.close()
@@ -327,7 +327,7 @@ def _fitted_micro_batch(
     return size
 
 
-def _fitted(trainer: Trainer) -> Fitted:
+def _summarise_fit(trainer: Trainer) -> Fitted:
     state = trainer.state
     if trainer.args.load_best_model_at_end and state.best_global_step is None:
         raise JobFailed(

@@ -264,7 +264,7 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
     return spread
 
 
-def lacking(row: Mapping[str, Any], seeds: Sequence[int]) -> list[int]:
+def missing_seeds(row: Mapping[str, Any], seeds: Sequence[int]) -> list[int]:
     """Return the seeds whose runs a combination lacks, because they failed."""
     return sorted(set(seeds) - set(row["seeds"]))
 
@@ -280,7 +280,7 @@ def best(
     candidates = [
         row for row in rows if math.isfinite(row["figures"].get(key, {}).get("mean", math.nan))
     ]
-    candidates = [row for row in candidates if not lacking(row, seeds)] or candidates
+    candidates = [row for row in candidates if not missing_seeds(row, seeds)] or candidates
     sign = 1 if smallest else -1
     return min(candidates, key=lambda row: sign * row["figures"][key]["mean"], default=None)
 

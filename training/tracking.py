@@ -44,13 +44,13 @@ _P = ParamSpec("_P")
 log = logging.getLogger("adnominal")
 
 
-def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def flatten_settings(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Flatten settings to MLflow's parameters: dotted names, values as text, within its limits."""
     flattened: dict[str, str] = {}
     for key, value in values.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
-            flattened |= flat(value, f"{name}.") if value else {}
+            flattened |= flatten_settings(value, f"{name}.") if value else {}
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if len(text) > _VALUE:
@@ -279,7 +279,9 @@ class Run:
 
         client = self.tracker.client
         logged = client.get_run(self.id).data.params
-        params = [Param(key, text) for key, text in flat(values).items() if key not in logged]
+        params = [
+            Param(key, text) for key, text in flatten_settings(values).items() if key not in logged
+        ]
         client.log_batch(self.id, params=params)
 
     @_logging_failures

@@ -230,7 +230,7 @@ def load_pretrained(
     base = base_path(path)
     try:
         report_pickled(base)
-        with quiet(), explain_pickle_errors(base):
+        with quiet_loading(), explain_pickle_errors(base):
             bits = _quantisation(config, auto_class)
             cls, source = loading(
                 getattr(transformers, auto_class), config, base, quantised=bool(bits)
@@ -332,7 +332,7 @@ def base_model(model: Any) -> Any:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def quiet_loading() -> Iterator[None]:
     """Suppress reports of new and unused weights and progress bars while a model loads."""
     from transformers.utils import logging
 

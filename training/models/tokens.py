@@ -54,7 +54,7 @@ class Tokens:
         """The number of tokens of each row, including special ones."""
         return np.diff(self.offsets)
 
-    def padded(self, rows: Ids, value: int) -> Ids:
+    def padded_matrix(self, rows: Ids, value: int) -> Ids:
         """Return these rows as a matrix, padded with `value`."""
         return layout(self.offsets, rows).fill(self.ids, value)
 

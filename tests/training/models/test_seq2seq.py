@@ -107,7 +107,7 @@ def test_vocabularies_are_built_from_the_training_part():
     assert vocabularies.source.tokens[:4] == ("<pad>", "<begin>", "<end>", "<unknown>")
     assert list(vocabularies.source.tokens[4:]) == sorted(vocabularies.source.tokens[4:])
     assert vocabularies.source.ids(["a", "fox"])[1] == UNKNOWN
-    assert (data.unknown("train"), data.unknown("test")) == (0, 1)
+    assert (data.count_unknown_targets("train"), data.count_unknown_targets("test")) == (0, 1)
     ids = vocabularies.target.ids(["EXIST", "DOG"])
     assert vocabularies.target.words([*ids, END, *ids, PAD]) == ["EXIST", "DOG"]
 
