@@ -91,7 +91,7 @@ def lexicons_of(lake: Lake, settings: Settings) -> Words:
     rows = lake.read("wordnet_lemmas").groupBy("lemma").agg(F.sort_array(F.collect_set("pos")))
     return Words(
         {lemma: "".join(parts) for lemma, parts in rows.collect()},
-        lexicons.offensive(settings.offensive),
+        lexicons.offensive_words(settings.offensive),
         frozenset(lexicons.identity()) if settings.identity == "leave_out" else frozenset(),
     )
 

@@ -173,7 +173,7 @@ def _from_surface(edge: Edge, text: str, words: Words, rules: str) -> Statement:
     if len(groups) != 2:
         raise Unfit("surface text without two arguments")
     one, two = (group[1].strip() for group in groups)
-    is_reversed = _same(two, edge.start_label) and not _same(one, edge.start_label)
+    is_reversed = _is_same_text(two, edge.start_label) and not _is_same_text(one, edge.start_label)
     before = text[: groups[0].start()].strip()
     middle = text[groups[0].end() : groups[1].start()].strip()
     after = text[groups[1].end() :].strip(" .")
@@ -194,7 +194,7 @@ def _from_surface(edge: Edge, text: str, words: Words, rules: str) -> Statement:
     return Statement(subject.noun, subject.form, predicate, sentence, "surface_text")
 
 
-def _same(text: str, label: str) -> bool:
+def _is_same_text(text: str, label: str) -> bool:
     return text.strip().lower() == label.strip().lower()
 
 
@@ -241,7 +241,7 @@ def _clean_frame(
     elif match := _HAVE.fullmatch(middle):
         middle = match[1] if subject.plural else third_person(match[1])
     if not before or before.lower() in ("sometimes", "often", "usually"):
-        middle = _agreeing(middle, subject)
+        middle = _agreeing_verb(middle, subject)
     if before.endswith(" while") and not phrases.is_gerund(subject.form):
         raise Unfit("subject does not fit its frame")
     last = middle.split()[-1] if middle else ""
@@ -276,7 +276,7 @@ def _with_article(subject: _Subject) -> str:
     return f"{subject.determiner} {subject.form}"
 
 
-def _agreeing(middle: str, subject: _Subject) -> str:
+def _agreeing_verb(middle: str, subject: _Subject) -> str:
     """Return the frame's own verb in the number of the subject."""
     first, space, rest = middle.partition(" ")
     first = (_PLURAL_OF if subject.plural else _SINGULAR_OF).get(first, first)

@@ -25,7 +25,7 @@ from adnominal.etl.amod.kernel import PAIRS
 from adnominal.etl.amod.measures import measures
 from adnominal.etl.amod.sums import PART_PAIRS
 from adnominal.etl.amod.word_index import WordIndex
-from adnominal.etl.lake.blocks import Blocks, joined, read_files
+from adnominal.etl.lake.blocks import Blocks, join_batches, read_files
 from adnominal.etl.lake.frames import sort_rows
 from adnominal.etl.lake.lookup import as_dictionary
 from adnominal.etl.lake.scratch import load
@@ -148,7 +148,7 @@ def relation_rows_of(pairs: DataFrame, corpus: str) -> Blocks:
     schema = declaration("relation_association").schema.remove_metadata()
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        for rows in joined(batches):
+        for rows in join_batches(batches):
             names = ("count", "dependent_count", "head_count", "total")
             columns = {name: rows.column(name) for name in rows.column_names}
             columns["corpus"] = pa.repeat(corpus, rows.num_rows)

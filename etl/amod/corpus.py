@@ -10,7 +10,7 @@ import pyarrow as pa
 from adnominal.conf import JobFailed, UserError, settings_hash
 from adnominal.etl.amod import plan
 from adnominal.etl.amod.plan import Entry
-from adnominal.etl.amod.settings import Settings, decisive, earlier_identities
+from adnominal.etl.amod.settings import Settings, decisive_settings, earlier_identities
 from adnominal.etl.amod.staging import Staging, forget_job
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.lake import arrow
@@ -55,7 +55,7 @@ class Corpus:
         self.partition = {"corpus": settings.name}
         self.job = f"extract_amod/{settings.name}"
         self._restart_number = self._restarts()
-        self.app = self._app(decisive(settings))
+        self.app = self._app(decisive_settings(settings))
 
     def _restarts(self) -> int:
         return self.lake.transaction_version("amod_counts", f"{self.job}/restarts") or 0
@@ -94,8 +94,8 @@ class Corpus:
             "transaction": (self.app, number),
             "metadata": {
                 "corpus": self.name,
-                "settings": json.dumps(decisive(self.settings), sort_keys=True),
-                "settings_hash": settings_hash(decisive(self.settings)),
+                "settings": json.dumps(decisive_settings(self.settings), sort_keys=True),
+                "settings_hash": settings_hash(decisive_settings(self.settings)),
                 "input_fingerprint": settings_hash({"files": files}),
             },
         }
@@ -110,7 +110,7 @@ class Corpus:
         # Read before the ledger, since every wave is planned there before it is counted.
         last_counted = self.lake.transaction_version("amod_counts", self.app)
 
-        def planned(ledger: list[Entry]) -> list[Entry]:
+        def plan_waves(ledger: list[Entry]) -> list[Entry]:
             if self.settings.restart and (ledger or self.row_count("amod_counts")):
                 self.empty()
                 ledger = []
@@ -118,7 +118,7 @@ class Corpus:
                 self._check_ledger(ledger, last_counted)
             return plan.plan(ledger, files, self.settings.wave_bytes)
 
-        return self._update_ledger(planned)
+        return self._update_ledger(plan_waves)
 
     def _check_ledger(self, ledger: Sequence[Entry], last_counted: int | None) -> None:
         """Raise if the ledger has other settings or lacks the wave `last_counted`."""
@@ -171,7 +171,7 @@ class Corpus:
         for commit in self.lake.history("amod_files"):
             if commit.metadata.get("corpus") == self.name:
                 then = json.loads(commit.metadata.get("settings", "{}"))
-                now = decisive(self.settings)
+                now = decisive_settings(self.settings)
                 changed = [
                     f"{key}: {then.get(key)} then, {now.get(key)} now"
                     for key in sorted(then.keys() | now.keys())
@@ -252,7 +252,7 @@ class Corpus:
                     self.refuse_restarted()
         forget_job(self.root, self.job)
         self._restart_number = number
-        self.app = self._app(decisive(self.settings))
+        self.app = self._app(decisive_settings(self.settings))
 
     def rows(self, table: str, partition: Mapping[str, str]) -> list[dict[str, Any]]:
         """The rows of a partition of a small table, without Spark; none if the table is missing."""

@@ -20,7 +20,7 @@ from adnominal.conf import JobFailed
 from adnominal.conf.progress import duration
 from adnominal.etl.amod import association, by_adjective, plan, reading, results
 from adnominal.etl.amod.corpus import Corpus
-from adnominal.etl.amod.kernel import NO_KERNEL, PairCounter, available
+from adnominal.etl.amod.kernel import NO_KERNEL, PairCounter, available_implementations
 from adnominal.etl.amod.outcomes import (
     Tallies,
     grouped_by_file,
@@ -92,7 +92,7 @@ def _warn_without_kernel(settings: Settings) -> None:
 
     The executors of a cluster count with the kernel of this machine, so they lack it as well.
     """
-    if settings.kernel == "auto" and "compiled" not in available():
+    if settings.kernel == "auto" and "compiled" not in available_implementations():
         log.warning(NO_KERNEL)
 
 
@@ -116,7 +116,7 @@ class Extraction:
         """Plan the waves, read the unread ones, derive pairs and association, and report."""
         started = time.monotonic()
         ledger = self.corpus.planned_entries(files)
-        waves = plan.pending(ledger)
+        waves = plan.pending_waves(ledger)
         # A job that was killed after a wave's last commit has left staged rows.
         self.corpus.staging.forget_all_but({number for number, _ in waves})
         if not waves:
@@ -229,7 +229,7 @@ class Extraction:
         repeats = 0
         if settings.deduplicate != "none":
             new = self._commit_digests(rows, number, commit)
-            pairs = results.once(pairs, new)
+            pairs = results.pairs_of_new_sentences(pairs, new)
             repeats = results.kind(rows, "digest").count() - new.count()
         if settings.keep_text:
             sentences = results.sentences_of(rows, settings.name, new, settings.deduplicate)

@@ -112,7 +112,7 @@ def new_digests(staged_rows: DataFrame, earlier_digests: DataFrame | None) -> Da
     return digests.join(earlier_digests.select("digest"), "digest", "left_anti")
 
 
-def once(pairs: DataFrame, new: DataFrame) -> DataFrame:
+def pairs_of_new_sentences(pairs: DataFrame, new: DataFrame) -> DataFrame:
     """Staged pairs of new sentences (or documents), with those of equal ones kept once.
 
     Equal digests mean equal pairs, so any of the copies may be kept.

@@ -90,7 +90,7 @@ class Rows:
             self._columns = {name: [] for name in STAGED.names}
             self.characters = 0
 
-    def full(self) -> Iterator[pa.RecordBatch]:
+    def take_if_full(self) -> Iterator[pa.RecordBatch]:
         """`take`, if there are enough rows for a batch."""
         if len(self) >= ROWS_AT_ONCE or self.characters >= CHARACTERS_AT_ONCE:
             yield from self.take()
@@ -140,7 +140,7 @@ def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
 class Gathered:
     """Collects pairs, examples and sentences of sentences that are read one by one.
 
-    Memory is bounded by `Settings.memory_bytes`: when it is `full`, the caller takes partial sums,
+    Memory is bounded by `Settings.memory_bytes`: when it `is_full`, the caller takes partial sums,
     and more example candidates than needed.
     """
 
@@ -206,7 +206,7 @@ class Gathered:
         self._memory_used += 300 + len(sentence.text)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether the memory limit is reached."""
         return self._memory_used >= self._settings.memory_bytes
 
@@ -246,7 +246,7 @@ def count_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Re
             for (relation, dependent, head), count in sorted(further.counts.items()):
                 pair = {"adjective": dependent, "noun": head}
                 rows.add("relation", file, reason=relation, **pair, count=count)
-                yield from rows.full()
+                yield from rows.take_if_full()
         yield from rows.take()
 
 
@@ -303,12 +303,12 @@ def _gather_sentences(
     gatherer = Gathered(settings)
     for document in _documents(sentences(pieces, dialect, settings.rules, stats)):
         by_document = settings.deduplicate == "document"
-        digest = digest_of(b"\n\n".join(s.compared for s in document)) if by_document else None
+        digest = digest_of(b"\n\n".join(s.content_key for s in document)) if by_document else None
         for place, sentence in enumerate(document):
             if settings.deduplicate == "sentence":
-                digest = digest_of(sentence.compared)
+                digest = digest_of(sentence.content_key)
             gatherer.add(file, sentence, place, digest, not by_document or place == 0)
-        if gatherer.full:
+        if gatherer.is_full:
             yield from gatherer.take()
     yield from gatherer.take()
     add_stats(rows, file, stats, unit.start)
@@ -361,8 +361,8 @@ def take_annotated(
     for batch in batches:
         is_parsed = pc.is_valid(batch.column("tokens"))
         good = batch.filter(is_parsed)
-        texts.add(sparknlp_parser.parsed(good), _texts_of(good))
-        yield from texts.full()
+        texts.add(sparknlp_parser.to_parsed(good), _texts_of(good))
+        yield from texts.take_if_full()
         for entry in _texts_of(batch.filter(pc.invert(is_parsed))):
             texts.reject(entry, "annotations_not_parallel")
     yield from texts.rest()
@@ -396,7 +396,7 @@ class _Texts:
         # A document has one paragraph per line; parsers separate paragraphs by blank lines.
         for parsed in parser.parse(entry.text.replace("\n", "\n\n") for entry in documents):
             self.add(parsed, documents)
-        yield from self.full()
+        yield from self.take_if_full()
 
     def add(self, parsed: Parsed, documents: list[_Text]) -> None:
         """Collect the results of parsed sentences, whose ordinals refer to `documents`."""
@@ -427,9 +427,9 @@ class _Texts:
             read = Sentence(document.id, sentence, b"", pairs)
             self._gathered.add(document.file, read, place, digest, begins)
 
-    def full(self) -> Iterator[pa.RecordBatch]:
+    def take_if_full(self) -> Iterator[pa.RecordBatch]:
         """The collected results, if the memory limit is reached."""
-        if self._gathered.full:
+        if self._gathered.is_full:
             yield from self._gathered.take()
 
     def reject(self, document: _Text, reason: str) -> None:

@@ -61,7 +61,7 @@ def item_id(test: str, premise: str, hypothesis: str, occurrence: int = 0) -> st
     return content_hash("asp", test, premise, hypothesis, size=8, occurrence=occurrence)
 
 
-def _is(noun: str, adjective: str, mark: str = "") -> str:
+def _copula_sentence(noun: str, adjective: str, mark: str = "") -> str:
     return f"The {noun} is {mark} {adjective}." if mark else f"The {noun} is {adjective}."
 
 
@@ -71,13 +71,15 @@ def write(pair: Pair, lexicon: Lexicon) -> tuple[str, str]:
     if pair.test == "comparative":
         premise = f"The {noun} is {lexicon.comparative_of(adjective)} than the {pair.other_noun}."
         subject = pair.other_noun if pair.hypothesis_mark else noun
-        return premise, _is(str(subject), adjective, pair.hypothesis_mark)
+        return premise, _copula_sentence(str(subject), adjective, pair.hypothesis_mark)
     if pair.test == "superlative":
         top = f"The {noun} is the {lexicon.superlative_of(adjective)} {noun}"
         return f"{top} {pair.premise_mark}.", f"{top} {pair.hypothesis_mark}."
     return (
-        _is(noun, adjective, pair.premise_mark),
-        _is(pair.other_noun or noun, pair.other_adjective or adjective, pair.hypothesis_mark),
+        _copula_sentence(noun, adjective, pair.premise_mark),
+        _copula_sentence(
+            pair.other_noun or noun, pair.other_adjective or adjective, pair.hypothesis_mark
+        ),
     )
 
 

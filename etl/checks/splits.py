@@ -23,7 +23,7 @@ from adnominal.etl.checks.split_rows import (
     with_items,
 )
 from adnominal.etl.lake.tables import table
-from adnominal.etl.looking.layout import aligned
+from adnominal.etl.looking.layout import format_table
 
 _FOLD = "fold"
 
@@ -238,7 +238,7 @@ def text(folds: Sequence[Fold]) -> str:
         for (one, two, column), count in fold.shared.items()
     ]
     if shared:
-        blocks.append(aligned(("fold", "parts", "values", "in both", ""), shared))
+        blocks.append(format_table(("fold", "parts", "values", "in both", ""), shared))
         blocks.append(_transfer_text(folds))
     return "\n\n".join(blocks)
 
@@ -257,7 +257,7 @@ def _parts_text(folds: Sequence[Fold]) -> str:
                 accuracy = percent(part.guess_accuracy[column], sign=" %")
                 cells += [len(part.values[column]), accuracy]
             lines.append(cells)
-    return aligned(header, lines)
+    return format_table(header, lines)
 
 
 def _transfer_text(folds: Sequence[Fold]) -> str:
@@ -270,7 +270,7 @@ def _transfer_text(folds: Sequence[Fold]) -> str:
             known_share = percent(known / size, sign=" %")
             guessed_share = percent(fold.right_guesses[one, other, column] / size, sign=" %")
             lines.append((fold.name, one, other, column, known_share, guessed_share))
-    return aligned(header, lines)
+    return format_table(header, lines)
 
 
 @dataclass(frozen=True)

@@ -245,13 +245,13 @@ _TIME_KEYS = (
 def _remote_file(uri: str, info: dict[str, Any]) -> InputFile:
     if info.get("size") is None:
         raise UserError(f"input {uri}: the store does not report its size; copy the file first")
-    modified = _modified(info)
+    modified = _modification_time(info)
     if modified.tzinfo is None:
         modified = modified.replace(tzinfo=UTC)
     return InputFile(uri, int(info["size"]), modified.astimezone(UTC))
 
 
-def _modified(info: dict[str, Any]) -> datetime:
+def _modification_time(info: dict[str, Any]) -> datetime:
     """When a file was modified, from what its store's client reports."""
     last_commit = info.get("last_commit")
     if last_commit is not None:  # Hugging Face's hub

@@ -42,7 +42,7 @@ from adnominal.etl.corpora.files import Unit, UnitStream
 from adnominal.etl.corpora.normalisation import (
     has_line_end_hyphen,
     is_cut,
-    joined,
+    join_lines,
     normal_form,
     without_marks,
 )
@@ -230,7 +230,7 @@ def _paragraphs(lines: list[str]) -> list[str]:
     parts = [lines[0]]
     for line in lines[1:]:
         if is_cut(parts[-1], line):
-            parts[-1] = joined(parts[-1], line)
+            parts[-1] = join_lines(parts[-1], line)
         else:
             parts.append(line)
     return [" ".join(parts)]

@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from adnominal.etl.corpora.normalisation import normal_form, visible
+from adnominal.etl.corpora.normalisation import drop_invisible, normal_form
 from adnominal.etl.corpora.wikitext_paragraphs import paragraphs_of, without_gaps
 from adnominal.etl.corpora.wikitext_templates import SUPERSCRIPTS, function_of, renderer_of
 
@@ -421,7 +421,7 @@ def running_text(wikitext: str, unread: Counter[str] | None = None) -> str:
     for character in _SPACES:
         if character in text:
             text = text.replace(character, " ")
-    text = visible(text)
+    text = drop_invisible(text)
     while "  " in text:
         text = text.replace("  ", " ")
     return normal_form(without_gaps(text))

@@ -280,13 +280,13 @@ class LocalFunction:
     def __call__(self, argument: Any) -> Any:
         if self._pool is None:
             return self._function(argument)
-        return self._pool.run(self._name, self._pickled, argument)
+        return self._pool.run(self._name, self._pickled_function, argument)
 
     def __reduce__(self) -> tuple[Callable[[str], LocalFunction], tuple[str]]:
         return _local_function, (self._name,)
 
     @cached_property
-    def _pickled(self) -> bytes:
+    def _pickled_function(self) -> bytes:
         return bytes(cloudpickle.dumps(self._function))
 
 

@@ -71,13 +71,13 @@ def blocks_of(frame: DataFrame, table_spec: Table) -> Blocks:
     schema = table_spec.schema.remove_metadata()
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        for rows in joined(batches):
+        for rows in join_batches(batches):
             yield rows.cast(schema)
 
     return Blocks(declared_rows(frame, table_spec), make, compiled=True)
 
 
-def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def join_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Join batches into tables the size of a row group."""
     pending: list[pa.RecordBatch] = []
     size = 0

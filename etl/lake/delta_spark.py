@@ -36,13 +36,13 @@ _CONFLICT = re.compile(
 _OUTSIDE = "a row is outside the partition that is replaced"
 
 
-def _quoted(value: str) -> str:
+def _sql_string(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def condition(partition: Mapping[str, str]) -> str:
     """Return a partition as the SQL condition of ``replaceWhere``."""
-    return " AND ".join(f"`{name}` = {_quoted(value)}" for name, value in partition.items())
+    return " AND ".join(f"`{name}` = {_sql_string(value)}" for name, value in partition.items())
 
 
 def write(

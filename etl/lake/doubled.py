@@ -105,7 +105,7 @@ def repair(root: str, table_spec: Table, *, dry_run: bool = False) -> list[Doubl
         doubled = doubled_files(handle, log.active_files(handle))
         if dry_run or not doubled:
             return doubled
-        write = f"repair-{actions.now()}"
+        write = f"repair-{actions.current_milliseconds()}"
         counts = {"rows": 0, "files": 0, "bytes": 0}
         info = log.user_metadata(Change(_MODE, "etl.lake repair"), write, counts)
         paths = {entry.file.log_path: entry.file for entry in doubled}

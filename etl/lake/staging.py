@@ -67,7 +67,7 @@ def begin(filesystem: pa_fs.FileSystem) -> str:
     write = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}"
     create_folder(filesystem, MARKERS)
     marker = f"{MARKERS}/{write}"
-    with _creating(filesystem, marker), filesystem.open_output_stream(marker) as stream:
+    with _creation_errors(filesystem, marker), filesystem.open_output_stream(marker) as stream:
         stream.write(write.encode())
     return write
 
@@ -80,12 +80,12 @@ def create_folder(filesystem: pa_fs.FileSystem, path: str) -> None:
     Raises:
         LakeError: lake= does not name a writable folder.
     """
-    with _creating(filesystem, path):
+    with _creation_errors(filesystem, path):
         filesystem.create_dir(path, recursive=True)
 
 
 @contextlib.contextmanager
-def _creating(filesystem: pa_fs.FileSystem, path: str) -> Iterator[None]:
+def _creation_errors(filesystem: pa_fs.FileSystem, path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -191,11 +191,13 @@ def parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[
     for values in partitions:
         part = rows
         if len(partitions) > 1:
-            part = rows.filter(reduce(pc.and_, (_has(rows[n], values[n]) for n in partition_by)))
+            part = rows.filter(
+                reduce(pc.and_, (_equals_or_is_null(rows[n], values[n]) for n in partition_by))
+            )
         yield folder_names(values), part
 
 
-def _has(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
+def _equals_or_is_null(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
     if value is None:
         return pc.is_null(column)
     return pc.equal(column, pa.scalar(value, column.type))

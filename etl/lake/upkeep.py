@@ -23,7 +23,7 @@ from adnominal.etl.lake import actions, doubled, log, staging
 from adnominal.etl.lake.actions import LOG, LOG_FILE, UNNAMED
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeFailed
-from adnominal.etl.lake.handles import consistently
+from adnominal.etl.lake.handles import retry_if_vacuumed
 from adnominal.etl.lake.log import Change, File
 from adnominal.etl.lake.schema import with_later_columns
 from adnominal.etl.lake.staging import DATA, MARKERS, Staged, folder_names, listing
@@ -320,7 +320,7 @@ def _checkpoint(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> No
     uri, path = handle.table_uri, f"{LOG}/{version:020}.checkpoint.parquet"
     if version < handle.version() and path not in {info.path for info in listing(files, LOG)}:
         try:
-            consistently(lambda: DeltaTable(uri, version=version)).create_checkpoint()
+            retry_if_vacuumed(lambda: DeltaTable(uri, version=version)).create_checkpoint()
         except DeltaError as error:
             message = f"version {version} of {uri} cannot be read; nothing was deleted: {error}"
             raise LakeFailed(message) from error

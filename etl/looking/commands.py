@@ -160,7 +160,7 @@ def _text(command: str, words: list[str], settings: Any) -> str:
     if command in ("compact", "vacuum", "repair", "verify"):
         return maintenance.run(command, settings, words[0] if words else None)
     if command == "why":
-        return why.why(settings.lake, words[0], words[1], settings.limit)
+        return why.explain_pair(settings.lake, words[0], words[1], settings.limit)
     if command == "lookup":
         return lookup.lookup(words[0], settings)
     output = export.Output(settings.out, settings.format, settings.overwrite, settings.formulas)

@@ -37,7 +37,9 @@ def cell(value: Any, widest: int = _WIDEST) -> str:
     return text + "…"
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = _WIDEST) -> str:
+def format_table(
+    header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = _WIDEST
+) -> str:
     """Format rows under a header; numbers are right-aligned, all else left-aligned."""
     right = [
         bool(rows) and all(isinstance(row[place], (int, float, type(None))) for row in rows)
@@ -46,12 +48,13 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = 
     lines = [list(header), *[[cell(value, widest) for value in row] for row in rows]]
     widths = [max(width(line[place]) for line in lines) for place in range(len(header))]
 
-    def padded(text: str, place: int) -> str:
+    def pad_text(text: str, place: int) -> str:
         spaces = " " * (widths[place] - width(text))
         return spaces + text if right[place] else text + spaces
 
     return "\n".join(
-        "  ".join(padded(text, place) for place, text in enumerate(line)).rstrip() for line in lines
+        "  ".join(pad_text(text, place) for place, text in enumerate(line)).rstrip()
+        for line in lines
     )
 
 

@@ -22,7 +22,7 @@ from adnominal.etl.amod.word_index import WordIndex
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.looking.export import Output, write_file
-from adnominal.etl.looking.layout import aligned, number
+from adnominal.etl.looking.layout import format_table, number
 from adnominal.etl.looking.show import sql_where
 
 SCHEMA = TABLES["amod_association"].schema
@@ -55,7 +55,7 @@ def lookup(source: str, settings: Any) -> str:
 def _first_rows(counts: pa.Table, limit: int) -> str:
     first_rows = counts.slice(0, limit)
     columns = [column.to_pylist() for column in first_rows.columns]
-    text = aligned(SCHEMA.names, list(zip(*columns, strict=True)))
+    text = format_table(SCHEMA.names, list(zip(*columns, strict=True)))
     rest = counts.num_rows - first_rows.num_rows
     if not rest:
         return text

@@ -134,7 +134,7 @@ class _HypernymIndex:
         self._hypernyms = _Phrases.of(coded.dictionary, vocabulary.text)
         self._distance = hypernym_lists.values.field("distance").to_numpy()
         self._count = {
-            kind: self._within(
+            kind: self._count_within(
                 hypernym_lists,
                 vocabulary.intensional_distance if kind == "O" else vocabulary.distance,
             )
@@ -142,7 +142,7 @@ class _HypernymIndex:
         }
         self._vocabulary = vocabulary
 
-    def _within(self, hypernym_lists: Any, max_distance: int) -> _Ids:
+    def _count_within(self, hypernym_lists: Any, max_distance: int) -> _Ids:
         """Return how many of each noun's hypernyms are within the distance; they come first."""
         near_counts = np.concatenate([[0], np.cumsum(self._distance <= max_distance)])
         bounds = hypernym_lists.offsets.to_numpy()
@@ -278,7 +278,7 @@ class _Adjectives:
         return cls(
             coded.dictionary,
             coded.indices,
-            pa.array([_spelt(word, text) for word in words], pa.string()),
+            pa.array([_adjective_spelling(word, text) for word in words], pa.string()),
             pa.array([_lead(word, text) for word in words], pa.string()),
         )
 
@@ -320,14 +320,14 @@ _article = lru_cache(maxsize=1 << 16)(article_before)
 
 
 @lru_cache(maxsize=1 << 14)
-def _spelt(adjective: str, text: str) -> str:
+def _adjective_spelling(adjective: str, text: str) -> str:
     return spelling(adjective) if text == "clean" else adjective
 
 
 @lru_cache(maxsize=1 << 14)
 def _lead(adjective: str, text: str) -> str:
     """Return the article before the adjective, with a space."""
-    return f"{_article(_spelt(adjective, text), text)} "
+    return f"{_article(_adjective_spelling(adjective, text), text)} "
 
 
 def _join(first: Any, second: Any, separator: str) -> Any:

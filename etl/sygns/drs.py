@@ -88,7 +88,7 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
             if isinstance(condition, Predication):
                 result.append(Clause(name, condition.predicate, condition.arguments))
                 continue
-            symbol, children = _embedded(condition)
+            symbol, children = _embedded_boxes(condition)
             first = open_boxes + 1 if numbering == "unique" else number + 1
             open_boxes += len(children)
             numbers = range(first, first + len(children))
@@ -100,7 +100,7 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
     return result
 
 
-def _embedded(condition: Negation | Implication | Disjunction) -> tuple[str, list[Box]]:
+def _embedded_boxes(condition: Negation | Implication | Disjunction) -> tuple[str, list[Box]]:
     """The operator of a condition, and its boxes."""
     match condition:
         case Negation(inner):
@@ -124,7 +124,7 @@ def _counted_clauses(box: Box) -> list[Clause]:
             if isinstance(condition, Predication):
                 result.append(Clause(name, condition.predicate, condition.arguments))
                 continue
-            symbol, children = _embedded(condition)
+            symbol, children = _embedded_boxes(condition)
             place = len(result)
             numbers = []
             for child in children:

@@ -112,7 +112,7 @@ def load(name: str, path: str) -> Any:
 
 def check_kernel(module: Any, settings: Settings) -> None:
     """Compare the kernel with the reference on blocks of mutated sentences."""
-    kernel.compiled = lambda: module
+    kernel.compiled_kernel = lambda: module
     draw = random.Random(settings.seed)
     with Progress("mutations", settings.inputs, unit="sentences") as progress:
         for number in range(0, settings.inputs, BLOCK_SENTENCES):

@@ -20,7 +20,7 @@ import pytest
 import adnominal
 from adnominal.conf import ROOT, UserError, load
 from adnominal.etl.amod.job import extract
-from adnominal.etl.amod.kernel import available
+from adnominal.etl.amod.kernel import available_implementations
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.engine.spark import check_java
 from tests.commands import SECONDS, run_python
@@ -196,7 +196,7 @@ def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path)
 
     for name in ("one", "two"):
         logged = cluster.executors(name)
-        assert {match[1] for match in counting.finditer(logged)} == {available()[0]}
+        assert {match[1] for match in counting.finditer(logged)} == {available_implementations()[0]}
         assert f"code from {cluster.work(name)}/app-" in logged
 
     words = ["source=depcc", f"input={elsewhere}/parts/*.gz", f"lake={tmp_path / 'local'}"]
@@ -263,5 +263,5 @@ def test_the_wheel_has_code_settings_and_the_compiled_kernel(tmp_path):
         if path.is_file() and (package == "conf" or path.suffix == ".py")
     }
     assert expected - names == set()
-    if available()[0] == "compiled":
+    if available_implementations()[0] == "compiled":
         check_kernels(wheel, tmp_path / "unpacked")

@@ -93,7 +93,7 @@ def token_rule(sentences: list[list[Word]]) -> list[tuple[Any, ...]]:
 
 def test_pairs_equal_those_of_the_token_rule(spark):
     batch = convert(spark, [annotated("a", []), annotated("b", DOCUMENT)])
-    parsed = sparknlp_parser.parsed(batch)
+    parsed = sparknlp_parser.to_parsed(batch)
     assert parsed.tokens.schema == TOKENS and parsed.sentences.schema == SENTENCES
     rows = [tuple(row.values()) for row in parsed.tokens.to_pylist()]
     assert rows[:3] == [
@@ -138,7 +138,7 @@ def test_pairs_of_any_trees_equal_those_of_the_token_rule(spark, documents_of_wo
     if not documents:
         return
     rows = [annotated(str(i), sentences) for i, sentences in enumerate(documents)]
-    parsed = sparknlp_parser.parsed(convert(spark, rows))
+    parsed = sparknlp_parser.to_parsed(convert(spark, rows))
     parsed_pairs = [
         tuple(row.values()) for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()
     ]
@@ -157,13 +157,13 @@ def test_annotations_that_are_not_parallel_are_dropped(spark):
     ]
     batch = convert(spark, rows)
     assert [t is None for t in batch.column("tokens").to_pylist()] == [True, False, True]
-    assert set(sparknlp_parser.parsed(batch).tokens.column("document").to_pylist()) == {1}
+    assert set(sparknlp_parser.to_parsed(batch).tokens.column("document").to_pylist()) == {1}
 
 
 def test_annotations_can_be_converted_in_workers(spark):
     def pairs_in_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield pairs(occurrences(sparknlp_parser.parsed(batch).tokens, CLEAN)).select(
+            yield pairs(occurrences(sparknlp_parser.to_parsed(batch).tokens, CLEAN)).select(
                 ["adjective", "noun"]
             )
 

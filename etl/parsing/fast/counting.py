@@ -17,7 +17,7 @@ from adnominal.etl.amod.rules import CLEAN, ReadingRules
 from adnominal.etl.corpora.documents import Document, Rejected, sample_of
 from adnominal.etl.corpora.text import text_events
 from adnominal.etl.parsing.fast.extractor import new_extractor
-from adnominal.etl.parsing.tokens import encoded
+from adnominal.etl.parsing.tokens import encode_text
 
 
 def check_rules(rules: ReadingRules) -> None:
@@ -49,7 +49,7 @@ class TextCounter:
 
     def feed(self, text: str) -> None:
         """Count the pairs of one text."""
-        self._extractor.feed(encoded(text), True)
+        self._extractor.feed(encode_text(text), True)
 
     @property
     def nbytes(self) -> int:

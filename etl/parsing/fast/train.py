@@ -417,10 +417,10 @@ def train_tagger(
     gold, silver = numbers[is_gold], numbers[~is_gold]
     epoch = np.concatenate([silver, *[gold] * (settings.gold_readings if len(silver) else 1)])
     order = np.concatenate([random.permutation(epoch) for _ in range(settings.epochs)])
-    return _quantised(extractor.train_tags(labels.tags.tobytes(), order.tobytes()))
+    return _quantise_weights(extractor.train_tags(labels.tags.tobytes(), order.tobytes()))
 
 
-def _quantised(raw_weights: bytes) -> bytes:
+def _quantise_weights(raw_weights: bytes) -> bytes:
     """Weights as whole numbers from -127 to 127; the largest one in two thousand are clipped."""
     weights = np.frombuffer(raw_weights, dtype=np.float32)
     nonzero = np.abs(weights[weights != 0])
@@ -446,7 +446,7 @@ def train_heads(
     raw = extractor.train_heads(
         labels.heads.tobytes(), order.tobytes(), importance.tobytes(), settings.rate
     )
-    return {"head": _quantised(raw), "limits": limits.tobytes()}
+    return {"head": _quantise_weights(raw), "limits": limits.tobytes()}
 
 
 if __name__ == "__main__":

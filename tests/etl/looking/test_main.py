@@ -13,7 +13,7 @@ from adnominal.etl.lake import arrow, tables
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.looking.commands import main
-from adnominal.etl.looking.layout import aligned, cell, size, width
+from adnominal.etl.looking.layout import cell, format_table, size, width
 from tests.commands import run_python_unread
 from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import rows
@@ -368,7 +368,7 @@ def test_a_closed_pipe_ends_the_output_without_an_error(lake):
 
 
 def test_columns_align_in_any_script():
-    text = aligned(("noun", "n"), [["日本", 1], ["é" + "a\u0301", 22], ["x" * 70, None]])
+    text = format_table(("noun", "n"), [["日本", 1], ["é" + "a\u0301", 22], ["x" * 70, None]])
     lines = text.splitlines()
     assert {width(line) for line in lines} == {60 + 2 + 4}
     assert lines[3].startswith("x" * 59 + "…")

@@ -105,7 +105,7 @@ def test_sentence_numbers_continue_over_batches(lean, monkeypatch):
 
 
 def test_the_lean_pipeline_gives_the_columns_of_the_full_one(lean, full):
-    assert lean.lean and not full.lean
+    assert lean.is_lean and not full.is_lean
     assert assert_lean_is_full(parse(lean, TEXTS), parse(full, TEXTS)) > 30
 
 
