@@ -134,14 +134,14 @@ class Sketches:
                     f"{name}={value}: expected one of {', '.join(sorted(self.corpora))}"
                     f"{nearest(value, self.corpora)}"
                 )
-        word = self._known(query.role, query.word.strip())
-        other = self._known(query.role, query.other.strip())
+        word = self._known_spelling(query.role, query.word.strip())
+        other = self._known_spelling(query.role, query.other.strip())
         if query.fold and query.role == "adjective":
             positives = self.folding.positives
             word, other = positives.get(word, word), positives.get(other, other)
         return replace(query, word=word, other=other)
 
-    def _known(self, role: str, word: str) -> str:
+    def _known_spelling(self, role: str, word: str) -> str:
         """The spelling of a word in the tables: as it is, in NFC or in lower case."""
         composed = unicodedata.normalize("NFC", word)
         spellings = (word, composed, composed.lower())
@@ -215,13 +215,13 @@ class Sketches:
                 dictionary = pa.array([value])
                 constant = pa.DictionaryArray.from_arrays(zeros, dictionary)
                 rows = rows.append_column(column, constant)
-            admitted = self._admitted(query, word, rows)
+            admitted = self._filter_mask(query, word, rows)
             if not admitted.all():
                 rows = rows.filter(pa.array(admitted))
             parts.append(rows)
         return pa.concat_tables(parts)
 
-    def _admitted(self, query: Query, word: str, rows: pa.Table) -> Numbers:
+    def _filter_mask(self, query: Query, word: str, rows: pa.Table) -> Numbers:
         """A mask of the rows whose adjective passes the query's filters."""
         admitted = np.ones(rows.num_rows, bool)
         if query.role == "adjective":
@@ -230,7 +230,7 @@ class Sketches:
             return admitted
         adjectives = rows.column("adjective")
         if query.classes:
-            admitted &= self.lexicon.among(adjectives, query.classes)
+            admitted &= self.lexicon.class_mask(adjectives, query.classes)
         if query.hide_determiners:
             admitted &= ~is_in(adjectives, determiners())
         return admitted
@@ -272,12 +272,12 @@ class Sketches:
         """
         query = self.check_query(query)
         has_one_corpus = bool(query.corpus) or len(self.corpora) == 1
-        answer = self.sketch(query) if has_one_corpus else self._merged(query)
+        answer = self.sketch(query) if has_one_corpus else self._merge_corpora(query)
         if self.has_predicative:
             self._add_predicative(answer["rows"], query)
         return answer
 
-    def _merged(self, query: Query) -> dict[str, Any]:
+    def _merge_corpora(self, query: Query) -> dict[str, Any]:
         """The collocates in several corpora."""
         rows = self.rows_of_word(query, query.word, "")
         merged = merge_corpora(rows, query)
@@ -370,7 +370,7 @@ class Sketches:
         """What may have been meant by a word that no pair has; nothing for None."""
         if unknown is None:
             return {"nearest": [], "hints": []}
-        nearest_words = self.words[role].nearest(unknown)
+        nearest_words = self.words[role].nearest_words(unknown)
         hints = find_hints(self.words, role, unknown)
         return {"nearest": nearest_words, "hints": hints}
 
@@ -398,7 +398,7 @@ class Sketches:
         rows: list[dict[str, Any]] = []
         totals = {}
         for block in differences.BLOCKS:
-            members, totals[block] = differences.strongest(merged, block, query.limit)
+            members, totals[block] = differences.strongest_rows(merged, block, query.limit)
             rows += members.to_pylist()
         for row in rows:
             is_adjective = query.partner == "adjective"
