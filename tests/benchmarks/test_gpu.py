@@ -44,7 +44,7 @@ def test_the_start_is_timed(small):
 
 
 def test_a_killed_run_has_the_losses_of_one_in_peace(small):
-    figures = gpu.resumed(small)
+    figures = gpu.resume_run(small)
     assert figures["equal"] == figures["updates"] == 6
 
 
