@@ -235,7 +235,7 @@ def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: Non
     return model.answer(encoded, batch_size, advance).scores
 
 
-def served(folder: Path, first: list[str], second: list[str] | None = None) -> Any:
+def served_answers(folder: Path, first: list[str], second: list[str] | None = None) -> Any:
     """The answers of a saved model through its MLflow interface."""
     import pandas as pd
 

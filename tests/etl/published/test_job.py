@@ -19,9 +19,9 @@ def test_import_writes_the_published_edition(spark, tmp_path):
     (row,) = tables.read("sygns").collect()
     assert (row["edition"], row["depth"], row["fol"]) == ("published", 0, ROW["fol"])
     assert tables.read("sygns_splits").count() == 10
-    (dropped,) = tables.read("dropped").collect()
-    assert dropped["job"] == "import_published/sygns"
-    assert (dropped["reason"], dropped["count"]) == ("no fol", 1)
+    (dropped_counts,) = tables.read("dropped").collect()
+    assert dropped_counts["job"] == "import_published/sygns"
+    assert (dropped_counts["reason"], dropped_counts["count"]) == ("no fol", 1)
 
 
 def test_a_release_without_a_readable_row_replaces_nothing(tmp_path):
@@ -41,16 +41,16 @@ def test_drops_of_a_source_stay_when_another_is_imported(tmp_path):
     jsonl(tmp_path / "multinli" / "multinli_1.0_train.jsonl", PAIR, unlabelled)
     jsonl(tmp_path / "snli" / "snli_1.0_train.jsonl", PAIR, unlabelled, unlabelled)
 
-    def dropped(*words: str) -> dict[str, int]:
+    def dropped_counts(*words: str) -> dict[str, int]:
         import_published(conf.load(Settings, [*words, f"lake={lake}"]))
         return {row["job"]: row["count"] for row in arrow.read(lake, "dropped").to_pylist()}
 
-    assert dropped(f"nli={tmp_path / 'multinli'}") == {"import_published/nli/mnli": 1}
+    assert dropped_counts(f"nli={tmp_path / 'multinli'}") == {"import_published/nli/mnli": 1}
     both = {"import_published/nli/mnli": 1, "import_published/nli/snli": 2}
-    assert dropped(f"nli={tmp_path / 'snli'}") == both
-    assert dropped(f"nli={tmp_path}") == both
+    assert dropped_counts(f"nli={tmp_path / 'snli'}") == both
+    assert dropped_counts(f"nli={tmp_path}") == both
     jsonl(tmp_path / "snli" / "snli_1.0_train.jsonl", PAIR)
-    assert dropped(f"nli={tmp_path / 'snli'}") == {"import_published/nli/mnli": 1}
+    assert dropped_counts(f"nli={tmp_path / 'snli'}") == {"import_published/nli/mnli": 1}
 
 
 def test_addone_with_three_labels_stands_beside_its_two(tmp_path):

@@ -23,11 +23,11 @@ def reads(monkeypatch) -> list[str]:
     names: list[str] = []
     compute = contents._computed_hash
 
-    def counted(files, start):
+    def count_files(files, start):
         names.extend(file.name for file in files)
         return compute(files, start)
 
-    monkeypatch.setattr(contents, "_computed_hash", counted)
+    monkeypatch.setattr(contents, "_computed_hash", count_files)
     return names
 
 
