@@ -358,6 +358,7 @@ def _texts(columns: Sequence[Labels]) -> pd.DataFrame:
 
 
 def _counts_by_group(cell_of_item: _Ints, groups: Labels | None) -> _Ints:
+    """The number of items of each group in each cell, [groups, cells], groups sorted."""
     if groups is None:
         return np.bincount(cell_of_item)[np.newaxis]
     if len(groups) != len(cell_of_item):

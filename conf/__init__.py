@@ -238,6 +238,7 @@ def _any_value(key: str, text: str) -> Any:
 
 
 def _read_yaml(path: str) -> dict[str, Any]:
+    """The settings in a YAML file, by their names."""
     # An installed package has the files that the documents name, where there is no checkout.
     is_packaged = path.startswith("conf/") and not Path(path).exists()
     file = ROOT / path if is_packaged else Path(path)
@@ -331,16 +332,25 @@ def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> Setting
 
 
 def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]) -> SettingsType:
+    """The settings that `config` (OmegaConf's form of the defaults) gives with `values` in it.
+
+    A text that begins with ``~/`` begins with the home folder instead.
+
+    Raises:
+        UserError: a value has another type than its setting, is none of the setting's choices, or
+            is empty where a text is expected; a required setting has none.
+    """
     _make_writable(config)
     for key, value in values.items():
         type_hint = setting_type(cls, key)
         is_group = dataclasses.is_dataclass(type_hint)
         try:
-            if isinstance(value, str) and (is_group or typing.get_origin(type_hint) is dict):
+            needs_mapping = is_group or typing.get_origin(type_hint) is dict
+            if isinstance(value, str) and needs_mapping:
+                # Raised here, to be reported below as any value of another type is.
                 raise ValidationError("OmegaConf would take a text with ${ for an interpolation")
-            OmegaConf.update(
-                config, key, escape_interpolation(value, _is_typed(type_hint)), merge=True
-            )
+            literal_value = escape_interpolation(value, _is_typed(type_hint))
+            OmegaConf.update(config, key, literal_value, merge=True)
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
             raise UserError(f"{key}={value}: expected a {expected}") from error
@@ -351,8 +361,10 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
             raise UserError(f"{key}= is empty; expected a text")
         if isinstance(value, str) and value.startswith("~/"):
             OmegaConf.update(config, key, escape_interpolation(os.path.expanduser(value)))
+        if not choices or value is None:
+            continue
         members = value if _is_list(type_hint) else [value]
-        for member in members if choices and value is not None else []:
+        for member in members:
             if member not in choices:
                 raise UserError(
                     f"{key}={member}: expected one of {', '.join(choices)}"
@@ -437,6 +449,7 @@ def exit_code(work: Callable[[], object]) -> int:
 
 
 def _exit_code(work: Callable[[], object]) -> int:
+    """Call `work`; 0, 1 for a failure, 2 for a user's mistake, or the code of an interrupt."""
     try:
         work()
     except UserError as error:

@@ -59,6 +59,7 @@ def _parse_votes(text: str) -> Any:
 
 
 def _whole_number(count: Any) -> int:
+    """A number of votes; `NoVotes` unless it is a whole number from 0."""
     try:
         number = float(count)
     except (TypeError, ValueError):

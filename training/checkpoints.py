@@ -73,6 +73,7 @@ def newest_checkpoint(folder: Path) -> Path | None:
 
 
 def _find_newest(folder: Path) -> Path | None:
+    """The newest complete checkpoint of the folder, whose incomplete newer ones are deleted."""
     numbered = {
         int(path.name.removeprefix("checkpoint-")): path for path in folder.glob("checkpoint-*")
     }

@@ -255,6 +255,7 @@ def _collect(device: Device, queue: deque[QueuedRun], failures: dict[Path, str])
 
 
 def _start(run: QueuedRun, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a run of the grid as a process of its own, with its log in the run's folder."""
     run.folder.mkdir(parents=True, exist_ok=True)
     settings = run.folder / "settings.yaml"
     replace_text(settings, conf.as_yaml(run.settings))

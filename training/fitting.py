@@ -65,6 +65,7 @@ class _Reporting(TrainerCallback):  # type: ignore[misc]
         return round((state.epoch or 0.0) * self._samples)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Advance the progress line, and log before each evaluation or save."""
         done = self._samples_done(state)
         self._progress.advance(done - self._done, f"step {state.global_step} of {state.max_steps}")
         self._done = done
@@ -231,6 +232,17 @@ def _trainer(
     figures: Callable[[str, Evaluation], Figures],
     on_figures: Callable[[int, Figures], None],
 ) -> tuple[Trainer, Progress]:
+    """The trainer of a run, with its model loaded, and the progress line that it moves.
+
+    Args:
+        settings: the settings of the run.
+        learner: the training and validation data, and how a model is made and answers.
+        folder: the run's folder, for checkpoints, ``steps.jsonl`` and the saved micro-batch.
+        accelerator_config: further settings of accelerate; may be empty.
+        universal: whether DeepSpeed continues from a checkpoint in its universal form.
+        figures: the scores of an evaluation, from the part's name and the evaluation.
+        on_figures: called with the number of an update and its figures, in the first process.
+    """
     train = learner.dataset.parts["train"]
     numbers: Ids = np.arange(len(train))
     if settings.size is not None:
@@ -240,6 +252,7 @@ def _trainer(
     micro_batch = memory.micro_batch_of_run(folder) or settings.per_device_train_batch_size or share
     rounds = share // micro_batch
     validated = "val" in learner.dataset.parts and settings.eval_strategy != "no"
+    # Arguments that do not come from the user's settings alone.
     ours: dict[str, Any] = {
         "gradient_accumulation_steps": rounds,
         "accelerator_config": dict(accelerator_config) or None,
@@ -328,6 +341,7 @@ def _fitted_micro_batch(
 
 
 def _summarise_fit(trainer: Trainer) -> Fitted:
+    """The result of training, from the trainer's state; `JobFailed` if no weights are best."""
     state = trainer.state
     if trainer.args.load_best_model_at_end and state.best_global_step is None:
         raise JobFailed(

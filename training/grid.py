@@ -94,6 +94,7 @@ def axes(settings: Settings) -> dict[str, list[Any] | Range]:
 
 
 def _axis(name: str, value: Any, search: str) -> list[Any] | Range:
+    """The values of an axis, or its range; `UserError` for any other text."""
     if isinstance(value, str) and (match := _RANGE.fullmatch(value.replace(" ", ""))):
         if search != "random":
             raise UserError(f"grid.{name}={value}: a range; expected search=random trials= with it")
@@ -107,6 +108,7 @@ def _axis(name: str, value: Any, search: str) -> list[Any] | Range:
 
 
 def _range(name: str, text: str, match: re.Match[str]) -> Range:
+    """The range that ``uniform(A,B)`` or ``loguniform(A,B)`` stands for."""
     try:
         low, high = float(match["low"]), float(match["high"])
     except ValueError as error:

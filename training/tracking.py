@@ -142,6 +142,7 @@ class Tracker:
                 self.uri = None
 
     def _connect(self) -> None:
+        """Connect to the store, and create the experiment if it does not exist."""
         # Requests to an unreachable server are repeated twice, not for minutes.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
@@ -391,6 +392,7 @@ class Run:
         return problem
 
     def _register(self, name: str) -> str | None:
+        """Register the run's model under a name; return why this is impossible, else None."""
         import mlflow
         from mlflow.exceptions import MlflowException
 

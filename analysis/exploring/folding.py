@@ -31,6 +31,7 @@ class Folding:
         return positives
 
     def _positive_form(self, form: str) -> str | None:
+        """The positive of a comparative or superlative, if the tables have it; else None."""
         known_lemmas = [
             lemma
             for lemma in lemmas(form, "ADJ")

@@ -119,6 +119,7 @@ class _Page:
         return self._sketches.view(query_of(request.query_params))
 
     def pair(self, request: Request) -> Response:
+        """The details of a pair, with its rows in all corpora."""
         adjective, noun = (request.query_params.get(name, "") for name in ("adjective", "noun"))
         details = pair(self._sketches.lake, adjective, noun)
         rows = [

@@ -68,6 +68,7 @@ class _Recent:
             return self._rows.get(key)
 
     def put(self, key: tuple[str, str, str], rows: pa.Table) -> None:
+        """Keep the rows unless they are many, and drop the oldest ones until all fit."""
         size = rows.nbytes
         if size > self._most // 4:
             return
@@ -159,8 +160,10 @@ class Sketches:
         if path is not None:
             rows = files.rows(path, word, names)
         elif word_list.complete(corpus):
+            # The list has every word of the corpus, so the corpus does not have this one.
             rows = files.schema.empty_table()
         else:
+            # The list has only the most frequent words: this one may be a rarer one.
             rows = self._read(role, corpus, word, names)
             rows = rows.cast(files.schema)
         self._recent.put((role, corpus, word), rows)
@@ -321,6 +324,7 @@ class Sketches:
                 record.update(dict.fromkeys(FORMULAS), corpus=query.sort_corpus, count=0)
 
     def _add_predicative(self, records: list[dict[str, Any]], query: Query) -> None:
+        """Add to each record how often its pair is predicative (*the key is old*)."""
         partners = [record[query.partner] for record in records]
         counts = corpora.predicative_counts(self.lake, query.role, query.word, partners)
         for record in records:
@@ -352,6 +356,7 @@ class Sketches:
     def _answer(
         self, query: Query, records: list[dict[str, Any]], total: int, floor: int
     ) -> dict[str, Any]:
+        """What the page shows of a word: its rows, and hints if nothing is found."""
         if query.limit:
             records = records[: query.limit]
         counts = self.counts(query.role, query.word)

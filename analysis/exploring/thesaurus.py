@@ -112,6 +112,7 @@ def _draw_candidates(sketches: Sketches, query: Query, vector: _Vector, corpus: 
 
 
 def _compare(one: _Vector, other: _Vector) -> dict[str, Any]:
+    """The cosine of two words' collocates, and the shared collocates that contribute most."""
     shared = one.weights.keys() & other.weights.keys()
     products = {name: one.weights[name] * other.weights[name] for name in shared}
     lengths = one.norm * other.norm

@@ -246,6 +246,7 @@ def _store(words: pa.Table, stored: Path) -> None:
 
 
 def _most_frequent(words: pa.Table) -> pa.Table:
+    """The `_MOST` most frequent words of each corpus; its total count is in the metadata."""
     by_corpus, totals = [], {}
     for corpus in words.column("corpus").unique().to_pylist():
         rows = words.filter(pc.equal(words.column("corpus"), corpus))

@@ -63,6 +63,7 @@ class EditionFacts:
         return self.exported.edition in rows_by_edition(self.lake, table)
 
     def _counts_of(self, table: ItemTable) -> list[str]:
+        """The section on a table: its rows, counts by column, distinct values and lengths."""
         meaning = declared_table(table.name).meaning
         rows, source = self.query(table.name, "count(*) AS rows")
         size = f"{rows[0]['rows']:,} rows {source}."
@@ -142,6 +143,7 @@ class EditionFacts:
 
 
 def _commit_cells(commit: Record) -> list[str]:
+    """The cells of a commit in the table of versions."""
     details = [f"{name} {value}" for name, value in sorted(commit.metadata.items())]
     return [
         str(commit.version),

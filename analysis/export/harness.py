@@ -92,6 +92,7 @@ def write(out: Path, exported: Content, about: About) -> dict[str, int]:
 
 
 def _write_group(out: Path, name: str, tasks: list[str], measure: dict[str, Any]) -> None:
+    """Write the YAML of a group, whose score is the mean of its tasks' scores."""
     group = {
         "group": name,
         "task": tasks,

@@ -114,6 +114,7 @@ def dataset_dict(exported: Content, config: str | None) -> datasets.DatasetDict:
 
 
 def _config_named(exported: Content, name: str | None) -> Config:
+    """The configuration of a name, or the first one if none is named."""
     by_name = {config.name: config for config in exported.configs}
     if name is None:
         return exported.configs[0]
@@ -169,6 +170,7 @@ def _size(rows: int) -> str:
 
 
 def _header(exported: Content, files: Sequence[File], about: About) -> dict[str, Any]:
+    """The YAML header of the dataset card: licence, configurations, features and sizes."""
     names = list(dict.fromkeys(file.config for file in files))
     configs, infos = [], []
     for name in names:

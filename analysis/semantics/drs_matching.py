@@ -249,6 +249,7 @@ def _start(
     targets: dict[str, list[str]],
     generator: random.Random | None,
 ) -> dict[str, str]:
+    """A first assignment of variables: the most promising one, or a random one."""
     mapping = dict.fromkeys(sources, "")
     free = {kind: set(names) for kind, names in targets.items()}
     if generator is None:

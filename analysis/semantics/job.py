@@ -311,6 +311,7 @@ def run_items(lake: str, run: str, form: str, part: str = "all") -> list[Item]:
 def _of_part(
     lake: str, run: str, predicted: list[dict[str, Any]], part: str
 ) -> list[dict[str, Any]]:
+    """The predictions of items that their split has in a part; all of them for ``all``."""
     if part == "all":
         return predicted
     parts: dict[tuple[Any, ...], str] = {}
@@ -370,6 +371,7 @@ _percent = partial(percent, absent="-")
 def _write(
     out: Path, items: Sequence[Item], scores: Sequence[ItemScores], summaries: Sequence[Summary]
 ) -> None:
+    """Write scores.json, the summaries, and items.jsonl, the scores of each item."""
     records = [summary.record() for summary in summaries]
     (out / "scores.json").write_text(
         json.dumps(records, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"

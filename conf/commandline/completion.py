@@ -63,6 +63,7 @@ def candidates(line: str) -> list[str]:
 
 
 def _possible_words(words: list[str], last: str) -> list[str]:
+    """What may stand in place of the incomplete word `last` after `words`."""
     if (command := lookup(words)) is not None:
         return _of_command(*command, last)
     if not words:
@@ -74,6 +75,7 @@ def _possible_words(words: list[str], last: str) -> list[str]:
 
 
 def _of_command(command: Command, words: list[str], last: str) -> list[str]:
+    """What may follow a command: its verbs, its settings, or the values of a setting."""
     verbs = settings_of(command)
     if "" not in verbs and not words:
         return list(verbs)

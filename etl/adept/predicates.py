@@ -168,6 +168,12 @@ def gist(statement: Statement, rules: str = "clean") -> str:
 
 
 def _from_surface(edge: Edge, text: str, words: Words, rules: str) -> Statement:
+    """The statement of an edge with surface text, ``[[A dog]] can [[bark]]``.
+
+    The text is taken apart (before the first argument, between the two, after the second),
+    corrected by `rules` and put together again. Where the start node is the second argument
+    (``[[Barking]] is something that [[a dog]] does``), the words between stay as they are.
+    """
     text = " ".join(text.split()).lstrip("* ")
     groups = list(_GROUP.finditer(text))
     if len(groups) != 2:
@@ -310,8 +316,9 @@ def _opens_noun(predicate: str, words: Words) -> bool:
         return True
     if len(tokens) == 1:
         return phrases.is_mass(first) or (is_plural(first) and bool(lemmas(first, "NOUN")))
-    if tokens[1] in _PREPOSITIONS and _is_participle(first) and first not in lemmas(first, "VERB"):
-        return False  # *used in war*, *given to people*; not *a cut in the skin*
+    is_only_participle = _is_participle(first) and first not in lemmas(first, "VERB")
+    if tokens[1] in _PREPOSITIONS and is_only_participle:
+        return False  # *used in war*, *given to people*; not *cut in the skin*, where it is a noun
     return words.has(first, "a") or phrases.is_noun(first, words) or words.has(first, "n")
 
 
@@ -383,6 +390,7 @@ def _participle_of(verb: str, words: Words) -> str | None:
 
 
 def _check(result: Statement, words: Words, rules: str) -> None:
+    """Raise `Unfit` unless the sentence can be shown to annotators."""
     sentence = result.sentence
     tokens = re.findall(_WORDS, sentence.lower())
     if any(_is_offensive(token, words) for token in tokens):

@@ -1,5 +1,6 @@
 """A corpus in the lake: its transactions, its ledger of input files, and restart=true."""
 
+import dataclasses
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -217,9 +218,10 @@ class Corpus:
     def _write_ledger(self, ledger: Sequence[Entry], base: int, number: int) -> bool:
         """Replace version `base` of the ledger; return False if another run wrote it first."""
         schema = declaration("amod_files").schema.remove_metadata()
-        columns = {
-            name: [getattr(entry, name, self.name) for entry in ledger] for name in schema.names
-        }
+        # The table has the fields of the entries, and the name of their corpus.
+        columns: dict[str, list[Any]] = {"corpus": [self.name] * len(ledger)}
+        for field in dataclasses.fields(Entry):
+            columns[field.name] = [getattr(entry, field.name) for entry in ledger]
         rows = pa.Table.from_pydict(columns, schema=schema)
         # The number identifies this ledger and the tables derived from it.
         commit = self.commit(ledger, number)

@@ -158,6 +158,7 @@ class _Compiled:
         return pairs_in(count, buffers), memoryview(ends).cast("i").tolist()
 
     def stats(self) -> Stats:
+        """The statistics of all blocks so far, with the kernel's names as those of `Stats`."""
         counts = self._counter.stats()
         for kind in ("rejected", "left_out"):
             counts[kind] = {

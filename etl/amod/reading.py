@@ -276,7 +276,12 @@ class StagedEvents:
             self.rows.add("document", self._file, document=event.id, text=event.text)
 
     def note(self, event: Event | Texts) -> None:
-        """Count a document; stage any other event."""
+        """Count an event of the reader by its kind.
+
+        A rejected document or line is staged with its sample; documents that were left out are
+        added up by reason, for `rest`, with the least of their samples, so that the result does not
+        depend on their order. Texts (`Texts`) are counted elsewhere.
+        """
         if isinstance(event, Document):
             self.documents += 1
         elif isinstance(event, Rejected):

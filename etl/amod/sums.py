@@ -125,19 +125,22 @@ def _summed_within(limit: int, batches: Iterable[pa.RecordBatch]) -> Iterator[_T
 def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
     """The distinct pairs with the sums of their counts.
 
-    Each word is compared only once: a pair is a number made of the positions of its words.
+    Each word is compared only once: a pair is one number, made of the positions of its words in
+    their sorted lists. Equal pairs are equal numbers, which stand together once sorted.
     """
     all_pairs = pa.Table.from_batches(pairs, schema=PAIRS)
-    nouns, noun = sorted_places(all_pairs.column("noun"))
-    adjectives, adjective = sorted_places(all_pairs.column("adjective"))
-    number = noun * len(adjectives) + adjective
-    order = np.argsort(number)
-    number = number[order]
-    first = np.flatnonzero(np.diff(number, prepend=-1))
-    count = all_pairs.column("count").to_numpy()[order]
-    noun, adjective = np.divmod(number[first], max(1, len(adjectives)))
-    summed = np.add.reduceat(count, first) if len(first) else count
-    return _Total(adjectives, adjective, nouns, noun, summed)
+    nouns, noun_places = sorted_places(all_pairs.column("noun"))
+    adjectives, adjective_places = sorted_places(all_pairs.column("adjective"))
+    pair_numbers = noun_places * len(adjectives) + adjective_places
+    order = np.argsort(pair_numbers)
+    pair_numbers = pair_numbers[order]
+    counts = all_pairs.column("count").to_numpy()[order]
+
+    # The first row of each distinct pair.
+    starts = np.flatnonzero(np.diff(pair_numbers, prepend=-1))
+    sums = np.add.reduceat(counts, starts) if len(starts) else counts
+    noun_places, adjective_places = np.divmod(pair_numbers[starts], max(1, len(adjectives)))
+    return _Total(adjectives, adjective_places, nouns, noun_places, sums)
 
 
 def sorted_places(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
@@ -152,6 +155,7 @@ def sorted_places(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
 
 
 def _packed_by_part(total: _Total, parts: int) -> Iterator[pa.RecordBatch]:
+    """The sums as packed pairs with the number of their part, which the noun's hash decides."""
     of_noun = [crc32(noun) % parts for noun in total.nouns.cast(pa.binary()).to_pylist()]
     part = np.array(of_noun, np.uint16)[total.noun]
     order = np.argsort(part, kind="stable")

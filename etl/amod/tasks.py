@@ -188,6 +188,7 @@ class Gathered:
                 self._example(file, adjective, noun, sentence)
 
     def _example(self, file: int, adjective: str, noun: str, sentence: Sentence) -> None:
+        """Offer a sentence as an example of a pair; `Settings.examples` of them are kept."""
         # The sentences with the lowest hashes: the same choice for any order of reading.
         # `etl.amod.results.examples_of` ranks by the same hash; of documents that share a sentence,
         # both keep the first by name.
@@ -253,6 +254,11 @@ def count_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Re
 def _count_unit(
     file: int, unit: Unit, settings: Settings, rows: Rows, further: RelationCounter
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the staged rows of a unit of a parsed corpus, by the kernel or by sentences.
+
+    The kernel only counts. Where sentences are needed (for examples, texts or deduplication), the
+    reference reads them one by one.
+    """
     with parsed_blocks(unit, settings.source) as (dialect, stored_blocks):
         pieces = further.watch(stored_blocks, dialect)
         if settings.by_sentence:
@@ -299,15 +305,22 @@ def _gather_sentences(
     settings: Settings,
     rows: Rows,
 ) -> Iterator[pa.RecordBatch]:
+    """Yield staged rows of a unit that is read sentence by sentence, and add its statistics.
+
+    The digest identifies the text of which copies count once: a document, a sentence, or none.
+    """
     stats = Stats()
     gatherer = Gathered(settings)
+    by_document = settings.deduplicate == "document"
     for document in _documents(sentences(pieces, dialect, settings.rules, stats)):
-        by_document = settings.deduplicate == "document"
-        digest = digest_of(b"\n\n".join(s.content_key for s in document)) if by_document else None
+        digest = None
+        if by_document:
+            digest = digest_of(b"\n\n".join(sentence.content_key for sentence in document))
         for place, sentence in enumerate(document):
             if settings.deduplicate == "sentence":
                 digest = digest_of(sentence.content_key)
-            gatherer.add(file, sentence, place, digest, not by_document or place == 0)
+            begins_text = not by_document or place == 0
+            gatherer.add(file, sentence, place, digest, begins_text)
         if gatherer.is_full:
             yield from gatherer.take()
     yield from gatherer.take()

@@ -72,6 +72,7 @@ class Control:
             yield from (self._change_row(row) for row in group)
 
     def _change_row(self, row: AnyRow) -> AnyRow:
+        """The row as the control has it, under an id of its own."""
         item_id = content_hash("asp", self.kind, row.item_id, size=8)
         if self.kind == "premise":
             return row._replace(item_id=item_id, premise="")

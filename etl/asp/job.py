@@ -232,11 +232,12 @@ def degree_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
 
 
 def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
-    """The rounds whose words are drawn before their rows (`etl.asp.rounds`), by table.
+    """The rows of ``asp_entailment``, ``asp_degree`` and ``asp_splits`` for ``rounds=drawn``.
 
-    They have a fixed size of a few hundred thousand rows. A row of several rounds is stored once, a
-    discarded row is in none. A task that the settings exclude gets an empty table, which replaces
-    earlier rows.
+    A round is one way to divide the words into those of training and those held out for its test
+    (`etl.asp.rounds`). The rounds have a fixed size, together a few hundred thousand rows. A row of
+    several rounds is stored once; a discarded row is in none. A task that the settings exclude gets
+    an empty table, which replaces earlier rows.
     """
     settings = recipe.settings
     edition = settings.tuning
@@ -248,6 +249,7 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
     if settings.degree:
         sources.append(("asp_degree", rounds.degree(recipe.degree(), settings.degree)))
     tables = {name: table(name).schema.empty_table() for name in ("asp_entailment", "asp_degree")}
+    # (scheme, round, part, item, edition): the rows of asp_splits.
     places = []
     for name, placed_rows in sources:
         rows: dict[str, Row | DegreeRow] = {}
@@ -257,7 +259,8 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
                 places.append((*place, row.item_id, edition))
         tables[name] = pa.Table.from_batches([_batch(name, list(rows.values()), edition)])
     schema = table("asp_splits").schema
-    tables["asp_splits"] = pa.Table.from_batches([batch_of([*dict.fromkeys(places)], schema)])
+    distinct_places = list(dict.fromkeys(places))
+    tables["asp_splits"] = pa.Table.from_batches([batch_of(distinct_places, schema)])
     return tables
 
 

@@ -262,6 +262,10 @@ class _Reader:
             self.fault(where, repr(value), _TYPES[shape])
 
     def read(self, file: Any) -> Lexicon | None:
+        """The lexicon of a parsed file; None if its faults leave nothing to go on with.
+
+        Faults are collected in `faults`, so that a user sees all of them at once.
+        """
         self.check("the file", file, _FILE)
         if self.faults:
             return None
@@ -433,6 +437,7 @@ class _Reader:
                 self.set(self.complementary, pair, complementary, name)
 
     def measures(self, entries: Iterable[Mapping[str, Any]]) -> Iterator[Measure]:
+        """The measures of the file; what is wrong with them is added to the faults."""
         for number, fields in enumerate(entries, 1):
             where = f"measure {number}"
             missing = [name for name in _MEASURE if fields.get(name) is None]

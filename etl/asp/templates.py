@@ -137,6 +137,7 @@ def _split_mark(predicate: str, marks: Sequence[str]) -> tuple[str, str]:
 
 
 def _comparative(premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
+    """The pair of ``The A is older than the B``; `ValueError` for sentences of another form."""
     first, second = _THAN.fullmatch(premise), _PLAIN.fullmatch(hypothesis)
     if first is None or second is None:
         raise ValueError("not of the form of comparative")
@@ -161,6 +162,7 @@ def _comparatives(adjective: str) -> set[str]:
 
 
 def _superlative(premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
+    """The pair of ``The A is the oldest A``; `ValueError` for sentences of another form."""
     first, second = _TOP.fullmatch(premise), _TOP.fullmatch(hypothesis)
     if first is None or second is None:
         raise ValueError("not of the form of superlative")

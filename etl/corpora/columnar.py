@@ -203,6 +203,7 @@ class _Source(NamedTuple):
 
 
 def _parquet(stream: pa.NativeFile) -> _Source:
+    """A Parquet file, whose parts are its row groups."""
     file = pq.ParquetFile(stream, page_checksum_verification=True)
     metadata = file.metadata
 
@@ -244,6 +245,7 @@ def _rows_at_once(
 
 
 def _arrow_file(stream: pa.NativeFile) -> _Source:
+    """An Arrow file, whose parts are its record batches."""
     file = pa.ipc.open_file(stream)
 
     def rows_before(number: int) -> int:
@@ -257,6 +259,7 @@ def _arrow_file(stream: pa.NativeFile) -> _Source:
 
 
 def _arrow_stream(stream: pa.NativeFile) -> _Source:
+    """An Arrow stream, which cannot be divided."""
     schema = pa.ipc.open_stream(stream).schema
 
     def batches(parts: Sequence[int], columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -308,6 +311,7 @@ def _in_unit(unit: Unit, number: int, count: int) -> bool:
 
 
 def _open(path: str, stored: BinaryIO) -> _Source:
+    """The file as the format that its first bytes show; its name may say something else."""
     head = stored.read(8)
     stored.seek(0)
     stream = pa.memory_map(path) if "://" not in path else pa.PythonFile(stored, mode="r")
@@ -378,6 +382,7 @@ class _Expansion:
 
 
 def _all_rows(source: _Source, unit: Unit, columns: list[str]) -> Iterator[_NumberedRows]:
+    """The rows of a unit in small batches, with their numbers in the file."""
     parts = source.parts_of(unit)
     if not parts:
         return

@@ -118,6 +118,7 @@ def _glob_filter(pattern: str) -> Callable[[str], bool]:
 
 
 def _local_files(path: str, pattern: str) -> list[InputFile]:
+    """The files that a path or pattern stands for, those below folders included."""
     path = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(path) or not _MAGIC_CHARACTERS.search(path):
         if not os.path.exists(path):
@@ -129,6 +130,7 @@ def _local_files(path: str, pattern: str) -> list[InputFile]:
 
 
 def _files_below(path: str) -> Iterator[str]:
+    """The files below a folder that are not hidden, in the order of their names."""
     if not os.path.isdir(path):
         yield path
         return
@@ -157,6 +159,7 @@ def _files_below(path: str) -> Iterator[str]:
 
 
 def _local_file(path: str) -> InputFile:
+    """A file that can be read, with its size and date; `UserError` says why it cannot."""
     try:
         path.encode()
     except UnicodeEncodeError as error:
@@ -200,6 +203,7 @@ def file_system(uri: str) -> tuple[Any, str]:
 
 
 def _remote_files(uri: str) -> list[InputFile]:
+    """The files of an object store that an address or pattern stands for."""
     system, path = file_system(uri)
     # The part before the path (protocol, host) is put into every file's URI, so that a worker
     # reaches the same store.

@@ -308,6 +308,7 @@ _REMOVED_AT_LINE_START = re.compile(r"(?<=\n)\0[\0 ]*")
 
 
 def _link(link: re.Match[str]) -> str:
+    """What remains of a link in double brackets: its label, or nothing for a file or category."""
     content = link[1]
     target, pipe, label = content.partition("|")
     target = target.strip()
@@ -326,6 +327,7 @@ def _link(link: re.Match[str]) -> str:
 
 
 def _without_links(text: str) -> str:
+    """The text with links replaced by what readers see of them."""
     if "[" in text:
         text = "".join(_PLAIN_LINK.split(text))
         text = "".join(_EXTERNAL_LINK.split(text))

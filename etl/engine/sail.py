@@ -167,6 +167,7 @@ class Sail:
         schema: T.StructType | str,
         large: bool,
     ) -> DataFrame:
+        """Apply a function to all rows of each group; with `large`, rows wait on disk meanwhile."""
         # Not applyInArrow: Sail collects the rows of all groups as lists and counts the memory of
         # each list as that of the whole it was cut from. Sorted rows stream and spill.
         exchange: Exchange | None = None

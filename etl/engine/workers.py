@@ -105,6 +105,12 @@ def _function(connection: Connection, functions: OrderedDict[str, Any]) -> Any:
 def _answer(
     connection: Connection, turn_lock: threading.Lock, functions: OrderedDict[str, Any]
 ) -> None:
+    """Run one task for the engine and send its batches, or its failure, over the connection.
+
+    A process has several tasks but computes for one at a time: `turn_lock` is the turn. It is given
+    up while a task waits for its input or for its reader.
+    """
+
     def report_here() -> None:
         progress.report_to(lambda size: send(ADVANCED + str(size).encode()))
 
@@ -241,6 +247,7 @@ class Pool:
                 worker.tasks -= 1
 
     def _free_worker(self) -> _Worker:
+        """The worker with the fewest tasks, with one added; the first call starts all workers."""
         with self._lock:
             if not self._workers:
                 self._folder = TemporaryFolder("adnominal-workers-")

@@ -160,6 +160,7 @@ def _column(table_spec: Table, field: pa.Field, change: Change) -> Column:
 def _writer(
     rows: DataFrame, table_spec: Table, change: Change, name: str, is_new: bool
 ) -> DataFrameWriter:
+    """Spark's writer for a change: its mode, partition, transaction and metadata."""
     writer = (
         rows.write.format("delta")
         .mode("overwrite" if change.mode == "replace" else "append")
@@ -179,6 +180,10 @@ def _writer(
 
 
 def _outcome(uri: str, table_spec: Table, write: str) -> Commit:
+    """The commit of a write, found by its name in the log; skipped if there is none.
+
+    Delta's connector skips a transaction that the table already has, without saying so.
+    """
     handle = log.open_table(uri, table_spec)
     if handle is None:
         raise LakeFailed(f"{table_spec.name}: the write left no table at {uri}")

@@ -238,6 +238,7 @@ def _no_version(uri: str, table_spec: Table, version: int) -> LakeError:
 
 
 def _refuse_features(handle: DeltaTable, table_spec: Table, writing: bool) -> None:
+    """Raise `UnsupportedFeature` if the table needs more than delta-rs can do."""
     protocol = handle.protocol()
     properties = handle.metadata().configuration
     refused = set(protocol.reader_features or ()) - _READABLE
@@ -281,6 +282,7 @@ def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
 
 
 def _record(entry: Mapping[str, Any]) -> Record:
+    """A commit of the history as a `Record`."""
     metadata = actions.stored_metadata(entry)
     rows = metadata.get("rows", (entry.get("operationMetrics") or {}).get("numOutputRows"))
     return Record(

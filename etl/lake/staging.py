@@ -86,6 +86,7 @@ def create_folder(filesystem: pa_fs.FileSystem, path: str) -> None:
 
 @contextlib.contextmanager
 def _creation_errors(filesystem: pa_fs.FileSystem, path: str) -> Iterator[None]:
+    """Report that `path` cannot be created as the user's mistake, unless the storage failed."""
     try:
         yield
     except OSError as error:
@@ -247,6 +248,7 @@ def collect(
 def _add_action(
     filesystem: pa_fs.FileSystem, table_spec: Table, info: pa_fs.FileInfo
 ) -> tuple[AddAction, int]:
+    """The action that adds a staged file to the table, and the number of its rows."""
     path = info.path
     try:
         footer = pq.read_metadata(path, filesystem=filesystem)
@@ -273,6 +275,7 @@ def _add_action(
 
 
 def _partition_values(table_spec: Table, path: str) -> dict[str, str | None]:
+    """The partition of a staged file from the folders of its path, as the log writes it."""
     folders = [folder.partition("=") for folder in path.split("/")[2:-1]]
     names = tuple(name for name, _, _ in folders)
     if names != table_spec.partition_by:
@@ -338,6 +341,11 @@ def _bound(value: Any, kind: pa.DataType, *, upper: bool) -> Any:
 
 
 def _text_bound(value: str, upper: bool) -> str | None:
+    """A bound of a text by at most `_TEXT_LIMIT` characters: not above it, or not below it.
+
+    An upper bound of a longer text has its last possible character raised by one; None if there is
+    none.
+    """
     head = value[:_TEXT_LIMIT]
     if len(value) <= _TEXT_LIMIT or not upper:
         return head

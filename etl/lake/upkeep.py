@@ -150,6 +150,10 @@ def _merge(files: pa_fs.FileSystem, table_spec: Table, group: Sequence[File], na
 def _commit_merged(
     uri: str, table_spec: Table, groups: Sequence[Sequence[File]], write: str, rows: int
 ) -> Compacted:
+    """Commit the merged files of the groups whose files are all still active.
+
+    Another writer may commit first; then the groups are looked at again.
+    """
     files = filesystem(uri)
     adds = staging.collect(files, table_spec, Staged(write, rows))
     by_number = {int(add.path.rsplit("-", 1)[1].split(".")[0]): add for add in adds}
@@ -328,6 +332,7 @@ def _checkpoint(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> No
 
 
 def _remove_empty_folders(files: pa_fs.FileSystem) -> None:
+    """Delete the folders of writes that have neither files nor a marker."""
     if not isinstance(files, pa_fs.SubTreeFileSystem):
         return  # object stores have none
     # The order matters: a write that begins after the folders were listed is not among them, and

@@ -105,6 +105,7 @@ def _write_lines(
 def _write(
     sink: BinaryIO, schema: pa.Schema, batches: Iterator[pa.RecordBatch], output: Output
 ) -> None:
+    """Write the batches in the format of the output."""
     if output.format == "tsv":
         _write_lines(sink, schema, batches, _tsv_field, "\t")
     elif output.format == "csv":

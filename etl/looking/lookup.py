@@ -104,6 +104,7 @@ def _pairs(source: str, settings: Any) -> pa.Table:
 
 
 def _pairs_of_table(root: str, table: str, where: str | None) -> pa.Table:
+    """The distinct pairs of a table, or of those of its rows that satisfy a condition."""
     condition = sql_where(where)
     sql = f"SELECT DISTINCT adjective, noun FROM {table}{condition} ORDER BY adjective, noun"
     schema = pa.schema([SCHEMA.field("adjective"), SCHEMA.field("noun")])
@@ -116,6 +117,7 @@ def _pairs_of_table(root: str, table: str, where: str | None) -> pa.Table:
 
 
 def _pairs_of_file(path: Path, lowercase: bool) -> pa.Table:
+    """The distinct pairs of a text file, in the order of their first lines."""
     name = str(path)
     text = text_of(path, name)
     columns = None if _has_header(text) else WORDS

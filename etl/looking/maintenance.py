@@ -63,6 +63,7 @@ def _repair(settings: Any, tables: Sequence[Table]) -> str:
 
 
 def _verify(settings: Any, tables: Sequence[Table], notes: Sequence[str]) -> str:
+    """Check the tables and return what is found; raise `JobFailed` if there are faults."""
     results = [verify.verify(settings.lake, table) for table in tables]
     rows = [(result.table, result.files, result.commits, len(result.faults)) for result in results]
     lines = [format_table(["table", "files", "commits", "faults"], rows)]

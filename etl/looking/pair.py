@@ -147,7 +147,11 @@ def missing_pair(root: str, adjective: str, noun: str) -> str:
 
 
 def _ranks(root: str, noun: str, counts: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """The rank of a count among those of the noun's adjectives in a corpus, and their number."""
+    """By corpus, the rank of a count among the noun's adjectives, and how many adjectives it has.
+
+    `counts` has the count of the pair in each corpus; rank 1 is the most frequent adjective.
+    """
+    # A corpus's own count by CASE: `above` is the number of adjectives with a greater one.
     cases = " ".join(f"WHEN {_sql_string(name)} THEN {count}" for name, count in counts.items())
     corpora = ", ".join(_sql_string(name) for name in counts)
     rows = arrow.records(

@@ -132,6 +132,7 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
 
 
 def _partitions(table_spec: Table, files: list[File]) -> str:
+    """The largest partitions of a table with their rows and files."""
     groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
     for file in files:
         groups[file.partition].append(file)

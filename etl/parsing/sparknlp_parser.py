@@ -155,6 +155,7 @@ def text_stages() -> list[Any]:
 
 
 def _load(model: str) -> Any:
+    """The pipeline in a folder; `UserError` if Spark NLP cannot load it."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
     from pyspark.ml import PipelineModel

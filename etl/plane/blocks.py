@@ -176,6 +176,7 @@ class _HypernymIndex:
         return self._rows(phrases, groups, self._hypernyms, kind, TYPES)
 
     def _chain_items(self, phrases: pa.RecordBatch, kind: str) -> pa.Table:
+        """The rows of phrases that have a hypernym each, as chains do: inference type 3 only."""
         hypernym_codes = phrases.column("hypernym").dictionary_encode()
         groups = _Groups(
             np.arange(phrases.num_rows),
@@ -273,6 +274,7 @@ class _Adjectives:
 
     @classmethod
     def of(cls, column: pa.StringArray, text: str) -> _Adjectives:
+        """The adjectives of a column, with their spelling and article in the edition's text."""
         coded = column.dictionary_encode()
         words = coded.dictionary.to_pylist()
         return cls(

@@ -82,6 +82,7 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
 
 
 def _objects(file: Path) -> list[Any]:
+    """The entries of a file's JSON array."""
     try:
         entries = json_value(text_of(file, str(file)))
     except ValueError as error:
@@ -92,6 +93,7 @@ def _objects(file: Path) -> list[Any]:
 
 
 def _fault(entry: Any) -> str | None:
+    """Why an entry is no row; None if it is one."""
     if not isinstance(entry, dict):
         return "not an object"
     for name in TEXTS:

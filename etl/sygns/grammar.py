@@ -166,6 +166,7 @@ class Grammar:
             yield dict(zip(names, values, strict=True))
 
     def _instances(self, entry: Mapping[str, Any]) -> Iterator[Rule]:
+        """The rules that an entry of the grammar stands for, one for each value of its features."""
         left, arrow, right = entry["rule"].partition("->")
         if not arrow:
             raise ValueError(f"{entry['rule']!r}: expected LEFT -> RIGHT")

@@ -71,6 +71,7 @@ class _Compiler(TokenReader):
         return name, body
 
     def unary_term(self) -> Compiled:
+        """Compile what binds closest: a negation, lambda, quantifier, parentheses or an atom."""
         token = self.take()
         if token == "-":
             negated = self.unary_term()

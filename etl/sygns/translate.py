@@ -45,6 +45,7 @@ def fol_to_drs(formula: Formula) -> Box:
 
 
 def _box(formula: Formula) -> Box:
+    """The box of a formula: quantified variables are referents, conjuncts are conditions."""
     referents: list[str] = []
     conditions: list[Condition] = []
 

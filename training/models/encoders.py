@@ -217,6 +217,7 @@ class PairLearner(TokenLearner):
             ) from error
 
     def _limit(self) -> int:
+        """The number of tokens to which texts are cut: as set, as the data need, or the model's."""
         longest_input = longest(self)
         limit = self._settings.max_length or self.dataset.max_length or longest_input
         special = self.tokenizer.num_special_tokens_to_add(pair=True)
@@ -254,6 +255,7 @@ class PairLearner(TokenLearner):
         return model
 
     def _with_adapters(self, model: Any, missing: set[str]) -> Any:
+        """The model with LoRA's adapters; new layers are trained fully and saved with them."""
         from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
         lora = self._settings.lora

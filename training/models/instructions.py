@@ -39,6 +39,7 @@ class InstructionLearner(PairLearner):
     longest_answer: int
 
     def _configure(self, config: Any, tokenizer: Any) -> None:
+        """Check that the model is a decoder, and pad on the left, where prompts begin."""
         kinds = config.architectures or []
         if not any(kind.endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds):
             raise UserError(

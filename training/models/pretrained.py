@@ -131,6 +131,7 @@ def _check_vocabulary(name: str, config: Any, tokenizer: Any) -> None:
 
 
 def _check_folder(name: str, *, weights: bool) -> None:
+    """Raise `UserError` unless a folder has a model's files, its weights if `weights`."""
     names = set(os.listdir(name))
     if "config.json" not in names:
         raise UserError(f"model={name}: a folder without config.json; expected a model's folder")

@@ -138,6 +138,7 @@ def _has_types(tokenizer: Any) -> bool:
 def _encode(
     tokenizer: Any, first: pa.StringArray, second: pa.StringArray | None, limit: int
 ) -> Tokens:
+    """The tokens of texts or of pairs of texts, at most `limit` for each."""
     with_types = _has_types(tokenizer)
     ids: list[npt.NDArray[np.int32]] = []
     types: list[npt.NDArray[np.uint8]] = []
@@ -169,6 +170,7 @@ def _encode(
 
 
 def _write(tokens: Tokens, folder: Path) -> None:
+    """Write the tokens to a new folder and rename it: no process reads an incomplete one."""
     new_folder = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.new")
     new_folder.mkdir(parents=True)
     np.save(new_folder / "ids.npy", tokens.ids)

@@ -202,6 +202,7 @@ class Asp(Task):
         ]
 
     def _examples(self, part: str, source: Source, rows: pa.Table, origin: int) -> Examples:
+        """The examples of a part from the rows of one table; `origin` is that table's number."""
         assert DATASET.labels is not None and DATASET.trained_labels is not None
         labels = None
         if part in _TRAINED:

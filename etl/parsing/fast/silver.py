@@ -228,6 +228,7 @@ def _documents(folder: Path, source: Source) -> Iterator[tuple[str, Iterator[str
 
 
 def _articles(dump: str) -> Iterator[tuple[str, Iterator[str]]]:
+    """The articles of a Wikipedia dump, each with its name and paragraphs."""
     from adnominal.etl.corpora import wikipedia
     from adnominal.etl.corpora.documents import Document
 

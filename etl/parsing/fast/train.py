@@ -182,6 +182,11 @@ def _places(text: str, rows: list[Row]) -> list[tuple[int, int]] | None:
 
 
 def _head(row: Row, rows: list[Row], first: int) -> int:
+    """The position of an adjective's noun in the corpus; its sentence begins at `first`.
+
+    A name as the head has `NAME_FLAG` added; other words have `NO_HEAD`, and those whose head is
+    missing `UNKNOWN_HEAD`.
+    """
     _, tag, head, relation = row
     if relation != "amod" or tag not in ADJECTIVES:
         return NO_HEAD
@@ -308,6 +313,7 @@ def score(tables: dict[str, bytes], path: Path) -> dict[str, float]:
 
 
 def _files(names: Sequence[str]) -> list[Path]:
+    """The treebanks that the names stand for: files, or all CoNLL-U files of a folder."""
     files = []
     for name in names:
         path = Path(name)
