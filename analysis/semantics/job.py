@@ -314,11 +314,13 @@ def _of_part(
     """The predictions of items that their split has in a part; all of them for ``all``."""
     if part == "all":
         return predicted
+    # The part of each (edition, scheme, primitive, sentence); a row's fold is its primitive.
     parts: dict[tuple[Any, ...], str] = {}
-    columns = ("edition", "scheme", "primitive", "sentence_id")
+    split_columns = ("edition", "scheme", "primitive")
+    columns = (*split_columns, "sentence_id")
     splits = {(r["edition"], r["scheme"], r["fold"] or "") for r in predicted if r["scheme"]}
     for split in sorted(splits):
-        where = [(name, "=", value) for name, value in zip(columns, split, strict=False)]
+        where = [(name, "=", value) for name, value in zip(split_columns, split, strict=True)]
         rows = arrow.read(lake, "sygns_splits", where=where, columns=[*columns, "part"])
         parts |= {tuple(key): name for *key, name in tuples(rows, *columns, "part")}
 

@@ -32,6 +32,7 @@ DEFAULT_RELATIONS = ("CapableOf", "HasProperty", "ReceivesAction", "HasA", "Used
 RELATIONS = (*DEFAULT_RELATIONS, "Causes", "HasSubevent")
 LONGEST = 20  # words; the release's longest sentence has 17
 
+# An argument in surface text: "[[A dog]] can [[bark]]" has two.
 _GROUP = re.compile(r"\[\[(.*?)\]\]")
 _SUBJECT = re.compile(
     r"(?:(?P<determiner>an?|the|some|many|most|all|every|each|any|one|this|that|these|those|your|my"
@@ -40,19 +41,22 @@ _SUBJECT = re.compile(
 )
 _MODAL = r"(?:can|could|may|might|will|would)"
 _ADVERB = r"(?:also|often|sometimes|usually|always|generally|typically|normally|frequently)"
+# The frames of surface text: what stands before the subject, or between it and the predicate.
 _YOU_USE = re.compile(rf"(?:you|people|one) (?:{_MODAL} )?(?:also )?use", re.IGNORECASE)
 _USED = re.compile(rf"{_MODAL} (?:{_ADVERB} )?be used (to|for)")
 _BE = re.compile(rf"{_MODAL} ((?:{_ADVERB} )?)be\b(.*)")
 _DO = re.compile(rf"{_MODAL}((?: {_ADVERB})?)")
 _HAVE = re.compile(rf"{_MODAL} ((?:{_ADVERB} )?(?:have|cause|contain|need)\b.*)")
+# "Something [[a dog]] can do is [[bark]]" becomes "A dog barks".
 _ACTIVITY = re.compile(r"(?:an activity|something|one thing|a thing)", re.IGNORECASE)
-_WORDS = r"[a-z0-9'’-]+"
 _CAN_DO_IS = re.compile(rf"{_MODAL} do is")
+_WORDS = r"[a-z0-9'’-]+"
 _NEGATION = re.compile(
     r"\b(?:not|cannot|never|no|none|nobody|nothing|hardly|rarely|seldom|\w+n['’]t"
     r"|(?:ca|do|does|did|is|are|wo)nt)\b",
     re.IGNORECASE,
 )
+# The characters of a readable sentence, and marks within one that show that it was cut or spoilt.
 _TEXT = re.compile(r"[A-Za-z0-9 ,;:'’&$%/()\"!?.-]+")
 _MARKS = re.compile(r"[.!?;:/()\"&]|--|,,|\s'|'\s|^'|'$")
 _SINGULAR_DETERMINERS = word_set("a an every each one this that")
@@ -227,6 +231,9 @@ def _clean_frame(
     """
     before, middle, predicate = frame
     start = _with_article(subject)
+
+    # First the modal is replaced: *can be used to* by *is used to*, *can be* by *is*, *can have* by
+    # *has*; any other *can* is omitted, and the predicate becomes the verb of the sentence.
     be = "are" if subject.plural else "is"
     middle = middle.lower()
     first = predicate.split()[0].lower()
@@ -250,6 +257,8 @@ def _clean_frame(
         middle = _agreeing_verb(middle, subject)
     if before.endswith(" while") and not phrases.is_gerund(subject.form):
         raise Unfit("subject does not fit its frame")
+
+    # Then the last word before the predicate tells which form the predicate must have.
     last = middle.split()[-1] if middle else ""
     if last == "to":
         _want_base_verb(predicate, words)

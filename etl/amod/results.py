@@ -59,9 +59,14 @@ def packed_of(pairs: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
 
 
 def packed_in(staged_rows: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
-    """Like `packed_of`, for pairs that tasks have packed by bucket."""
+    """The staged pairs over `parts` by noun, packed (`sums.PARTS`).
+
+    Tasks have packed them by bucket, which the noun's hash decides. A part is some buckets, so that
+    nothing is unpacked; only if there are more parts than buckets are the pairs divided again.
+    """
     packed = kind(staged_rows, "pairs")
     if parts <= BUCKETS:
+        # Both numbers are powers of two: the last bits of a bucket's number are its part.
         return packed.select(F.col("bucket").bitwiseAND(parts - 1).alias("part"), "packed")
     return map_arrow(
         packed.select("packed"),

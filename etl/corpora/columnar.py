@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+# Numbers of fields: of the footer, of a message, and of the header of a record batch.
+_RECORD_BATCHES, _HEADER, _LENGTH = 3, 2, 0
 SUFFIXES = {
     ".parquet": "Parquet",
     ".pq": "Parquet",
@@ -280,17 +282,24 @@ def _rows_of_batches(stream: pa.NativeFile, count: int) -> list[int]:
     pyarrow's reader of a batch would unpack it. The layout is that of Arrow's File.fbs and
     Message.fbs (https://arrow.apache.org/docs/format/Columnar.html).
     """
-    end = stream.size() - 10  # behind it the size of the footer, and ARROW1
+    # The file ends with its footer, four bytes with the footer's size, and the six of ARROW1.
+    end = stream.size() - 10
     footer_size = min(end, struct.unpack("<I", stream.read_at(4, end))[0])
     footer = stream.read_at(footer_size, end - footer_size)
-    blocks = _offset(footer, _field(footer, _offset(footer, 0), 3))
+    footer_table = _offset(footer, 0)
+    blocks = _offset(footer, _field(footer, footer_table, _RECORD_BATCHES))
     rows = []
     for number in range(count):
-        place, size = struct.unpack_from("<qI", footer, blocks + 4 + 24 * number)
+        # The list of blocks has its length first, in four bytes; a block is a place and two sizes.
+        block = blocks + 4 + 24 * number
+        place, size = struct.unpack_from("<qI", footer, block)
         message = stream.read_at(min(size, stream.size()), place)
+        # Before the message stand its size and, since Arrow 0.15, a mark.
         message = message[8 if message.startswith(ARROW_STREAM) else 4 :]
-        header = _offset(message, _field(message, _offset(message, 0), 2))
-        rows.append(struct.unpack_from("<q", message, _field(message, header, 0))[0])
+        message_table = _offset(message, 0)
+        header = _offset(message, _field(message, message_table, _HEADER))
+        (length,) = struct.unpack_from("<q", message, _field(message, header, _LENGTH))
+        rows.append(length)
     return rows
 
 

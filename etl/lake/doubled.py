@@ -48,6 +48,7 @@ class Doubled:
 
 def doubled_files(handle: DeltaTable, files: Sequence[File]) -> list[Doubled]:
     """Return those of the active `files` whose rows are doubled, as far as the log goes back."""
+    # Only a path with letters that are encoded or not has two spellings.
     suspects = {file.path: file for file in files if not actions.is_plain(file.log_path)}
     if not suspects:
         return []
@@ -60,6 +61,7 @@ def doubled_files(handle: DeltaTable, files: Sequence[File]) -> list[Doubled]:
             continue
         for action in commit:
             removed_path = (action.get("remove") or {}).get("path", "")
+            # Removed under another spelling than it was added: the removal had no effect.
             suspect = suspects.get(unquote(removed_path))
             if suspect is not None and suspect.log_path != removed_path:
                 doubled.append(Doubled(suspect, version))

@@ -250,7 +250,11 @@ class Grammar:
         return sizes
 
     def _unrank(self, symbol: str, number: int) -> Tree:
-        """The derivation with this number among those of `symbol`."""
+        """The derivation with this number among those of `symbol`.
+
+        Numbers run through the rules in order. Within a rule they count as digits do: each child is
+        a digit, with as many values as it has derivations, and the last child runs fastest.
+        """
         if symbol not in self.rules:
             return symbol
         for rule, size, child_sizes in self._sizes(symbol):

@@ -254,7 +254,11 @@ class Use(Enum):
 
 
 def gather(settings: Settings) -> Iterator[tuple[str, str, Use]]:
-    """(source, paragraph, use); equal paragraphs of one use are yielded once."""
+    """(source, paragraph, use); equal paragraphs of one use are yielded once.
+
+    Of each source, the first ``words`` words are for parsing, those of held-out documents among
+    them for evaluation; the following ones, up to ``plain_words``, are only for the clusters.
+    """
     folder = Path(settings.folder)
     documents_by_source = {"wikipedia": _articles(settings.wikipedia)} if settings.wikipedia else {}
     documents_by_source |= {source.package: _documents(folder, source) for source in SOURCES}
