@@ -168,6 +168,7 @@ def relations_of(staged_rows: DataFrame, earlier_rows: DataFrame | None, corpus:
         counts = counts.unionByName(earlier_rows.drop("corpus"))
     summed = counts.groupBy("relation", "dependent", "head").agg(F.sum("count").alias("count"))
     sorted_rows = sort_rows(summed, "relation", "head", "dependent")
+    # All rows have a place above 0: the condition only makes the engines sort (`sort_rows`).
     return sorted_rows.where("place > 0").select(
         F.lit(corpus).alias("corpus"), "relation", "dependent", "head", "count"
     )

@@ -251,13 +251,12 @@ class Entailment:
                 if noun in nouns_of_opposite:
                     triples_of_kind[noun, word, opposite] = None
                     triples_of_kind[noun, opposite, word] = None
-        pairs = {
-            complementary: [
-                ((len(n) + len(a),), Pair("negation", n, a, None, b, hypothesis_mark="not"))
-                for n, a, b in triples_of_kind
-            ]
-            for complementary, triples_of_kind in triples.items()
-        }
+        pairs: dict[bool, list[_KeyedPair]] = {True: [], False: []}
+        for complementary, triples_of_kind in triples.items():
+            for noun, word, opposite in triples_of_kind:
+                pair = Pair("negation", noun, word, None, opposite, hypothesis_mark="not")
+                lengths = (len(noun) + len(word),)
+                pairs[complementary].append((lengths, pair))
         if self._balanced:
             return _matched_pairs(self.seed, pairs[True], pairs[False])
         return [[pair for _, pair in pairs[complementary]] for complementary in (True, False)]

@@ -132,6 +132,10 @@ def _closed_braces(text: str) -> list[tuple[int, int, str]]:
 
     A heading of the second level discards whatever is still open before it, so that one missing
     brace does not remove the rest of the article.
+
+    Openings wait on a stack. Closing braces close what was opened last: of two or three braces
+    (``{{{``) as many as both sides have. A table is closed only by its own ``|}``, which also
+    discards the templates that were opened in it and never closed; so does a template with tables.
     """
     spans = []
     stack: list[list[int]] = []  # [start, number of braces; 0 for a table]

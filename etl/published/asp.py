@@ -405,7 +405,8 @@ def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold
     if larger == smaller:
         raise ValueError("the premise has one number twice")
     if test == "superlative":
-        # The premise has z = 138 and 60, in the wider range as well.
+        # The premise has the ends of the range, z = 138 and 60 (in the wider range as well): 39
+        # steps of 2. The other tests have 120 and 80, 30 and 10 steps above the lower end.
         step = (larger - smaller) / 39
         larger, smaller = smaller + 30 * step, smaller + 10 * step
     z = round(80 + 40 * (alpha - smaller) / (larger - smaller), 6)
@@ -413,10 +414,9 @@ def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold
     if not label and is_judged:
         label = labels.name(gold.entails(test, polarity, z))
     elif not label:
+        number_of_polarity = larger if polarity == "positive" else smaller
         # The number of the premise itself: the test does not ask whether it carries over.
-        label = (
-            DISCARD if alpha == (larger if polarity == "positive" else smaller) else NOT_ENTAILMENT
-        )
+        label = DISCARD if alpha == number_of_polarity else NOT_ENTAILMENT
     elif label not in (ENTAILMENT, NOT_ENTAILMENT, DISCARD):
         raise ValueError(f"label {label!r}")
     noun = _PREMISE.fullmatch(sentences[0])

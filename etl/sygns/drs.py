@@ -74,7 +74,11 @@ class Box:
 
 
 def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
-    """The clause form; the outermost box is b1."""
+    """The clause form; the outermost box is b1.
+
+    By `numbering`, a box inside another has a number of its own (``unique``), the number of its
+    depth (``nesting``), or that which a counter of opened boxes happens to have (``counter``).
+    """
     if numbering == "counter":
         return _counted_clauses(box)
     result: list[Clause] = []

@@ -368,7 +368,13 @@ def _words(
     features: Mapping[str, str | int],
     limits: Mapping[str, int],
 ) -> dict[str, Word]:
-    """The words of a lexical entry by surface form."""
+    """The words of a lexical entry by surface form.
+
+    An entry has its own words with their meanings, or names a list of the vocabulary, whose words
+    differ only in form. Such a list has one form of each word or, of nouns and verbs, a base and an
+    inflected form; plural and finite categories (`features`) take the inflected one. `limits` are
+    the numbers of words taken from some lists.
+    """
     listed = entry["words"]
     if isinstance(listed, Mapping):
         return {
