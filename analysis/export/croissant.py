@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.analysis.export.content import Content, File
-from adnominal.analysis.export.sources import About, Origin
+from adnominal.analysis.export.provenance import About, Origin
 
 _TYPES = {
     pa.string(): "sc:Text",

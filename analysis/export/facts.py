@@ -11,7 +11,7 @@ from typing import Any
 
 from adnominal.analysis.editions import rows_by_edition
 from adnominal.analysis.export.content import Content
-from adnominal.analysis.export.sources import edition_commits
+from adnominal.analysis.export.provenance import edition_commits
 from adnominal.conf.markdown import table_text
 from adnominal.etl.declaration import RELEASED, ItemTable
 from adnominal.etl.lake import arrow

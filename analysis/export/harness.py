@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from adnominal.analysis.export.content import WHOLE, Config, Content
-from adnominal.analysis.export.sources import About
+from adnominal.analysis.export.provenance import About
 from adnominal.conf import UserError
 from adnominal.etl.declaration import Labels, Question
 from adnominal.etl.registry import DATASETS

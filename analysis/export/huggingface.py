@@ -16,7 +16,7 @@ import yaml
 
 from adnominal.analysis.export.content import Config, Content, File
 from adnominal.analysis.export.facts import EditionFacts
-from adnominal.analysis.export.sources import About
+from adnominal.analysis.export.provenance import About
 from adnominal.conf import UserError, missing_package
 from adnominal.conf.help import nearest
 from adnominal.conf.markdown import table_text

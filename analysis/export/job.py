@@ -7,7 +7,7 @@ from pathlib import Path
 from adnominal.analysis.export import croissant, harness, hub, huggingface, tsv
 from adnominal.analysis.export.content import content, write
 from adnominal.analysis.export.facts import EditionFacts
-from adnominal.analysis.export.sources import edition_description, origins
+from adnominal.analysis.export.provenance import edition_description, origins
 from adnominal.conf import JobFailed, UserError, setting
 from adnominal.etl.registry import DATASETS
 from adnominal.training.files import complete_folder

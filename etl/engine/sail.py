@@ -35,7 +35,7 @@ from adnominal.etl.engine.exchange import Exchange
 from adnominal.etl.engine.groups import groups_of
 from adnominal.etl.engine.temporary import TemporaryFolder
 from adnominal.etl.engine.workers import LocalFunction, Pool
-from adnominal.etl.imports import hide_modules
+from adnominal.etl.optional_imports import hide_modules
 
 if TYPE_CHECKING:
     from adnominal.etl.engine import GroupFunction, MapFunction

@@ -6,7 +6,7 @@ and spaCy would import torch: seconds of every process for something that is not
 
 from functools import lru_cache
 
-from adnominal.etl.imports import hide_modules
+from adnominal.etl.optional_imports import hide_modules
 
 with hide_modules("spacy"):
     from lemminflect import getAllInflections, getAllLemmas, getInflection, getLemma

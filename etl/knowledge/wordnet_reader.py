@@ -13,8 +13,8 @@ from pathlib import Path
 from warnings import catch_warnings, simplefilter
 
 from adnominal.conf import UserError
-from adnominal.etl.imports import hide_modules
 from adnominal.etl.knowledge.wordnet import POS, Pos, WordNet
+from adnominal.etl.optional_imports import hide_modules
 
 # NLTK imports both if they are installed, which takes seconds, for parts that are not used here.
 with hide_modules("scipy", "sklearn"):

@@ -30,8 +30,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from adnominal.conf import UserError
-from adnominal.etl.imports import hide_modules
 from adnominal.etl.knowledge.inflection import noun_lemma
+from adnominal.etl.optional_imports import hide_modules
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 DEFAULT_MODEL = "en_core_web_sm"

@@ -1,4 +1,4 @@
-"""Translations between the three forms.
+"""Translations between the three forms of a meaning: formula (FOL), box (DRS), variable-free (VF).
 
 FOL to DRS and back is the standard mapping (Kamp and Reyle 1993): ``exists`` introduces a referent
 into the current box, conjunction adds conditions to it, ``all x.(A -> B)`` is an implication whose

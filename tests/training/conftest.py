@@ -25,10 +25,10 @@ VERBS = ("runs", "works", "wins", "exists", "falls")
 @pytest.fixture(scope="session", autouse=True)
 def contents_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep hashes of models outside the user's home."""
-    from adnominal.training.models import contents
+    from adnominal.training.models import folder_hashes
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contents, "CACHE", tmp_path_factory.mktemp("contents") / "contents.json")
+        patch.setattr(folder_hashes, "CACHE", tmp_path_factory.mktemp("contents") / "contents.json")
         yield
 
 

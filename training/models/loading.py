@@ -26,7 +26,7 @@ from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.training.batching import Ids
 from adnominal.training.files import replace_json
-from adnominal.training.models.contents import files_hash
+from adnominal.training.models.folder_hashes import files_hash
 from adnominal.training.models.learner import Learner
 from adnominal.training.models.pretrained import ADAPTERS, EMBEDDED, adapted_base, find
 from adnominal.training.tasks import Dataset, Task

@@ -12,7 +12,7 @@ import yaml
 import adnominal
 from adnominal import conf
 from adnominal.analysis.export.job import Settings, export
-from adnominal.analysis.export.sources import Origin, edition_description
+from adnominal.analysis.export.provenance import Origin, edition_description
 from adnominal.conf import UserError
 from adnominal.etl.declaration import RELEASED
 from adnominal.etl.published.asp import TUNING, WIDER
