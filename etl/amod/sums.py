@@ -156,11 +156,15 @@ def sorted_places(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
 
 def _packed_by_part(total: _Total, parts: int) -> Iterator[pa.RecordBatch]:
     """The sums as packed pairs with the number of their part, which the noun's hash decides."""
-    of_noun = [crc32(noun) % parts for noun in total.nouns.cast(pa.binary()).to_pylist()]
-    part = np.array(of_noun, np.uint16)[total.noun]
-    order = np.argsort(part, kind="stable")
-    ends = np.cumsum(np.bincount(part, minlength=parts))
-    for number, (start, end) in enumerate(zip((0, *ends), ends, strict=False)):
-        packed = list(pack(total.batch(order[start:end])))
+    nouns = total.nouns.cast(pa.binary()).to_pylist()
+    part_of_noun = np.array([crc32(noun) % parts for noun in nouns], np.uint16)
+    part_of_pair = part_of_noun[total.noun]
+    # The pairs of a part stand together in this order; a part ends where the next one starts.
+    order = np.argsort(part_of_pair, kind="stable")
+    sizes = np.bincount(part_of_pair, minlength=parts)
+    start = 0
+    for number, size in enumerate(sizes.tolist()):
+        packed = list(pack(total.batch(order[start : start + size])))
         numbers = pa.array([number] * len(packed), pa.int32())
         yield pa.RecordBatch.from_arrays([numbers, pa.array(packed, pa.binary())], schema=PARTS)
+        start += size

@@ -162,16 +162,24 @@ class _HypernymIndex:
             raise ValueError(f"noun {unknown.as_py()!r} is not in the vocabulary")
         nouns = owner.to_numpy(zero_copy_only=False).astype(np.int64)
         counts = self._count[kind][nouns]
-        bounds = np.searchsorted(np.cumsum(counts), np.arange(0, counts.sum(), _GROUPS)[1:])
+        # A phrase has as many groups as its noun has hypernyms: blocks of about `_GROUPS` groups.
+        group_limits = np.arange(0, counts.sum(), _GROUPS)[1:]
+        bounds = np.searchsorted(np.cumsum(counts), group_limits)
         for block_rows in np.split(np.arange(len(nouns)), bounds):
             if counts[block_rows].sum():
                 block = phrases.slice(block_rows[0], len(block_rows))
                 yield self._block(block, nouns[block_rows], counts[block_rows], kind)
 
     def _block(self, phrases: pa.RecordBatch, nouns: _Ids, counts: _Ids, kind: str) -> pa.Table:
+        """The rows of a block: each phrase with each of its noun's hypernyms within reach.
+
+        `nouns` has the number of each phrase's noun, `counts` how many hypernyms are used.
+        """
         phrase = np.repeat(np.arange(len(nouns)), counts)
-        offsets = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        places = np.arange(len(phrase)) - offsets[phrase] + self._start[nouns][phrase]
+        first_groups = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        number_in_phrase = np.arange(len(phrase)) - first_groups[phrase]
+        # The hypernyms of a noun stand together in the flat lists of the vocabulary.
+        places = self._start[nouns][phrase] + number_in_phrase
         groups = _Groups(phrase, self._hypernym_numbers[places], self._distance[places])
         return self._rows(phrases, groups, self._hypernyms, kind, TYPES)
 
@@ -343,13 +351,19 @@ def _dictionary_array(indices: npt.NDArray[Any], words: pa.StringArray) -> pa.Di
 def _ids(
     keys: pa.StringArray, edition: str, types: Sequence[int]
 ) -> tuple[pa.StringArray, pa.StringArray]:
-    """Return `group_id`, repeated for each item of a group, and `item_id`; keys are tab-joined."""
-    sha256 = hashlib.sha256
-    joined = b"".join([sha256(key).digest() for key in keys.cast(pa.binary()).to_pylist()])
-    digest_halves = np.frombuffer(joined, np.uint8).reshape(len(keys), 2, 16)
-    group = _hex(digest_halves[:, 0])
-    item = _hex(digest_halves[:, 1] ^ np.frombuffer(edition_key(edition), np.uint8))
-    groups, items = (np.repeat(hexed[:, None], len(types), axis=1) for hexed in (group, item))
+    """Return `group_id`, repeated for each item of a group, and `item_id`; keys are tab-joined.
+
+    The 32 bytes of a key's hash are divided: the first half is the group's id, the second half,
+    combined with the edition's key, that of its items, which differ in the last digit by inference
+    type. Arrays of digits are [groups, items of a group, 32].
+    """
+    digests = [hashlib.sha256(key).digest() for key in keys.cast(pa.binary()).to_pylist()]
+    halves = np.frombuffer(b"".join(digests), np.uint8).reshape(len(keys), 2, 16)
+    edition_bytes = np.frombuffer(edition_key(edition), np.uint8)
+    group_digits = _hex(halves[:, 0])
+    item_digits = _hex(halves[:, 1] ^ edition_bytes)
+    groups = np.repeat(group_digits[:, None], len(types), axis=1)
+    items = np.repeat(item_digits[:, None], len(types), axis=1)
     items[:, :, -1] = [_DIGIT[number] for number in types]
     return _texts(groups), _texts(items)
 
