@@ -166,7 +166,12 @@ class Grammar:
             yield dict(zip(names, values, strict=True))
 
     def _instances(self, entry: Mapping[str, Any]) -> Iterator[Rule]:
-        """The rules that an entry of the grammar stands for, one for each value of its features."""
+        """The rules that an entry of the grammar stands for, one for each value of its features.
+
+        A symbol that occurs again on the right side is numbered (``N``, ``N2``), for the terms of
+        the entry to name it. ``d`` is the depth of embedding; a rule from depth d to ``d+1`` ends
+        at `max_depth`.
+        """
         left, arrow, right = entry["rule"].partition("->")
         if not arrow:
             raise ValueError(f"{entry['rule']!r}: expected LEFT -> RIGHT")
@@ -182,6 +187,7 @@ class Grammar:
             for name, compiler in (("fol", compile_fol), ("vf", compile_vf))
         }
         for values in self._feature_values(entry["rule"]):
+            # A deeper clause than the grammar has.
             if "d+1" in left and int(values["d"]) + 1 > self.max_depth:
                 continue
             yield Rule(

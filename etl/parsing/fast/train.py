@@ -167,7 +167,10 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
 
 
 def _places(text: str, rows: list[Row]) -> list[tuple[int, int]] | None:
-    """Begin and end of each token in the text, in bytes of UTF-8."""
+    """Begin and end of each token in the text, in bytes of UTF-8.
+
+    None if the tokens are not those of the text, with only white space between them.
+    """
     places, position = [], 0
     for form, *_ in rows:
         start = text.find(form, position)
