@@ -283,21 +283,21 @@ def rename(formula: Formula, prefix: str = "x") -> Formula:
     """
     numbers = count(1)
 
-    def renamed(part: Formula, names: dict[str, str]) -> Formula:
+    def rename_part(part: Formula, names: dict[str, str]) -> Formula:
         match part:
             case Atom(predicate, arguments):
                 return Atom(predicate, tuple([names.get(a, a) for a in arguments]))
             case Not(body):
-                return Not(renamed(body, names))
+                return Not(rename_part(body, names))
             case And(parts) | Or(parts):
-                return type(part)(tuple([renamed(p, names) for p in parts]))
+                return type(part)(tuple([rename_part(p, names) for p in parts]))
             case Implies(left, right):
-                return Implies(renamed(left, names), renamed(right, names))
+                return Implies(rename_part(left, names), rename_part(right, names))
             case Exists(variable, body) | All(variable, body):
                 name = f"{prefix}{next(numbers)}"
-                return type(part)(name, renamed(body, {**names, variable: name}))
+                return type(part)(name, rename_part(body, {**names, variable: name}))
 
-    return renamed(formula, {})
+    return rename_part(formula, {})
 
 
 def canonical(formula: Formula) -> str:
