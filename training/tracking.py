@@ -209,7 +209,7 @@ class Run:
         previous = (
             json.loads(mlflow_file.read_text(encoding="utf-8")) if mlflow_file.exists() else {}
         )
-        if previous.get("uri") == self.tracker.uri and self._is_there(previous["run_id"]):
+        if previous.get("uri") == self.tracker.uri and self._run_exists(previous["run_id"]):
             run_id = previous["run_id"]
             client.update_run(run_id, status="RUNNING")
             self.id = run_id
@@ -233,7 +233,7 @@ class Run:
     @_logging_failures
     def warn_if_missing(self, folder: Path) -> None:
         """Warn if the store does not have the run, so that the report will not show it."""
-        if self.id is not None and not self._is_there(self.id):
+        if self.id is not None and not self._run_exists(self.id):
             log.warning(
                 "tracking=%s does not have this run, so the report will not show it; delete %s to "
                 "run it again",
@@ -244,13 +244,13 @@ class Run:
     @_logging_failures
     def nest(self, parent: str | None) -> None:
         """Nest the run in `parent`, unless it has another parent or is not in this store."""
-        if parent is None or self.id is None or not self._is_there(self.id):
+        if parent is None or self.id is None or not self._run_exists(self.id):
             return
         previous = self.tracker.client.get_run(self.id).data.tags.get(_PARENT)
-        if previous is None or not self._is_there(previous):
+        if previous is None or not self._run_exists(previous):
             self.tracker.client.set_tag(self.id, _PARENT, parent)
 
-    def _is_there(self, run_id: str) -> bool:
+    def _run_exists(self, run_id: str) -> bool:
         """Whether the store has the run; it may have been deleted."""
         from mlflow.exceptions import MlflowException
 

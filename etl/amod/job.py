@@ -23,8 +23,8 @@ from adnominal.etl.amod.corpus import Corpus
 from adnominal.etl.amod.kernel import NO_KERNEL, PairCounter, available_implementations
 from adnominal.etl.amod.outcomes import (
     Tallies,
+    dropped_input,
     grouped_by_file,
-    left_out_of,
     outcome_of,
     sum_of_tallies,
     tag_warnings,
@@ -171,10 +171,10 @@ class Extraction:
         repeats = self._commit_wave(good_rows, pair_count, number, commit)
         for warning in tag_warnings(outcomes, statements):
             log.warning("%s", warning)
-        left_out = left_out_of(outcomes, statements)
+        left_out = dropped_input(outcomes, statements)
         if repeats:
             left_out["amod_counts", f"duplicate_{self.settings.deduplicate}"] = (repeats, None)
-        self._commit_left_out(left_out, commit)
+        self._commit_dropped_rows(left_out, commit)
         kernels = {
             row["reason"].removeprefix("kernel_")
             for rows in statements.values()
@@ -279,15 +279,16 @@ class Extraction:
         summed = results.relations_of(rows, earlier, self.settings.name)
         self._replace("relation_pairs", summed, allow_empty=True, **commit)
 
-    def _commit_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
+    def _commit_dropped_rows(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
         """Add a wave's dropped counts to those of earlier waves (exactly once)."""
         earlier = {
-            (row["table"], row["reason"]): (row["count"], row["sample"]) for row in self._left_out()
+            (row["table"], row["reason"]): (row["count"], row["sample"])
+            for row in self._dropped_rows()
         }
         commit = {**commit, "base": self.bases["dropped"]}
-        self._replace_left_out(sum_of_tallies(left_out, earlier), commit)
+        self._replace_dropped_rows(sum_of_tallies(left_out, earlier), commit)
 
-    def _replace_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
+    def _replace_dropped_rows(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
         """Replace the job's rows in ``dropped``."""
         rows = [
             {"job": self.corpus.job, "table": table, "reason": reason, "count": n, "sample": sample}
@@ -304,14 +305,14 @@ class Extraction:
 
     def _summary(self, title: str, numbers: Mapping[str, int]) -> list[str]:
         """Lines of the title, the numbers, and the dropped rows, the most frequent reason first."""
-        left_out = sorted(self._left_out(), key=lambda row: -row["count"])
+        left_out = sorted(self._dropped_rows(), key=lambda row: -row["count"])
         return [
             title,
             *(f"  {name:<28}{number:>15_}" for name, number in numbers.items()),
             *(f"  {row['reason']:<28}{row['count']:>15_} left out" for row in left_out),
         ]
 
-    def _left_out(self) -> list[dict[str, Any]]:
+    def _dropped_rows(self) -> list[dict[str, Any]]:
         """The job's rows in ``dropped``."""
         return self.corpus.rows("dropped", {"job": self.corpus.job})
 
@@ -344,7 +345,7 @@ class Extraction:
         if len(waves) == 1 and self.lake.version("amod_counts") == self.counts_version:
             # The counts of a single wave are the pairs, with each noun in one file, and no other
             # run has added to them.
-            pair_rows = results.copied_from(counts, "amod_pairs", corpus=corpus)
+            pair_rows = results.copy_counts(counts, "amod_pairs", corpus=corpus)
         else:
             parts = parts_for(self.corpus.row_count("amod_counts"))
             counts = self._read("amod_counts")
@@ -408,7 +409,7 @@ class Extraction:
 
     def _reason_of_no_pairs(self) -> str:
         """What was left out, the most frequent reason first, or what is expected of the input."""
-        left_out = sorted(self._left_out(), key=lambda row: -row["count"])
+        left_out = sorted(self._dropped_rows(), key=lambda row: -row["count"])
         if not left_out:
             return f"expected relations named amod: is the input of source={self.settings.source}?"
         reasons = ", ".join(f"{row['reason']} {row['count']}" for row in left_out)

@@ -92,7 +92,7 @@ def rows_of(packed_pairs: DataFrame, parts: int, table: str, **constants: object
     return Blocks(packed_pairs, make, group_by="part", large=parts >= sums.LARGE_PARTS)
 
 
-def copied_from(counts: DataFrame, table: str, **constants: object) -> Blocks:
+def copy_counts(counts: DataFrame, table: str, **constants: object) -> Blocks:
     """Like `rows_of`, for counts in which every pair has one row; one file for each of theirs.
 
     `counts` are the files that `rows_of` has made for one wave (`etl.lake.spark.Lake.files`).

@@ -68,7 +68,7 @@ class Recipe:
     def lexicon(self) -> Lexicon:
         """The lexicon, restricted to the combinations of the corpus."""
         unrestricted = load_lexicon()
-        return unrestricted if self.pairs is None else unrestricted.restricted_to(self.pairs)[0]
+        return unrestricted if self.pairs is None else unrestricted.restrict_to_pairs(self.pairs)[0]
 
     @lru_cache(maxsize=2)  # noqa: B019  (a worker process has one or two recipes)
     def entailment(self) -> Entailment:
@@ -135,7 +135,7 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
     dropped: list[Dropped] = []
     if settings.corpus is not None:
         pairs = _pairs(lake, settings.corpus, settings.min_count)
-        _, *lists = load_lexicon().restricted_to(pairs)
+        _, *lists = load_lexicon().restrict_to_pairs(pairs)
         log.info("%d combinations dropped: not in %s", sum(map(len, lists)), settings.corpus)
         reason = f"combination not in {settings.corpus}"
         for name, lost in zip(("asp_entailment", "asp_degree"), lists, strict=True):
@@ -243,7 +243,7 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
     edition = settings.tuning
     sources: list[tuple[str, Iterator[tuple[rounds.Place, Row | DegreeRow]]]] = []
     if settings.entailment:
-        held_out = splits.held_out(recipe.lexicon(), settings.seed)
+        held_out = splits.held_out_adjectives(recipe.lexicon(), settings.seed)
         inferences = rounds.entailment(recipe.entailment(), held_out, settings.entailment)
         sources.append(("asp_entailment", inferences))
     if settings.degree:
@@ -281,7 +281,7 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
         .select("item_id", "test", "dimension", "z", "label", "label3")
     )
     seed = recipe.settings.seed
-    held_out = splits.held_out(recipe.lexicon(), seed)
+    held_out = splits.held_out_adjectives(recipe.lexicon(), seed)
     entailment_places = _places(entailment, partial(splits.assign_entailment, held_out, seed))
     degree_places = _places(degree, partial(splits.assign_degree, seed))
     # Small (only ids), and read three times: for the counts, the training rows and the tests.

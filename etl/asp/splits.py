@@ -20,7 +20,7 @@ ROUNDS = 4
 _VALIDATION_STEP = 5
 
 
-def held_out(lexicon: Lexicon, seed: int) -> list[frozenset[str]]:
+def held_out_adjectives(lexicon: Lexicon, seed: int) -> list[frozenset[str]]:
     """The adjectives held out in each round: half of them, whole scales at a time."""
     groups = _connected_scales(lexicon)
     limit = len(lexicon.words) / 2 + 1

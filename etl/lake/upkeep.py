@@ -226,7 +226,7 @@ def vacuum(
     stored_files = data_files(files)
     writing = {info.base_name for info in listing(files, MARKERS)}
     handle = log.existing_table(root, table_spec)
-    oldest = _oldest_kept(handle, limit)
+    oldest = _oldest_kept_version(handle, limit)
     named_paths = _named_since(handle, files, oldest)
     deletable = [
         info
@@ -275,7 +275,7 @@ def _checksums(
     return checksums
 
 
-def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
+def _oldest_kept_version(handle: DeltaTable, limit: datetime) -> int:
     """Return the version that was the newest at `limit`.
 
     If all are younger, it is the version before the log's first, which was the newest within the

@@ -156,7 +156,7 @@ def test_chains_give_further_items(spark, root):
     hypernyms = rows("hypernym distance", ("canine", 1), ("carnivore", 2))
     known = pa.Table.from_pylist([{"noun": "dog", "hypernyms": hypernyms}], blocks.WORDS)
     words = spark.createDataFrame(known)
-    missing = job.chains_missing(spark, groups, phrases, words, settings).toArrow()
+    missing = job.missing_chains(spark, groups, phrases, words, settings).toArrow()
     further_items = blocks.items(
         missing, blocks.Vocabulary(known, 3, 1, "paper", "mine")
     ).to_pylist()
