@@ -23,8 +23,8 @@ from adnominal.etl.amod.corpus import Corpus
 from adnominal.etl.amod.kernel import NO_KERNEL, PairCounter, available_implementations
 from adnominal.etl.amod.outcomes import (
     Tallies,
-    dropped_input,
     grouped_by_file,
+    left_out_of,
     outcome_of,
     sum_of_tallies,
     tag_warnings,
@@ -171,7 +171,7 @@ class Extraction:
         repeats = self._commit_wave(good_rows, pair_count, number, commit)
         for warning in tag_warnings(outcomes, statements):
             log.warning("%s", warning)
-        left_out = dropped_input(outcomes, statements)
+        left_out = left_out_of(outcomes, statements)
         if repeats:
             left_out["amod_counts", f"duplicate_{self.settings.deduplicate}"] = (repeats, None)
         self._commit_dropped_rows(left_out, commit)

@@ -55,7 +55,7 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     )
 
 
-def dropped_input(outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]]) -> Tallies:
+def left_out_of(outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]]) -> Tallies:
     """The input that the good files of a wave dropped from ``amod_counts``."""
     left_out: Tallies = {}
     for file, entry in enumerate(outcomes):
