@@ -33,7 +33,6 @@ import sys
 import traceback
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,6 +48,8 @@ from adnominal.conf.values import changed_settings, escape_interpolation, yaml_o
 from adnominal.conf.values import identity as identity
 from adnominal.conf.values import settings_hash as settings_hash
 from adnominal.conf.values import to_dict as to_dict
+from adnominal.conf.version import code_version as code_version
+from adnominal.conf.version import package_version as package_version
 from adnominal.conf.yaml_text import as_written, is_literal, reason_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -148,9 +149,7 @@ def setting_type(cls: type, key: str) -> Any:
         known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])
-            raise _unknown_key_error(
-                key, [inside + name for name in known], getattr(cls, "RENAMED", {})
-            )
+            raise _unknown(key, [inside + name for name in known], getattr(cls, "RENAMED", {}))
         type_hint = types[part]
     return type_hint
 
@@ -166,9 +165,7 @@ def _is_typed(type_hint: Any) -> bool:
     return type_hint is not Any and all(map(_is_typed, typing.get_args(type_hint)))
 
 
-def _unknown_key_error(
-    key: str, known_keys: Sequence[str], renamed: Mapping[str, str]
-) -> UserError:
+def _unknown(key: str, known_keys: Sequence[str], renamed: Mapping[str, str]) -> UserError:
     """The error for an unknown key; `renamed` has the right name by one that users may type."""
     hint = nearest(key, known_keys) or nearest(key, renamed)
     for name, right_name in renamed.items():
@@ -488,27 +485,3 @@ def complain(error: object, code: int) -> int:
     print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
     sys.stderr.flush()
     return code
-
-
-def code_version() -> str:
-    """The commit of this checkout (with ``+`` if it was changed), or the installed version."""
-    if (ROOT / ".git").exists():
-        import subprocess
-
-        command = ["git", "-C", os.fspath(ROOT), "describe", "--always", "--dirty=+", "--abbrev=12"]
-        with suppress(OSError, subprocess.SubprocessError):
-            description = subprocess.run(
-                command, capture_output=True, text=True, timeout=10, check=True
-            )
-            return description.stdout.strip()
-    return package_version()
-
-
-def package_version() -> str:
-    """The installed version; ``unknown`` in a checkout that is not installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("adnominal")
-    except PackageNotFoundError:
-        return "unknown"

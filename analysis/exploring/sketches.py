@@ -135,14 +135,14 @@ class Sketches:
                     f"{name}={value}: expected one of {', '.join(sorted(self.corpora))}"
                     f"{nearest(value, self.corpora)}"
                 )
-        word = self._known_spelling(query.role, query.word.strip())
-        other = self._known_spelling(query.role, query.other.strip())
+        word = self._known(query.role, query.word.strip())
+        other = self._known(query.role, query.other.strip())
         if query.fold and query.role == "adjective":
             positives = self.folding.positives
             word, other = positives.get(word, word), positives.get(other, other)
         return replace(query, word=word, other=other)
 
-    def _known_spelling(self, role: str, word: str) -> str:
+    def _known(self, role: str, word: str) -> str:
         """The spelling of a word in the tables: as it is, in NFC or in lower case."""
         composed = unicodedata.normalize("NFC", word)
         spellings = (word, composed, composed.lower())

@@ -125,22 +125,22 @@ def _summed_within(limit: int, batches: Iterable[pa.RecordBatch]) -> Iterator[_T
 def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
     """The distinct pairs with the sums of their counts.
 
-    Each word is compared only once: a pair is one number, made of the positions of its words in
-    their sorted lists. Equal pairs are equal numbers, which stand together once sorted.
+    Each word is compared only once: a pair is a number made of the positions of its words.
     """
     all_pairs = pa.Table.from_batches(pairs, schema=PAIRS)
-    nouns, noun_places = sorted_places(all_pairs.column("noun"))
-    adjectives, adjective_places = sorted_places(all_pairs.column("adjective"))
-    pair_numbers = noun_places * len(adjectives) + adjective_places
-    order = np.argsort(pair_numbers)
-    pair_numbers = pair_numbers[order]
-    counts = all_pairs.column("count").to_numpy()[order]
+    nouns, noun_of_row = sorted_places(all_pairs.column("noun"))
+    adjectives, adjective_of_row = sorted_places(all_pairs.column("adjective"))
+    number_of_row = noun_of_row * len(adjectives) + adjective_of_row
 
-    # The first row of each distinct pair.
-    starts = np.flatnonzero(np.diff(pair_numbers, prepend=-1))
+    # Sorted by their numbers, equal pairs stand together; each sum begins where the number changes.
+    order = np.argsort(number_of_row)
+    numbers = number_of_row[order]
+    counts = all_pairs.column("count").to_numpy()[order]
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sums = np.add.reduceat(counts, starts) if len(starts) else counts
-    noun_places, adjective_places = np.divmod(pair_numbers[starts], max(1, len(adjectives)))
-    return _Total(adjectives, adjective_places, nouns, noun_places, sums)
+
+    noun, adjective = np.divmod(numbers[starts], max(1, len(adjectives)))
+    return _Total(adjectives, adjective, nouns, noun, sums)
 
 
 def sorted_places(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:

@@ -314,7 +314,6 @@ class Degree:
         return " ".join(sentences)
 
     def _sentence(self, group: Group, adjective: str, figure: str) -> str:
-        """A sentence that relates a quantity to an adjective: ``A 860 m mall is large.``"""
         noun, unit = group.noun, self._unit(group)
         mass = noun in self.lexicon.mass
         if group.test == "comparative":

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
-# Numbers of fields: of the footer, of a message, and of the header of a record batch.
-_RECORD_BATCHES, _HEADER, _LENGTH = 3, 2, 0
 SUFFIXES = {
     ".parquet": "Parquet",
     ".pq": "Parquet",
@@ -205,7 +203,6 @@ class _Source(NamedTuple):
 
 
 def _parquet(stream: pa.NativeFile) -> _Source:
-    """A Parquet file, whose parts are its row groups."""
     file = pq.ParquetFile(stream, page_checksum_verification=True)
     metadata = file.metadata
 
@@ -247,7 +244,6 @@ def _rows_at_once(
 
 
 def _arrow_file(stream: pa.NativeFile) -> _Source:
-    """An Arrow file, whose parts are its record batches."""
     file = pa.ipc.open_file(stream)
 
     def rows_before(number: int) -> int:
@@ -261,7 +257,6 @@ def _arrow_file(stream: pa.NativeFile) -> _Source:
 
 
 def _arrow_stream(stream: pa.NativeFile) -> _Source:
-    """An Arrow stream, which cannot be divided."""
     schema = pa.ipc.open_stream(stream).schema
 
     def batches(parts: Sequence[int], columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -282,24 +277,17 @@ def _rows_of_batches(stream: pa.NativeFile, count: int) -> list[int]:
     pyarrow's reader of a batch would unpack it. The layout is that of Arrow's File.fbs and
     Message.fbs (https://arrow.apache.org/docs/format/Columnar.html).
     """
-    # The file ends with its footer, four bytes with the footer's size, and the six of ARROW1.
-    end = stream.size() - 10
+    end = stream.size() - 10  # behind it the size of the footer, and ARROW1
     footer_size = min(end, struct.unpack("<I", stream.read_at(4, end))[0])
     footer = stream.read_at(footer_size, end - footer_size)
-    footer_table = _offset(footer, 0)
-    blocks = _offset(footer, _field(footer, footer_table, _RECORD_BATCHES))
+    blocks = _offset(footer, _field(footer, _offset(footer, 0), 3))
     rows = []
     for number in range(count):
-        # The list of blocks has its length first, in four bytes; a block is a place and two sizes.
-        block = blocks + 4 + 24 * number
-        place, size = struct.unpack_from("<qI", footer, block)
+        place, size = struct.unpack_from("<qI", footer, blocks + 4 + 24 * number)
         message = stream.read_at(min(size, stream.size()), place)
-        # Before the message stand its size and, since Arrow 0.15, a mark.
         message = message[8 if message.startswith(ARROW_STREAM) else 4 :]
-        message_table = _offset(message, 0)
-        header = _offset(message, _field(message, message_table, _HEADER))
-        (length,) = struct.unpack_from("<q", message, _field(message, header, _LENGTH))
-        rows.append(length)
+        header = _offset(message, _field(message, _offset(message, 0), 2))
+        rows.append(struct.unpack_from("<q", message, _field(message, header, 0))[0])
     return rows
 
 
@@ -391,7 +379,6 @@ class _Expansion:
 
 
 def _all_rows(source: _Source, unit: Unit, columns: list[str]) -> Iterator[_NumberedRows]:
-    """The rows of a unit in small batches, with their numbers in the file."""
     parts = source.parts_of(unit)
     if not parts:
         return

@@ -67,9 +67,7 @@ class Exchange:
                 files[name] = pa.memory_map(name)
             files[name].seek(start)
             data = files[name].read_buffer(length) if length else pa.py_buffer(b"")
-            # A column of one value, whose bytes are those of the mapped file: nothing is copied.
             offsets = pa.array([0, length], pa.int32()).buffers()[1]
-            value = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
-            values.append(value)
+            values.append(pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data]))
         column = pa.chunked_array(values, pa.binary())
         return rows.append_column(self._column, column).select(self._names)

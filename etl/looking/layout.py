@@ -48,13 +48,12 @@ def format_table(
     lines = [list(header), *[[cell(value, widest) for value in row] for row in rows]]
     widths = [max(width(line[place]) for line in lines) for place in range(len(header))]
 
-    def pad_text(text: str, place: int) -> str:
+    def padded(text: str, place: int) -> str:
         spaces = " " * (widths[place] - width(text))
         return spaces + text if right[place] else text + spaces
 
     return "\n".join(
-        "  ".join(pad_text(text, place) for place, text in enumerate(line)).rstrip()
-        for line in lines
+        "  ".join(padded(text, place) for place, text in enumerate(line)).rstrip() for line in lines
     )
 
 

@@ -162,9 +162,9 @@ class _HypernymIndex:
             raise ValueError(f"noun {unknown.as_py()!r} is not in the vocabulary")
         nouns = owner.to_numpy(zero_copy_only=False).astype(np.int64)
         counts = self._count[kind][nouns]
-        # A phrase has as many groups as its noun has hypernyms: blocks of about `_GROUPS` groups.
-        group_limits = np.arange(0, counts.sum(), _GROUPS)[1:]
-        bounds = np.searchsorted(np.cumsum(counts), group_limits)
+        # A block ends with the phrase that brings it to so many groups.
+        limits = np.arange(0, counts.sum(), _GROUPS)[1:]
+        bounds = np.searchsorted(np.cumsum(counts), limits)
         for block_rows in np.split(np.arange(len(nouns)), bounds):
             if counts[block_rows].sum():
                 block = phrases.slice(block_rows[0], len(block_rows))

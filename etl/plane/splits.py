@@ -118,7 +118,6 @@ def _fitting_sizes(pool: Pool, scheme: str, sizes: Sizes, seed: int, short: TooF
 
 
 def _table(pool: Pool, scheme: str, fold: str, part: str, groups: Ids) -> pa.Table:
-    """The rows of a part of a fold, with words in place of their positions in the pool."""
     size = len(groups)
     adjectives, words = pa.array(pool.adjectives), pa.array(pool.words)
     kinds = pa.array([CLASSES[kind] for kind in pool.classes])

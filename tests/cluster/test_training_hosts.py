@@ -62,7 +62,7 @@ def test_a_run_continues_after_a_host_is_lost(hosts):
     make_encoder(hosts.shared / "encoder")
     runs = hosts.shared / "runs"
     first, second = launch(hosts)
-    until(lambda: ranks.has_reached(runs, 3) or None, "a checkpoint", first)
+    until(lambda: ranks.reached(runs, 3) or None, "a checkpoint", first)
     hosts.hosts[1].kill_all()
     assert first.wait(SECONDS) and second.wait(SECONDS)
     assert not list(runs.glob("*/result.json"))
@@ -70,5 +70,5 @@ def test_a_run_continues_after_a_host_is_lost(hosts):
     assert codes == [0, 0], hosts.hosts[0].log("runs")[-4000:]
     alone = torchrun(hosts.hosts[0], "--nnodes 1 --nproc_per_node 2", "whole")
     assert alone.wait(SECONDS) == 0
-    differences = ranks.largest_differences(runs, hosts.shared / "whole")
+    differences = ranks.apart(runs, hosts.shared / "whole")
     assert differences == {"losses": 0, "weights": 0, "scores": 0}

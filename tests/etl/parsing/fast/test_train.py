@@ -218,4 +218,4 @@ def test_texts_are_read_from_the_formats_of_packages():
     script = b'x = _"The old house at the end of the street is yours now."\n_(\t[[%s]])' % (
         b"Another line that is long enough to be kept as it is."
     )
-    assert len(list(silver._translatable_strings(script))) == 2
+    assert len(list(silver._translatable(script))) == 2
