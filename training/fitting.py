@@ -223,6 +223,41 @@ def fit(
     return fitted
 
 
+def _arguments_of_run(
+    settings: Settings,
+    folder: Path,
+    micro_batch: int,
+    validated: bool,
+    accelerator_config: Mapping[str, Any],
+    universal: bool,
+) -> transformers.TrainingArguments:
+    """The Trainer's arguments: the user's, and those that follow from the run.
+
+    `micro_batch` is the number of rows of a process's forward pass, `validated` says whether the
+    run is evaluated on a validation part; the other arguments are as for `_trainer`.
+    """
+    rounds = memory.share_of_process(settings) // micro_batch
+    ours: dict[str, Any] = {
+        "gradient_accumulation_steps": rounds,
+        "accelerator_config": dict(accelerator_config) or None,
+        "eval_strategy": settings.eval_strategy if validated else "no",
+    }
+    if not validated:
+        ours["metric_for_best_model"] = None
+    if sharding.uses_deepspeed(settings.deepspeed):
+        ours["deepspeed"] = sharding.deepspeed_config(
+            settings, micro=micro_batch, rounds=rounds, universal=universal
+        )
+    args = training_arguments(settings, folder / "checkpoints", micro_batch, **ours)
+    if validated:
+        # Not passed above, where it would demand that every checkpoint is evaluated; see
+        # `Trainer._determine_best_metric`.
+        args.load_best_model_at_end = True
+        if args.greater_is_better is None:
+            args.greater_is_better = not str(args.metric_for_best_model).endswith("loss")
+    return args
+
+
 def _trainer(
     settings: Settings,
     learner: Learner,
@@ -250,28 +285,11 @@ def _trainer(
     deepspeed = sharding.uses_deepspeed(settings.deepspeed)
     share = memory.share_of_process(settings)
     micro_batch = memory.micro_batch_of_run(folder) or settings.per_device_train_batch_size or share
-    rounds = share // micro_batch
     validated = "val" in learner.dataset.parts and settings.eval_strategy != "no"
-    # Arguments that do not come from the user's settings alone.
-    ours: dict[str, Any] = {
-        "gradient_accumulation_steps": rounds,
-        "accelerator_config": dict(accelerator_config) or None,
-        "eval_strategy": settings.eval_strategy if validated else "no",
-    }
-    if not validated:
-        ours["metric_for_best_model"] = None
-    if deepspeed:
-        ours["deepspeed"] = sharding.deepspeed_config(
-            settings, micro=micro_batch, rounds=rounds, universal=universal
-        )
     # DeepSpeed's configuration must be known before the model, which is loaded in shards by ZeRO 3.
-    args = training_arguments(settings, folder / "checkpoints", micro_batch, **ours)
-    if validated:
-        # Not passed above, where it would demand that every checkpoint is evaluated; see
-        # `Trainer._determine_best_metric`.
-        args.load_best_model_at_end = True
-        if args.greater_is_better is None:
-            args.greater_is_better = not str(args.metric_for_best_model).endswith("loss")
+    args = _arguments_of_run(
+        settings, folder, micro_batch, validated, accelerator_config, universal
+    )
     # Without DeepSpeed, weights that are trained stay in single precision.
     dtype = sharding.half_precision(settings) if deepspeed else None
     model = learner.model(settings.seed, dtype)
