@@ -162,10 +162,10 @@ def test_a_killed_worker_fails_its_task_with_a_reason(one_worker):
 
 
 def test_workers_end_with_the_pool_and_a_closed_pool_starts_new_ones(one_worker):
-    first_batch = run(one_worker, process_of, batch(1))[0]["n"][0]
+    first_process = run(one_worker, process_of, batch(1))[0]["n"][0]
     one_worker.close()
     with pytest.raises(ProcessLookupError):
-        os.kill(first_batch, 0)
+        os.kill(first_process, 0)
     assert run(one_worker, process_of, batch(1))[0]["n"][0] != first_batch
 
 

@@ -19,9 +19,9 @@ def test_import_writes_the_published_edition(spark, tmp_path):
     (row,) = tables.read("sygns").collect()
     assert (row["edition"], row["depth"], row["fol"]) == ("published", 0, ROW["fol"])
     assert tables.read("sygns_splits").count() == 10
-    (dropped_counts,) = tables.read("dropped").collect()
-    assert dropped_counts["job"] == "import_published/sygns"
-    assert (dropped_counts["reason"], dropped_counts["count"]) == ("no fol", 1)
+    (dropped,) = tables.read("dropped").collect()
+    assert dropped["job"] == "import_published/sygns"
+    assert (dropped["reason"], dropped["count"]) == ("no fol", 1)
 
 
 def test_a_release_without_a_readable_row_replaces_nothing(tmp_path):
