@@ -166,7 +166,7 @@ def test_workers_end_with_the_pool_and_a_closed_pool_starts_new_ones(one_worker)
     one_worker.close()
     with pytest.raises(ProcessLookupError):
         os.kill(first_process, 0)
-    assert run(one_worker, process_of, batch(1))[0]["n"][0] != first_batch
+    assert run(one_worker, process_of, batch(1))[0]["n"][0] != first_process
 
 
 def test_progress_of_workers_is_counted_in_the_job(pool):
