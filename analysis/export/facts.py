@@ -63,7 +63,7 @@ class EditionFacts:
         return self.exported.edition in rows_by_edition(self.lake, table)
 
     def _counts_of(self, table: ItemTable) -> list[str]:
-        """The section on a table: its rows, counts by column, distinct values and lengths."""
+        """The section on a table: its size, rows by value, different values, lengths of texts."""
         meaning = declared_table(table.name).meaning
         rows, source = self.query(table.name, "count(*) AS rows")
         size = f"{rows[0]['rows']:,} rows {source}."

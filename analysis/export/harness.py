@@ -189,7 +189,6 @@ def _written_rows(rows: pa.Table, question: Question, dataset: str) -> pa.Table:
     if not labels.numbered:
         order = pa.array(_label_order(question, labels), pa.string())
         numbers = pc.index_in(numbers, value_set=order).cast(pa.int64())
-    # The columns have the question's order, with the label at its place; further fields follow.
     columns = [name for name in question.columns if name != "label"]
     place = question.columns.index("label") if "label" in question.columns else len(columns)
     columns += [field for field in _fields(dataset) if field not in columns]

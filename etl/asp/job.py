@@ -68,7 +68,7 @@ class Recipe:
     def lexicon(self) -> Lexicon:
         """The lexicon, restricted to the combinations of the corpus."""
         unrestricted = load_lexicon()
-        return unrestricted if self.pairs is None else unrestricted.restrict_to_pairs(self.pairs)[0]
+        return unrestricted if self.pairs is None else unrestricted.restricted_to(self.pairs)[0]
 
     @lru_cache(maxsize=2)  # noqa: B019  (a worker process has one or two recipes)
     def entailment(self) -> Entailment:
@@ -135,7 +135,7 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
     dropped: list[Dropped] = []
     if settings.corpus is not None:
         pairs = _pairs(lake, settings.corpus, settings.min_count)
-        _, *lists = load_lexicon().restrict_to_pairs(pairs)
+        _, *lists = load_lexicon().restricted_to(pairs)
         log.info("%d combinations dropped: not in %s", sum(map(len, lists)), settings.corpus)
         reason = f"combination not in {settings.corpus}"
         for name, lost in zip(("asp_entailment", "asp_degree"), lists, strict=True):

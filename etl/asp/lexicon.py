@@ -149,7 +149,7 @@ class Lexicon:
         """The superlative: ``biggest``, ``most expensive``."""
         return self.forms[word][1] if word in self.forms else f"most {word}"
 
-    def restrict_to_pairs(
+    def restricted_to(
         self, pairs: Collection[tuple[str, str]]
     ) -> tuple[Lexicon, list[tuple[str, str]], list[tuple[str, str]]]:
         """The lexicon with only the combinations in `pairs` (adjective, noun), and the others.
