@@ -127,7 +127,7 @@ def similar(
     Raises:
         UserError: as `sketch`.
     """
-    from adnominal.analysis.exploring.collocates import similar as similar_rows
+    from adnominal.analysis.exploring.collocates import similar_word_rows as similar_rows
     from adnominal.analysis.exploring.queries import Query
 
     query = Query(role, word, corpus=corpus or "", limit=limit)

@@ -155,7 +155,7 @@ def compare_by_slice(
         first = _pick(pair.first, items)
         second = _pick(pair.second, items)
         groups_of_part = _resampled_groups(groups, items)
-        only_first, only_second = _discordant(gold, first, second)
+        only_first, only_second = _discordant_counts(gold, first, second)
         test = mcnemar([[0, only_first], [only_second, 0]], exact=True)
         comparison = Comparison(
             name,
@@ -211,7 +211,7 @@ def _resampled_groups(groups: Labels | None, items: _Ints) -> list[object] | Non
     return groups_of_items if len(set(groups_of_items)) > 1 else None
 
 
-def _discordant(gold: Labels, first: Labels, second: Labels) -> tuple[int, int]:
+def _discordant_counts(gold: Labels, first: Labels, second: Labels) -> tuple[int, int]:
     """How many items only the first and only the second model answers correctly."""
     items = _texts([gold, first, second])
     first_right = items[1] == items[0]
@@ -358,6 +358,7 @@ def _texts(columns: Sequence[Labels]) -> pd.DataFrame:
 
 
 def _counts_by_group(cell_of_item: _Ints, groups: Labels | None) -> _Ints:
+    """The number of items of each group in each cell, [groups, cells], groups sorted."""
     if groups is None:
         return np.bincount(cell_of_item)[np.newaxis]
     if len(groups) != len(cell_of_item):

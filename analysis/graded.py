@@ -161,6 +161,7 @@ def expected_score(scores: Sequence[float] | None) -> float | None:
 
 
 def _scores_of(lake: str, run: str, ids: set[str]) -> tuple[str, dict[str, float]]:
+    """The name of a run's model, and its score for each of the pairs that it has predicted."""
     rows = predictions.read(lake, [run], ["item_id", "scores", "model"])
     if not rows.num_rows:
         raise UserError(f"run={run}: no rows in the table predictions of {lake}")

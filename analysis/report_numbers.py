@@ -144,6 +144,7 @@ def percent_text(row: Row) -> str:
 
 
 def _printed_row(source: Source, printed: Published, ours: tuple[Cells, Value] | None) -> Row:
+    """The row of a printed number, with ours beside it if there is one."""
     notes = [printed.deviation]
     row = _row(source, printed.table, printed.row, printed.column) | {
         "published": printed.value,
@@ -164,6 +165,7 @@ def _printed_row(source: Source, printed: Published, ours: tuple[Cells, Value] |
 
 
 def _added_rows(source: Source, entry: Cells) -> Iterator[Row]:
+    """The rows of numbers that the paper does not print."""
     status = SIMULATED if entry.is_simulated else ADDED
     for (name, column), value in entry.values.items():
         yield {
@@ -177,6 +179,7 @@ def _added_rows(source: Source, entry: Cells) -> Iterator[Row]:
 
 
 def _row(source: Source, table: str, row: str, column: str) -> Row:
+    """The beginning of a row of report_numbers: its place in the report, without a number yet."""
     versions = ", ".join(f"{name} {version}" for name, version in source.versions.items())
     return {
         "paper": source.paper,

@@ -56,7 +56,7 @@ def adjective_class(adjectives: Words, classes: Mapping[str, str]) -> Slice:
 
 def subsective(adjectives: Words, nonsubsective: Collection[str]) -> Slice:
     """Whether the adjective is on a list of non-subsective ones (ADEPT, section 2 and figure 4)."""
-    return _either(adjectives, nonsubsective, "non-subsective", "subsective")
+    return _membership_slice(adjectives, nonsubsective, "non-subsective", "subsective")
 
 
 def identity(adjectives: Words, groups: Mapping[str, str]) -> Slice:
@@ -70,12 +70,14 @@ def identity(adjectives: Words, groups: Mapping[str, str]) -> Slice:
 
 def by_training_word(items: Words, training_words: Iterable[str | None]) -> Slice:
     """Whether the word occurs in the training items: ``seen`` or ``unseen``."""
-    return _either(
+    return _membership_slice(
         items, {word.lower() for word in training_words if word is not None}, "seen", "unseen"
     )
 
 
-def _either(items: Words, listed_words: Collection[str], inside: str, outside: str) -> Slice:
+def _membership_slice(
+    items: Words, listed_words: Collection[str], inside: str, outside: str
+) -> Slice:
     def side(word: str | None) -> str | None:
         if word is None:
             return None

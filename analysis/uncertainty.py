@@ -47,21 +47,33 @@ def mean_interval(values: Floats, seed: int) -> Interval:
 
 
 def calibration(scores: Floats, people: Floats) -> Iterator[Bin]:
-    """The items by the confidence in the model's answer, in ten bins of equal width, without empty
-    ones.
+    """The items by the confidence in the model's answer, in ten bins of equal width.
 
-    The share is that of the people who give the model's answer: with one vote an item, the usual
-    accuracy.
+    A bin's `share` is the mean share of people who give the model's answer: with one vote an item,
+    the usual accuracy. Empty bins are omitted.
+
+    Args:
+        scores: the model's distributions, [items, labels].
+        people: the distributions of people's votes, [items, labels].
     """
     answers = scores.argmax(axis=1)
     rows = np.arange(len(scores))
-    confidence, share = scores[rows, answers], people[rows, answers]
-    places = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-    for place in range(BINS):
-        members = places == place
-        if members.any():
-            means = float(confidence[members].mean()), float(share[members].mean())
-            yield Bin(place / BINS, (place + 1) / BINS, int(members.sum()), *means)
+    confidence = scores[rows, answers]
+    share = people[rows, answers]
+    bin_numbers = (confidence * BINS).astype(np.int64)
+    # A confidence of exactly 1 belongs to the last bin.
+    bin_numbers = np.minimum(bin_numbers, BINS - 1)
+    for number in range(BINS):
+        members = bin_numbers == number
+        if not members.any():
+            continue
+        yield Bin(
+            low=number / BINS,
+            high=(number + 1) / BINS,
+            items=int(members.sum()),
+            confidence=float(confidence[members].mean()),
+            share=float(share[members].mean()),
+        )
 
 
 def calibration_error(scores: Floats, people: Floats) -> float:

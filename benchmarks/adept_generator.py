@@ -59,7 +59,7 @@ def with_words(rows: Any, words: Mapping[str, list[str]], **columns: tuple[str, 
     for name, (part, salt) in columns.items():
         numbered = list(enumerate(words[part]))
         listed = rows.sparkSession.createDataFrame(numbered, f"rank long, {name} string")
-        even = drawn("id", salt, 1 << 40) / float(1 << 40)
+        even = draw_below("id", salt, 1 << 40) / float(1 << 40)
         # Zipf and Mandelbrot's law.
         span = (len(numbered) + ZIPF_OFFSET) / ZIPF_OFFSET
         rank = F.floor(ZIPF_OFFSET * F.pow(F.lit(span), even) - ZIPF_OFFSET)
@@ -72,10 +72,10 @@ def pairs(rows: Any) -> Any:
     """Pairs of ``amod_pairs`` from rows with a noun and two adjectives, half of them compounds."""
     from pyspark.sql import functions as F
 
-    is_compound = drawn("id", 8, 2) == 0
+    is_compound = draw_below("id", 8, 2) == 0
     compound = F.concat_ws("-", "first", "second")
     adjective = F.when(is_compound, compound).otherwise(F.col("first"))
-    tail = drawn("id", 9, 1_000_000) / 1e6
+    tail = draw_below("id", 9, 1_000_000) / 1e6
     count = F.floor(3 / (1 - tail)).cast("long")
     corpus = F.lit("generated").alias("corpus")
     return rows.select(corpus, adjective.alias("adjective"), "noun", count.alias("count"))
@@ -87,7 +87,7 @@ def edges(rows: Any) -> Any:
     from pyspark.sql import functions as F
 
     names = F.array(*[F.lit(name) for name in DEFAULT_RELATIONS])
-    place = drawn("id", 4, 5 * len(DEFAULT_RELATIONS)).cast("int")
+    place = draw_below("id", 4, 5 * len(DEFAULT_RELATIONS)).cast("int")
     relation = F.coalesce(F.get(names, place), F.lit("RelatedTo"))
     is_action = relation.isin("CapableOf", "UsedFor")
     action = F.concat_ws(" ", "verb", "object")
@@ -109,7 +109,7 @@ def edges(rows: Any) -> Any:
     return rows.select(*[column.alias(name) for name, column in columns.items()])
 
 
-def drawn(column: str, salt: int, size: int) -> Any:
+def draw_below(column: str, salt: int, size: int) -> Any:
     """A number below `size` for each value of a column."""
     from pyspark.sql import functions as F
 

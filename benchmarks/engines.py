@@ -85,14 +85,14 @@ class Run:
         usage = self.job(script, f"lake={lake}", "edition=measured", *words)
         rows = arrow.row_count(str(lake), table)
         shutil.rmtree(lake / table)
-        return {**used([usage]), "rows": rows}
+        return {**median_usage([usage]), "rows": rows}
 
     def parts(self) -> list[Path]:
         """The parts in DepCC's layout."""
         return make_parts(self.folder, self.settings.megabytes, PARTS)
 
 
-def used(runs: Sequence[Usage]) -> Figures:
+def median_usage(runs: Sequence[Usage]) -> Figures:
     """Medians over several runs of one command."""
     return {
         "wall": median(usage.wall for usage in runs),
@@ -105,10 +105,10 @@ def used(runs: Sequence[Usage]) -> Figures:
 def treebank(run: Run) -> Figures:
     """UD EWT's dev part, 1.8 MB of CoNLL-U."""
     words = ("source=conllu", f"input={data_file('ud_ewt/en_ewt-ud-dev.conllu')}")
-    return used([run.extraction(*words) for _ in range(run.settings.rounds)])
+    return median_usage([run.extraction(*words) for _ in range(run.settings.rounds)])
 
 
-def counting(run: Run) -> Figures:
+def count_parts(run: Run) -> Figures:
     """Two parts, also read by the kernel alone and by a polars script on all cores."""
     parts = run.parts()[:2]
     names = [str(part) for part in parts]
@@ -118,10 +118,10 @@ def counting(run: Run) -> Figures:
         kernel.append(sum(read_part("compiled", part).seconds for part in parts))
         polars.append(run_measured(script))
         runs.append(run.extraction("source=depcc", f"input={','.join(names)}"))
-    return {**used(runs), "kernel": median(kernel), "polars": used(polars)}
+    return {**median_usage(runs), "kernel": median(kernel), "polars": median_usage(polars)}
 
 
-def many(run: Run) -> Figures:
+def count_many_parts(run: Run) -> Figures:
     """24 different parts; ``start`` is the CPU time of a job on a part of 150 sentences."""
     parts = run.parts()
     start = run.extraction("source=depcc", SMALL_PART)
@@ -131,7 +131,7 @@ def many(run: Run) -> Figures:
     readings += [read_part("compiled", part) for part in parts[1::2]]
     gigabytes = sum(reading.bytes for reading in readings) / 1e9
     return {
-        **used([usage]),
+        **median_usage([usage]),
         "gigabytes": gigabytes,
         "start": start.cpu,
         "kernel_a_gb": sum(reading.seconds for reading in readings) / gigabytes,
@@ -149,7 +149,7 @@ def wikipedia(run: Run) -> Figures:
     one = run.extraction(*words, cores=cores[-1:])
     every = run.extraction(*words, cores=cores)
     return {
-        **used([every]),
+        **median_usage([every]),
         "words": dump.words,
         "repeated": dump.repeated,
         "articles": dump.articles,
@@ -185,7 +185,7 @@ def association(run: Run) -> Figures:
         shutil.rmtree(lake / table, ignore_errors=True)
     words = ("source=depcc", SMALL_PART, "corpus=generated", f"lake={lake}")
     usage = run.job("etl/extract_amod.py", *words)
-    return {**used([usage]), "rows": arrow.row_count(str(lake), "amod_association")}
+    return {**median_usage([usage]), "rows": arrow.row_count(str(lake), "amod_association")}
 
 
 def adept(run: Run) -> Figures:
@@ -222,7 +222,12 @@ def sygns(run: Run) -> Figures:
     return run.build("etl/build_sygns.py", run.folder / "lake-sygns", "sygns", *words)
 
 
-ONCE = {"treebank": treebank, "counting": counting, "many": many, "wikipedia": wikipedia}
+ONCE = {
+    "treebank": treebank,
+    "counting": count_parts,
+    "many": count_many_parts,
+    "wikipedia": wikipedia,
+}
 BY_SIZE = {
     "association": association,
     "adept": adept,

@@ -27,7 +27,7 @@ from adnominal.etl.parsing.fast.extractor import new_extractor
 from benchmarks import treebanks
 from benchmarks.cases import Bound, Case, CaseSettings, Measurement
 from benchmarks.inputs import documents_of
-from benchmarks.processes import all_cores, call, last_cores, peak_memory_mb, run_script, timed
+from benchmarks.processes import all_cores, call, last_cores, peak_memory_mb, run_script, time_block
 from benchmarks.results import Figures
 from benchmarks.sides import Pairs, pairs_of
 
@@ -94,7 +94,7 @@ def count_words(text: str) -> Figures:
             block += stream.readline()
             words += len(block.split())
             size += len(block)
-            with timed() as timing:
+            with time_block() as timing:
                 extractor.feed(block)
             seconds += timing.cpu
     return {

@@ -321,7 +321,7 @@ def zero3(settings: Settings) -> Figures:
         return figures
 
 
-def resumed(settings: Settings) -> Figures:
+def resume_run(settings: Settings) -> Figures:
     """A run that was killed and resumed: how many of its losses equal those of one in peace."""
     with bench(settings, 3200) as place:
         model = place.model("bert", "base" if settings.is_full else "tiny")
@@ -358,7 +358,7 @@ CASE = Case(
         bert_large=bert_large,
         llama_8b=llama_8b,
         zero3=zero3,
-        resumed=resumed,
+        resumed=resume_run,
     ),
     settings=Settings,
     packages=("torch", "transformers", "deepspeed", "accelerate", "peft"),

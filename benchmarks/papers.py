@@ -67,7 +67,7 @@ class Experiment:
     earlier: bool = False
     paper: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def printed(self) -> dict[str, str]:
+    def printed_numbers(self) -> dict[str, str]:
         """The paper's numbers, as printed."""
         return {score: str(printed(*place).printed) for score, place in self.paper.items()}
 
@@ -160,7 +160,7 @@ def context(figures: Figures) -> dict[str, Any]:
         if figure["runs"] < experiment.runs:
             unfinished.append(f"{name} ({figure['runs']} of {experiment.runs})")
         scores = [f"{score} {score_text(values)}" for score, values in figure["scores"].items()]
-        paper = [f"{score} {number}" for score, number in experiment.printed().items()]
+        paper = [f"{score} {number}" for score, number in experiment.printed_numbers().items()]
         if scores:
             rows.append((experiment, figure, ", ".join(scores), ", ".join(paper)))
     return {"rows": rows, "unfinished": unfinished}

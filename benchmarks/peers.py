@@ -25,7 +25,7 @@ from adnominal.etl.amod.kernel import PairCounter
 from adnominal.etl.amod.rules import CLEAN
 from adnominal.etl.corpora.blocks import blocks
 from adnominal.etl.corpora.files import open_input
-from benchmarks.processes import peak_memory_mb, timed
+from benchmarks.processes import peak_memory_mb, time_block
 from benchmarks.sides import Pairs, pairs_of, read_in_process, totals
 
 ADJECTIVES = ("JJ", "JJR", "JJS")
@@ -182,7 +182,7 @@ def read(side: str, part: str) -> dict[str, Any]:
     size = decompress(part)  # also loads the file into the page cache
     if side in ("polars", "duckdb", "conllu"):
         __import__(side)
-    with timed() as timing:
+    with time_block() as timing:
         result = SIDES[side](part)
     fields = {"seconds": timing.cpu, "wall": timing.wall, "bytes": size}
     fields["memory_mb"] = peak_memory_mb()

@@ -20,7 +20,7 @@ from adnominal.etl.lake import arrow
 from adnominal.etl.lake.schema import rows_of_schema
 from adnominal.etl.lake.tables import table
 from benchmarks.cases import Bound, Case, CaseSettings, Measurement
-from benchmarks.processes import Usage, call, run_script, timed
+from benchmarks.processes import Usage, call, run_script, time_block
 from benchmarks.results import Figures
 from benchmarks.sides import medians, rates, rates_of_further_rows, take_turns
 from benchmarks.train import MODEL, adept_pairs, device_name
@@ -52,12 +52,12 @@ def write_model(folder: Path) -> None:
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
-    from adnominal.training.models.pretrained import find, quiet
+    from adnominal.training.models.pretrained import find, quiet_loading
 
     encoder = find(MODEL)
     torch.manual_seed(0)
     config = AutoConfig.from_pretrained(encoder.path, id2label=dict(enumerate(LABELS)))
-    with quiet():
+    with quiet_loading():
         model = AutoModelForSequenceClassification.from_pretrained(encoder.path, config=config)
         model.save_pretrained(folder)
     encoder.tokenizer.save_pretrained(folder)
@@ -75,7 +75,7 @@ def run_job(folder: Path, rows: int) -> Usage:
     return run_script("training/predict.py", *words, f"batch_size={BATCH}", "tracking=none")
 
 
-def bare(folder: str, size: int) -> Figures:
+def forward_pass_rates(folder: str, size: int) -> Figures:
     """The rates of forward passes over the rows that the job read, tokenised before."""
     import torch
 
@@ -89,7 +89,7 @@ def bare(folder: str, size: int) -> Figures:
     encoded = answerer.encode(texts(*[rows[name].combine_chunks() for name in names]))
     batches = evaluation_batches(encoded.lengths("rows"), BATCH, 0, 1)
     device = next(answerer.model.parameters()).device
-    with torch.inference_mode(), timed() as timing:
+    with torch.inference_mode(), time_block() as timing:
         for batch in batches:
             inputs = encoded.collate("rows", batch)
             inputs = {name: values.to(device) for name, values in inputs.items()}
@@ -106,7 +106,7 @@ def measure(settings: Settings) -> Figures:
             "job": partial(
                 rates_of_further_rows, partial(run_job, folder), settings.rows, FEW_ROWS
             ),
-            "bare": partial(call, "benchmarks.predict:bare", name, settings.rows),
+            "bare": partial(call, "benchmarks.predict:forward_pass_rates", name, settings.rows),
         }
         rounds = take_turns(sides, settings.rounds)
     return {

@@ -168,7 +168,7 @@ class Timing:
 
 
 @contextmanager
-def timed(*, children: bool = False) -> Iterator[Timing]:
+def time_block(*, children: bool = False) -> Iterator[Timing]:
     """Time a block; with `children`, its CPU time includes processes that it has waited for."""
 
     def cpu_seconds() -> float:

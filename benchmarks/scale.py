@@ -68,7 +68,7 @@ def run_job(settings: Settings, script: str, *words: str) -> Usage:
     return run_script(script, *words, env={"TMPDIR": str(scratch)}, folder=settings.case)
 
 
-def used(usage: Usage) -> Figures:
+def usage_figures(usage: Usage) -> Figures:
     """Seconds, CPU seconds, 10^6 bytes of memory, and bytes of disk."""
     return {
         "wall": usage.wall,
@@ -94,7 +94,7 @@ def extraction(settings: Settings, share: int) -> Figures:
     for table in STAGES:
         sizes[table] = sum(file.size for file in arrow.files(lake, table))
     return {
-        **used(usage),
+        **usage_figures(usage),
         "waves": len(commits(settings.lake, "amod_counts")),
         "pairs": number * pairs_generator.PAIRS,
         "counted": arrow.row_count(lake, "amod_counts"),
@@ -138,7 +138,7 @@ def adept(settings: Settings, share: int) -> Figures:
     call("benchmarks.adept_generator:generate", size, str(settings.lake), env=limit)
     usage = run_job(settings, "etl/build_adept.py", "edition=measured")
     rows = arrow.row_count(str(settings.lake), "adept_items")
-    return {**used(usage), "pairs": size, "rows": rows}
+    return {**usage_figures(usage), "pairs": size, "rows": rows}
 
 
 FUNCTIONS = {"extraction": extraction, "adept": adept}

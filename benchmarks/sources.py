@@ -27,7 +27,7 @@ from adnominal.etl.parsing.spacy_parser import PARAGRAPHS_PER_BATCH, SpacyParser
 from adnominal.etl.parsing.tokens import paragraphs
 from benchmarks import inputs
 from benchmarks.cases import Bound, Case, CaseSettings, in_parts
-from benchmarks.processes import timed
+from benchmarks.processes import time_block
 from benchmarks.results import Figures
 from benchmarks.sides import Pairs, check_identical, read_in_process, spread, take_turns, totals
 
@@ -92,7 +92,7 @@ def by_spacy(texts: list[str], *, lean: bool) -> dict[str, Any]:
     pieces = [paragraph for text in texts for paragraph in paragraphs(text)]
     counts: Pairs = Counter()
     tokens = 0
-    with timed() as timing:
+    with time_block() as timing:
         for doc in nlp.pipe(pieces, batch_size=PARAGRAPHS_PER_BATCH):
             tokens += sum(not token.is_space for token in doc)
             if not lean:
@@ -125,7 +125,7 @@ def by_job_parser(texts: list[str], *, lean: bool) -> dict[str, Any]:
     parser = SpacyParser(lean=lean)
     counts: Pairs = Counter()
     tokens = 0
-    with timed() as timing:
+    with time_block() as timing:
         for parsed in parser.parse(texts):
             tokens += parsed.tokens.num_rows
             for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist():
@@ -165,7 +165,7 @@ def read_columns(path: Path, columns: list[str]) -> None:
 
 def cpu_seconds(act: Callable[[], None]) -> float:
     """CPU seconds of an action in this process."""
-    with timed() as timing:
+    with time_block() as timing:
         act()
     return timing.cpu
 

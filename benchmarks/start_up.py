@@ -25,7 +25,7 @@ from benchmarks.results import Figures
 LARGE = (1_000_000, 1024)
 
 
-def tiny(settings: CaseSettings) -> Figures:
+def tiny_model(settings: CaseSettings) -> Figures:
     """A BERT with two layers of width 64."""
     with bench(_of_gpu(settings), 96) as place:
         return _sides(place.command, place.model("bert", "tiny"), place.folder)
@@ -117,7 +117,7 @@ def _time(owner: Any, name: str, parts: dict[str, float], part: str) -> list[flo
     ends: list[float] = []
 
     @functools.wraps(function)
-    def timed(*arguments: Any, **options: Any) -> Any:
+    def time_call(*arguments: Any, **options: Any) -> Any:
         begun = time.time()
         try:
             return function(*arguments, **options)
@@ -125,13 +125,13 @@ def _time(owner: Any, name: str, parts: dict[str, float], part: str) -> list[flo
             ends.append(time.time())
             parts[part] = parts.get(part, 0.0) + ends[-1] - begun
 
-    setattr(owner, name, timed)
+    setattr(owner, name, time_call)
     return ends
 
 
 CASE = Case(
     "start_up",
     "The start of a training run",
-    in_parts(tiny=tiny, four_gb=four_gb),
+    in_parts(tiny=tiny_model, four_gb=four_gb),
     packages=("torch", "transformers", "deepspeed", "accelerate", "mlflow"),
 )

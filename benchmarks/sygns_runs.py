@@ -45,7 +45,7 @@ def _rows(experiment: Experiment, figures: Figures | None) -> Iterator[tuple[str
     model = "GRU" if architecture == "gru" else architecture.capitalize()
     what = (experiment.recipe, f"{model}, {size}", settings["task.form"].upper())
     seeds = settings["seeds"].strip("[]").split(",")
-    printed = experiment.printed()
+    printed = experiment.printed_numbers()
     paper = " / ".join(printed[score] for score in SCORES)
     if figures is None:
         for seed in seeds:

@@ -19,7 +19,7 @@ from adnominal.etl.lake import arrow
 from adnominal.etl.lake.schema import rows_of_schema
 from adnominal.etl.lake.tables import table
 from benchmarks.cases import Bound, Case, CaseSettings, Measurement, data_file
-from benchmarks.processes import Usage, call, run_script, timed
+from benchmarks.processes import Usage, call, run_script, time_block
 from benchmarks.results import Figures
 from benchmarks.sides import medians, rates, rates_of_further_rows, take_turns
 
@@ -82,7 +82,7 @@ def run_job(rows: int) -> Usage:
         return run_script("training/finetune.py", *words)
 
 
-def grouped(rows: int) -> Figures:
+def trainer_rates(rows: int) -> Figures:
     """The rates of an epoch by transformers' Trainer, grouped by its own sampler."""
     import torch
     import transformers
@@ -108,7 +108,7 @@ def grouped(rows: int) -> Figures:
             train_dataset=encode(encoder.tokenizer, adept_pairs(rows)),
             data_collator=transformers.DataCollatorWithPadding(encoder.tokenizer),
         )
-        with timed() as timing:
+        with time_block() as timing:
             trainer.train()
     return rates(rows, timing.wall, timing.cpu)
 
@@ -126,7 +126,7 @@ def measure(settings: Settings) -> Figures:
     rows = settings.rows
     sides = {
         "job": partial(rates_of_further_rows, run_job, rows, FEW_ROWS),
-        "grouped": partial(call, "benchmarks.train:grouped", rows),
+        "grouped": partial(call, "benchmarks.train:trainer_rates", rows),
     }
     rounds = take_turns(sides, settings.rounds)
     figures: Figures = {"rows": rows, "rounds": settings.rounds}

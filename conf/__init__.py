@@ -33,7 +33,6 @@ import sys
 import traceback
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,10 +44,12 @@ from adnominal.conf.help import fields_of, is_required, nearest, type_name
 from adnominal.conf.help import help_text as help_text
 from adnominal.conf.output import output_may_be_closed
 from adnominal.conf.values import as_yaml as as_yaml
-from adnominal.conf.values import changed_settings, escaped, yaml_of
+from adnominal.conf.values import changed_settings, escape_interpolation, yaml_of
 from adnominal.conf.values import identity as identity
 from adnominal.conf.values import settings_hash as settings_hash
 from adnominal.conf.values import to_dict as to_dict
+from adnominal.conf.version import code_version as code_version
+from adnominal.conf.version import package_version as package_version
 from adnominal.conf.yaml_text import as_written, is_literal, reason_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -234,6 +235,7 @@ def _any_value(key: str, text: str) -> Any:
 
 
 def _read_yaml(path: str) -> dict[str, Any]:
+    """The settings in a YAML file, by their names."""
     # An installed package has the files that the documents name, where there is no checkout.
     is_packaged = path.startswith("conf/") and not Path(path).exists()
     file = ROOT / path if is_packaged else Path(path)
@@ -327,14 +329,25 @@ def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> Setting
 
 
 def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]) -> SettingsType:
+    """The settings that `config` (OmegaConf's form of the defaults) gives with `values` in it.
+
+    A text that begins with ``~/`` begins with the home folder instead.
+
+    Raises:
+        UserError: a value has another type than its setting, is none of the setting's choices, or
+            is empty where a text is expected; a required setting has none.
+    """
     _make_writable(config)
     for key, value in values.items():
         type_hint = setting_type(cls, key)
         is_group = dataclasses.is_dataclass(type_hint)
         try:
-            if isinstance(value, str) and (is_group or typing.get_origin(type_hint) is dict):
+            needs_mapping = is_group or typing.get_origin(type_hint) is dict
+            if isinstance(value, str) and needs_mapping:
+                # Raised here, to be reported below as any value of another type is.
                 raise ValidationError("OmegaConf would take a text with ${ for an interpolation")
-            OmegaConf.update(config, key, escaped(value, _is_typed(type_hint)), merge=True)
+            literal_value = escape_interpolation(value, _is_typed(type_hint))
+            OmegaConf.update(config, key, literal_value, merge=True)
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
             raise UserError(f"{key}={value}: expected a {expected}") from error
@@ -344,9 +357,11 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         if type_hint is str and value == "" and field.default != "" and not choices:
             raise UserError(f"{key}= is empty; expected a text")
         if isinstance(value, str) and value.startswith("~/"):
-            OmegaConf.update(config, key, escaped(os.path.expanduser(value)))
+            OmegaConf.update(config, key, escape_interpolation(os.path.expanduser(value)))
+        if not choices or value is None:
+            continue
         members = value if _is_list(type_hint) else [value]
-        for member in members if choices and value is not None else []:
+        for member in members:
             if member not in choices:
                 raise UserError(
                     f"{key}={member}: expected one of {', '.join(choices)}"
@@ -431,6 +446,7 @@ def exit_code(work: Callable[[], object]) -> int:
 
 
 def _exit_code(work: Callable[[], object]) -> int:
+    """Call `work`; 0, 1 for a failure, 2 for a user's mistake, or the code of an interrupt."""
     try:
         work()
     except UserError as error:
@@ -469,27 +485,3 @@ def complain(error: object, code: int) -> int:
     print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
     sys.stderr.flush()
     return code
-
-
-def code_version() -> str:
-    """The commit of this checkout (with ``+`` if it was changed), or the installed version."""
-    if (ROOT / ".git").exists():
-        import subprocess
-
-        command = ["git", "-C", os.fspath(ROOT), "describe", "--always", "--dirty=+", "--abbrev=12"]
-        with suppress(OSError, subprocess.SubprocessError):
-            description = subprocess.run(
-                command, capture_output=True, text=True, timeout=10, check=True
-            )
-            return description.stdout.strip()
-    return package_version()
-
-
-def package_version() -> str:
-    """The installed version; ``unknown`` in a checkout that is not installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("adnominal")
-    except PackageNotFoundError:
-        return "unknown"

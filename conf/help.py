@@ -98,6 +98,7 @@ def _by_group(cls: type) -> list[tuple[str, list[Setting]]]:
 
 
 def _lines_of(key: str, field: dataclasses.Field[Any], type_hint: Any) -> list[str]:
+    """The lines of ``--help`` on a setting: type and default, meaning, example."""
     if field.default is not dataclasses.MISSING:
         default = f"default {field.default!r}"
     elif field.default_factory is not dataclasses.MISSING:

@@ -110,6 +110,7 @@ def begin_build(job: str, settings: BuildSettings, rows: int = 0) -> Build:
 
 
 def _check_edition(name: str) -> None:
+    """Raise `UserError` for a name that the release has, or that exports cannot use."""
     if name in RELEASED:
         raise UserError(
             f"edition={name} is the authors' release, which etl/import_published.py imports; give "

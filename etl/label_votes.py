@@ -31,7 +31,7 @@ def read_votes(value: Any, names: Mapping[str, str]) -> dict[str, int]:
             or no whole number.
     """
     if isinstance(value, str):
-        value = _parsed(value)
+        value = _parse_votes(value)
     if isinstance(value, list | tuple):
         value = Counter(str(label) for label in value)
     if not isinstance(value, Mapping):
@@ -41,13 +41,13 @@ def read_votes(value: Any, names: Mapping[str, str]) -> dict[str, int]:
         if str(label) not in names:
             raise NoVotes(f"votes for the label {str(label)!r}")
         # A column of JSON objects has null for the labels that a row lacks.
-        votes[names[str(label)]] += _whole(0 if count is None else count)
+        votes[names[str(label)]] += _whole_number(0 if count is None else count)
     if not votes.total():
         raise NoVotes("no votes")
     return {label: count for label, count in votes.items() if count}
 
 
-def _parsed(text: str) -> Any:
+def _parse_votes(text: str) -> Any:
     """The JSON in a field, or the counts of ``neutral:3,entailment:2``."""
     if not text.strip():
         raise NoVotes("no votes")
@@ -58,7 +58,8 @@ def _parsed(text: str) -> Any:
         return {label.strip(): count.strip() for label, _, count in pairs}
 
 
-def _whole(count: Any) -> int:
+def _whole_number(count: Any) -> int:
+    """A number of votes; `NoVotes` unless it is a whole number from 0."""
     try:
         number = float(count)
     except (TypeError, ValueError):

@@ -67,7 +67,7 @@ def start(
     The server ends after the processes that have called this function.
     """
     addresses = {level: os.fspath(folder / f"{level}.socket") for level in levels}
-    if not _connected(addresses.values()):
+    if not _can_connect(addresses.values()):
         for level, address in addresses.items():
             program = folder / level
             program.write_text(
@@ -86,14 +86,14 @@ def start(
                 stderr=log,
                 start_new_session=True,
             )
-        while not _connected(addresses.values()):
+        while not _can_connect(addresses.values()):
             if server.poll() is not None:
                 raise RuntimeError(f"no fork server:\n{(folder / 'log.txt').read_text()}")
             time.sleep(0.02)
     return {level: os.fspath(folder / level) for level in levels}
 
 
-def _connected(addresses: Iterable[str]) -> bool:
+def _can_connect(addresses: Iterable[str]) -> bool:
     """Whether this process could connect to all addresses; open connections keep the server
     alive."""
     connections = []

@@ -123,7 +123,7 @@ def python_blocks(text: str) -> list[str]:
     return [block for block in blocks if not block.startswith(">>> ")]
 
 
-def imported(module_name: str, name: str) -> object:
+def imported_object(module_name: str, name: str) -> object:
     """What an import binds, or None if there is nothing of that name."""
     module = importlib.import_module(module_name)
     if hasattr(module, name):
@@ -141,7 +141,7 @@ def missing_names(code: str) -> list[str]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("adnominal"):
             for alias in node.names:
-                objects[alias.name] = imported(str(node.module), alias.name)
+                objects[alias.name] = imported_object(str(node.module), alias.name)
     missing = [name for name, value in objects.items() if value is None]
     for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -20,7 +20,7 @@ def top_names(folder: Path) -> set[str]:
     }
 
 
-def shadowed(names: set[str]) -> set[str]:
+def shadowed_names(names: set[str]) -> set[str]:
     installed = {
         name
         for name, distributions in packages_distributions().items()
@@ -31,8 +31,8 @@ def shadowed(names: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("folder", ["etl", "training", "analysis"])
 def test_no_module_shadows_an_installed_one(folder):
-    assert shadowed(top_names(ROOT / folder)) == set()
+    assert shadowed_names(top_names(ROOT / folder)) == set()
 
 
 def test_the_check_finds_shadowed_names():
-    assert shadowed({"types", "pyarrow", "extract_amod"}) == {"types", "pyarrow"}
+    assert shadowed_names({"types", "pyarrow", "extract_amod"}) == {"types", "pyarrow"}

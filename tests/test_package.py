@@ -42,7 +42,7 @@ SECOND_NAMES = {
 
 
 @pytest.fixture
-def foreign(tmp_path: Path) -> Path:
+def foreign_packages(tmp_path: Path) -> Path:
     """A folder with packages of somebody else, named as our folders."""
     for name in FOLDERS:
         package = tmp_path / name
@@ -72,17 +72,19 @@ def test_only_docstrings_are_imported_under_two_names(module, tmp_path):
 
 
 @pytest.mark.parametrize("script", ["etl/extract_amod.py", "etl/build_asp.py", "training/score.py"])
-def test_a_script_finds_its_own_checkout_beside_foreign_folders(script, foreign):
-    for cwd in (foreign, ROOT, ROOT / "etl"):
+def test_a_script_finds_its_own_checkout_beside_foreign_folders(script, foreign_packages):
+    for cwd in (foreign_packages, ROOT, ROOT / "etl"):
         process = run_python(
-            ROOT / script, "--help", cwd=cwd, variables={"PYTHONPATH": os.fspath(foreign)}
+            ROOT / script, "--help", cwd=cwd, variables={"PYTHONPATH": os.fspath(foreign_packages)}
         )
         assert "Settings (key=value" in process.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["torch.distributed.run", "deepspeed.launcher.runner"])
-def test_a_launched_script_finds_its_own_checkout_beside_foreign_folders(launcher, foreign):
+def test_a_launched_script_finds_its_own_checkout_beside_foreign_folders(
+    launcher, foreign_packages
+):
     one_process = {
         "torch.distributed.run": ("--standalone", "--nproc_per_node=1"),
         "deepspeed.launcher.runner": ("--num_gpus=1", "--log_level=error"),
@@ -94,8 +96,8 @@ def test_a_launched_script_finds_its_own_checkout_beside_foreign_folders(launche
         ROOT / "training" / "finetune.py",
         "--help",
         python=fork_server.python("libraries"),
-        cwd=foreign,
-        variables={"PYTHONPATH": os.fspath(foreign), "DS_ACCELERATOR": "cpu"},
+        cwd=foreign_packages,
+        variables={"PYTHONPATH": os.fspath(foreign_packages), "DS_ACCELERATOR": "cpu"},
     )
     assert "Settings (key=value" in process.stdout
 

@@ -15,7 +15,7 @@ from adnominal.analysis.exploring.queries import Query
 from adnominal.analysis.exploring.sketches import Sketches
 from adnominal.conf import ROOT
 from adnominal.etl.lake import arrow
-from adnominal.etl.looking.why import why
+from adnominal.etl.looking.why import explain_pair
 from tests.commands import run_python
 from tests.lake_of_pairs import write_lake, write_pairs
 from tests.rows import adept_row, write
@@ -148,7 +148,7 @@ def test_a_sketch_follows_the_lake(tmp_path):
 
 def test_a_pair_has_the_numbers_that_why_prints(lake):
     pair = adnominal.pair("false", "key", lake=lake, examples=1)
-    text = why(str(lake), "false", "key", 1)
+    text = explain_pair(str(lake), "false", "key", 1)
     for row in pair.counts.to_pylist():
         (line,) = [line for line in text.splitlines() if line.startswith(row["corpus"])]
         numbers = line.split()[1:]

@@ -29,14 +29,14 @@ PAGES = [
 ]
 
 
-def named(text: str) -> list[str]:
+def naming_lines(text: str) -> list[str]:
     """The lines that name something removed."""
     return [line for line in text.splitlines() if REMOVED.search(line)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_do_not_name_what_has_gone(page):
-    assert named(page.read_text(encoding="utf-8")) == []
+    assert naming_lines(page.read_text(encoding="utf-8")) == []
 
 
 def test_help_and_completion_do_not_name_what_has_gone():
@@ -44,9 +44,9 @@ def test_help_and_completion_do_not_name_what_has_gone():
     for name, command in COMMANDS.items():
         texts += [help_text(settings) for settings in settings_of(command).values()]
         texts += candidates(f"{name} ")
-    assert named("\n".join(texts)) == []
+    assert naming_lines("\n".join(texts)) == []
     assert {"pretrain", "datasheet"}.isdisjoint(COMMANDS)
 
 
 def test_the_check_finds_a_removed_name():
-    assert named("write adjacent=true\nand more") == ["write adjacent=true"]
+    assert naming_lines("write adjacent=true\nand more") == ["write adjacent=true"]

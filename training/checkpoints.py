@@ -48,7 +48,7 @@ def _sizes(checkpoint: Path) -> list[tuple[Path, int]]:
     return [(path, path.stat().st_size) for path in files]
 
 
-def newest(folder: Path) -> Path | None:
+def newest_checkpoint(folder: Path) -> Path | None:
     """Return the newest complete checkpoint, the same in every process; None if there is none.
 
     Incomplete ones, of a run that was killed while saving, are deleted.
@@ -60,7 +60,7 @@ def newest(folder: Path) -> Path | None:
     problem: str | None = None
     if launch.rank() == 0:
         try:
-            checkpoint = _newest(folder)
+            checkpoint = _find_newest(folder)
         except (OSError, ValueError, KeyError, TypeError) as error:
             problem = f"{type(error).__name__}: {error}"
     checkpoint, problem = launch.broadcast((checkpoint, problem))
@@ -72,7 +72,8 @@ def newest(folder: Path) -> Path | None:
     return checkpoint
 
 
-def _newest(folder: Path) -> Path | None:
+def _find_newest(folder: Path) -> Path | None:
+    """The newest complete checkpoint of the folder, whose incomplete newer ones are deleted."""
     numbered = {
         int(path.name.removeprefix("checkpoint-")): path for path in folder.glob("checkpoint-*")
     }

@@ -77,7 +77,7 @@ class Device:
         for running in self.running:
             running.reports_before = len(_speeds(running.run.folder))
 
-    def ended(self) -> list[tuple[QueuedRun, int]]:
+    def remove_ended_runs(self) -> list[tuple[QueuedRun, int]]:
         """Remove the runs that have ended; return them with their exit codes."""
         ended_runs = [running for running in self.running if running.process.poll() is not None]
         self.running = [running for running in self.running if running not in ended_runs]
@@ -240,7 +240,7 @@ def spread(
 
 def _collect(device: Device, queue: deque[QueuedRun], failures: dict[Path, str]) -> None:
     """Take the runs that have ended from a device, and report or repeat them."""
-    for run, code in device.ended():
+    for run, code in device.remove_ended_runs():
         reason = _reason(run.folder, code) if code else ""
         # The system kills a process when the machine's memory is used up.
         lacked_memory = reason.startswith(OUT_OF_MEMORY) or code == -signal.SIGKILL
@@ -255,6 +255,7 @@ def _collect(device: Device, queue: deque[QueuedRun], failures: dict[Path, str])
 
 
 def _start(run: QueuedRun, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a run of the grid as a process of its own, with its log in the run's folder."""
     run.folder.mkdir(parents=True, exist_ok=True)
     settings = run.folder / "settings.yaml"
     replace_text(settings, conf.as_yaml(run.settings))

@@ -44,7 +44,7 @@ def _gb(size: int) -> str:
 
 def estimate(settings: Settings, learner: Learner, ranks: int) -> Estimate:
     """Estimate one run (Rajbhandari et al. 2020, section 3, for what each ZeRO stage shards)."""
-    parameters, trained_count = learner.parameters(), learner.trained()
+    parameters, trained_count = learner.parameters(), learner.trained_count()
     stage, precision = stage_of(settings.deepspeed), training_precision(settings)
     deepspeed = uses_deepspeed(settings.deepspeed)
     # Without DeepSpeed, weights stay in single precision; autocasting uses the other one.
@@ -55,6 +55,7 @@ def estimate(settings: Settings, learner: Learner, ranks: int) -> Estimate:
     weights = parameters * (lora.bits / 8 if lora.bits else size)
     saved_bytes = (trained_count if lora.r else parameters) * size
     merged_bytes = parameters * size if lora.r and lora.merge else 0
+    checkpoint_bytes = saved_bytes + states
     return Estimate(
         parameters,
         trained_count,
@@ -62,5 +63,6 @@ def estimate(settings: Settings, learner: Learner, ranks: int) -> Estimate:
         weights=int(weights) // (ranks if stage == 3 else 1),
         gradients=trained_count * size // (ranks if stage >= 2 else 1),
         optimizer=states // (ranks if stage >= 1 else 1),
-        disk=2 * (saved_bytes + states) + 3 * saved_bytes + merged_bytes,
+        # Two checkpoints and three copies of the exported weights, as `Estimate` explains.
+        disk=2 * checkpoint_bytes + 3 * saved_bytes + merged_bytes,
     )

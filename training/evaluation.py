@@ -46,6 +46,11 @@ def loss_terms(logits: Any, labels: Any) -> Any:
 
 
 def _losses(logits: Any, labels: Any, reduction: str, label_smoothing: float = 0.0) -> Any:
+    """The cross entropy of logits [..., classes], reduced as PyTorch's `reduction` says.
+
+    `labels` are class numbers [...] with `IGNORED` for places without one, or distributions of
+    people's votes [rows, classes], which are floats.
+    """
     import torch
 
     flat = logits.float().reshape(-1, logits.shape[-1])

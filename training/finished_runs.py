@@ -124,7 +124,7 @@ def find_runs(uri: str | None) -> Runs:
     fault = _fault(uri)
     if not fault:
         try:
-            return Runs(_finished(entries_of(uri)))
+            return Runs(_finished_runs(entries_of(uri)))
         except Exception as error:  # MLflow's stores raise whatever their drivers do
             fault = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
     note = f"The tracking store {uri} cannot be read ({fault}), so no run is shown."
@@ -160,7 +160,7 @@ def entries_of(uri: str) -> list[Any]:
     return _every(partial(client.search_runs, names)) if names else []
 
 
-def _finished(entries: Sequence[Any]) -> tuple[Run, ...]:
+def _finished_runs(entries: Sequence[Any]) -> tuple[Run, ...]:
     """Return the finished runs of our jobs; runs of other programs have no tag ``job``."""
     parent_ids = {entry.data.tags.get("mlflow.parentRunId") for entry in entries}
     runs = []

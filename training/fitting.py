@@ -65,6 +65,7 @@ class _Reporting(TrainerCallback):  # type: ignore[misc]
         return round((state.epoch or 0.0) * self._samples)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Advance the progress line, and log before each evaluation or save."""
         done = self._samples_done(state)
         self._progress.advance(done - self._done, f"step {state.global_step} of {state.max_steps}")
         self._done = done
@@ -201,7 +202,7 @@ def fit(
         return Fitted(**values)
     deepspeed = sharding.uses_deepspeed(settings.deepspeed)
     with sharding.processes(deepspeed) as accelerator_config:
-        checkpoint = checkpoints.newest(folder / "checkpoints")
+        checkpoint = checkpoints.newest_checkpoint(folder / "checkpoints")
         universal = False
         if checkpoint is not None and deepspeed:
             universal = checkpoints.make_universal_for(checkpoint)
@@ -213,13 +214,48 @@ def fit(
                 if checkpoint is not None and launch.rank() == 0:
                     log.info("resuming from %s", checkpoint)
                 trainer.train(None if checkpoint is None else os.fspath(checkpoint))
-                fitted = _fitted(trainer)
+                fitted = _summarise_fit(trainer)
                 _save_best(trainer, folder)
             finally:
                 trainer.close()
     if launch.rank() == 0:
         replace_json(folder / _TRAINED, dataclasses.asdict(fitted))
     return fitted
+
+
+def _arguments_of_run(
+    settings: Settings,
+    folder: Path,
+    micro_batch: int,
+    validated: bool,
+    accelerator_config: Mapping[str, Any],
+    universal: bool,
+) -> transformers.TrainingArguments:
+    """The Trainer's arguments: the user's, and those that follow from the run.
+
+    `micro_batch` is the number of rows of a process's forward pass, `validated` says whether the
+    run is evaluated on a validation part; the other arguments are as for `_trainer`.
+    """
+    rounds = memory.share_of_process(settings) // micro_batch
+    ours: dict[str, Any] = {
+        "gradient_accumulation_steps": rounds,
+        "accelerator_config": dict(accelerator_config) or None,
+        "eval_strategy": settings.eval_strategy if validated else "no",
+    }
+    if not validated:
+        ours["metric_for_best_model"] = None
+    if sharding.uses_deepspeed(settings.deepspeed):
+        ours["deepspeed"] = sharding.deepspeed_config(
+            settings, micro=micro_batch, rounds=rounds, universal=universal
+        )
+    args = training_arguments(settings, folder / "checkpoints", micro_batch, **ours)
+    if validated:
+        # Not passed above, where it would demand that every checkpoint is evaluated; see
+        # `Trainer._determine_best_metric`.
+        args.load_best_model_at_end = True
+        if args.greater_is_better is None:
+            args.greater_is_better = not str(args.metric_for_best_model).endswith("loss")
+    return args
 
 
 def _trainer(
@@ -231,6 +267,17 @@ def _trainer(
     figures: Callable[[str, Evaluation], Figures],
     on_figures: Callable[[int, Figures], None],
 ) -> tuple[Trainer, Progress]:
+    """The trainer of a run, with its model loaded, and the progress line that it moves.
+
+    Args:
+        settings: the settings of the run.
+        learner: the training and validation data, and how a model is made and answers.
+        folder: the run's folder, for checkpoints, ``steps.jsonl`` and the saved micro-batch.
+        accelerator_config: further settings of accelerate; may be empty.
+        universal: whether DeepSpeed continues from a checkpoint in its universal form.
+        figures: the scores of an evaluation, from the part's name and the evaluation.
+        on_figures: called with the number of an update and its figures, in the first process.
+    """
     train = learner.dataset.parts["train"]
     numbers: Ids = np.arange(len(train))
     if settings.size is not None:
@@ -238,27 +285,11 @@ def _trainer(
     deepspeed = sharding.uses_deepspeed(settings.deepspeed)
     share = memory.share_of_process(settings)
     micro_batch = memory.micro_batch_of_run(folder) or settings.per_device_train_batch_size or share
-    rounds = share // micro_batch
     validated = "val" in learner.dataset.parts and settings.eval_strategy != "no"
-    ours: dict[str, Any] = {
-        "gradient_accumulation_steps": rounds,
-        "accelerator_config": dict(accelerator_config) or None,
-        "eval_strategy": settings.eval_strategy if validated else "no",
-    }
-    if not validated:
-        ours["metric_for_best_model"] = None
-    if deepspeed:
-        ours["deepspeed"] = sharding.deepspeed_config(
-            settings, micro=micro_batch, rounds=rounds, universal=universal
-        )
     # DeepSpeed's configuration must be known before the model, which is loaded in shards by ZeRO 3.
-    args = training_arguments(settings, folder / "checkpoints", micro_batch, **ours)
-    if validated:
-        # Not passed above, where it would demand that every checkpoint is evaluated; see
-        # `Trainer._determine_best_metric`.
-        args.load_best_model_at_end = True
-        if args.greater_is_better is None:
-            args.greater_is_better = not str(args.metric_for_best_model).endswith("loss")
+    args = _arguments_of_run(
+        settings, folder, micro_batch, validated, accelerator_config, universal
+    )
     # Without DeepSpeed, weights that are trained stay in single precision.
     dtype = sharding.half_precision(settings) if deepspeed else None
     model = learner.model(settings.seed, dtype)
@@ -327,7 +358,8 @@ def _fitted_micro_batch(
     return size
 
 
-def _fitted(trainer: Trainer) -> Fitted:
+def _summarise_fit(trainer: Trainer) -> Fitted:
+    """The result of training, from the trainer's state; `JobFailed` if no weights are best."""
     state = trainer.state
     if trainer.args.load_best_model_at_end and state.best_global_step is None:
         raise JobFailed(

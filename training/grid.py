@@ -94,6 +94,7 @@ def axes(settings: Settings) -> dict[str, list[Any] | Range]:
 
 
 def _axis(name: str, value: Any, search: str) -> list[Any] | Range:
+    """The values of an axis, or its range; `UserError` for any other text."""
     if isinstance(value, str) and (match := _RANGE.fullmatch(value.replace(" ", ""))):
         if search != "random":
             raise UserError(f"grid.{name}={value}: a range; expected search=random trials= with it")
@@ -107,6 +108,7 @@ def _axis(name: str, value: Any, search: str) -> list[Any] | Range:
 
 
 def _range(name: str, text: str, match: re.Match[str]) -> Range:
+    """The range that ``uniform(A,B)`` or ``loguniform(A,B)`` stands for."""
     try:
         low, high = float(match["low"]), float(match["high"])
     except ValueError as error:
@@ -264,7 +266,7 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
     return spread
 
 
-def lacking(row: Mapping[str, Any], seeds: Sequence[int]) -> list[int]:
+def missing_seeds(row: Mapping[str, Any], seeds: Sequence[int]) -> list[int]:
     """Return the seeds whose runs a combination lacks, because they failed."""
     return sorted(set(seeds) - set(row["seeds"]))
 
@@ -280,7 +282,7 @@ def best(
     candidates = [
         row for row in rows if math.isfinite(row["figures"].get(key, {}).get("mean", math.nan))
     ]
-    candidates = [row for row in candidates if not lacking(row, seeds)] or candidates
+    candidates = [row for row in candidates if not missing_seeds(row, seeds)] or candidates
     sign = 1 if smallest else -1
     return min(candidates, key=lambda row: sign * row["figures"][key]["mean"], default=None)
 

@@ -381,7 +381,7 @@ def _summarise(
     if len(summary["combinations"]) > 1 and not _are_validated(results):
         log.info("no best combination chosen: the runs have no validation part")
     for row in summary["combinations"]:
-        if missing := grid.lacking(row, settings.seeds):
+        if missing := grid.missing_seeds(row, settings.seeds):
             name = "the best" if row is summary["best"] else "a combination"
             text = "%s (%s) has its means without the failed seeds %s"
             log.warning(text, name, row["changes"], missing)

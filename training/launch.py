@@ -93,6 +93,10 @@ def _end_with_parent() -> None:
 
 
 def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str]) -> int:
+    """Run a job and return its exit code; of an error that all processes meet, the first reports.
+
+    A user's mistake gives 2, a failure 1, an interrupt 130.
+    """
     try:
         job(conf.load(cls, argv))
     except (UserError, JobFailed) as error:

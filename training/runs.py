@@ -158,7 +158,7 @@ class Runs:
         """
         problem: str | None = None
         plan.folder.mkdir(parents=True, exist_ok=True)
-        with _locked(plan.folder), _end_of_run(self._begin(plan, parent)) as run:
+        with _run_lock(plan.folder), _end_of_run(self._begin(plan, parent)) as run:
             if launch.rank() == 0:
                 yaml = conf.as_yaml(plan.settings)
                 replace_text(plan.folder / "settings.yaml", yaml)
@@ -223,7 +223,7 @@ def read_result(path: Path) -> tuple[dict[str, Any] | None, str | None]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _run_lock(folder: Path) -> Iterator[None]:
     """Lock the run in `folder` for the block, in all processes of this command.
 
     The first process holds the lock, which the system releases however the process ends.

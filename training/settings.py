@@ -288,6 +288,7 @@ class _Training(Recorded, PassedArguments):
         self._check_seeds()
 
     def _check_registry(self) -> None:
+        """Raise `UserError` if the model cannot be registered, or not under this name."""
         if self.register is None:
             return
         if self.tracking is None or not self.log_model:
@@ -360,6 +361,7 @@ class Settings(_Training, _Model):
             raise UserError("instructions=true and freeze=true: expected one of them")
 
     def _check_adapters(self) -> None:
+        """Raise `UserError` for settings of LoRA that are out of range, or that need a rank."""
         lora, fresh = self.lora, Lora()
         if lora.lora_alpha < 1:
             raise UserError(f"lora.lora_alpha={lora.lora_alpha}: expected 1 or more")

@@ -44,13 +44,13 @@ _P = ParamSpec("_P")
 log = logging.getLogger("adnominal")
 
 
-def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def flatten_settings(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Flatten settings to MLflow's parameters: dotted names, values as text, within its limits."""
     flattened: dict[str, str] = {}
     for key, value in values.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
-            flattened |= flat(value, f"{name}.") if value else {}
+            flattened |= flatten_settings(value, f"{name}.") if value else {}
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if len(text) > _VALUE:
@@ -142,6 +142,7 @@ class Tracker:
                 self.uri = None
 
     def _connect(self) -> None:
+        """Connect to the store, and create the experiment if it does not exist."""
         # Requests to an unreachable server are repeated twice, not for minutes.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
@@ -208,7 +209,7 @@ class Run:
         previous = (
             json.loads(mlflow_file.read_text(encoding="utf-8")) if mlflow_file.exists() else {}
         )
-        if previous.get("uri") == self.tracker.uri and self._is_there(previous["run_id"]):
+        if previous.get("uri") == self.tracker.uri and self._run_exists(previous["run_id"]):
             run_id = previous["run_id"]
             client.update_run(run_id, status="RUNNING")
             self.id = run_id
@@ -232,7 +233,7 @@ class Run:
     @_logging_failures
     def warn_if_missing(self, folder: Path) -> None:
         """Warn if the store does not have the run, so that the report will not show it."""
-        if self.id is not None and not self._is_there(self.id):
+        if self.id is not None and not self._run_exists(self.id):
             log.warning(
                 "tracking=%s does not have this run, so the report will not show it; delete %s to "
                 "run it again",
@@ -243,13 +244,13 @@ class Run:
     @_logging_failures
     def nest(self, parent: str | None) -> None:
         """Nest the run in `parent`, unless it has another parent or is not in this store."""
-        if parent is None or self.id is None or not self._is_there(self.id):
+        if parent is None or self.id is None or not self._run_exists(self.id):
             return
         previous = self.tracker.client.get_run(self.id).data.tags.get(_PARENT)
-        if previous is None or not self._is_there(previous):
+        if previous is None or not self._run_exists(previous):
             self.tracker.client.set_tag(self.id, _PARENT, parent)
 
-    def _is_there(self, run_id: str) -> bool:
+    def _run_exists(self, run_id: str) -> bool:
         """Whether the store has the run; it may have been deleted."""
         from mlflow.exceptions import MlflowException
 
@@ -279,7 +280,9 @@ class Run:
 
         client = self.tracker.client
         logged = client.get_run(self.id).data.params
-        params = [Param(key, text) for key, text in flat(values).items() if key not in logged]
+        params = [
+            Param(key, text) for key, text in flatten_settings(values).items() if key not in logged
+        ]
         client.log_batch(self.id, params=params)
 
     @_logging_failures
@@ -389,6 +392,7 @@ class Run:
         return problem
 
     def _register(self, name: str) -> str | None:
+        """Register the run's model under a name; return why this is impossible, else None."""
         import mlflow
         from mlflow.exceptions import MlflowException
 

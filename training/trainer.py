@@ -174,6 +174,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         return batch
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        """Our sampler, which also gives the same batches again after a restart."""
         rows = self.train_dataset if train_dataset is None else train_dataset
         strategy = self.args.train_sampling_strategy
         if strategy not in ("group_by_length", "random"):
@@ -221,6 +222,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         return loss * self.args.world_size / num_items_in_batch
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
+        """Train on a micro-batch; if memory runs out, repeat the update in smaller pieces."""
         if self._update != self.state.global_step:
             self._update = self.state.global_step
             self._micro_batches.clear()
@@ -406,6 +408,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
             super()._save_optimizer_and_scheduler(output_dir)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        """Load them, and set what DeepSpeed's universal form loses."""
         super()._load_optimizer_and_scheduler(checkpoint)
         if not self.is_deepspeed_enabled or checkpoint is None:
             return

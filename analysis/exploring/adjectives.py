@@ -29,7 +29,7 @@ class Lexicon:
         """I, S, O or none."""
         return self.classes.get(adjective, "none")
 
-    def among(self, adjectives: pa.ChunkedArray, classes: Sequence[str]) -> npt.NDArray[Any]:
+    def class_mask(self, adjectives: pa.ChunkedArray, classes: Sequence[str]) -> npt.NDArray[Any]:
         """A mask of the adjectives that belong to one of the classes."""
         members = [adjective for adjective, one in self.classes.items() if one in classes]
         selected = is_in(adjectives, members)

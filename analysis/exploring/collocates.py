@@ -47,7 +47,7 @@ def collocates(lake: str, query: Query) -> pa.Table:
     return pa.Table.from_pylist(rows, COLLOCATES)
 
 
-def similar(lake: str, query: Query) -> pa.Table:
+def similar_word_rows(lake: str, query: Query) -> pa.Table:
     """The words with collocates similar to a word's (`thesaurus.similar_words`), as `SIMILAR`.
 
     Raises:

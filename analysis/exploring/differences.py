@@ -100,7 +100,7 @@ def _spread(side: pa.Table, name: str, numbers: Numbers, size: int) -> Numbers:
     return by_number
 
 
-def strongest(rows: pa.Table, block: str, limit: int) -> tuple[pa.Table, int]:
+def strongest_rows(rows: pa.Table, block: str, limit: int) -> tuple[pa.Table, int]:
     """The rows of a block with the strongest contrast, in order, and the number of all of them."""
     is_member = pc.equal(rows.column("block"), block)
     members = rows.filter(is_member)

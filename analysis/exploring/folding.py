@@ -25,12 +25,13 @@ class Folding:
         for corpus in self._adjectives.corpora.values():
             has_suffix = pc.match_substring_regex(corpus.words, _SUFFIXES)
             for form in corpus.words.filter(has_suffix).to_pylist():
-                positive = self._positive(form)
+                positive = self._positive_form(form)
                 if positive is not None:
                     positives[form] = positive
         return positives
 
-    def _positive(self, form: str) -> str | None:
+    def _positive_form(self, form: str) -> str | None:
+        """The positive of a comparative or superlative, if the tables have it; else None."""
         known_lemmas = [
             lemma
             for lemma in lemmas(form, "ADJ")

@@ -193,6 +193,7 @@ def explore(settings: Settings) -> None:
 
 
 def _print(sketches: Sketches, query: Query) -> None:
+    """Print the rows of a view; `JobFailed` says why there are none."""
     answer = sketches.view(query)
     message = missing_word(query, answer)
     if message is not None:
@@ -206,6 +207,7 @@ def _print(sketches: Sketches, query: Query) -> None:
 
 
 def _print_similar(sketches: Sketches, query: Query) -> None:
+    """Print the words with similar collocates; `JobFailed` says why there are none."""
     from adnominal.analysis.exploring.thesaurus import similar_words
 
     answer = similar_words(sketches, query.role, query.word, query.corpus, query.limit)

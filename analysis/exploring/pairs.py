@@ -28,7 +28,7 @@ def pair(lake: str, adjective: str, noun: str) -> dict[str, Any]:
 
 
 def pairs(lake: str, wanted_pairs: Collection[Words]) -> Iterator[tuple[Words, dict[str, Any]]]:
-    """The results of `pair` for those of the (adjective, noun) pairs that have any.
+    """What `pair` returns for each (adjective, noun), sorted; pairs without anything are omitted.
 
     Tables are streamed; a single pair is looked up through file and row-group statistics.
     """
@@ -37,7 +37,8 @@ def pairs(lake: str, wanted_pairs: Collection[Words]) -> Iterator[tuple[Words, d
     items: defaultdict[Words, list[dict[str, Any]]] = defaultdict(list)
     for dataset in DATASETS.values():
         for table in dataset.tables:
-            if table.name in tables and table.pair and "adjective" in table.words:
+            names_pairs = table.pair and "adjective" in table.words
+            if table.name in tables and names_pairs:
                 for key, rows in _items(lake, table, wanted_pairs).items():
                     items[key] += rows
     predictions: Mapping[str, list[dict[str, Any]]] = {}
@@ -45,23 +46,25 @@ def pairs(lake: str, wanted_pairs: Collection[Words]) -> Iterator[tuple[Words, d
         ids = {item["item_id"] for rows in items.values() for item in rows}
         predictions = _predictions(lake, ids)
     for key in sorted(examples.keys() | items.keys()):
+        _, noun = key
         sentences = examples.get(key, [])
-        answers = [row for item in items[key] for row in predictions.get(item["item_id"], [])]
-        yield (
-            key,
-            {
-                "examples": sentences[:_MOST_EXAMPLES],
-                "examples_total": len(sentences),
-                "noun_forms": [key[1], *forms(key[1], "NNS")],
-                "items": items[key],
-                "predictions": answers[:_MOST_PREDICTIONS],
-            },
-        )
+        answers: list[dict[str, Any]] = []
+        for item in items[key]:
+            answers += predictions.get(item["item_id"], [])
+        details = {
+            "examples": sentences[:_MOST_EXAMPLES],
+            "examples_total": len(sentences),
+            "noun_forms": [noun, *forms(noun, "NNS")],
+            "items": items[key],
+            "predictions": answers[:_MOST_PREDICTIONS],
+        }
+        yield key, details
 
 
 def _items(
     lake: str, table: ItemTable, wanted_pairs: Collection[Words]
 ) -> dict[Words, list[dict[str, Any]]]:
+    """The items of a table that have one of the pairs, at most `_MOST_ITEMS` a pair, sorted."""
     assert table.pair is not None
     adjective, noun = table.words["adjective"], table.words["noun"]
     names = [adjective, noun, "edition", *table.pair, "label", table.item]
@@ -79,6 +82,7 @@ def _items(
 
 
 def _predictions(lake: str, items: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+    """The predictions on each item, sorted by model, task and run."""
     names = ["item_id", "model", "task", "run_id", "gold", "predicted"]
     rows_by_item: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     where = [("item_id", "in", sorted(items))]

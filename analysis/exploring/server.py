@@ -119,6 +119,7 @@ class _Page:
         return self._sketches.view(query_of(request.query_params))
 
     def pair(self, request: Request) -> Response:
+        """The details of a pair, with its rows in all corpora."""
         adjective, noun = (request.query_params.get(name, "") for name in ("adjective", "noun"))
         details = pair(self._sketches.lake, adjective, noun)
         rows = [
@@ -141,10 +142,10 @@ def application(sketches: Sketches) -> Starlette:
     """The explorer of a lake as an ASGI application."""
     page = _Page(sketches)
 
-    def current(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    def refuse_if_outdated(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
         """The answer, refused if the pairs were changed since the start, or cannot be read."""
 
-        def checked(request: Request) -> Response:
+        def answer_from_current_lake(request: Request) -> Response:
             try:
                 response = answer(request)
                 is_outdated = sketches.is_outdated()
@@ -155,16 +156,16 @@ def application(sketches: Sketches) -> Starlette:
                 return PlainTextResponse(text, status_code=503)
             return PlainTextResponse(_OUTDATED, status_code=503) if is_outdated else response
 
-        return checked
+        return answer_from_current_lake
 
     return Starlette(
         routes=[
-            Route("/api/about", current(page.about)),
+            Route("/api/about", refuse_if_outdated(page.about)),
             Route("/api/suggest", page.suggest),
-            Route("/api/rows", current(page.rows)),
-            Route("/api/rows.tsv", current(page.table)),
-            Route("/api/similar", current(page.similar)),
-            Route("/api/pair", current(page.pair)),
+            Route("/api/rows", refuse_if_outdated(page.rows)),
+            Route("/api/rows.tsv", refuse_if_outdated(page.table)),
+            Route("/api/similar", refuse_if_outdated(page.similar)),
+            Route("/api/pair", refuse_if_outdated(page.pair)),
             Mount("/", _Files(directory=PAGE, html=True)),
         ],
         lifespan=_few_at_once,

@@ -68,6 +68,7 @@ class _Recent:
             return self._rows.get(key)
 
     def put(self, key: tuple[str, str, str], rows: pa.Table) -> None:
+        """Keep the rows unless they are many, and drop the oldest ones until all fit."""
         size = rows.nbytes
         if size > self._most // 4:
             return
@@ -159,8 +160,10 @@ class Sketches:
         if path is not None:
             rows = files.rows(path, word, names)
         elif word_list.complete(corpus):
+            # The list has every word of the corpus, so the corpus does not have this one.
             rows = files.schema.empty_table()
         else:
+            # The list has only the most frequent words: this one may be a rarer one.
             rows = self._read(role, corpus, word, names)
             rows = rows.cast(files.schema)
         self._recent.put((role, corpus, word), rows)
@@ -215,13 +218,13 @@ class Sketches:
                 dictionary = pa.array([value])
                 constant = pa.DictionaryArray.from_arrays(zeros, dictionary)
                 rows = rows.append_column(column, constant)
-            admitted = self._admitted(query, word, rows)
+            admitted = self._filter_mask(query, word, rows)
             if not admitted.all():
                 rows = rows.filter(pa.array(admitted))
             parts.append(rows)
         return pa.concat_tables(parts)
 
-    def _admitted(self, query: Query, word: str, rows: pa.Table) -> Numbers:
+    def _filter_mask(self, query: Query, word: str, rows: pa.Table) -> Numbers:
         """A mask of the rows whose adjective passes the query's filters."""
         admitted = np.ones(rows.num_rows, bool)
         if query.role == "adjective":
@@ -230,7 +233,7 @@ class Sketches:
             return admitted
         adjectives = rows.column("adjective")
         if query.classes:
-            admitted &= self.lexicon.among(adjectives, query.classes)
+            admitted &= self.lexicon.class_mask(adjectives, query.classes)
         if query.hide_determiners:
             admitted &= ~is_in(adjectives, determiners())
         return admitted
@@ -272,12 +275,12 @@ class Sketches:
         """
         query = self.check_query(query)
         has_one_corpus = bool(query.corpus) or len(self.corpora) == 1
-        answer = self.sketch(query) if has_one_corpus else self._merged(query)
+        answer = self.sketch(query) if has_one_corpus else self._merge_corpora(query)
         if self.has_predicative:
             self._add_predicative(answer["rows"], query)
         return answer
 
-    def _merged(self, query: Query) -> dict[str, Any]:
+    def _merge_corpora(self, query: Query) -> dict[str, Any]:
         """The collocates in several corpora."""
         rows = self.rows_of_word(query, query.word, "")
         merged = merge_corpora(rows, query)
@@ -321,6 +324,7 @@ class Sketches:
                 record.update(dict.fromkeys(FORMULAS), corpus=query.sort_corpus, count=0)
 
     def _add_predicative(self, records: list[dict[str, Any]], query: Query) -> None:
+        """Add to each record how often its pair is predicative (*the key is old*)."""
         partners = [record[query.partner] for record in records]
         counts = corpora.predicative_counts(self.lake, query.role, query.word, partners)
         for record in records:
@@ -352,6 +356,7 @@ class Sketches:
     def _answer(
         self, query: Query, records: list[dict[str, Any]], total: int, floor: int
     ) -> dict[str, Any]:
+        """What the page shows of a word: its rows, and hints if nothing is found."""
         if query.limit:
             records = records[: query.limit]
         counts = self.counts(query.role, query.word)
@@ -370,7 +375,7 @@ class Sketches:
         """What may have been meant by a word that no pair has; nothing for None."""
         if unknown is None:
             return {"nearest": [], "hints": []}
-        nearest_words = self.words[role].nearest(unknown)
+        nearest_words = self.words[role].nearest_words(unknown)
         hints = find_hints(self.words, role, unknown)
         return {"nearest": nearest_words, "hints": hints}
 
@@ -398,7 +403,7 @@ class Sketches:
         rows: list[dict[str, Any]] = []
         totals = {}
         for block in differences.BLOCKS:
-            members, totals[block] = differences.strongest(merged, block, query.limit)
+            members, totals[block] = differences.strongest_rows(merged, block, query.limit)
             rows += members.to_pylist()
         for row in rows:
             is_adjective = query.partner == "adjective"

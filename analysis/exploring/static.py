@@ -70,6 +70,7 @@ def write(sketches: Sketches, target: Path, min_count: int) -> None:
 
 
 def _write(sketches: Sketches, folder: Path, min_count: int) -> None:
+    """Write the explorer's page and its data, as files that a browser reads without a server."""
     from adnominal.analysis.exploring.server import PAGE
 
     where = pc.field("count") >= min_count

@@ -68,7 +68,7 @@ def similar_words(
     }
 
 
-def _strongest(
+def _strongest_collocates(
     sketches: Sketches, role: str, word: str, corpus: str, most: int
 ) -> tuple[list[str], np.ndarray[Any, Any]]:
     """The collocates with the greatest logDice, and these values; none below 0."""
@@ -86,7 +86,7 @@ def _strongest(
 
 
 def _vector(sketches: Sketches, role: str, word: str, corpus: str) -> _Vector:
-    words, values = _strongest(sketches, role, word, corpus, DIMENSIONS)
+    words, values = _strongest_collocates(sketches, role, word, corpus, DIMENSIONS)
     weights = dict(zip(words, values.tolist(), strict=True))
     return _Vector(weights, float(np.linalg.norm(values)))
 
@@ -96,7 +96,9 @@ def _draw_candidates(sketches: Sketches, query: Query, vector: _Vector, corpus: 
     collocates = sorted(vector.weights, key=lambda name: -vector.weights[name])
     parts = []
     for collocate in collocates[:_DRAWING]:
-        words, values = _strongest(sketches, query.partner, collocate, corpus, DIMENSIONS)
+        words, values = _strongest_collocates(
+            sketches, query.partner, collocate, corpus, DIMENSIONS
+        )
         products = values * vector.weights[collocate]
         parts.append(pa.table({"word": pa.array(words, pa.string()), "product": products}))
     if not parts:
@@ -110,6 +112,7 @@ def _draw_candidates(sketches: Sketches, query: Query, vector: _Vector, corpus: 
 
 
 def _compare(one: _Vector, other: _Vector) -> dict[str, Any]:
+    """The cosine of two words' collocates, and the shared collocates that contribute most."""
     shared = one.weights.keys() & other.weights.keys()
     products = {name: one.weights[name] * other.weights[name] for name in shared}
     lengths = one.norm * other.norm

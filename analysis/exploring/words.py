@@ -147,18 +147,18 @@ class Words:
         best = pc.select_k_unstable(rows, k=most, sort_keys=order)
         return [Suggestion(**row) for row in rows.take(best).to_pylist()]
 
-    def nearest(self, word: str) -> list[str]:
+    def nearest_words(self, word: str) -> list[str]:
         """The five known words with the most similar spelling to `word`, nearest first."""
         word = unicodedata.normalize("NFC", word).lower()
         similar_words = [
             one
-            for one in self._near
+            for one in self._spelling_candidates
             if abs(len(one) - len(word)) <= 2 and (set(one[:2]) & set(word[:2]))
         ]
         return difflib.get_close_matches(word, similar_words, n=5, cutoff=0.6)
 
     @cached_property
-    def _near(self) -> list[str]:
+    def _spelling_candidates(self) -> list[str]:
         """The most frequent words of each corpus, without duplicates."""
         words: dict[str, None] = {}
         for corpus in self.corpora.values():
@@ -206,7 +206,7 @@ def words_of(root: str, role: str, cache: Path) -> Words:
     made_of = [str(_FORMAT), table_uri(root, table), *sorted(files)]
     key = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
     stored = cache / f"{role}s-{key[:16]}.parquet"
-    cached = _cached(stored)
+    cached = _read_stored_list(stored)
     if cached is not None:
         return Words(cached)
     log.info("reading the %ss of %s, once per version of the table", role, table)
@@ -217,7 +217,7 @@ def words_of(root: str, role: str, cache: Path) -> Words:
     return Words(words)
 
 
-def _cached(stored: Path) -> pa.Table | None:
+def _read_stored_list(stored: Path) -> pa.Table | None:
     """A stored list; None where there is none, or one that is damaged."""
     try:
         table = pq.read_table(stored)
@@ -246,6 +246,7 @@ def _store(words: pa.Table, stored: Path) -> None:
 
 
 def _most_frequent(words: pa.Table) -> pa.Table:
+    """The `_MOST` most frequent words of each corpus; its total count is in the metadata."""
     by_corpus, totals = [], {}
     for corpus in words.column("corpus").unique().to_pylist():
         rows = words.filter(pc.equal(words.column("corpus"), corpus))

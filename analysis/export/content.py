@@ -82,7 +82,9 @@ def content(lake: str, name: str, edition: str) -> Content:
     rows = _Rows(lake, declaration, edition)
     tables = [table for table in declaration.tables if rows.has(table.name)]
     unsplit = [
-        (rows.unsplit(table, table.whole), table.whole.first) for table in tables if table.whole
+        (rows.unsplit_config(table, table.whole), table.whole.first)
+        for table in tables
+        if table.whole
     ]
     first = [config for config, leads in unsplit if leads]
     last = [config for config, leads in unsplit if not leads]
@@ -155,7 +157,7 @@ class _Rows:
             ]
         )
 
-    def unsplit(self, table: ItemTable, config: Whole) -> Config:
+    def unsplit_config(self, table: ItemTable, config: Whole) -> Config:
         """All items of a table, streamed."""
         schema = self.schema(table.name)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from adnominal.analysis.export.content import Content, File
-from adnominal.analysis.export.sources import About, Origin
+from adnominal.analysis.export.provenance import About, Origin
 
 _TYPES = {
     pa.string(): "sc:Text",
@@ -76,6 +76,7 @@ def _name(file: File) -> str:
 
 
 def _file(file: File) -> dict[str, Any]:
+    """The description of a file."""
     return {
         "@type": "cr:FileObject",
         "@id": f"{_name(file)}.parquet",
@@ -99,6 +100,7 @@ def _records(file: File, exported: Content) -> dict[str, Any]:
 
 
 def _field(file: File, column: pa.Field, exported: Content) -> dict[str, Any]:
+    """The description of a column, with its meaning and the names of its classes."""
     is_list = pa.types.is_list(column.type)
     meaning = (column.metadata or {}).get(b"comment", b"").decode()
     names = exported.classes.get(column.name)

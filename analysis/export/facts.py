@@ -11,7 +11,7 @@ from typing import Any
 
 from adnominal.analysis.editions import rows_by_edition
 from adnominal.analysis.export.content import Content
-from adnominal.analysis.export.sources import edition_commits
+from adnominal.analysis.export.provenance import edition_commits
 from adnominal.conf.markdown import table_text
 from adnominal.etl.declaration import RELEASED, ItemTable
 from adnominal.etl.lake import arrow
@@ -63,6 +63,7 @@ class EditionFacts:
         return self.exported.edition in rows_by_edition(self.lake, table)
 
     def _counts_of(self, table: ItemTable) -> list[str]:
+        """The section on a table: its size, rows by value, different values, lengths of texts."""
         meaning = declared_table(table.name).meaning
         rows, source = self.query(table.name, "count(*) AS rows")
         size = f"{rows[0]['rows']:,} rows {source}."
@@ -142,6 +143,7 @@ class EditionFacts:
 
 
 def _commit_cells(commit: Record) -> list[str]:
+    """The cells of a commit in the table of versions."""
     details = [f"{name} {value}" for name, value in sorted(commit.metadata.items())]
     return [
         str(commit.version),

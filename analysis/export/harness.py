@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from adnominal.analysis.export.content import WHOLE, Config, Content
-from adnominal.analysis.export.sources import About
+from adnominal.analysis.export.provenance import About
 from adnominal.conf import UserError
 from adnominal.etl.declaration import Labels, Question
 from adnominal.etl.registry import DATASETS
@@ -92,6 +92,7 @@ def write(out: Path, exported: Content, about: About) -> dict[str, int]:
 
 
 def _write_group(out: Path, name: str, tasks: list[str], measure: dict[str, Any]) -> None:
+    """Write the YAML of a group, whose score is the mean of its tasks' scores."""
     group = {
         "group": name,
         "task": tasks,
@@ -116,8 +117,14 @@ def _test_rows(config: Config, *, whole: bool) -> pa.Table | None:
 
 
 def _files(exported: Content) -> Iterator[tuple[str, pa.Table, dict[str, dict[str, Any]]]]:
-    """The name of each file of rows, its rows, and its tasks by name."""
+    """The name of each file of rows, its rows, and its tasks by name.
+
+    A configuration of the edition gives a file of its test rows or, if the question asks for the
+    rows of each value of a column by themselves (`Question.by`), a file for each value. Every
+    question gives a task on each file.
+    """
     declaration = DATASETS[exported.dataset]
+    # The configurations of all rows, without a split: some questions are only about these.
     wholes = {table.whole.name for table in declaration.tables if table.whole is not None}
     for config in exported.configs:
         questions = [
@@ -135,8 +142,10 @@ def _files(exported: Content) -> Iterator[tuple[str, pa.Table, dict[str, dict[st
         rows = _answerable_rows(rows, questions[0], declaration.labels)
         for suffix, members in _by_value(rows, questions[0]):
             file = f"{name}{suffix}"
-            names = {"_".join(filter(None, (file, asked.name))): asked for asked in questions}
-            tasks = {task: _document(task, file, asked) for task, asked in names.items()}
+            tasks: dict[str, dict[str, Any]] = {}
+            for question in questions:
+                task = f"{file}_{question.name}" if question.name else file
+                tasks[task] = _document(task, file, question)
             order = _label_order(questions[0], declaration.labels)
             tasks |= _generation_documents(exported.dataset, file, order)
             yield file, _written_rows(members, questions[0], exported.dataset), tasks

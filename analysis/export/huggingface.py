@@ -16,7 +16,7 @@ import yaml
 
 from adnominal.analysis.export.content import Config, Content, File
 from adnominal.analysis.export.facts import EditionFacts
-from adnominal.analysis.export.sources import About
+from adnominal.analysis.export.provenance import About
 from adnominal.conf import UserError, missing_package
 from adnominal.conf.help import nearest
 from adnominal.conf.markdown import table_text
@@ -114,6 +114,7 @@ def dataset_dict(exported: Content, config: str | None) -> datasets.DatasetDict:
 
 
 def _config_named(exported: Content, name: str | None) -> Config:
+    """The configuration of a name, or the first one if none is named."""
     by_name = {config.name: config for config in exported.configs}
     if name is None:
         return exported.configs[0]
@@ -169,6 +170,7 @@ def _size(rows: int) -> str:
 
 
 def _header(exported: Content, files: Sequence[File], about: About) -> dict[str, Any]:
+    """The YAML header of the dataset card: licence, configurations, features and sizes."""
     names = list(dict.fromkeys(file.config for file in files))
     configs, infos = [], []
     for name in names:

@@ -7,7 +7,7 @@ from pathlib import Path
 from adnominal.analysis.export import croissant, harness, hub, huggingface, tsv
 from adnominal.analysis.export.content import content, write
 from adnominal.analysis.export.facts import EditionFacts
-from adnominal.analysis.export.sources import about, origins
+from adnominal.analysis.export.provenance import edition_description, origins
 from adnominal.conf import JobFailed, UserError, setting
 from adnominal.etl.registry import DATASETS
 from adnominal.training.files import complete_folder
@@ -73,7 +73,7 @@ def export(settings: Settings) -> None:
         hub.check_login(settings.push)
     exported = content(settings.lake, settings.dataset, settings.edition)
     provenance = origins(settings.lake, exported)
-    description = about(settings.dataset, settings.edition, provenance)
+    description = edition_description(settings.dataset, settings.edition, provenance)
     with complete_folder(Path(settings.out)) as folder:
         if settings.format == "lm_eval":
             rows = harness.write(folder, exported, description)

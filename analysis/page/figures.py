@@ -141,7 +141,7 @@ def _numbers(chart: Chart, rows: Sequence[Row]) -> pd.DataFrame:
     return frame.astype({"value": float, "low": float, "high": float})
 
 
-def _distinct(values: "pd.Series[Any]") -> list[Any]:
+def _distinct_values(values: "pd.Series[Any]") -> list[Any]:
     """The values in order of appearance."""
     return list(dict.fromkeys(values))
 
@@ -150,7 +150,7 @@ def _by_series(
     numbers: pd.DataFrame, panel: str | None = None
 ) -> Iterator[tuple[int, str, pd.DataFrame]]:
     """(number, name, rows) of each series, in a panel if one is given."""
-    names = _distinct(numbers["series"])
+    names = _distinct_values(numbers["series"])
     if panel is not None:
         numbers = numbers[numbers["panel"] == panel]
     for number, name in enumerate(names):
@@ -189,7 +189,7 @@ def _panels(number: int, columns: int = _PANEL_COLUMNS) -> tuple[Figure, list[Ax
     return figure, axes[:number]
 
 
-def _single(height: float = _HEIGHT) -> tuple[Figure, Axes]:
+def _single_axes(height: float = _HEIGHT) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     return figure, figure.subplots()
 
@@ -232,7 +232,7 @@ def _share_labels(chart: Chart, figure: Figure, panels: Sequence[Axes]) -> None:
 def _curves(chart: Chart, numbers: pd.DataFrame) -> Figure:
     """Lines of the value over the place, a number; intervals are bands. Series named in the option
     `smooth` have no markers."""
-    tables = _distinct(numbers["panel"])
+    tables = _distinct_values(numbers["panel"])
     figure, panels = _panels(len(tables), chart.options.get("columns", _PANEL_COLUMNS))
     for axes, table in zip(panels, tables, strict=True):
         for number, name, rows in _by_series(numbers, table):
@@ -266,9 +266,9 @@ def _limit_shares(axes: Axes, numbers: pd.DataFrame) -> None:
 def _bars(chart: Chart, numbers: pd.DataFrame) -> Figure:
     """Columns, the series side by side, with whiskers; with the option `log` on a logarithmic axis
     that begins at 1."""
-    places = _distinct(numbers["place"])
+    places = _distinct_values(numbers["place"])
     width = 0.8 / numbers["series"].nunique()
-    figure, axes = _single()
+    figure, axes = _single_axes()
     for number, name, rows in _by_series(numbers):
         offset = (number + 0.5) * width - 0.4
         axes.bar(
@@ -293,11 +293,11 @@ def _bars(chart: Chart, numbers: pd.DataFrame) -> Figure:
 
 def _shares(chart: Chart, numbers: pd.DataFrame) -> Figure:
     """A stacked bar for each place, divided into the shares of the series, which are a scale."""
-    names, parts = _distinct(numbers["place"]), _distinct(numbers["series"])
+    names, parts = _distinct_values(numbers["place"]), _distinct_values(numbers["series"])
     of_names = numbers.pivot_table("value", "place", "series", sort=False).reindex(names)
     shares = of_names.fillna(0.0)
     shares = shares.div(shares.sum(axis=1), axis=0)
-    figure, axes = _single(0.9 + 0.4 * len(names))
+    figure, axes = _single_axes(0.9 + 0.4 * len(names))
     left = np.zeros(len(names))
     for number, part in enumerate(parts):
         widths = shares[part].to_numpy(float)
@@ -364,7 +364,7 @@ def _boxes(chart: Chart, numbers: pd.DataFrame) -> Figure:
         {"label": str(name), "whislo": a, "q1": b, "med": c, "q3": d, "whishi": e, "fliers": []}
         for name, a, b, c, d, e in quantiles[list(QUANTILES)].itertuples()
     ]
-    figure, axes = _single()
+    figure, axes = _single_axes()
     artists = axes.bxp(stats, showfliers=False, patch_artist=True, widths=0.5)
     for number, box in enumerate(artists["boxes"]):
         hatch = _HATCHES[number % len(_HATCHES)]
@@ -379,8 +379,8 @@ def _boxes(chart: Chart, numbers: pd.DataFrame) -> Figure:
 def _scatter(chart: Chart, numbers: pd.DataFrame) -> Figure:
     """Points: a series for each table, whose columns named as the axes have the coordinates. The
     option `lines` gives the (intercept, slope) of the line through a series."""
-    figure, axes = _single()
-    for number, table in enumerate(_distinct(numbers["panel"])):
+    figure, axes = _single_axes()
+    for number, table in enumerate(_distinct_values(numbers["panel"])):
         of_table = numbers[numbers["panel"] == table]
         points = of_table.pivot_table("value", "place", "series", sort=False)
         x, y = points[chart.x], points[chart.y]
@@ -399,7 +399,7 @@ def _scatter(chart: Chart, numbers: pd.DataFrame) -> Figure:
 
 def _intervals(chart: Chart, numbers: pd.DataFrame) -> Figure:
     """Points with whiskers over the places, the series side by side."""
-    places, tables = _distinct(numbers["place"]), _distinct(numbers["panel"])
+    places, tables = _distinct_values(numbers["place"]), _distinct_values(numbers["panel"])
     step = 0.7 / numbers["series"].nunique()
     figure, panels = _panels(len(tables))
     for axes, table in zip(panels, tables, strict=True):
@@ -423,11 +423,11 @@ def _intervals(chart: Chart, numbers: pd.DataFrame) -> Figure:
 def _forest(chart: Chart, numbers: pd.DataFrame) -> Figure:
     """A line for each place: the first series as a point with its whisker, the second as a stroke
     to compare it with."""
-    first, second = _distinct(numbers["series"])[:2]
-    places = _distinct(numbers["place"])
+    first, second = _distinct_values(numbers["series"])[:2]
+    places = _distinct_values(numbers["place"])
     values = numbers[numbers["series"] == first]
     references = numbers[numbers["series"] == second]
-    figure, axes = _single(1.1 + 0.16 * len(places))
+    figure, axes = _single_axes(1.1 + 0.16 * len(places))
     axes.errorbar(
         values["value"].to_numpy(),
         [places.index(place) for place in values["place"]],

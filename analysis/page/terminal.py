@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from adnominal.analysis.page.view import NumberTable, number_tables
 from adnominal.analysis.papers.exhibits import Note, Section
-from adnominal.etl.looking.layout import aligned
+from adnominal.etl.looking.layout import format_table
 
 _WIDTH = 100
 
@@ -23,7 +23,7 @@ def terminal_text(section: Section) -> str:
 
 def _table(table: NumberTable) -> str:
     caption = textwrap.fill(table.caption, _WIDTH)
-    return f"{caption}\n{aligned(['', *table.columns], list(_rows(table)))}"
+    return f"{caption}\n{format_table(['', *table.columns], list(_rows(table)))}"
 
 
 def _rows(table: NumberTable) -> Iterator[list[str]]:

@@ -165,14 +165,14 @@ def paper_view(
     """The view of a paper's sections."""
     views = [section_view(section) for section in sections]
     return PaperView(
-        anchor,
-        title,
-        citation,
-        summary(views),
-        headline,
-        [view for view in views if view.state != NOT_RUN],
-        [view for view in views if view.state == NOT_RUN],
-        [view for view in views if view.missing or view.state == NOT_RUN],
+        anchor=anchor,
+        title=title,
+        citation=citation,
+        summary=summary(views),
+        headline=headline,
+        shown=[view for view in views if view.state != NOT_RUN],
+        not_run=[view for view in views if view.state == NOT_RUN],
+        unfinished=[view for view in views if view.missing or view.state == NOT_RUN],
     )
 
 
@@ -258,6 +258,7 @@ def number_tables(section: Section) -> Iterator[NumberTable]:
 
 
 def _number_table(section: Section, name: str, rows: Sequence[Row]) -> NumberTable:
+    """A table of numbers, its longer side downwards if it is wide."""
     cells = {(row["row"], row["column"]): _cell(row) for row in rows}
     names = list(dict.fromkeys(row for row, _ in cells))
     columns = list(dict.fromkeys(column for _, column in cells))
@@ -298,6 +299,7 @@ def _split_rows(named: Sequence[NamedCells]) -> tuple[list[NamedCells], list[Nam
 
 
 def _caption(section: Section, name: str, rows: Sequence[Row]) -> str:
+    """The table's name, its unit, and whether it has published numbers only."""
     is_printed = name in section.printed
     caption = name[0].upper() + name[1:]
     unit = rows[0].get("unit")
@@ -333,6 +335,7 @@ def _sources(rows: Iterable[Row]) -> str:
 
 
 def _cell(row: Row) -> Cell:
+    """A number as the page shows it: printed, ours, interval, difference, status."""
     printed, ours = _with_separators(row.get("printed") or ""), row.get("ours")
     if ours is None:
         return Cell(printed, "", "", "", "", row["status"] if printed else "")
@@ -384,6 +387,7 @@ def _text_table(entry: Examples) -> TextTable:
 
 
 def _text(value: object) -> str:
+    """A value as text for readers."""
     match value:
         case None:
             return "–"

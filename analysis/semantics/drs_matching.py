@@ -140,7 +140,12 @@ class _Problem:
         }
 
     def bound(self, pairs: int) -> int:
-        """No mapping matches more of `pairs`: each clause matches once, within its symbol."""
+        """No mapping matches more of `pairs`, a set of bits: each clause matches once.
+
+        A group has the clauses of one symbol, as sets of the pairs of each predicted clause (rows)
+        and of each gold clause (columns). It has no more matches than rows that still have a pair,
+        nor than columns.
+        """
         total = 0
         for rows, columns in self.groups:
             left = 0
@@ -249,6 +254,7 @@ def _start(
     targets: dict[str, list[str]],
     generator: random.Random | None,
 ) -> dict[str, str]:
+    """A first assignment of variables: the most promising one, or a random one."""
     mapping = dict.fromkeys(sources, "")
     free = {kind: set(names) for kind, names in targets.items()}
     if generator is None:

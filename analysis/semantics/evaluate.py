@@ -146,6 +146,7 @@ def summarise(items: Sequence[Item], scores: Sequence[ItemScores]) -> list[Summa
 
 
 def _summary(group: str, name: str, scores: Sequence[ItemScores]) -> Summary:
+    """The means over a group of items."""
     clauses = [s.clauses for s in scores if s.clauses is not None]
     means = {
         "up": polarity.average(s.up for s in scores),
@@ -164,6 +165,7 @@ def _summary(group: str, name: str, scores: Sequence[ItemScores]) -> Summary:
 
 
 def _outcomes(entailments: Sequence[Entailment]) -> dict[str, dict[str, int]]:
+    """How often each outcome occurs in each direction, and how often both are theorems."""
     if not entailments:
         return {}
     both = sum(e.forward == e.backward == Outcome.THEOREM for e in entailments)

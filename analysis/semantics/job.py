@@ -311,13 +311,16 @@ def run_items(lake: str, run: str, form: str, part: str = "all") -> list[Item]:
 def _of_part(
     lake: str, run: str, predicted: list[dict[str, Any]], part: str
 ) -> list[dict[str, Any]]:
+    """The predictions of items that their split has in a part; all of them for ``all``."""
     if part == "all":
         return predicted
+    # The part of each (edition, scheme, primitive, sentence); a row's fold is its primitive.
     parts: dict[tuple[Any, ...], str] = {}
-    columns = ("edition", "scheme", "primitive", "sentence_id")
+    split_columns = ("edition", "scheme", "primitive")
+    columns = (*split_columns, "sentence_id")
     splits = {(r["edition"], r["scheme"], r["fold"] or "") for r in predicted if r["scheme"]}
     for split in sorted(splits):
-        where = [(name, "=", value) for name, value in zip(columns, split, strict=False)]
+        where = [(name, "=", value) for name, value in zip(split_columns, split, strict=True)]
         rows = arrow.read(lake, "sygns_splits", where=where, columns=[*columns, "part"])
         parts |= {tuple(key): name for *key, name in tuples(rows, *columns, "part")}
 
@@ -370,6 +373,7 @@ _percent = partial(percent, absent="-")
 def _write(
     out: Path, items: Sequence[Item], scores: Sequence[ItemScores], summaries: Sequence[Summary]
 ) -> None:
+    """Write scores.json, the summaries, and items.jsonl, the scores of each item."""
     records = [summary.record() for summary in summaries]
     (out / "scores.json").write_text(
         json.dumps(records, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"

@@ -148,6 +148,7 @@ class _Program:
         raise NotImplementedError
 
     def prove(self, problem: Problem, seconds: float) -> Outcome:
+        """Run the program on the problem in TPTP and read the status that it prints."""
         text = tptp(problem)
         try:
             process = subprocess.run(
@@ -231,6 +232,7 @@ class Cvc5:
         self.module: Any = cvc5
 
     def prove(self, problem: Problem, seconds: float) -> Outcome:
+        """Ask cvc5 whether the premise and the negated conclusion can both be true."""
         api = self.module
         manager = api.TermManager()
         solver = api.Solver(manager)
@@ -325,6 +327,7 @@ class Proving:
             self._open(cache)
 
     def _open(self, cache: Path) -> None:
+        """Open the cache, or create it, and read the outcomes in it."""
         try:
             self.store = sqlite3.connect(cache)
             self.store.execute(

@@ -59,10 +59,11 @@ def candidates(line: str) -> list[str]:
     """
     words = line.split()[1:]
     last = "" if not words or line[-1:].isspace() else words.pop()
-    return sorted(word for word in _possible(words, last) if word.startswith(last))
+    return sorted(word for word in _possible_words(words, last) if word.startswith(last))
 
 
-def _possible(words: list[str], last: str) -> list[str]:
+def _possible_words(words: list[str], last: str) -> list[str]:
+    """What may stand in place of the incomplete word `last` after `words`."""
     if (command := lookup(words)) is not None:
         return _of_command(*command, last)
     if not words:
@@ -74,6 +75,7 @@ def _possible(words: list[str], last: str) -> list[str]:
 
 
 def _of_command(command: Command, words: list[str], last: str) -> list[str]:
+    """What may follow a command: its verbs, its settings, or the values of a setting."""
     verbs = settings_of(command)
     if "" not in verbs and not words:
         return list(verbs)

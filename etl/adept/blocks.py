@@ -151,6 +151,10 @@ def _starts(noun: pa.StringArray) -> npt.NDArray[np.int64]:
 def _variants(
     noun: str, predicate: dict[str, Any], pools: tuple[list[str], list[str]], settings: Settings
 ) -> list[dict[str, Any]]:
+    """The rows of adept_items for one predicate of a noun: an item for each variant.
+
+    `pools` are the noun's ordinary and its non-subsective adjectives, from which variants choose.
+    """
     rules = VariantRules(
         settings.seed,
         settings.variants,

@@ -95,7 +95,7 @@ def lexicons_of(lake: Lake, settings: Settings) -> Words:
     parts_of_speech = ("".join(letters) for letters in parts)
     return Words(
         dict(zip(lemma, parts_of_speech, strict=True)),
-        lexicons.offensive(settings.offensive),
+        lexicons.offensive_words(settings.offensive),
         frozenset(lexicons.identity()) if settings.identity == "leave_out" else frozenset(),
     )
 

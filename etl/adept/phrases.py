@@ -82,16 +82,16 @@ def noun_phrase(label: Sequence[str], words: Words) -> str | None:
         return None
     first, rest = label[0], list(label[1:])
     if first in _DETERMINERS and rest:
-        inner = _bare(rest, words)
+        inner = _bare_phrase(rest, words)
         if inner is None or (first in ("a", "an") and is_plural(inner)):
             return None
         return f"{article(inner) if first in ('a', 'an') else first} {inner}"
     if (first in _NUMBERS or (first.isdigit() and first not in ("0", "1"))) and rest:
-        inner = _bare(rest, words)
+        inner = _bare_phrase(rest, words)
         if inner is None or (inner in forms(inner, "NNS") and not is_plural(inner)):
             return None
         return f"{first} {plural(inner)}"
-    inner = _bare(list(label), words)
+    inner = _bare_phrase(list(label), words)
     if inner is None:
         return None
     if is_plural(inner) or is_mass(inner.split()[-1]):
@@ -99,7 +99,7 @@ def noun_phrase(label: Sequence[str], words: Words) -> str | None:
     return f"{article(inner)} {inner}"
 
 
-def _bare(label: list[str], words: Words) -> str | None:
+def _bare_phrase(label: list[str], words: Words) -> str | None:
     """Return a noun, adjective and noun, or a WordNet compound; None for anything else."""
     *front, noun = label
     text = " ".join(label)

@@ -32,6 +32,7 @@ DEFAULT_RELATIONS = ("CapableOf", "HasProperty", "ReceivesAction", "HasA", "Used
 RELATIONS = (*DEFAULT_RELATIONS, "Causes", "HasSubevent")
 LONGEST = 20  # words; the release's longest sentence has 17
 
+# An argument in surface text: "[[A dog]] can [[bark]]" has two.
 _GROUP = re.compile(r"\[\[(.*?)\]\]")
 _SUBJECT = re.compile(
     r"(?:(?P<determiner>an?|the|some|many|most|all|every|each|any|one|this|that|these|those|your|my"
@@ -40,19 +41,22 @@ _SUBJECT = re.compile(
 )
 _MODAL = r"(?:can|could|may|might|will|would)"
 _ADVERB = r"(?:also|often|sometimes|usually|always|generally|typically|normally|frequently)"
+# The frames of surface text: what stands before the subject, or between it and the predicate.
 _YOU_USE = re.compile(rf"(?:you|people|one) (?:{_MODAL} )?(?:also )?use", re.IGNORECASE)
 _USED = re.compile(rf"{_MODAL} (?:{_ADVERB} )?be used (to|for)")
 _BE = re.compile(rf"{_MODAL} ((?:{_ADVERB} )?)be\b(.*)")
 _DO = re.compile(rf"{_MODAL}((?: {_ADVERB})?)")
 _HAVE = re.compile(rf"{_MODAL} ((?:{_ADVERB} )?(?:have|cause|contain|need)\b.*)")
+# "Something [[a dog]] can do is [[bark]]" becomes "A dog barks".
 _ACTIVITY = re.compile(r"(?:an activity|something|one thing|a thing)", re.IGNORECASE)
-_WORDS = r"[a-z0-9'’-]+"
 _CAN_DO_IS = re.compile(rf"{_MODAL} do is")
+_WORDS = r"[a-z0-9'’-]+"
 _NEGATION = re.compile(
     r"\b(?:not|cannot|never|no|none|nobody|nothing|hardly|rarely|seldom|\w+n['’]t"
     r"|(?:ca|do|does|did|is|are|wo)nt)\b",
     re.IGNORECASE,
 )
+# The characters of a readable sentence, and marks within one that show that it was cut or spoilt.
 _TEXT = re.compile(r"[A-Za-z0-9 ,;:'’&$%/()\"!?.-]+")
 _MARKS = re.compile(r"[.!?;:/()\"&]|--|,,|\s'|'\s|^'|'$")
 _SINGULAR_DETERMINERS = word_set("a an every each one this that")
@@ -168,12 +172,18 @@ def gist(statement: Statement, rules: str = "clean") -> str:
 
 
 def _from_surface(edge: Edge, text: str, words: Words, rules: str) -> Statement:
+    """The statement of an edge with surface text, ``[[A dog]] can [[bark]]``.
+
+    The text is taken apart (before the first argument, between the two, after the second),
+    corrected by `rules` and put together again. Where the start node is the second argument
+    (``[[Barking]] is something that [[a dog]] does``), the words between stay as they are.
+    """
     text = " ".join(text.split()).lstrip("* ")
     groups = list(_GROUP.finditer(text))
     if len(groups) != 2:
         raise Unfit("surface text without two arguments")
     one, two = (group[1].strip() for group in groups)
-    is_reversed = _same(two, edge.start_label) and not _same(one, edge.start_label)
+    is_reversed = _is_same_text(two, edge.start_label) and not _is_same_text(one, edge.start_label)
     before = text[: groups[0].start()].strip()
     middle = text[groups[0].end() : groups[1].start()].strip()
     after = text[groups[1].end() :].strip(" .")
@@ -194,7 +204,7 @@ def _from_surface(edge: Edge, text: str, words: Words, rules: str) -> Statement:
     return Statement(subject.noun, subject.form, predicate, sentence, "surface_text")
 
 
-def _same(text: str, label: str) -> bool:
+def _is_same_text(text: str, label: str) -> bool:
     return text.strip().lower() == label.strip().lower()
 
 
@@ -221,6 +231,9 @@ def _clean_frame(
     """
     before, middle, predicate = frame
     start = _with_article(subject)
+
+    # First the modal is replaced: *can be used to* by *is used to*, *can be* by *is*, *can have* by
+    # *has*; any other *can* is omitted, and the predicate becomes the verb of the sentence.
     be = "are" if subject.plural else "is"
     middle = middle.lower()
     first = predicate.split()[0].lower()
@@ -241,9 +254,11 @@ def _clean_frame(
     elif match := _HAVE.fullmatch(middle):
         middle = match[1] if subject.plural else third_person(match[1])
     if not before or before.lower() in ("sometimes", "often", "usually"):
-        middle = _agreeing(middle, subject)
+        middle = _agreeing_verb(middle, subject)
     if before.endswith(" while") and not phrases.is_gerund(subject.form):
         raise Unfit("subject does not fit its frame")
+
+    # Then the last word before the predicate tells which form the predicate must have.
     last = middle.split()[-1] if middle else ""
     if last == "to":
         _want_base_verb(predicate, words)
@@ -276,7 +291,7 @@ def _with_article(subject: _Subject) -> str:
     return f"{subject.determiner} {subject.form}"
 
 
-def _agreeing(middle: str, subject: _Subject) -> str:
+def _agreeing_verb(middle: str, subject: _Subject) -> str:
     """Return the frame's own verb in the number of the subject."""
     first, space, rest = middle.partition(" ")
     first = (_PLURAL_OF if subject.plural else _SINGULAR_OF).get(first, first)
@@ -310,8 +325,9 @@ def _opens_noun(predicate: str, words: Words) -> bool:
         return True
     if len(tokens) == 1:
         return phrases.is_mass(first) or (is_plural(first) and bool(lemmas(first, "NOUN")))
-    if tokens[1] in _PREPOSITIONS and _is_participle(first) and first not in lemmas(first, "VERB"):
-        return False  # *used in war*, *given to people*; not *a cut in the skin*
+    is_only_participle = _is_participle(first) and first not in lemmas(first, "VERB")
+    if tokens[1] in _PREPOSITIONS and is_only_participle:
+        return False  # *used in war*, *given to people*; not *cut in the skin*, where it is a noun
     return words.has(first, "a") or phrases.is_noun(first, words) or words.has(first, "n")
 
 
@@ -383,6 +399,7 @@ def _participle_of(verb: str, words: Words) -> str | None:
 
 
 def _check(result: Statement, words: Words, rules: str) -> None:
+    """Raise `Unfit` unless the sentence can be shown to annotators."""
     sentence = result.sentence
     tokens = re.findall(_WORDS, sentence.lower())
     if any(_is_offensive(token, words) for token in tokens):

@@ -65,7 +65,7 @@ class Settings(EngineSettings):
         check_minimum(self, 0, "nonsubsective")
         if not self.relations:
             raise UserError(f"relations= is empty; expected some of {', '.join(RELATIONS)}")
-        lexicons.offensive(self.offensive)  # rejects a file that is no such list
+        lexicons.offensive_words(self.offensive)  # rejects a file that is no such list
 
     @property
     def name(self) -> str:

@@ -105,7 +105,7 @@ class Merged:
     dropped: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
 
 
-def merged(rows: Sequence[Mapping[str, Any]]) -> Merged:
+def merge_copies(rows: Sequence[Mapping[str, Any]]) -> Merged:
     """Keep each sentence pair once, in the position and with the split of its first row.
 
     If labels differ, the most frequent one is kept; for a tie, none is (reason ``conflicting

@@ -94,6 +94,7 @@ def adjective_fault(adjective: str, words: Words, rules: str = "clean") -> str |
 
 
 def _is_known(adjective: str, words: Words) -> bool:
+    """Whether WordNet has the adjective, a participle's verb, or all parts of a compound."""
     if words.has(adjective, "a") or any(words.has(verb, "v") for verb in _participle(adjective)):
         return True
     parts = adjective.split("-")

@@ -25,7 +25,7 @@ from adnominal.etl.amod.kernel import PAIRS
 from adnominal.etl.amod.measures import measures
 from adnominal.etl.amod.sums import PART_PAIRS
 from adnominal.etl.amod.word_index import WordIndex
-from adnominal.etl.lake.blocks import Blocks, joined, read_files
+from adnominal.etl.lake.blocks import Blocks, join_batches, read_files
 from adnominal.etl.lake.frames import sort_rows
 from adnominal.etl.lake.lookup import as_dictionary
 from adnominal.etl.lake.scratch import load
@@ -75,12 +75,21 @@ def association_of(pairs: pa.Table, adjectives: Adjectives, corpus: str) -> pa.T
         corpus: name of the corpus.
     """
     counts = pairs.column("count").to_numpy()
-    noun, adjective = (as_dictionary(pairs.column(name)) for name in ("noun", "adjective"))
-    of_noun = np.zeros(len(noun.dictionary), np.int64)
-    np.add.at(of_noun, noun.indices.to_numpy(), counts)
-    of_adjective = adjectives.counts[adjectives.words.places(adjective.dictionary)]
-    marginals = of_adjective[adjective.indices.to_numpy()], of_noun[noun.indices.to_numpy()]
-    return measured_rows((adjective, noun), (counts, *marginals), adjectives, corpus)
+    nouns = as_dictionary(pairs.column("noun"))
+    adjective_column = as_dictionary(pairs.column("adjective"))
+
+    # The count of each distinct noun is the sum over its pairs, which are all here; that of an
+    # adjective is known from the whole corpus. Both are then repeated for each pair.
+    noun_numbers = nouns.indices.to_numpy()
+    count_of_noun = np.zeros(len(nouns.dictionary), np.int64)
+    np.add.at(count_of_noun, noun_numbers, counts)
+    places = adjectives.words.places(adjective_column.dictionary)
+    count_of_adjective = adjectives.counts[places]
+    adjective_counts = count_of_adjective[adjective_column.indices.to_numpy()]
+    noun_counts = count_of_noun[noun_numbers]
+    return measured_rows(
+        (adjective_column, nouns), (counts, adjective_counts, noun_counts), adjectives, corpus
+    )
 
 
 def measured_rows(
@@ -148,7 +157,7 @@ def relation_rows_of(pairs: DataFrame, corpus: str) -> Blocks:
     schema = declaration("relation_association").schema.remove_metadata()
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        for rows in joined(batches):
+        for rows in join_batches(batches):
             names = ("count", "dependent_count", "head_count", "total")
             columns = {name: rows.column(name) for name in rows.column_names}
             columns["corpus"] = pa.repeat(corpus, rows.num_rows)

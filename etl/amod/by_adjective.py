@@ -43,6 +43,10 @@ def packed_by_adjective(
 ) -> pa.Table:
     """Pairs packed by the part of their adjective (schema `etl.amod.sums.PARTS`).
 
+    The pairs are sorted by part and noun. The pairs of a noun in a part are then one row of
+    `_PACKED`, and some rows of a part one packed value. All arrays hold positions: `noun` in the
+    dictionary of nouns, `adjective` in the sorted adjectives of the corpus.
+
     Args:
         pairs: adjective, noun, count: all pairs of the nouns that occur in them.
         adjectives: the adjectives of the corpus.
@@ -59,10 +63,15 @@ def packed_by_adjective(
     adjective = adjectives.words.places(words.dictionary)[words.indices.to_numpy()]
     part = adjectives.parts(part_pairs)[adjective]
     order = np.argsort(part * len(noun_count) + noun)
-    part, noun = part[order], noun[order]
-    starts = np.flatnonzero(np.diff(part, prepend=-1) | np.diff(noun, prepend=-1))
+    part = part[order]
+    noun = noun[order]
+
+    # A row begins where the part or the noun changes.
+    begins_row = np.diff(part, prepend=-1) | np.diff(noun, prepend=-1)
+    starts = np.flatnonzero(begins_row)
     offsets = pa.array(np.append(starts, len(noun)).astype(np.int32))
-    part, noun = part[starts], noun[starts]
+    part = part[starts]
+    noun = noun[starts]
     rows = pa.RecordBatch.from_arrays(
         [
             nouns.dictionary.take(pa.array(noun)),

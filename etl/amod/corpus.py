@@ -1,5 +1,6 @@
 """A corpus in the lake: its transactions, its ledger of input files, and restart=true."""
 
+import dataclasses
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +111,7 @@ class Corpus:
         # Read before the ledger, since every wave is planned there before it is counted.
         last_counted = self.lake.transaction_version("amod_counts", self.app)
 
-        def planned(ledger: list[Entry]) -> list[Entry]:
+        def plan_waves(ledger: list[Entry]) -> list[Entry]:
             if self.settings.restart and (ledger or self.row_count("amod_counts")):
                 self.empty()
                 ledger = []
@@ -118,7 +119,7 @@ class Corpus:
                 self._check_ledger(ledger, last_counted)
             return plan.plan(ledger, files, self.settings.wave_bytes)
 
-        return self._update_ledger(planned)
+        return self._update_ledger(plan_waves)
 
     def _check_ledger(self, ledger: Sequence[Entry], last_counted: int | None) -> None:
         """Raise if the ledger has other settings or lacks the wave `last_counted`."""
@@ -217,9 +218,10 @@ class Corpus:
     def _write_ledger(self, ledger: Sequence[Entry], base: int, number: int) -> bool:
         """Replace version `base` of the ledger; return False if another run wrote it first."""
         schema = declaration("amod_files").schema.remove_metadata()
-        columns = {
-            name: [getattr(entry, name, self.name) for entry in ledger] for name in schema.names
-        }
+        # The table has the fields of the entries, and the name of their corpus.
+        columns: dict[str, list[Any]] = {"corpus": [self.name] * len(ledger)}
+        for field in dataclasses.fields(Entry):
+            columns[field.name] = [getattr(entry, field.name) for entry in ledger]
         rows = pa.Table.from_pydict(columns, schema=schema)
         # The number identifies this ledger and the tables derived from it.
         commit = self.commit(ledger, number)

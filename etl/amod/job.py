@@ -116,7 +116,7 @@ class Extraction:
         """Plan the waves, read the unread ones, derive pairs and association, and report."""
         started = time.monotonic()
         ledger = self.corpus.planned_entries(files)
-        waves = plan.pending(ledger)
+        waves = plan.pending_waves(ledger)
         # A job that was killed after a wave's last commit has left staged rows.
         self.corpus.staging.forget_all_but({number for number, _ in waves})
         if not waves:
@@ -174,7 +174,7 @@ class Extraction:
         left_out = left_out_of(outcomes, statements)
         if repeats:
             left_out["amod_counts", f"duplicate_{self.settings.deduplicate}"] = (repeats, None)
-        self._commit_left_out(left_out, commit)
+        self._commit_dropped_rows(left_out, commit)
         kernels = {
             row["reason"].removeprefix("kernel_")
             for rows in statements.values()
@@ -229,7 +229,7 @@ class Extraction:
         repeats = 0
         if settings.deduplicate != "none":
             new = self._commit_digests(rows, number, commit)
-            pairs = results.once(pairs, new)
+            pairs = results.pairs_of_new_sentences(pairs, new)
             repeats = results.kind(rows, "digest").count() - new.count()
         if settings.keep_text:
             sentences = results.sentences_of(rows, settings.name, new, settings.deduplicate)
@@ -279,15 +279,16 @@ class Extraction:
         summed = results.relations_of(rows, earlier, self.settings.name)
         self._replace("relation_pairs", summed, allow_empty=True, **commit)
 
-    def _commit_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
+    def _commit_dropped_rows(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
         """Add a wave's dropped counts to those of earlier waves (exactly once)."""
         earlier = {
-            (row["table"], row["reason"]): (row["count"], row["sample"]) for row in self._left_out()
+            (row["table"], row["reason"]): (row["count"], row["sample"])
+            for row in self._dropped_rows()
         }
         commit = {**commit, "base": self.bases["dropped"]}
-        self._replace_left_out(sum_of_tallies(left_out, earlier), commit)
+        self._replace_dropped_rows(sum_of_tallies(left_out, earlier), commit)
 
-    def _replace_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
+    def _replace_dropped_rows(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
         """Replace the job's rows in ``dropped``."""
         rows = [
             {"job": self.corpus.job, "table": table, "reason": reason, "count": n, "sample": sample}
@@ -304,14 +305,14 @@ class Extraction:
 
     def _summary(self, title: str, numbers: Mapping[str, int]) -> list[str]:
         """Lines of the title, the numbers, and the dropped rows, the most frequent reason first."""
-        left_out = sorted(self._left_out(), key=lambda row: -row["count"])
+        left_out = sorted(self._dropped_rows(), key=lambda row: -row["count"])
         return [
             title,
             *(f"  {name:<28}{number:>15_}" for name, number in numbers.items()),
             *(f"  {row['reason']:<28}{row['count']:>15_} left out" for row in left_out),
         ]
 
-    def _left_out(self) -> list[dict[str, Any]]:
+    def _dropped_rows(self) -> list[dict[str, Any]]:
         """The job's rows in ``dropped``."""
         return self.corpus.rows("dropped", {"job": self.corpus.job})
 
@@ -344,7 +345,7 @@ class Extraction:
         if len(waves) == 1 and self.lake.version("amod_counts") == self.counts_version:
             # The counts of a single wave are the pairs, with each noun in one file, and no other
             # run has added to them.
-            pair_rows = results.copied_from(counts, "amod_pairs", corpus=corpus)
+            pair_rows = results.copy_counts(counts, "amod_pairs", corpus=corpus)
         else:
             parts = parts_for(self.corpus.row_count("amod_counts"))
             counts = self._read("amod_counts")
@@ -408,7 +409,7 @@ class Extraction:
 
     def _reason_of_no_pairs(self) -> str:
         """What was left out, the most frequent reason first, or what is expected of the input."""
-        left_out = sorted(self._left_out(), key=lambda row: -row["count"])
+        left_out = sorted(self._dropped_rows(), key=lambda row: -row["count"])
         if not left_out:
             return f"expected relations named amod: is the input of source={self.settings.source}?"
         reasons = ", ".join(f"{row['reason']} {row['count']}" for row in left_out)

@@ -56,7 +56,7 @@ def pairs_in(count: int, buffers: Sequence[bytes]) -> pa.RecordBatch:
     )
 
 
-def compiled() -> ModuleType | None:
+def compiled_kernel() -> ModuleType | None:
     """The compiled kernel; None if it was not built."""
     try:
         return importlib.import_module("adnominal.etl.amod._kernel")
@@ -66,7 +66,7 @@ def compiled() -> ModuleType | None:
 
 def available() -> tuple[str, ...]:
     """The available implementations of the kernel, the fastest first."""
-    return ("compiled", "reference") if compiled() is not None else ("reference",)
+    return ("compiled", "reference") if compiled_kernel() is not None else ("reference",)
 
 
 class PairCounter:
@@ -82,7 +82,7 @@ class PairCounter:
 
     def __init__(self, dialect: str, rules: ReadingRules, implementation: str = "auto") -> None:
         self._counter: _Compiled | _Reference
-        module = None if implementation == "reference" else compiled()
+        module = None if implementation == "reference" else compiled_kernel()
         if module is not None:
             self.implementation = "compiled"
             self._counter = _Compiled(module, DIALECTS[dialect], rules)
@@ -158,6 +158,7 @@ class _Compiled:
         return pairs_in(count, buffers), memoryview(ends).cast("i").tolist()
 
     def stats(self) -> Stats:
+        """The statistics of all blocks so far, with the kernel's names as those of `Stats`."""
         counts = self._counter.stats()
         for kind in ("rejected", "left_out"):
             counts[kind] = {

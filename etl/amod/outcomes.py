@@ -35,7 +35,8 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     reason = min((row["reason"] for row in statements if row["kind"] == "failed"), default=None)
     # A quotient, since the product of the limit and a number may be below the exact share.
     if reason is None and bad and (not lines or bad / lines > settings.max_rejected):
-        # A head goes missing when its own line is damaged, so of two reasons that one is the cause.
+        # A damaged line is rejected itself, and leaves the words below it without a head. So of two
+        # equally frequent reasons, head_missing is the consequence and the other one the cause.
         worst = max(rejected_rows, key=lambda row: (row["count"], row["reason"] != "head_missing"))
         reason = (
             f"{bad} of {lines} "

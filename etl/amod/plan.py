@@ -109,7 +109,7 @@ def _under_known_paths(entries: Mapping[str, Entry], files: Sequence[InputFile])
     return known_files
 
 
-def pending(ledger: Iterable[Entry]) -> list[tuple[int, list[Entry]]]:
+def pending_waves(ledger: Iterable[Entry]) -> list[tuple[int, list[Entry]]]:
     """The unread waves in order, each with its files sorted by path."""
     unread = [entry for entry in ledger if entry.status == PLANNED]
     unread.sort(key=lambda entry: (entry.wave, entry.path))

@@ -49,10 +49,10 @@ def read_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Rec
         with recorded_faults(staged.rows, file, unit):
             for event in events(unit, settings):
                 if isinstance(event, Texts):
-                    yield _raw(file, event)
+                    yield _staged_texts(file, event)
                 else:
                     staged.add(event)
-                    yield from _by_length(staged.rows.full(), orders)
+                    yield from _by_length(staged.rows.take_if_full(), orders)
         yield from _by_length(staged.rest(), orders)
 
 
@@ -78,7 +78,7 @@ def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[
                     counter.feed(event.text)
                 if counter.nbytes > settings.memory_bytes:
                     add_pairs(staged.rows, file, counter)
-                yield from staged.rows.full()
+                yield from staged.rows.take_if_full()
         add_pairs(staged.rows, file, counter)
         # Lines are documents here, and are reported with the documents.
         add_stats(staged.rows, file, counter.stats())
@@ -223,7 +223,7 @@ def prepared_documents(
             texts = _texts(raw.filter(pc.equal(raw.column("file"), file)))
             for event in single_events([texts], settings):
                 staged.add(event)
-                yield from staged.rows.full()
+                yield from staged.rows.take_if_full()
             yield from staged.rest()
 
 
@@ -236,7 +236,7 @@ def single_events(events: Iterable[Event | Texts], settings: Settings) -> Iterat
             yield event
 
 
-def _raw(file: int, texts: Texts) -> pa.RecordBatch:
+def _staged_texts(file: int, texts: Texts) -> pa.RecordBatch:
     # Texts are stored as bytes, so no engine checks that they are UTF-8: `valid_rows` does that
     # later.
     columns = _raw_columns(file, texts.path, len(texts.texts)) | {
@@ -255,7 +255,7 @@ def _raw_columns(file: int, path: str, size: int) -> dict[str, pa.Array]:
 
 
 def _texts(raw: pa.RecordBatch) -> Texts:
-    """The rows of one file that `_raw` has staged."""
+    """The rows of one file that `_staged_texts` has staged."""
     texts = raw.column("packed").view(pa.string())
     return Texts(raw.column("text")[0].as_py(), raw.column("document"), texts, raw.column("place"))
 
@@ -276,7 +276,12 @@ class StagedEvents:
             self.rows.add("document", self._file, document=event.id, text=event.text)
 
     def note(self, event: Event | Texts) -> None:
-        """Count a document; stage any other event."""
+        """Count an event of the reader by its kind.
+
+        A rejected document or line is staged with its sample; documents that were left out are
+        added up by reason, for `rest`, with the least of their samples, so that the result does not
+        depend on their order. Texts (`Texts`) are counted elsewhere.
+        """
         if isinstance(event, Document):
             self.documents += 1
         elif isinstance(event, Rejected):

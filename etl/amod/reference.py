@@ -186,7 +186,7 @@ class Sentence:
     pairs: list[tuple[str, str]]
 
     @property
-    def compared(self) -> bytes:
+    def content_key(self) -> bytes:
         """What is equal in copies: its text, and its pairs by the columns that decide them.
 
         These are the first eight of its rows, up to DEPREL.

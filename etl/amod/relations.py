@@ -57,6 +57,11 @@ class RelationCounter:
     # ----------------------------------------------------------------------------- one sentence
 
     def _triples(self, rows: list[list[str]]) -> Iterator[Triple]:
+        """The (relation, dependent, head) of a sentence whose members pass the rules.
+
+        Most relations are an arc of the tree. ``predicative`` is none: in *the dog is old*, *old*
+        has a copula and a subject, and the pair is (old, dog).
+        """
         by_id = {row[ID]: row for row in rows}
         children: defaultdict[str, list[list[str]]] = defaultdict(list)
         for row in rows:
@@ -79,6 +84,7 @@ class RelationCounter:
                             yield "predicative", dependent, head_word
 
     def _pair(self, relation: str, row: list[str], head: list[str]) -> Iterator[Triple]:
+        """The triple of an arc from `row` to its `head`, if it has a relation that is counted."""
         dependent = target = None
         if relation in COMPOUNDS and "compound" in self._relations:
             relation = "compound"

@@ -59,9 +59,14 @@ def packed_of(pairs: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
 
 
 def packed_in(staged_rows: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
-    """Like `packed_of`, for pairs that tasks have packed by bucket."""
+    """The staged pairs over `parts` by noun, packed (`sums.PARTS`).
+
+    Tasks have packed them by bucket, which the noun's hash decides. A part is some buckets, so that
+    nothing is unpacked; only if there are more parts than buckets are the pairs divided again.
+    """
     packed = kind(staged_rows, "pairs")
     if parts <= BUCKETS:
+        # Both numbers are powers of two: the last bits of a bucket's number are its part.
         return packed.select(F.col("bucket").bitwiseAND(parts - 1).alias("part"), "packed")
     return map_arrow(
         packed.select("packed"),
@@ -87,7 +92,7 @@ def rows_of(packed_pairs: DataFrame, parts: int, table: str, **constants: object
     return Blocks(packed_pairs, make, group_by="part", large=parts >= sums.LARGE_PARTS)
 
 
-def copied_from(counts: DataFrame, table: str, **constants: object) -> Blocks:
+def copy_counts(counts: DataFrame, table: str, **constants: object) -> Blocks:
     """Like `rows_of`, for counts in which every pair has one row; one file for each of theirs.
 
     `counts` are the files that `rows_of` has made for one wave (`etl.lake.spark.Lake.files`).
@@ -112,7 +117,7 @@ def new_digests(staged_rows: DataFrame, earlier_digests: DataFrame | None) -> Da
     return digests.join(earlier_digests.select("digest"), "digest", "left_anti")
 
 
-def once(pairs: DataFrame, new: DataFrame) -> DataFrame:
+def pairs_of_new_sentences(pairs: DataFrame, new: DataFrame) -> DataFrame:
     """Staged pairs of new sentences (or documents), with those of equal ones kept once.
 
     Equal digests mean equal pairs, so any of the copies may be kept.
@@ -163,6 +168,7 @@ def relations_of(staged_rows: DataFrame, earlier_rows: DataFrame | None, corpus:
         counts = counts.unionByName(earlier_rows.drop("corpus"))
     summed = counts.groupBy("relation", "dependent", "head").agg(F.sum("count").alias("count"))
     sorted_rows = sort_rows(summed, "relation", "head", "dependent")
+    # All rows have a place above 0: the condition only makes the engines sort (`sort_rows`).
     return sorted_rows.where("place > 0").select(
         F.lit(corpus).alias("corpus"), "relation", "dependent", "head", "count"
     )

@@ -194,6 +194,7 @@ class Settings(EngineSettings):
             check_rules(self.rules)
 
     def _check_relations(self) -> None:
+        """Raise `UserError` if the relations do not go with the source or with each other."""
         if "amod" not in self.relations:
             raise UserError("relations=: amod is always counted; expected it among them")
         if self.further_relations and self.source not in PARSED:

@@ -128,16 +128,19 @@ def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
     Each word is compared only once: a pair is a number made of the positions of its words.
     """
     all_pairs = pa.Table.from_batches(pairs, schema=PAIRS)
-    nouns, noun = sorted_places(all_pairs.column("noun"))
-    adjectives, adjective = sorted_places(all_pairs.column("adjective"))
-    number = noun * len(adjectives) + adjective
-    order = np.argsort(number)
-    number = number[order]
-    first = np.flatnonzero(np.diff(number, prepend=-1))
-    count = all_pairs.column("count").to_numpy()[order]
-    noun, adjective = np.divmod(number[first], max(1, len(adjectives)))
-    summed = np.add.reduceat(count, first) if len(first) else count
-    return _Total(adjectives, adjective, nouns, noun, summed)
+    nouns, noun_of_row = sorted_places(all_pairs.column("noun"))
+    adjectives, adjective_of_row = sorted_places(all_pairs.column("adjective"))
+    number_of_row = noun_of_row * len(adjectives) + adjective_of_row
+
+    # Sorted by their numbers, equal pairs stand together; each sum begins where the number changes.
+    order = np.argsort(number_of_row)
+    numbers = number_of_row[order]
+    counts = all_pairs.column("count").to_numpy()[order]
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    sums = np.add.reduceat(counts, starts) if len(starts) else counts
+
+    noun, adjective = np.divmod(numbers[starts], max(1, len(adjectives)))
+    return _Total(adjectives, adjective, nouns, noun, sums)
 
 
 def sorted_places(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
@@ -152,11 +155,16 @@ def sorted_places(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
 
 
 def _packed_by_part(total: _Total, parts: int) -> Iterator[pa.RecordBatch]:
-    of_noun = [crc32(noun) % parts for noun in total.nouns.cast(pa.binary()).to_pylist()]
-    part = np.array(of_noun, np.uint16)[total.noun]
-    order = np.argsort(part, kind="stable")
-    ends = np.cumsum(np.bincount(part, minlength=parts))
-    for number, (start, end) in enumerate(zip((0, *ends), ends, strict=False)):
-        packed = list(pack(total.batch(order[start:end])))
+    """The sums as packed pairs with the number of their part, which the noun's hash decides."""
+    nouns = total.nouns.cast(pa.binary()).to_pylist()
+    part_of_noun = np.array([crc32(noun) % parts for noun in nouns], np.uint16)
+    part_of_pair = part_of_noun[total.noun]
+    # The pairs of a part stand together in this order; a part ends where the next one starts.
+    order = np.argsort(part_of_pair, kind="stable")
+    sizes = np.bincount(part_of_pair, minlength=parts)
+    start = 0
+    for number, size in enumerate(sizes.tolist()):
+        packed = list(pack(total.batch(order[start : start + size])))
         numbers = pa.array([number] * len(packed), pa.int32())
         yield pa.RecordBatch.from_arrays([numbers, pa.array(packed, pa.binary())], schema=PARTS)
+        start += size

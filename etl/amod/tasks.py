@@ -90,7 +90,7 @@ class Rows:
             self._columns = {name: [] for name in STAGED.names}
             self.characters = 0
 
-    def full(self) -> Iterator[pa.RecordBatch]:
+    def take_if_full(self) -> Iterator[pa.RecordBatch]:
         """`take`, if there are enough rows for a batch."""
         if len(self) >= ROWS_AT_ONCE or self.characters >= CHARACTERS_AT_ONCE:
             yield from self.take()
@@ -140,7 +140,7 @@ def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
 class Gathered:
     """Collects pairs, examples and sentences of sentences that are read one by one.
 
-    Memory is bounded by `Settings.memory_bytes`: when it is `full`, the caller takes partial sums,
+    Memory is bounded by `Settings.memory_bytes`: when it `is_full`, the caller takes partial sums,
     and more example candidates than needed.
     """
 
@@ -188,6 +188,7 @@ class Gathered:
                 self._example(file, adjective, noun, sentence)
 
     def _example(self, file: int, adjective: str, noun: str, sentence: Sentence) -> None:
+        """Offer a sentence as an example of a pair; `Settings.examples` of them are kept."""
         # The sentences with the lowest hashes: the same choice for any order of reading.
         # `etl.amod.results.examples_of` ranks by the same hash; of documents that share a sentence,
         # both keep the first by name.
@@ -206,7 +207,7 @@ class Gathered:
         self._memory_used += 300 + len(sentence.text)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether the memory limit is reached."""
         return self._memory_used >= self._settings.memory_bytes
 
@@ -246,13 +247,18 @@ def count_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[pa.Re
             for (relation, dependent, head), count in sorted(further.counts.items()):
                 pair = {"adjective": dependent, "noun": head}
                 rows.add("relation", file, reason=relation, **pair, count=count)
-                yield from rows.full()
+                yield from rows.take_if_full()
         yield from rows.take()
 
 
 def _count_unit(
     file: int, unit: Unit, settings: Settings, rows: Rows, further: RelationCounter
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the staged rows of a unit of a parsed corpus, by the kernel or by sentences.
+
+    The kernel only counts. Where sentences are needed (for examples, texts or deduplication), the
+    reference reads them one by one.
+    """
     with parsed_blocks(unit, settings.source) as (dialect, stored_blocks):
         pieces = further.watch(stored_blocks, dialect)
         if settings.by_sentence:
@@ -299,16 +305,23 @@ def _gather_sentences(
     settings: Settings,
     rows: Rows,
 ) -> Iterator[pa.RecordBatch]:
+    """Yield staged rows of a unit that is read sentence by sentence, and add its statistics.
+
+    The digest identifies the text of which copies count once: a document, a sentence, or none.
+    """
     stats = Stats()
     gatherer = Gathered(settings)
+    by_document = settings.deduplicate == "document"
     for document in _documents(sentences(pieces, dialect, settings.rules, stats)):
-        by_document = settings.deduplicate == "document"
-        digest = digest_of(b"\n\n".join(s.compared for s in document)) if by_document else None
+        digest = None
+        if by_document:
+            digest = digest_of(b"\n\n".join(sentence.content_key for sentence in document))
         for place, sentence in enumerate(document):
             if settings.deduplicate == "sentence":
-                digest = digest_of(sentence.compared)
-            gatherer.add(file, sentence, place, digest, not by_document or place == 0)
-        if gatherer.full:
+                digest = digest_of(sentence.content_key)
+            begins_text = not by_document or place == 0
+            gatherer.add(file, sentence, place, digest, begins_text)
+        if gatherer.is_full:
             yield from gatherer.take()
     yield from gatherer.take()
     add_stats(rows, file, stats, unit.start)
@@ -361,8 +374,8 @@ def take_annotated(
     for batch in batches:
         is_parsed = pc.is_valid(batch.column("tokens"))
         good = batch.filter(is_parsed)
-        texts.add(sparknlp_parser.parsed(good), _texts_of(good))
-        yield from texts.full()
+        texts.add(sparknlp_parser.to_parsed(good), _texts_of(good))
+        yield from texts.take_if_full()
         for entry in _texts_of(batch.filter(pc.invert(is_parsed))):
             texts.reject(entry, "annotations_not_parallel")
     yield from texts.rest()
@@ -396,7 +409,7 @@ class _Texts:
         # A document has one paragraph per line; parsers separate paragraphs by blank lines.
         for parsed in parser.parse(entry.text.replace("\n", "\n\n") for entry in documents):
             self.add(parsed, documents)
-        yield from self.full()
+        yield from self.take_if_full()
 
     def add(self, parsed: Parsed, documents: list[_Text]) -> None:
         """Collect the results of parsed sentences, whose ordinals refer to `documents`."""
@@ -427,9 +440,9 @@ class _Texts:
             read = Sentence(document.id, sentence, b"", pairs)
             self._gathered.add(document.file, read, place, digest, begins)
 
-    def full(self) -> Iterator[pa.RecordBatch]:
+    def take_if_full(self) -> Iterator[pa.RecordBatch]:
         """The collected results, if the memory limit is reached."""
-        if self._gathered.full:
+        if self._gathered.is_full:
             yield from self._gathered.take()
 
     def reject(self, document: _Text, reason: str) -> None:

@@ -35,6 +35,7 @@ class WordIndex:
             place_or_minus_one = pc.fill_null(pc.index_in(words, value_set=self.words), -1)
             return np.asarray(place_or_minus_one.to_numpy(zero_copy_only=False), np.int64)
         at = np.searchsorted(self._hashes, hashes_of(words))
+        # The word at a place may be another one: an unknown word is between the known hashes.
         places = self._order[np.minimum(at, len(self._order) - 1)].astype(np.int64)
         is_same = pc.equal(self.words.take(pa.array(places)), words)
         places[~is_same.to_numpy(zero_copy_only=False)] = -1

@@ -61,17 +61,18 @@ class Control:
 
     def entailment(self, row: Row) -> Row:
         """The control row of entailment inference."""
-        return self._changed(row)
+        return self._change_row(row)
 
     def degree(self, rows: Iterable[DegreeRow]) -> Iterator[DegreeRow]:
         """The control rows of degree estimation; the rows of a group follow each other."""
         for _, members in groupby(rows, key=lambda row: (row.variant, row.premise)):
             group = list(members)
             if self.kind == "numbers":
-                group = self._shuffled(group)
-            yield from (self._changed(row) for row in group)
+                group = self._shuffle_labels(group)
+            yield from (self._change_row(row) for row in group)
 
-    def _changed(self, row: AnyRow) -> AnyRow:
+    def _change_row(self, row: AnyRow) -> AnyRow:
+        """The row as the control has it, under an id of its own."""
         item_id = content_hash("asp", self.kind, row.item_id, size=8)
         if self.kind == "premise":
             return row._replace(item_id=item_id, premise="")
@@ -81,7 +82,7 @@ class Control:
             return row._replace(item_id=item_id, premise=premise, hypothesis=hypothesis)
         return row._replace(item_id=item_id)
 
-    def _shuffled(self, group: list[DegreeRow]) -> list[DegreeRow]:
+    def _shuffle_labels(self, group: list[DegreeRow]) -> list[DegreeRow]:
         """The rows of a group with each other's labels; discarded rows stay."""
         labelled = [row for row in group if row.label != DISCARD]
         sources = sorted(labelled, key=lambda row: draw(self.seed, "numbers", row.item_id))

@@ -105,21 +105,26 @@ class _MeasuredNoun:
 
 
 class _Rotation:
-    """Nouns that take turns, each until each of its premises has been drawn `visits` times."""
+    """Nouns that take turns, each until each of its premises has been drawn `visits` times.
+
+    A noun with more premises has more turns. In a phase the same nouns are active; it ends when
+    those with the fewest turns have had them all. So the noun of any draw is computed from its
+    number alone, without the draws before it.
+    """
 
     def __init__(self, nouns: Sequence[_MeasuredNoun], visits: int) -> None:
-        # A phase ends when the nouns with the fewest premises have had all their turns.
         turns = [visits * len(noun.premises) for noun in nouns]
-        ends = sorted(set(turns))
-        self._phases = [
-            (start, [(i, nouns[i]) for i, end in enumerate(turns) if end > start])
-            for start in [0, *ends[:-1]]
-        ]
-        lengths = [
-            (end - start) * len(active)
-            for end, (start, active) in zip(ends, self._phases, strict=True)
-        ]
-        self._starts = list(accumulate(lengths, initial=0))
+        # Of each phase: how many turns each active noun has had before, and (position, noun).
+        self._phases: list[tuple[int, list[tuple[int, _MeasuredNoun]]]] = []
+        draw_counts: list[int] = []
+        begin = 0
+        for end in sorted(set(turns)):
+            active = [(i, noun) for i, noun in enumerate(nouns) if turns[i] > begin]
+            self._phases.append((begin, active))
+            draw_counts.append((end - begin) * len(active))
+            begin = end
+        # The number of the first draw of each phase, and that of all draws.
+        self._starts = list(accumulate(draw_counts, initial=0))
 
     def __len__(self) -> int:
         return self._starts[-1]

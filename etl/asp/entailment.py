@@ -145,6 +145,7 @@ class Entailment:
         )
 
     def _pool(self, test: str) -> _Pool:
+        """All pairs of a test, and the orders in which its rows are drawn from them."""
         if test not in self._pools:
             parts = tuple(getattr(self, f"_{test}")())
             matched = self._balanced and test in ("ordering", "negation", "comparative")
@@ -161,6 +162,11 @@ class Entailment:
         return (a for a in self.lexicon.adjectives if a.graded)
 
     def _ordering(self) -> Sequence[list[Pair]]:
+        """Pairs of a noun and two adjectives of its scale, a weaker and a stronger one.
+
+        Balanced ones are in two lists, by whether the stronger adjective is longer or shorter, so
+        that the length of a sentence does not tell the label.
+        """
         triples = {
             (noun, weak.word, strong.word): None
             for noun, adjectives in self.lexicon.by_noun().items()
@@ -179,6 +185,7 @@ class Entailment:
         return _matched_pairs(self.seed, longer, shorter)
 
     def _dimension(self) -> list[list[Pair]]:
+        """Pairs of a noun and two adjectives of different families, in the order of the draws."""
         families: dict[str, set[str]] = {}
         for adjective in self.lexicon.adjectives:
             families.setdefault(adjective.word, set()).add(adjective.family)
@@ -214,6 +221,7 @@ class Entailment:
     def _modified_pairs(
         self, test: str, marks: Sequence[str], standards: Sequence[str]
     ) -> list[Pair]:
+        """Pairs of a noun, a graded adjective with one of the standards, and one of the marks."""
         triples = {
             (noun, adjective.word, mark): None
             for adjective in self._graded_adjectives()
@@ -231,6 +239,7 @@ class Entailment:
         return [self._modified_pairs("diminisher", self._diminishers, standards)]
 
     def _negation(self) -> Sequence[list[Pair]]:
+        """Pairs of a noun and two opposites, in two lists: complementary ones, and others."""
         nouns: Mapping[tuple[str, str], Sequence[str]] = {
             (a.scale, a.word): a.nouns for a in self.lexicon.adjectives
         }
@@ -242,18 +251,18 @@ class Entailment:
                 if noun in nouns_of_opposite:
                     triples_of_kind[noun, word, opposite] = None
                     triples_of_kind[noun, opposite, word] = None
-        pairs = {
-            complementary: [
-                ((len(n) + len(a),), Pair("negation", n, a, None, b, hypothesis_mark="not"))
-                for n, a, b in triples_of_kind
-            ]
-            for complementary, triples_of_kind in triples.items()
-        }
+        pairs: dict[bool, list[_KeyedPair]] = {True: [], False: []}
+        for complementary, triples_of_kind in triples.items():
+            for noun, word, opposite in triples_of_kind:
+                pair = Pair("negation", noun, word, None, opposite, hypothesis_mark="not")
+                lengths = (len(noun) + len(word),)
+                pairs[complementary].append((lengths, pair))
         if self._balanced:
             return _matched_pairs(self.seed, pairs[True], pairs[False])
         return [[pair for _, pair in pairs[complementary]] for complementary in (True, False)]
 
     def _comparative(self) -> list[list[Pair]]:
+        """Pairs of two nouns of one class and an adjective of both, in a list for each standard."""
         triples: dict[str, dict[tuple[str, str, str], None]] = {}
         for adjective in self._graded_adjectives():
             triples_of_standard = triples.setdefault(adjective.standard, {})

@@ -232,22 +232,24 @@ def degree_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
 
 
 def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
-    """The rounds whose words are drawn before their rows (`etl.asp.rounds`), by table.
+    """The rows of ``asp_entailment``, ``asp_degree`` and ``asp_splits`` for ``rounds=drawn``.
 
-    They have a fixed size of a few hundred thousand rows. A row of several rounds is stored once, a
-    discarded row is in none. A task that the settings exclude gets an empty table, which replaces
-    earlier rows.
+    A round is one way to divide the words into those of training and those held out for its test
+    (`etl.asp.rounds`). The rounds have a fixed size, together a few hundred thousand rows. A row of
+    several rounds is stored once; a discarded row is in none. A task that the settings exclude gets
+    an empty table, which replaces earlier rows.
     """
     settings = recipe.settings
     edition = settings.tuning
     sources: list[tuple[str, Iterator[tuple[rounds.Place, Row | DegreeRow]]]] = []
     if settings.entailment:
-        held_out = splits.held_out(recipe.lexicon(), settings.seed)
+        held_out = splits.held_out_adjectives(recipe.lexicon(), settings.seed)
         inferences = rounds.entailment(recipe.entailment(), held_out, settings.entailment)
         sources.append(("asp_entailment", inferences))
     if settings.degree:
         sources.append(("asp_degree", rounds.degree(recipe.degree(), settings.degree)))
     tables = {name: table(name).schema.empty_table() for name in ("asp_entailment", "asp_degree")}
+    # (scheme, round, part, item, edition): the rows of asp_splits.
     places = []
     for name, placed_rows in sources:
         rows: dict[str, Row | DegreeRow] = {}
@@ -257,7 +259,8 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
                 places.append((*place, row.item_id, edition))
         tables[name] = pa.Table.from_batches([_batch(name, list(rows.values()), edition)])
     schema = table("asp_splits").schema
-    tables["asp_splits"] = pa.Table.from_batches([batch_of([*dict.fromkeys(places)], schema)])
+    distinct_places = list(dict.fromkeys(places))
+    tables["asp_splits"] = pa.Table.from_batches([batch_of(distinct_places, schema)])
     return tables
 
 
@@ -278,7 +281,7 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
         .select("item_id", "test", "dimension", "z", "label", "label3")
     )
     seed = recipe.settings.seed
-    held_out = splits.held_out(recipe.lexicon(), seed)
+    held_out = splits.held_out_adjectives(recipe.lexicon(), seed)
     entailment_places = _places(entailment, partial(splits.assign_entailment, held_out, seed))
     degree_places = _places(degree, partial(splits.assign_degree, seed))
     # Small (only ids), and read three times: for the counts, the training rows and the tests.

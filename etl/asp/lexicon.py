@@ -88,8 +88,8 @@ class Measure:
 class Lexicon:
     """The scales, and the meaning of further words, which are used only for labels.
 
-    The meaning of such a word comes from a reference (`sourced`) or from the published rows
-    themselves (`attested`).
+    The meaning of such a word comes from a reference (the origin ``sourced``) or from the
+    published rows themselves (``attested``).
 
     Attributes:
         opposites: (scale, adjective, opposite) of the scales.
@@ -167,18 +167,18 @@ class Lexicon:
                 nouns_by_word[word].update(measure.nouns)
         attested = {w for w, nouns in nouns_by_word.items() if any((w, n) in known for n in nouns)}
 
-        def kept(word: str, noun: str) -> bool:
+        def is_kept(word: str, noun: str) -> bool:
             return word not in attested or (word, noun) in known
 
         adjectives, measures = [], []
         dropped, dropped_from_measures = [], []
         for adjective in self.adjectives:
-            nouns = tuple([n for n in adjective.nouns if kept(adjective.word, n)])
+            nouns = tuple([n for n in adjective.nouns if is_kept(adjective.word, n)])
             dropped += [(adjective.word, n) for n in adjective.nouns if n not in set(nouns)]
             adjectives.append(replace(adjective, nouns=nouns))
         for measure in self.measures:
             words = (measure.positive, measure.negative)
-            ranges = {n: r for n, r in measure.nouns.items() if all(kept(w, n) for w in words)}
+            ranges = {n: r for n, r in measure.nouns.items() if all(is_kept(w, n) for w in words)}
             dropped_from_measures += [("/".join(words), n) for n in measure.nouns.keys() - ranges]
             measures.append(replace(measure, nouns=ranges))
         restricted = replace(self, adjectives=tuple(adjectives), measures=tuple(measures))
@@ -262,6 +262,10 @@ class _Reader:
             self.fault(where, repr(value), _TYPES[shape])
 
     def read(self, file: Any) -> Lexicon | None:
+        """The lexicon of a parsed file; None if its faults leave nothing to go on with.
+
+        Faults are collected in `faults`, so that a user sees all of them at once.
+        """
         self.check("the file", file, _FILE)
         if self.faults:
             return None
@@ -288,8 +292,8 @@ class _Reader:
         measures = tuple(self.measures(file["measures"]))
         forms = {word: (pair[0], pair[1]) for word, pair in (file.get("forms") or {}).items()}
         self.check_forms(forms, measures)
-        self.sourced(file.get("sourced") or {})
-        self.attested(file.get("attested") or {})
+        self.read_sourced_words(file.get("sourced") or {})
+        self.read_attested_words(file.get("attested") or {})
         for weak, strong in sorted(self.weaker):
             if (strong, weak) in self.weaker and weak < strong:
                 self.fault("scales", f"{weak} and {strong} each weaker", "one direction")
@@ -325,7 +329,7 @@ class _Reader:
             self.comparative_bases[comparative] = word
             self.superlative_bases[superlative] = word
 
-    def sourced(self, fields: Mapping[str, Any]) -> None:
+    def read_sourced_words(self, fields: Mapping[str, Any]) -> None:
         """Read what a reference says about words that no scale has."""
         for number, entry in enumerate(fields.get("ordering") or (), 1):
             if len(entry) != 3 or not all(entry.values()):
@@ -333,7 +337,7 @@ class _Reader:
             else:
                 self.order(entry["weak"], entry["strong"], "sourced")
 
-    def attested(self, fields: Mapping[str, Any]) -> None:
+    def read_attested_words(self, fields: Mapping[str, Any]) -> None:
         """Read what the published rows say about words that no scale has."""
         for weak, strong in fields.get("ordering") or ():
             self.order(weak, strong, "attested")
@@ -433,6 +437,7 @@ class _Reader:
                 self.set(self.complementary, pair, complementary, name)
 
     def measures(self, entries: Iterable[Mapping[str, Any]]) -> Iterator[Measure]:
+        """The measures of the file; what is wrong with them is added to the faults."""
         for number, fields in enumerate(entries, 1):
             where = f"measure {number}"
             missing = [name for name in _MEASURE if fields.get(name) is None]

@@ -20,7 +20,7 @@ ROUNDS = 4
 _VALIDATION_STEP = 5
 
 
-def held_out(lexicon: Lexicon, seed: int) -> list[frozenset[str]]:
+def held_out_adjectives(lexicon: Lexicon, seed: int) -> list[frozenset[str]]:
     """The adjectives held out in each round: half of them, whole scales at a time."""
     groups = _connected_scales(lexicon)
     limit = len(lexicon.words) / 2 + 1
@@ -85,6 +85,8 @@ def assign_degree(seed: int, row: Mapping[str, Any]) -> list[tuple[str, str, str
         if row["dimension"] == dimension:
             places.append(("dimension", dimension, "test"))
         elif row["test"] in TRAINED and not 80 < row["z"] < 120:
+            # The premises are at 80 and 120 on the scale of z; as in the release, training has no
+            # number between them.
             part = _train_or_val(seed, dimension, row["item_id"])
             places.append(("dimension", dimension, part))
     return places

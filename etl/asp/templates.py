@@ -61,7 +61,7 @@ def item_id(test: str, premise: str, hypothesis: str, occurrence: int = 0) -> st
     return content_hash("asp", test, premise, hypothesis, size=8, occurrence=occurrence)
 
 
-def _is(noun: str, adjective: str, mark: str = "") -> str:
+def _copula_sentence(noun: str, adjective: str, mark: str = "") -> str:
     return f"The {noun} is {mark} {adjective}." if mark else f"The {noun} is {adjective}."
 
 
@@ -71,13 +71,15 @@ def write(pair: Pair, lexicon: Lexicon) -> tuple[str, str]:
     if pair.test == "comparative":
         premise = f"The {noun} is {lexicon.comparative_of(adjective)} than the {pair.other_noun}."
         subject = pair.other_noun if pair.hypothesis_mark else noun
-        return premise, _is(str(subject), adjective, pair.hypothesis_mark)
+        return premise, _copula_sentence(str(subject), adjective, pair.hypothesis_mark)
     if pair.test == "superlative":
         top = f"The {noun} is the {lexicon.superlative_of(adjective)} {noun}"
         return f"{top} {pair.premise_mark}.", f"{top} {pair.hypothesis_mark}."
     return (
-        _is(noun, adjective, pair.premise_mark),
-        _is(pair.other_noun or noun, pair.other_adjective or adjective, pair.hypothesis_mark),
+        _copula_sentence(noun, adjective, pair.premise_mark),
+        _copula_sentence(
+            pair.other_noun or noun, pair.other_adjective or adjective, pair.hypothesis_mark
+        ),
     )
 
 
@@ -135,6 +137,7 @@ def _split_mark(predicate: str, marks: Sequence[str]) -> tuple[str, str]:
 
 
 def _comparative(premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
+    """The pair of ``The A is older than the B``; `ValueError` for sentences of another form."""
     first, second = _THAN.fullmatch(premise), _PLAIN.fullmatch(hypothesis)
     if first is None or second is None:
         raise ValueError("not of the form of comparative")
@@ -159,6 +162,7 @@ def _comparatives(adjective: str) -> set[str]:
 
 
 def _superlative(premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
+    """The pair of ``The A is the oldest A``; `ValueError` for sentences of another form."""
     first, second = _TOP.fullmatch(premise), _TOP.fullmatch(hypothesis)
     if first is None or second is None:
         raise ValueError("not of the form of superlative")

@@ -23,7 +23,7 @@ from adnominal.etl.checks.split_rows import (
     with_items,
 )
 from adnominal.etl.lake.tables import table
-from adnominal.etl.looking.layout import aligned
+from adnominal.etl.looking.layout import format_table
 
 _FOLD = "fold"
 
@@ -158,6 +158,11 @@ def _by_value(rows: pa.Table, column: str) -> Iterator[tuple[Any, pa.Table]]:
 
 
 def _fold(name: str, rows: pa.Table, columns: _Columns) -> Fold:
+    """Compare each part of a fold with every later one.
+
+    Of each pair of parts and each column it counts the values in both, the rows of the later part
+    whose value the earlier one has, and those of them whose label the earlier part's values tell.
+    """
     parts = [_part_rows(str(part), members, columns) for part, members in _by_value(rows, "part")]
     shared: dict[Comparison, int] = {}
     known_rows: dict[Comparison, int] = {}
@@ -181,6 +186,7 @@ def _number_true(flags: pa.Array | pa.ChunkedArray) -> int:
 
 
 def _part_rows(name: str, rows: pa.Table, columns: _Columns) -> _PartRows:
+    """The rows of a part with what comparisons need: its distinct values, and its guesses."""
     sets: dict[str, pa.Array] = {}
     for column in columns.compared:
         sets[column] = rows[column].unique().drop_null()
@@ -215,6 +221,7 @@ def _guesses_for(values: pa.ChunkedArray, guesses: pa.Table) -> pa.ChunkedArray:
 
 
 def _part(part: _PartRows, columns: _Columns) -> Part:
+    """What is reported of a part by itself."""
     size = part.rows.num_rows
     label_counts = pc.value_counts(part.rows[columns.label]).to_pylist()
     right = {column: pc.sum(table["rows"]).as_py() for column, table in part.guesses.items()}
@@ -238,12 +245,17 @@ def text(folds: Sequence[Fold]) -> str:
         for (one, two, column), count in fold.shared.items()
     ]
     if shared:
-        blocks.append(aligned(("fold", "parts", "values", "in both", ""), shared))
+        blocks.append(format_table(("fold", "parts", "values", "in both", ""), shared))
         blocks.append(_transfer_text(folds))
     return "\n\n".join(blocks)
 
 
 def _parts_text(folds: Sequence[Fold]) -> str:
+    """A table with a row for each part of each fold.
+
+    Of each compared column it has the number of distinct values and, under ``tells``, the accuracy
+    of guessing the label from the column alone.
+    """
     columns = list(folds[0].parts[0].values)
     header = ["fold", "part", "rows", "labels", "repeated"]
     for column in columns:
@@ -257,7 +269,7 @@ def _parts_text(folds: Sequence[Fold]) -> str:
                 accuracy = percent(part.guess_accuracy[column], sign=" %")
                 cells += [len(part.values[column]), accuracy]
             lines.append(cells)
-    return aligned(header, lines)
+    return format_table(header, lines)
 
 
 def _transfer_text(folds: Sequence[Fold]) -> str:
@@ -270,7 +282,7 @@ def _transfer_text(folds: Sequence[Fold]) -> str:
             known_share = percent(known / size, sign=" %")
             guessed_share = percent(fold.right_guesses[one, other, column] / size, sign=" %")
             lines.append((fold.name, one, other, column, known_share, guessed_share))
-    return aligned(header, lines)
+    return format_table(header, lines)
 
 
 @dataclass(frozen=True)
@@ -339,6 +351,7 @@ def run(settings: Settings) -> None:
 
 
 def _rows_of_files(files: Mapping[str, Path]) -> pa.Table:
+    """The rows of one file for each part, with the part's name in the column ``part``."""
     parts = []
     for part, path in files.items():
         rows = read_rows(path)
@@ -351,6 +364,7 @@ def _rows_of_files(files: Mapping[str, Path]) -> pa.Table:
 
 
 def _rows_of_tables(settings: Settings) -> pa.Table:
+    """The rows of a split in the lake: items joined with the fold and part of each."""
     items, splits = str(settings.items), str(settings.splits)
     edition = str(settings.edition)
     columns = [settings.key, settings.label, *settings.columns, *settings.alike]

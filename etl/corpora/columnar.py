@@ -250,7 +250,7 @@ def _arrow_file(stream: pa.NativeFile) -> _Source:
         return sum(_rows_of_batches(stream, number))
 
     def batches(numbers: Sequence[int], columns: list[str]) -> Iterator[pa.RecordBatch]:
-        reader = pa.ipc.open_file(stream, options=_only(file.schema, columns))
+        reader = pa.ipc.open_file(stream, options=_column_options(file.schema, columns))
         return (reader.get_batch(number) for number in numbers)
 
     return _Source(file.schema, file.num_record_batches, rows_before, batches)
@@ -261,13 +261,13 @@ def _arrow_stream(stream: pa.NativeFile) -> _Source:
 
     def batches(parts: Sequence[int], columns: list[str]) -> Iterator[pa.RecordBatch]:
         stream.seek(0)
-        yield from pa.ipc.open_stream(stream, options=_only(schema, columns))
+        yield from pa.ipc.open_stream(stream, options=_column_options(schema, columns))
 
     # A stream is one part, which the first unit reads from its beginning.
     return _Source(schema, 1, lambda part: 0, batches)
 
 
-def _only(schema: pa.Schema, columns: Sequence[str]) -> pa.ipc.IpcReadOptions:
+def _column_options(schema: pa.Schema, columns: Sequence[str]) -> pa.ipc.IpcReadOptions:
     return pa.ipc.IpcReadOptions(included_fields=[schema.get_field_index(c) for c in columns])
 
 
@@ -308,6 +308,7 @@ def _in_unit(unit: Unit, number: int, count: int) -> bool:
 
 
 def _open(path: str, stored: BinaryIO) -> _Source:
+    """The file as the format that its first bytes show; its name may say something else."""
     head = stored.read(8)
     stored.seek(0)
     stream = pa.memory_map(path) if "://" not in path else pa.PythonFile(stored, mode="r")
@@ -413,7 +414,7 @@ def _texts(
     path: str, batch: pa.RecordBatch, numbers: npt.NDArray[np.int64], columns: list[str]
 ) -> Iterator[Texts | Event]:
     """The rows of a batch that are text, and an event for each of the others."""
-    column = _decoded(batch.column(columns[0]))
+    column = _decode_column(batch.column(columns[0]))
     ids = _ids(batch, columns[1:])
     rows = pa.array(numbers)
     faults: dict[int, Rejected] = {}
@@ -446,7 +447,7 @@ def _ids(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
 
 def _id_column(column: pa.Array) -> pa.Array:
     """A column as text, with null for blank and invalid values."""
-    column = _decoded(column)
+    column = _decode_column(column)
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -457,7 +458,7 @@ def _id_column(column: pa.Array) -> pa.Array:
     return pc.if_else(is_blank, pa.scalar(None, pa.string()), column)
 
 
-def _decoded(column: pa.Array) -> pa.Array:
+def _decode_column(column: pa.Array) -> pa.Array:
     """A column without dictionary or views; the bytes of its texts may not be UTF-8."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()

@@ -106,6 +106,7 @@ class Condition:
             raise WrongCondition(path, f"where={self.sql}: {reason}")
 
     def _evaluate(self, path: str, rows: pa.RecordBatch, query: str) -> pa.Table:
+        """The result of a query on these rows; the column `_ROW` numbers them from 0."""
         import duckdb
 
         names = [*rows.schema.names, _ROW]
@@ -127,6 +128,7 @@ class Condition:
         return answer["statements"][0]["node"]["where_clause"]
 
     def _check_nodes(self, nodes: Sequence[dict[str, Any]]) -> None:
+        """Raise `UserError` for anything but columns, constants and functions that do not vary."""
         rows = self._connection.execute(_VARYING_FUNCTIONS).fetchall()
         varying = {name for (name,) in rows}
         for node in nodes:

@@ -195,6 +195,10 @@ def open_input(path: str) -> io.BufferedReader:
 
 
 def _open(path: str, start: int, end: int | None) -> tuple[io.BufferedReader, Bz2Reader | None]:
+    """The unpacked bytes of a file from byte `start` on, and the reader if it is bz2.
+
+    Of a bz2 file, `end` is where no further stream is begun.
+    """
     source = open_stored(path)
     compression = compression_of(_head(path, source, 4))
     if compression in NOT_READ:

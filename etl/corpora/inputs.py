@@ -118,6 +118,7 @@ def _glob_filter(pattern: str) -> Callable[[str], bool]:
 
 
 def _local_files(path: str, pattern: str) -> list[InputFile]:
+    """The files that a path or pattern stands for, those below folders included."""
     path = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(path) or not _MAGIC_CHARACTERS.search(path):
         if not os.path.exists(path):
@@ -129,6 +130,7 @@ def _local_files(path: str, pattern: str) -> list[InputFile]:
 
 
 def _files_below(path: str) -> Iterator[str]:
+    """The files below a folder that are not hidden, in the order of their names."""
     if not os.path.isdir(path):
         yield path
         return
@@ -157,6 +159,7 @@ def _files_below(path: str) -> Iterator[str]:
 
 
 def _local_file(path: str) -> InputFile:
+    """A file that can be read, with its size and date; `UserError` says why it cannot."""
     try:
         path.encode()
     except UnicodeEncodeError as error:
@@ -200,6 +203,7 @@ def file_system(uri: str) -> tuple[Any, str]:
 
 
 def _remote_files(uri: str) -> list[InputFile]:
+    """The files of an object store that an address or pattern stands for."""
     system, path = file_system(uri)
     # The part before the path (protocol, host) is put into every file's URI, so that a worker
     # reaches the same store.
@@ -245,13 +249,13 @@ _TIME_KEYS = (
 def _remote_file(uri: str, info: dict[str, Any]) -> InputFile:
     if info.get("size") is None:
         raise UserError(f"input {uri}: the store does not report its size; copy the file first")
-    modified = _modified(info)
+    modified = _modification_time(info)
     if modified.tzinfo is None:
         modified = modified.replace(tzinfo=UTC)
     return InputFile(uri, int(info["size"]), modified.astimezone(UTC))
 
 
-def _modified(info: dict[str, Any]) -> datetime:
+def _modification_time(info: dict[str, Any]) -> datetime:
     """When a file was modified, from what its store's client reports."""
     last_commit = info.get("last_commit")
     if last_commit is not None:  # Hugging Face's hub

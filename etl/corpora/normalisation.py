@@ -46,7 +46,7 @@ _EMPHASIS = re.compile(
 )
 
 
-def visible(text: str) -> str:
+def drop_invisible(text: str) -> str:
     """`text` without the characters that have no width and are no part of a word."""
     # `isprintable` is several times as fast as the search, and true for nearly every line.
     if text.isascii() or text.replace("\n", "").isprintable():
@@ -61,7 +61,7 @@ def normal_form(text: str) -> str:
     that MediaWiki, most keyboards and the training data of parsers use, so that one word is not
     counted under two encodings. NFKC is not applied: it would change the text (``m²`` -> ``m2``).
     """
-    return text if text.isascii() else unicodedata.normalize("NFC", visible(text))
+    return text if text.isascii() else unicodedata.normalize("NFC", drop_invisible(text))
 
 
 def without_marks(text: str) -> str:
@@ -99,7 +99,7 @@ def is_cut(line: str, following: str) -> bool:
     return is_broken or mark == SOFT_HYPHEN
 
 
-def joined(line: str, following: str) -> str:
+def join_lines(line: str, following: str) -> str:
     """A line that `is_cut` and the following one.
 
     The hyphen goes if the dictionary has the whole word ("eco-", "nomic") or if it is a soft one;
@@ -108,7 +108,7 @@ def joined(line: str, following: str) -> str:
     stem = line[:-1]
     start = stem.rpartition(" ")[2].lstrip("([{\"'“‘").rpartition("-")[2]
     end = re.match(r"\w*", following)
-    word = visible(start + (end[0] if end else ""))
+    word = drop_invisible(start + (end[0] if end else ""))
     if line[-1] == SOFT_HYPHEN or _is_word(word.lower()):
         return stem + following
     return line + following

@@ -42,7 +42,7 @@ from adnominal.etl.corpora.files import Unit, UnitStream
 from adnominal.etl.corpora.normalisation import (
     has_line_end_hyphen,
     is_cut,
-    joined,
+    join_lines,
     normal_form,
     without_marks,
 )
@@ -164,6 +164,7 @@ def _plain_documents(
     document_filter: DocumentFilter,
     mark: re.Pattern[bytes] | None = None,
 ) -> Iterator[Event]:
+    """The documents of a unit of plain text: blocks of lines between blank ones."""
     # A line that is a `mark` counts as blank.
     # Two units that meet at byte x are separated at the first line that begins after x and is
     # blank, or that begins more than _BLANK_WITHIN after x. Both find it from the file alone.
@@ -194,6 +195,7 @@ def _plain_documents(
 def _documents_of_block(
     unit: Unit, block: list[_Line], document_filter: DocumentFilter
 ) -> Iterator[Event]:
+    """The document that a block of lines is, or the reason why it gives none."""
     texts = []
     for line in block:
         fault = "line_too_long" if line.too_long else "nul" if b"\0" in line.data else ""
@@ -230,13 +232,18 @@ def _paragraphs(lines: list[str]) -> list[str]:
     parts = [lines[0]]
     for line in lines[1:]:
         if is_cut(parts[-1], line):
-            parts[-1] = joined(parts[-1], line)
+            parts[-1] = join_lines(parts[-1], line)
         else:
             parts.append(line)
     return [" ".join(parts)]
 
 
 def _is_wrapped(lines: list[str]) -> bool:
+    """Whether the lines of a block were cut at a width, and are one paragraph.
+
+    They were if a word is cut at the end of one, or if no line has room for the first word of the
+    next.
+    """
     # Most blocks have no hyphen at a line end, which one search tells.
     may_be_cut = has_line_end_hyphen("\n".join(lines))
     if may_be_cut and any(itertools.starmap(is_cut, itertools.pairwise(lines))):
@@ -260,6 +267,7 @@ def _json_documents(
     id_field: str | None,
     document_filter: DocumentFilter,
 ) -> Iterator[Event]:
+    """The documents of a unit of JSON lines, or the reason why a line gives none."""
     id_fields = [id_field] if id_field else [name for name in ID_FIELDS if name != text_field]
     for line in _lines(stream):
         if stream.limit is not None and line.start > stream.limit:

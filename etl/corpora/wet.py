@@ -88,6 +88,10 @@ def _checked_events(
 
 
 def _events(record: Any, document_filter: DocumentFilter) -> Iterator[Event]:
+    """The documents of a record, or the reason why it gives none.
+
+    A language in the record's header is believed; without one, it is detected from the text.
+    """
     headers = record.rec_headers
     name = (headers.get_header("WARC-Target-URI") or "").strip()
     text = _text_of(record, name)
@@ -119,7 +123,12 @@ def _refuse_records_inside(record: Any, name: str, data: bytes = b"") -> None:
 
 
 def _text_of(record: Any, name: str) -> str | Event:
-    """The text of a record called `name`, or the event that it gives instead."""
+    """The text of a record called `name`, or the event that it gives instead.
+
+    Raises:
+        ArchiveLoadFailed: the record's length is wrong, and other records follow within what was
+            read as this one (`_refuse_records_inside`).
+    """
     headers = record.rec_headers
     length = headers.get_header("Content-Length") or ""
     if not name or not length.isdecimal():

@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from adnominal.etl.corpora.normalisation import normal_form, visible
+from adnominal.etl.corpora.normalisation import drop_invisible, normal_form
 from adnominal.etl.corpora.wikitext_paragraphs import paragraphs_of, without_gaps
 from adnominal.etl.corpora.wikitext_templates import SUPERSCRIPTS, function_of, renderer_of
 
@@ -132,6 +132,10 @@ def _closed_braces(text: str) -> list[tuple[int, int, str]]:
 
     A heading of the second level discards whatever is still open before it, so that one missing
     brace does not remove the rest of the article.
+
+    Openings wait on a stack. Closing braces close what was opened last: of two or three braces
+    (``{{{``) as many as both sides have. A table is closed only by its own ``|}``, which also
+    discards the templates that were opened in it and never closed; so does a template with tables.
     """
     spans = []
     stack: list[list[int]] = []  # [start, number of braces; 0 for a table]
@@ -308,6 +312,7 @@ _REMOVED_AT_LINE_START = re.compile(r"(?<=\n)\0[\0 ]*")
 
 
 def _link(link: re.Match[str]) -> str:
+    """What remains of a link in double brackets: its label, or nothing for a file or category."""
     content = link[1]
     target, pipe, label = content.partition("|")
     target = target.strip()
@@ -326,6 +331,7 @@ def _link(link: re.Match[str]) -> str:
 
 
 def _without_links(text: str) -> str:
+    """The text with links replaced by what readers see of them."""
     if "[" in text:
         text = "".join(_PLAIN_LINK.split(text))
         text = "".join(_EXTERNAL_LINK.split(text))
@@ -421,7 +427,7 @@ def running_text(wikitext: str, unread: Counter[str] | None = None) -> str:
     for character in _SPACES:
         if character in text:
             text = text.replace(character, " ")
-    text = visible(text)
+    text = drop_invisible(text)
     while "  " in text:
         text = text.replace("  ", " ")
     return normal_form(without_gaps(text))

@@ -64,7 +64,11 @@ def _text_of_marked_line(raw: str, line: str, in_works: bool) -> str:
 
 
 def paragraphs_of(text: str) -> list[str]:
-    """The paragraphs of `text`: adjoining lines are one, as in MediaWiki; list items are not."""
+    """The paragraphs of `text`: adjoining lines are one, as in MediaWiki; list items are not.
+
+    A line with markup at its beginning (a list item, an indented line) is kept only if it is like a
+    sentence. A section of works (discography, bibliography) lists titles, so less is kept there.
+    """
     paragraphs: list[str] = []
     lines: list[str] = []
     works_level = 0  # level of the heading of the current section of works; 0 outside of one

@@ -19,7 +19,7 @@ def _argument(index: int) -> Renderer:
 _first, _second, _last = _argument(0), _argument(1), _argument(-1)
 
 
-def _constant(text: str) -> Renderer:
+def _constant_renderer(text: str) -> Renderer:
     return lambda arguments, named_arguments: text
 
 
@@ -27,7 +27,7 @@ def _joined_arguments(separator: str, prefix: str = "") -> Renderer:
     return lambda arguments, named_arguments: prefix + separator.join(a for a in arguments if a)
 
 
-def _between(prefix: str, suffix: str) -> Renderer:
+def _affix_renderer(prefix: str, suffix: str) -> Renderer:
     def render(arguments: list[str], named_arguments: dict[str, str]) -> str:
         text = _first(arguments, named_arguments)
         return prefix + text + suffix if text else ""
@@ -192,22 +192,26 @@ _TEMPLATES: dict[str, Renderer] = {
     # show the last
     **_aliases("transl; transliteration; translit", _last),
     # characters
-    **_aliases("ndash; en dash; nsndash; nsnd; ndashb", _constant("–")),
-    **_aliases("mdash; em dash; mdashb; emdash", _constant("—")),
-    **_aliases("snd; spnd; sndash; spndash; spaced ndash; spaced en dash", _constant(" – ")),
-    **_aliases("nbsp; space; spaces; thinsp; thin space; hair space; nnbsp", _constant(" ")),
+    **_aliases("ndash; en dash; nsndash; nsnd; ndashb", _constant_renderer("–")),
+    **_aliases("mdash; em dash; mdashb; emdash", _constant_renderer("—")),
+    **_aliases(
+        "snd; spnd; sndash; spndash; spaced ndash; spaced en dash", _constant_renderer(" – ")
+    ),
+    **_aliases(
+        "nbsp; space; spaces; thinsp; thin space; hair space; nnbsp", _constant_renderer(" ")
+    ),
     # (as entities, which do not add to the apostrophes of italics before them)
-    **_aliases("'; apostrophe; `", _constant("&apos;")),
-    "'s": _constant("&apos;s"),
-    **_aliases("' \"; '\"", _constant('&apos;"')),
-    **_aliases("\" '; \"'", _constant('"&apos;')),
-    **_aliases("okina; 'okina; ʻokina", _constant("ʻ")),
-    **_aliases("hamza; hamzah", _constant("ʾ")),
-    **_aliases("ayin; ayn; ain", _constant("ʿ")),
-    "pi": _constant("π"),
-    **_aliases("dot; middot; ·; bullet; •", _constant(" · ")),
-    "=": _constant("="),
-    **_aliases("clear; -; br; break; crlf; pb; paragraph break", _constant("\n\n")),
+    **_aliases("'; apostrophe; `", _constant_renderer("&apos;")),
+    "'s": _constant_renderer("&apos;s"),
+    **_aliases("' \"; '\"", _constant_renderer('&apos;"')),
+    **_aliases("\" '; \"'", _constant_renderer('"&apos;')),
+    **_aliases("okina; 'okina; ʻokina", _constant_renderer("ʻ")),
+    **_aliases("hamza; hamzah", _constant_renderer("ʾ")),
+    **_aliases("ayin; ayn; ain", _constant_renderer("ʿ")),
+    "pi": _constant_renderer("π"),
+    **_aliases("dot; middot; ·; bullet; •", _constant_renderer(" · ")),
+    "=": _constant_renderer("="),
+    **_aliases("clear; -; br; break; crlf; pb; paragraph break", _constant_renderer("\n\n")),
     # numbers, dates, measures
     **_aliases("convert; cvt; conv", _convert),
     **_aliases("val; value", _value),
@@ -217,15 +221,15 @@ _TEMPLATES: dict[str, Renderer] = {
     **_aliases("circa; c.; ca.; ca", _joined_arguments(" ", "c. ")),
     **_aliases("floruit; fl.", _joined_arguments("–", "fl. ")),
     **_aliases("reign; r.", _joined_arguments("–", "r. ")),
-    **_aliases("bce", _between("", " BCE")),
-    **_aliases("bc", _between("", " BC")),
-    "ce": _between("", " CE"),
-    "ad": _between("AD ", ""),
-    **_aliases("us$; usd", _between("US$", "")),
-    **_aliases("gbp; £; pound", _between("£", "")),
-    **_aliases("eur; €; euro", _between("€", "")),
-    **_aliases("inr; indian rupee", _between("₹", "")),
-    **_aliases("jpy; ¥; yen", _between("¥", "")),
+    **_aliases("bce", _affix_renderer("", " BCE")),
+    **_aliases("bc", _affix_renderer("", " BC")),
+    "ce": _affix_renderer("", " CE"),
+    "ad": _affix_renderer("AD ", ""),
+    **_aliases("us$; usd", _affix_renderer("US$", "")),
+    **_aliases("gbp; £; pound", _affix_renderer("£", "")),
+    **_aliases("eur; €; euro", _affix_renderer("€", "")),
+    **_aliases("inr; indian rupee", _affix_renderer("₹", "")),
+    **_aliases("jpy; ¥; yen", _affix_renderer("¥", "")),
     "e": _times_ten,
     **_aliases("chem; chem2", _joined_arguments("")),
     # names
@@ -257,16 +261,16 @@ def _plural(arguments: list[str], named_arguments: dict[str, str]) -> str:
     return plural if plural and number != "1" else singular
 
 
-def _changed(change: Callable[[str], str]) -> Renderer:
+def _changing_renderer(change: Callable[[str], str]) -> Renderer:
     return lambda arguments, named_arguments: change(_first(arguments, named_arguments))
 
 
 # Functions of MediaWiki's parser by name, as {{NAME: first argument | second argument }}.
 _FUNCTIONS: dict[str, Renderer] = {
-    "lc": _changed(str.lower),
-    "uc": _changed(str.upper),
-    "lcfirst": _changed(lambda text: text[:1].lower() + text[1:]),
-    "ucfirst": _changed(lambda text: text[:1].upper() + text[1:]),
+    "lc": _changing_renderer(str.lower),
+    "uc": _changing_renderer(str.upper),
+    "lcfirst": _changing_renderer(lambda text: text[:1].lower() + text[1:]),
+    "ucfirst": _changing_renderer(lambda text: text[:1].upper() + text[1:]),
     "#if": _if,
     "#ifeq": _if_equal,
     "plural": _plural,
@@ -275,7 +279,7 @@ _FUNCTIONS: dict[str, Renderer] = {
     **_aliases(
         "#tag; defaultsort; displaytitle; #coordinates; fullurl; localurl; canonicalurl; filepath; "
         "urlencode; anchorencode",
-        _constant(""),
+        _constant_renderer(""),
     ),
 }
 

@@ -83,6 +83,7 @@ class Connect(Spark):
 
     @contextmanager
     def watch(self, label: str, size: int) -> Iterator[None]:
+        """Report the progress of the block, from what the server says of its stages."""
         self._share_done = 0.0
 
         def note(stages: Any, **_: Any) -> None:

@@ -35,6 +35,8 @@ class Exchange:
         path = self.folder / uuid.uuid4().hex
         with pa.OSFile(str(path), "wb") as file:
             for batch in batches:
+                # The values of an Arrow column lie one after another in a buffer, so they are
+                # written at once; their offsets in the buffer give their places in the file.
                 values = batch.column(self._column).cast(pa.binary())
                 _, offsets_buffer, data = values.buffers()
                 offsets = np.frombuffer(offsets_buffer, np.int32)
@@ -43,10 +45,12 @@ class Exchange:
                 if data is not None:
                     file.write(data[int(offsets[0]) : int(offsets[-1])])
                 columns = batch.drop_columns(self._column)
+                starts = start + (offsets[:-1] - offsets[0]).astype(np.int64)
+                lengths = np.diff(offsets)
                 place = (
                     pa.repeat(str(path), len(values)),
-                    pa.array(start + (offsets[:-1] - offsets[0]).astype(np.int64)),
-                    pa.array(np.diff(offsets)),
+                    pa.array(starts),
+                    pa.array(lengths),
                 )
                 for name, column in zip(_PLACE, place, strict=True):
                     columns = columns.append_column(name, column)

@@ -35,7 +35,7 @@ from adnominal.etl.engine.exchange import Exchange
 from adnominal.etl.engine.groups import groups_of
 from adnominal.etl.engine.temporary import TemporaryFolder
 from adnominal.etl.engine.workers import LocalFunction, Pool
-from adnominal.etl.imports import hidden
+from adnominal.etl.optional_imports import hide_modules
 
 if TYPE_CHECKING:
     from adnominal.etl.engine import GroupFunction, MapFunction
@@ -124,7 +124,7 @@ class Sail:
         self._server.start(background=True)
         _, port = self._server.listening_address
         # Not SPARK_REMOTE: processes that this one starts have engines of their own.
-        with hidden("IPython", "ipykernel"):  # imported only for the width of a progress bar
+        with hide_modules("IPython", "ipykernel"):  # imported only for the width of a progress bar
             session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
         self.spark: SparkSession = session
         self.spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -167,6 +167,7 @@ class Sail:
         schema: T.StructType | str,
         large: bool,
     ) -> DataFrame:
+        """Apply a function to all rows of each group; with `large`, rows wait on disk meanwhile."""
         # Not applyInArrow: Sail collects the rows of all groups as lists and counts the memory of
         # each list as that of the whole it was cut from. Sorted rows stream and spill.
         exchange: Exchange | None = None

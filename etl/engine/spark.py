@@ -232,6 +232,7 @@ class Spark:
 
     @contextmanager
     def watch(self, label: str, size: int) -> Iterator[None]:
+        """Report the progress of the block: the share of its stages' tasks that are done."""
         # A task counts when it is done, so progress is coarse in a job of few tasks.
         context = self.spark.sparkContext
         tracker = context.statusTracker()

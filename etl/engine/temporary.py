@@ -19,7 +19,7 @@ class TemporaryFolder:
 
     def __init__(self, prefix: str) -> None:
         """`prefix`: beginning of the folder's name, which says what it is for."""
-        delete_left(prefix)
+        delete_leftovers(prefix)
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=prefix))
             self._lock = (self.path / _LOCK).open("w")
@@ -35,7 +35,7 @@ class TemporaryFolder:
         self._lock.close()
 
 
-def delete_left(prefix: str) -> None:
+def delete_leftovers(prefix: str) -> None:
     """Delete the folders of processes that ended without deleting them."""
     for lock in Path(tempfile.gettempdir()).glob(f"{prefix}*/{_LOCK}"):
         with suppress(OSError):  # held, another user's, or just deleted

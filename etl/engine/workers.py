@@ -105,6 +105,12 @@ def _function(connection: Connection, functions: OrderedDict[str, Any]) -> Any:
 def _answer(
     connection: Connection, turn_lock: threading.Lock, functions: OrderedDict[str, Any]
 ) -> None:
+    """Run one task for the engine and send its batches, or its failure, over the connection.
+
+    A process has several tasks but computes for one at a time: `turn_lock` is the turn. It is given
+    up while a task waits for its input or for its reader.
+    """
+
     def report_here() -> None:
         progress.report_to(lambda size: send(ADVANCED + str(size).encode()))
 
@@ -241,6 +247,7 @@ class Pool:
                 worker.tasks -= 1
 
     def _free_worker(self) -> _Worker:
+        """The worker with the fewest tasks, with one added; the first call starts all workers."""
         with self._lock:
             if not self._workers:
                 self._folder = TemporaryFolder("adnominal-workers-")
@@ -280,13 +287,13 @@ class LocalFunction:
     def __call__(self, argument: Any) -> Any:
         if self._pool is None:
             return self._function(argument)
-        return self._pool.run(self._name, self._pickled, argument)
+        return self._pool.run(self._name, self._pickled_function, argument)
 
     def __reduce__(self) -> tuple[Callable[[str], LocalFunction], tuple[str]]:
         return _local_function, (self._name,)
 
     @cached_property
-    def _pickled(self) -> bytes:
+    def _pickled_function(self) -> bytes:
         return bytes(cloudpickle.dumps(self._function))
 
 

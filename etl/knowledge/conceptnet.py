@@ -261,6 +261,7 @@ def parsed_lines(spark: SparkSession, units: Sequence[Unit], release: str, tasks
 def _parse_units(
     units: Sequence[Unit], parse: Callable[[bytes], Outcome]
 ) -> Iterator[pa.RecordBatch]:
+    """The edges of some units, and at the end the count and a sample of each reason to drop."""
     counts: Counter[str] = Counter()
     # The smallest line of each reason with its file: samples do not depend on the order of lines.
     samples: dict[str, tuple[bytes, str]] = {}

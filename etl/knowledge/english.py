@@ -324,6 +324,7 @@ def singular(noun: str) -> str:
 
 
 def _singular(word: str) -> str:
+    """The singular of a lower-cased noun, by list, by dictionary, by its last part, by ending."""
     if word in _SINGULARS:
         return _SINGULARS[word]
     if compound := _HEAD_FIRST.fullmatch(word):
@@ -357,6 +358,7 @@ def plural(noun: str) -> str:
 
 
 def _plural(word: str) -> str:
+    """The plural of a lower-cased noun, by list, by dictionary, by its last part, by ending."""
     if word in _PLURALS:
         return _PLURALS[word]
     if compound := _HEAD_FIRST.fullmatch(word):

@@ -6,9 +6,9 @@ and spaCy would import torch: seconds of every process for something that is not
 
 from functools import lru_cache
 
-from adnominal.etl.imports import hidden
+from adnominal.etl.optional_imports import hide_modules
 
-with hidden("spacy"):
+with hide_modules("spacy"):
     from lemminflect import getAllInflections, getAllLemmas, getInflection, getLemma
 
 __all__ = ["getAllInflections", "getAllLemmas", "getInflection", "getLemma", "noun_lemma"]

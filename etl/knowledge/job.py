@@ -192,6 +192,7 @@ def _line_counts(rows: DataFrame, release: str, max_rejected: float) -> tuple[in
 
 
 def _report(lake: Lake, release: str, edges: int, total: int, seconds: float) -> None:
+    """Log the edges by relation, with the negated ones, and the speed."""
     counts = (
         lake.read("conceptnet_edges", where={"release": release})
         .groupBy("relation")

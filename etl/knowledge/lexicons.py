@@ -210,7 +210,7 @@ def class_rows(words: WordList) -> pa.Table:
     return pa.Table.from_pylist(rows, table("adjective_classes").schema)
 
 
-def offensive(path: str | Path | None = None) -> frozenset[str]:
+def offensive_words(path: str | Path | None = None) -> frozenset[str]:
     """Words that no item may contain: profane, sexual, slurs, vile.
 
     Those of a user's file, in the same layout, are added to those of this project.

@@ -121,6 +121,7 @@ class WordNet:
 
 
 def _read(folder: _Folder, name: str) -> bytes:
+    """A file of a folder or archive; `UserError` if it unpacks to more than `_MOST_BYTES`."""
     if isinstance(folder, zipfile.Path):
         # At most this much of a member is read, whatever it would unpack to.
         size = folder.root.getinfo(f"{folder.at}{name}").file_size
@@ -166,6 +167,7 @@ def find(location: str = "auto") -> WordNet:
 
 
 def _find_expected_version() -> WordNet:
+    """WordNet 3.0 from one of the usual places; `UserError` lists what is in each."""
     rejected_places: list[str] = []
     for place in _usual_places():
         try:

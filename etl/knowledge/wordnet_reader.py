@@ -13,11 +13,11 @@ from pathlib import Path
 from warnings import catch_warnings, simplefilter
 
 from adnominal.conf import UserError
-from adnominal.etl.imports import hidden
 from adnominal.etl.knowledge.wordnet import POS, Pos, WordNet
+from adnominal.etl.optional_imports import hide_modules
 
 # NLTK imports both if they are installed, which takes seconds, for parts that are not used here.
-with hidden("scipy", "sklearn"):
+with hide_modules("scipy", "sklearn"):
     import nltk.data
     from nltk.corpus.reader.wordnet import Synset, WordNetCorpusReader
 

@@ -68,7 +68,7 @@ def removal(
     return {
         "remove": {
             "path": log_path,
-            "deletionTimestamp": now(),
+            "deletionTimestamp": current_milliseconds(),
             "dataChange": data_change,
             "extendedFileMetadata": True,
             "partitionValues": dict(partition_values),
@@ -93,11 +93,15 @@ def addition(add: AddAction, *, data_change: bool) -> dict[str, Any]:
 
 def commit_info(operation: str, user_metadata: str) -> dict[str, Any]:
     """Return the action that describes a commit."""
-    info = {"timestamp": now(), "operation": operation, "userMetadata": user_metadata}
+    info = {
+        "timestamp": current_milliseconds(),
+        "operation": operation,
+        "userMetadata": user_metadata,
+    }
     return {"commitInfo": info}
 
 
-def now() -> int:
+def current_milliseconds() -> int:
     """Return the time of an action, in milliseconds."""
     return int(datetime.now(UTC).timestamp() * 1000)
 

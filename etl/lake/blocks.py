@@ -71,13 +71,13 @@ def blocks_of(frame: DataFrame, table_spec: Table) -> Blocks:
     schema = table_spec.schema.remove_metadata()
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        for rows in joined(batches):
+        for rows in join_batches(batches):
             yield rows.cast(schema)
 
     return Blocks(declared_rows(frame, table_spec), make, compiled=True)
 
 
-def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def join_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Join batches into tables the size of a row group."""
     pending: list[pa.RecordBatch] = []
     size = 0
@@ -129,6 +129,7 @@ def _pieces(table: pa.Table) -> list[pa.RecordBatch]:
 
 
 def _with_schema(table: pa.Table, table_spec: Table) -> pa.Table:
+    """The table, if it is as declared; its texts may be dictionaries."""
     plain = [
         (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
         for field in table.schema
@@ -181,6 +182,7 @@ class _Files:
         self._rows: Counter[str] = Counter()
 
     def add(self, table: pa.Table) -> None:
+        """Write the rows of a table to the files of their partitions."""
         for folders, rows in parts(table, self._table_spec.partition_by):
             path = "/".join([self._folder, *folders, self._name])
             part = rows.select(self._table_spec.stored_schema.names)
@@ -195,6 +197,7 @@ class _Files:
             self._rows[path] += part.num_rows
 
     def _writer(self, path: str, part: pa.Table) -> pq.ParquetWriter:
+        """The writer of a new file, with statistics for the columns that have a range."""
         self._target.create_dir(path.rpartition("/")[0], recursive=True)
         return pq.ParquetWriter(
             path,

@@ -169,7 +169,7 @@ def _commit_replacement(
     commit = [actions.commit_info("WRITE", properties.custom_metadata["userMetadata"])]
     if change.transaction is not None:
         application, number = change.transaction
-        moment = actions.now()
+        moment = actions.current_milliseconds()
         commit.append({"txn": {"appId": application, "version": number, "lastUpdated": moment}})
     commit += [file.removal(data_change=True) for file in replaced_files]
     commit += [actions.addition(add, data_change=True) for add in adds]

@@ -36,13 +36,13 @@ _CONFLICT = re.compile(
 _OUTSIDE = "a row is outside the partition that is replaced"
 
 
-def _quoted(value: str) -> str:
+def _sql_string(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def condition(partition: Mapping[str, str]) -> str:
     """Return a partition as the SQL condition of ``replaceWhere``."""
-    return " AND ".join(f"`{name}` = {_quoted(value)}" for name, value in partition.items())
+    return " AND ".join(f"`{name}` = {_sql_string(value)}" for name, value in partition.items())
 
 
 def write(
@@ -160,6 +160,7 @@ def _column(table_spec: Table, field: pa.Field, change: Change) -> Column:
 def _writer(
     rows: DataFrame, table_spec: Table, change: Change, name: str, is_new: bool
 ) -> DataFrameWriter:
+    """Spark's writer for a change: its mode, partition, transaction and metadata."""
     writer = (
         rows.write.format("delta")
         .mode("overwrite" if change.mode == "replace" else "append")
@@ -179,6 +180,10 @@ def _writer(
 
 
 def _outcome(uri: str, table_spec: Table, write: str) -> Commit:
+    """The commit of a write, found by its name in the log; skipped if there is none.
+
+    Delta's connector skips a transaction that the table already has, without saying so.
+    """
     handle = log.open_table(uri, table_spec)
     if handle is None:
         raise LakeFailed(f"{table_spec.name}: the write left no table at {uri}")

@@ -48,6 +48,7 @@ class Doubled:
 
 def doubled_files(handle: DeltaTable, files: Sequence[File]) -> list[Doubled]:
     """Return those of the active `files` whose rows are doubled, as far as the log goes back."""
+    # Only a path with letters that are encoded or not has two spellings.
     suspects = {file.path: file for file in files if not actions.is_plain(file.log_path)}
     if not suspects:
         return []
@@ -60,6 +61,7 @@ def doubled_files(handle: DeltaTable, files: Sequence[File]) -> list[Doubled]:
             continue
         for action in commit:
             removed_path = (action.get("remove") or {}).get("path", "")
+            # Removed under another spelling than it was added: the removal had no effect.
             suspect = suspects.get(unquote(removed_path))
             if suspect is not None and suspect.log_path != removed_path:
                 doubled.append(Doubled(suspect, version))
@@ -105,7 +107,7 @@ def repair(root: str, table_spec: Table, *, dry_run: bool = False) -> list[Doubl
         doubled = doubled_files(handle, log.active_files(handle))
         if dry_run or not doubled:
             return doubled
-        write = f"repair-{actions.now()}"
+        write = f"repair-{actions.current_milliseconds()}"
         counts = {"rows": 0, "files": 0, "bytes": 0}
         info = log.user_metadata(Change(_MODE, "etl.lake repair"), write, counts)
         paths = {entry.file.log_path: entry.file for entry in doubled}

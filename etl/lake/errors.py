@@ -61,6 +61,7 @@ def storage_failure(error: BaseException) -> str | None:
 
 
 def _store_failure(text: str) -> str:
+    """The fault of an object store in one line: its request and what it answered."""
     answer = re.search(r"<Code>(.*?)</Code>\s*<Message>(.*?)</Message>", text, re.DOTALL)
     request = re.search(r"Error performing ([A-Z]+ [^\s?]+)", text)
     last = text.strip().splitlines()[-1].strip(" .")[:300]

@@ -13,7 +13,7 @@ _READINGS = 3
 _T = TypeVar("_T")
 
 
-def consistently(read: Callable[[], _T]) -> _T:
+def retry_if_vacuumed(read: Callable[[], _T]) -> _T:
     """Return the result of `read`, retried if a vacuum removed what had just been listed."""
     for _ in range(_READINGS - 1):
         try:
@@ -38,7 +38,7 @@ def transaction_version(handle: DeltaTable, app_id: str) -> int | None:
         number: int | None = current.transaction_version(app_id)
         return number
 
-    return consistently(read)
+    return retry_if_vacuumed(read)
 
 
 def safe_path(path: str) -> str:

@@ -26,7 +26,7 @@ from adnominal.etl.lake.errors import (
     UnsupportedFeature,
     storage_failure,
 )
-from adnominal.etl.lake.handles import consistently, safe_path, transaction_version
+from adnominal.etl.lake.handles import retry_if_vacuumed, safe_path, transaction_version
 from adnominal.etl.lake.schema import differences, named_types, partition_text, stored_columns
 from adnominal.etl.lake.storage import filesystem, table_uri
 
@@ -176,7 +176,7 @@ def open_table(
     if version is not None and version < 0:
         raise LakeError(f"version={version} of {table_spec.name}: expected 0 or more")
     try:
-        handle = consistently(lambda: DeltaTable(uri, version=version))
+        handle = retry_if_vacuumed(lambda: DeltaTable(uri, version=version))
     except TableNotFoundError:
         if version is not None and DeltaTable.is_deltatable(uri):
             raise _no_version(uri, table_spec, version) from None
@@ -228,7 +228,7 @@ def existing_table(
 
 
 def _no_version(uri: str, table_spec: Table, version: int) -> LakeError:
-    handle = consistently(lambda: DeltaTable(uri))
+    handle = retry_if_vacuumed(lambda: DeltaTable(uri))
     newest = handle.version()
     oldest = min((record.version for record in history(handle)), default=newest)
     gone = " any more (vacuum has removed it)" if version < oldest else ""
@@ -238,6 +238,7 @@ def _no_version(uri: str, table_spec: Table, version: int) -> LakeError:
 
 
 def _refuse_features(handle: DeltaTable, table_spec: Table, writing: bool) -> None:
+    """Raise `UnsupportedFeature` if the table needs more than delta-rs can do."""
     protocol = handle.protocol()
     properties = handle.metadata().configuration
     refused = set(protocol.reader_features or ()) - _READABLE
@@ -281,6 +282,7 @@ def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
 
 
 def _record(entry: Mapping[str, Any]) -> Record:
+    """A commit of the history as a `Record`."""
     metadata = actions.stored_metadata(entry)
     rows = metadata.get("rows", (entry.get("operationMetrics") or {}).get("numOutputRows"))
     return Record(
@@ -336,7 +338,7 @@ def committed_version(uri: str, write: str, since: int | None) -> int | None:
         return next((record.version for record in records if record.write == write), None)
 
     try:
-        return consistently(find)
+        return retry_if_vacuumed(find)
     except TableNotFoundError:
         return None
 
@@ -364,7 +366,7 @@ def refuse_stale(
         if _disturbs(actions.read(files, version), change, partitions)
     ]
     if changing_commits:
-        commits = consistently(lambda: history(DeltaTable(handle.table_uri)))
+        commits = retry_if_vacuumed(lambda: history(DeltaTable(handle.table_uri)))
         records = [record for record in commits if record.version in changing_commits]
         place = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
         by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])

@@ -27,6 +27,7 @@ ENGINES = ("delta-rs", "delta-spark")
 
 
 def _pick_engine(engine: str) -> str:
+    """The engine to use; `auto` is Delta's connector where Spark has its classes."""
     has_connector = running().has_class(DELTA_EXTENSION)
     if engine == "auto":
         return "delta-spark" if has_connector else "delta-rs"

@@ -67,7 +67,7 @@ def begin(filesystem: pa_fs.FileSystem) -> str:
     write = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}"
     create_folder(filesystem, MARKERS)
     marker = f"{MARKERS}/{write}"
-    with _creating(filesystem, marker), filesystem.open_output_stream(marker) as stream:
+    with _creation_errors(filesystem, marker), filesystem.open_output_stream(marker) as stream:
         stream.write(write.encode())
     return write
 
@@ -80,12 +80,13 @@ def create_folder(filesystem: pa_fs.FileSystem, path: str) -> None:
     Raises:
         LakeError: lake= does not name a writable folder.
     """
-    with _creating(filesystem, path):
+    with _creation_errors(filesystem, path):
         filesystem.create_dir(path, recursive=True)
 
 
 @contextlib.contextmanager
-def _creating(filesystem: pa_fs.FileSystem, path: str) -> Iterator[None]:
+def _creation_errors(filesystem: pa_fs.FileSystem, path: str) -> Iterator[None]:
+    """Report that `path` cannot be created as the user's mistake, unless the storage failed."""
     try:
         yield
     except OSError as error:
@@ -191,11 +192,13 @@ def parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[
     for values in partitions:
         part = rows
         if len(partitions) > 1:
-            part = rows.filter(reduce(pc.and_, (_has(rows[n], values[n]) for n in partition_by)))
+            part = rows.filter(
+                reduce(pc.and_, (_equals_or_is_null(rows[n], values[n]) for n in partition_by))
+            )
         yield folder_names(values), part
 
 
-def _has(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
+def _equals_or_is_null(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
     if value is None:
         return pc.is_null(column)
     return pc.equal(column, pa.scalar(value, column.type))
@@ -245,6 +248,7 @@ def collect(
 def _add_action(
     filesystem: pa_fs.FileSystem, table_spec: Table, info: pa_fs.FileInfo
 ) -> tuple[AddAction, int]:
+    """The action that adds a staged file to the table, and the number of its rows."""
     path = info.path
     try:
         footer = pq.read_metadata(path, filesystem=filesystem)
@@ -271,6 +275,7 @@ def _add_action(
 
 
 def _partition_values(table_spec: Table, path: str) -> dict[str, str | None]:
+    """The partition of a staged file from the folders of its path, as the log writes it."""
     folders = [folder.partition("=") for folder in path.split("/")[2:-1]]
     names = tuple(name for name, _, _ in folders)
     if names != table_spec.partition_by:
@@ -336,6 +341,11 @@ def _bound(value: Any, kind: pa.DataType, *, upper: bool) -> Any:
 
 
 def _text_bound(value: str, upper: bool) -> str | None:
+    """A bound of a text by at most `_TEXT_LIMIT` characters: not above it, or not below it.
+
+    An upper bound of a longer text has its last possible character raised by one; None if there is
+    none.
+    """
     head = value[:_TEXT_LIMIT]
     if len(value) <= _TEXT_LIMIT or not upper:
         return head

@@ -23,7 +23,7 @@ from adnominal.etl.lake import actions, doubled, log, staging
 from adnominal.etl.lake.actions import LOG, LOG_FILE, UNNAMED
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeFailed
-from adnominal.etl.lake.handles import consistently
+from adnominal.etl.lake.handles import retry_if_vacuumed
 from adnominal.etl.lake.log import Change, File
 from adnominal.etl.lake.schema import with_later_columns
 from adnominal.etl.lake.staging import DATA, MARKERS, Staged, folder_names, listing
@@ -150,6 +150,10 @@ def _merge(files: pa_fs.FileSystem, table_spec: Table, group: Sequence[File], na
 def _commit_merged(
     uri: str, table_spec: Table, groups: Sequence[Sequence[File]], write: str, rows: int
 ) -> Compacted:
+    """Commit the merged files of the groups whose files are all still active.
+
+    Another writer may commit first; then the groups are looked at again.
+    """
     files = filesystem(uri)
     adds = staging.collect(files, table_spec, Staged(write, rows))
     by_number = {int(add.path.rsplit("-", 1)[1].split(".")[0]): add for add in adds}
@@ -222,7 +226,7 @@ def vacuum(
     stored_files = data_files(files)
     writing = {info.base_name for info in listing(files, MARKERS)}
     handle = log.existing_table(root, table_spec)
-    oldest = _oldest_kept(handle, limit)
+    oldest = _oldest_kept_version(handle, limit)
     named_paths = _named_since(handle, files, oldest)
     deletable = [
         info
@@ -271,7 +275,7 @@ def _checksums(
     return checksums
 
 
-def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
+def _oldest_kept_version(handle: DeltaTable, limit: datetime) -> int:
     """Return the version that was the newest at `limit`.
 
     If all are younger, it is the version before the log's first, which was the newest within the
@@ -320,7 +324,7 @@ def _checkpoint(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> No
     uri, path = handle.table_uri, f"{LOG}/{version:020}.checkpoint.parquet"
     if version < handle.version() and path not in {info.path for info in listing(files, LOG)}:
         try:
-            consistently(lambda: DeltaTable(uri, version=version)).create_checkpoint()
+            retry_if_vacuumed(lambda: DeltaTable(uri, version=version)).create_checkpoint()
         except DeltaError as error:
             message = f"version {version} of {uri} cannot be read; nothing was deleted: {error}"
             raise LakeFailed(message) from error
@@ -328,6 +332,7 @@ def _checkpoint(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> No
 
 
 def _remove_empty_folders(files: pa_fs.FileSystem) -> None:
+    """Delete the folders of writes that have neither files nor a marker."""
     if not isinstance(files, pa_fs.SubTreeFileSystem):
         return  # object stores have none
     # The order matters: a write that begins after the folders were listed is not among them, and

@@ -136,6 +136,7 @@ def _file_faults(
     add: Mapping[str, Any],
     stored_files: Mapping[str, pa_fs.FileInfo],
 ) -> Iterator[str]:
+    """What is wrong with a file that the log names: missing, changed, or not as declared."""
     path = unquote(add["path"])
     info = stored_files.get(path)
     if info is None:

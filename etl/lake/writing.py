@@ -76,5 +76,5 @@ def clean(uri: str, table_spec: Table, older_than: timedelta = staging.LEFTOVER_
         return writes | {record.write for record in log.history(handle) if record.write}
 
     return staging.clean(
-        filesystem(uri), lambda: handles.consistently(committed_writes), older_than
+        filesystem(uri), lambda: handles.retry_if_vacuumed(committed_writes), older_than
     )

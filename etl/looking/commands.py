@@ -118,6 +118,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], type]] = {
 
 
 def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
+    """The command, its words and its settings from the command line."""
     if not argv or argv[0] not in COMMANDS:
         got = repr(argv[0]) if argv else "nothing"
         hint = nearest(argv[0], COMMANDS) if argv else ""
@@ -147,6 +148,7 @@ def _asks_for_help(argv: Sequence[str]) -> bool:
 
 
 def _text(command: str, words: list[str], settings: Any) -> str:
+    """Run a command and return what it prints."""
     # Imported here, so that --help and mistakes on the command line answer at once.
     from adnominal.etl.looking import export, lookup, maintenance, show, why
 
@@ -160,7 +162,7 @@ def _text(command: str, words: list[str], settings: Any) -> str:
     if command in ("compact", "vacuum", "repair", "verify"):
         return maintenance.run(command, settings, words[0] if words else None)
     if command == "why":
-        return why.why(settings.lake, words[0], words[1], settings.limit)
+        return why.explain_pair(settings.lake, words[0], words[1], settings.limit)
     if command == "lookup":
         return lookup.lookup(words[0], settings)
     output = export.Output(settings.out, settings.format, settings.overwrite, settings.formulas)

@@ -105,6 +105,7 @@ def _write_lines(
 def _write(
     sink: BinaryIO, schema: pa.Schema, batches: Iterator[pa.RecordBatch], output: Output
 ) -> None:
+    """Write the batches in the format of the output."""
     if output.format == "tsv":
         _write_lines(sink, schema, batches, _tsv_field, "\t")
     elif output.format == "csv":
@@ -192,7 +193,7 @@ def write_file(output: Output, schema: pa.Schema, batches: Iterator[pa.RecordBat
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     rows = 0
 
-    def counted() -> Iterator[pa.RecordBatch]:
+    def count_batches() -> Iterator[pa.RecordBatch]:
         nonlocal rows
         for batch in batches:
             rows += batch.num_rows
@@ -200,7 +201,7 @@ def write_file(output: Output, schema: pa.Schema, batches: Iterator[pa.RecordBat
 
     try:
         with partial.open("wb") as stream:
-            _write(stream, schema, counted(), output)
+            _write(stream, schema, count_batches(), output)
         if rows:
             partial.replace(target)
     except PermissionError as error:

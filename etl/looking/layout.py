@@ -37,7 +37,9 @@ def cell(value: Any, widest: int = _WIDEST) -> str:
     return text + "…"
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = _WIDEST) -> str:
+def format_table(
+    header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = _WIDEST
+) -> str:
     """Format rows under a header; numbers are right-aligned, all else left-aligned."""
     right = [
         bool(rows) and all(isinstance(row[place], (int, float, type(None))) for row in rows)

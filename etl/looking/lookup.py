@@ -22,7 +22,7 @@ from adnominal.etl.amod.word_index import WordIndex
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.looking.export import Output, write_file
-from adnominal.etl.looking.layout import aligned, number
+from adnominal.etl.looking.layout import format_table, number
 from adnominal.etl.looking.show import sql_where
 
 SCHEMA = TABLES["amod_association"].schema
@@ -55,7 +55,7 @@ def lookup(source: str, settings: Any) -> str:
 def _first_rows(counts: pa.Table, limit: int) -> str:
     first_rows = counts.slice(0, limit)
     columns = [column.to_pylist() for column in first_rows.columns]
-    text = aligned(SCHEMA.names, list(zip(*columns, strict=True)))
+    text = format_table(SCHEMA.names, list(zip(*columns, strict=True)))
     rest = counts.num_rows - first_rows.num_rows
     if not rest:
         return text
@@ -104,6 +104,7 @@ def _pairs(source: str, settings: Any) -> pa.Table:
 
 
 def _pairs_of_table(root: str, table: str, where: str | None) -> pa.Table:
+    """The distinct pairs of a table, or of those of its rows that satisfy a condition."""
     condition = sql_where(where)
     sql = f"SELECT DISTINCT adjective, noun FROM {table}{condition} ORDER BY adjective, noun"
     schema = pa.schema([SCHEMA.field("adjective"), SCHEMA.field("noun")])
@@ -116,6 +117,7 @@ def _pairs_of_table(root: str, table: str, where: str | None) -> pa.Table:
 
 
 def _pairs_of_file(path: Path, lowercase: bool) -> pa.Table:
+    """The distinct pairs of a text file, in the order of their first lines."""
     name = str(path)
     text = text_of(path, name)
     columns = None if _has_header(text) else WORDS

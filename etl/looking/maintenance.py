@@ -8,7 +8,7 @@ from adnominal.etl.lake import arrow, doubled, upkeep, verify
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.tables import table as declaration
-from adnominal.etl.looking.layout import aligned, size
+from adnominal.etl.looking.layout import format_table, size
 
 
 def run(command: str, settings: Any, table: str | None) -> str:
@@ -39,7 +39,7 @@ def _compact(settings: Any, tables: Sequence[Table]) -> str:
         compacted = upkeep.compact(settings.lake, table, dry_run=settings.dry_run)
         rows.append((table.name, compacted.merged, compacted.merged_into))
     verb = "would be merged" if settings.dry_run else "merged"
-    return aligned(["table", f"files {verb}", "into"], rows)
+    return format_table(["table", f"files {verb}", "into"], rows)
 
 
 def _vacuum(settings: Any, tables: Sequence[Table]) -> str:
@@ -49,7 +49,7 @@ def _vacuum(settings: Any, tables: Sequence[Table]) -> str:
         vacuumed = upkeep.vacuum(settings.lake, table, older_than, dry_run=settings.dry_run)
         rows.append((table.name, vacuumed.files, vacuumed.logs, size(vacuumed.bytes)))
     verb = "that would be deleted" if settings.dry_run else "deleted"
-    return aligned(["table", f"files {verb}", "logs", "size"], rows)
+    return format_table(["table", f"files {verb}", "logs", "size"], rows)
 
 
 def _repair(settings: Any, tables: Sequence[Table]) -> str:
@@ -59,13 +59,14 @@ def _repair(settings: Any, tables: Sequence[Table]) -> str:
         files = {entry.file.log_path: entry.file.rows or 0 for entry in entries}
         rows.append((table.name, len(files), sum(files.values())))
     verb = "that would be removed" if settings.dry_run else "removed"
-    return aligned(["table", f"doubled files {verb}", "rows"], rows)
+    return format_table(["table", f"doubled files {verb}", "rows"], rows)
 
 
 def _verify(settings: Any, tables: Sequence[Table], notes: Sequence[str]) -> str:
+    """Check the tables and return what is found; raise `JobFailed` if there are faults."""
     results = [verify.verify(settings.lake, table) for table in tables]
     rows = [(result.table, result.files, result.commits, len(result.faults)) for result in results]
-    lines = [aligned(["table", "files", "commits", "faults"], rows)]
+    lines = [format_table(["table", "files", "commits", "faults"], rows)]
     for result in results:
         lines += [f"{result.table}: {fault}" for fault in result.faults]
         lines += [f"{result.table}: note: {note}" for note in result.notes]

@@ -131,7 +131,8 @@ def missing_pair(root: str, adjective: str, noun: str) -> str:
         (noun, "noun", adjective, "adjective"),
     ):
         sql = (
-            f'SELECT {partner}, sum("count") AS n FROM amod_pairs WHERE {column} = {_quoted(word)} '
+            f'SELECT {partner}, sum("count") AS n FROM amod_pairs '
+            f"WHERE {column} = {_sql_string(word)} "
             f"GROUP BY {partner} ORDER BY n DESC LIMIT {_PARTNERS}"
         )
         partners = [row[partner] for row in arrow.records(root, "amod_pairs", sql)]
@@ -146,14 +147,18 @@ def missing_pair(root: str, adjective: str, noun: str) -> str:
 
 
 def _ranks(root: str, noun: str, counts: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """The rank of a count among those of the noun's adjectives in a corpus, and their number."""
-    cases = " ".join(f"WHEN {_quoted(name)} THEN {count}" for name, count in counts.items())
-    corpora = ", ".join(_quoted(name) for name in counts)
+    """By corpus, the rank of a count among the noun's adjectives, and how many adjectives it has.
+
+    `counts` has the count of the pair in each corpus; rank 1 is the most frequent adjective.
+    """
+    # A corpus's own count by CASE: `above` is the number of adjectives with a greater one.
+    cases = " ".join(f"WHEN {_sql_string(name)} THEN {count}" for name, count in counts.items())
+    corpora = ", ".join(_sql_string(name) for name in counts)
     rows = arrow.records(
         root,
         "amod_pairs",
         f'SELECT corpus, sum(CASE WHEN "count" > CASE corpus {cases} END THEN 1 ELSE 0 END) AS '
-        f"above, count(*) AS adjectives FROM amod_pairs WHERE noun = {_quoted(noun)} "
+        f"above, count(*) AS adjectives FROM amod_pairs WHERE noun = {_sql_string(noun)} "
         f"AND corpus IN ({corpora}) GROUP BY corpus",
     )
     return {row["corpus"]: (int(row["above"]) + 1, int(row["adjectives"])) for row in rows}
@@ -168,5 +173,5 @@ def _association(root: str, words: Words) -> dict[str, Row]:
     return {row["corpus"]: {name: row[name] for name in MEASURES} for row in rows}
 
 
-def _quoted(text: str) -> str:
+def _sql_string(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

@@ -12,7 +12,7 @@ from adnominal.etl.lake.log import File
 from adnominal.etl.lake.schema import type_name
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.lake.verify import unknown_tables
-from adnominal.etl.looking.layout import aligned, number, size
+from adnominal.etl.looking.layout import format_table, number, size
 
 _PARTITIONS = 20
 
@@ -62,7 +62,7 @@ def list_tables(root: str) -> str:
     for name in unknown_names:
         unknown = ["?"] * (len(header) - 2)
         lines.append([name, *unknown, "unknown table: not declared by this version, left alone"])
-    return aligned(header, lines, widest=500)
+    return format_table(header, lines, widest=500)
 
 
 def sql_names(columns: Iterable[str]) -> str:
@@ -99,7 +99,7 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
         + ("" if version_shown == newest else f" (newest: {newest})")
         + f", {number(_rows(files))} rows in {len(files)} files, "
         + size(sum(file.size for file in files)),
-        aligned(
+        format_table(
             ("column", "type", "meaning"),
             [
                 [
@@ -126,12 +126,13 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
     if where:
         title += f" where {where}"
     blocks.append(
-        f"{title}\n{aligned(table_spec.schema.names, rows)}" if rows else f"{title}: no rows"
+        f"{title}\n{format_table(table_spec.schema.names, rows)}" if rows else f"{title}: no rows"
     )
     return "\n\n".join(blocks)
 
 
 def _partitions(table_spec: Table, files: list[File]) -> str:
+    """The largest partitions of a table with their rows and files."""
     groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
     for file in files:
         groups[file.partition].append(file)
@@ -140,7 +141,7 @@ def _partitions(table_spec: Table, files: list[File]) -> str:
         for partition, members in groups.items()
     ]
     lines.sort(key=lambda line: (-(line[-2] or 0), str(line[:-2])))
-    text = aligned((*table_spec.partition_by, "rows", "files"), lines[:_PARTITIONS])
+    text = format_table((*table_spec.partition_by, "rows", "files"), lines[:_PARTITIONS])
     more = len(lines) - _PARTITIONS
     return f"{text}\n… and {more} more partitions" if more > 0 else text
 
@@ -163,4 +164,4 @@ def history(root: str, table: str, limit: int) -> str:
         for record in arrow.history(root, table, limit)
     ]
     header = ("version", "when (UTC)", "job", "operation", "rows", "code", "metadata")
-    return aligned(header, lines, widest=100)
+    return format_table(header, lines, widest=100)

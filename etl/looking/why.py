@@ -2,11 +2,11 @@
 
 from adnominal.conf import JobFailed
 from adnominal.etl.lake import arrow
-from adnominal.etl.looking.layout import aligned, number
+from adnominal.etl.looking.layout import format_table, number
 from adnominal.etl.looking.pair import MEASURES, Pair, find_pair, missing_pair
 
 
-def why(root: str, adjective: str, noun: str, limit: int) -> str:
+def explain_pair(root: str, adjective: str, noun: str, limit: int) -> str:
     """Return counts by corpus, rank among the noun's adjectives, association and examples.
 
     Association and examples are included if their tables exist; at most `limit` examples.
@@ -34,7 +34,7 @@ def _counts(pair: Pair) -> str:
         figures = [row[name] for name in MEASURES]
         lines.append([row["corpus"], row["count"], place, *figures])
     header = ("corpus", "count", f'rank with "{pair.noun}"', *MEASURES)
-    return aligned(header, lines)
+    return format_table(header, lines)
 
 
 def _examples(pair: Pair) -> str:

@@ -30,8 +30,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from adnominal.conf import UserError
-from adnominal.etl.imports import hidden
 from adnominal.etl.knowledge.inflection import noun_lemma
+from adnominal.etl.optional_imports import hide_modules
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 DEFAULT_MODEL = "en_core_web_sm"
@@ -118,7 +118,7 @@ class SpacyParser:
             os.environ.setdefault(variable, "1")
         # If torch is installed, spaCy imports it for models with a transformer: this takes seconds.
         needs_torch = "transformer" in " ".join(_components(_folder_of(name)[1]))
-        with nullcontext() if needs_torch else hidden("torch"):
+        with nullcontext() if needs_torch else hide_modules("torch"):
             import spacy
 
         self._nlp = spacy.load(name, exclude=["ner", "senter"])
@@ -126,7 +126,7 @@ class SpacyParser:
         self._settled = False  # whether the vocabulary has reached its limit
 
     @property
-    def lean(self) -> bool:
+    def is_lean(self) -> bool:
         """Whether attribute ruler and lemmatizer are run only on members of relations."""
         return self._lemmas is not None
 

@@ -1,8 +1,8 @@
 """Parsing with Spark NLP, in the JVM, on clusters.
 
 Spark NLP works on DataFrames: `annotate` adds its annotation columns, `with_tokens` turns them into
-one array of tokens per document, only with DataFrame functions, and `parsed` converts these to the
-columns of `etl.parsing.tokens` in Python workers (``mapInArrow``).
+one array of tokens per document, only with DataFrame functions, and `to_parsed` converts these to
+the columns of `etl.parsing.tokens` in Python workers (``mapInArrow``).
 
 An annotation is (annotatorType, begin, end, result, metadata, embeddings), `begin` and `end` being
 the first and last character of the token in its document. Of a `dependency` annotation, `result`
@@ -155,6 +155,7 @@ def text_stages() -> list[Any]:
 
 
 def _load(model: str) -> Any:
+    """The pipeline in a folder; `UserError` if Spark NLP cannot load it."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
     from pyspark.ml import PipelineModel
@@ -230,7 +231,7 @@ def with_tokens(annotated: DataFrame) -> DataFrame:
     )
 
 
-def parsed(documents: pa.RecordBatch) -> Parsed:
+def to_parsed(documents: pa.RecordBatch) -> Parsed:
     """The columns `tokens` and `sentences` of documents (`with_tokens`), as `Parsed`.
 
     `document` counts all rows of `documents`, also those whose tokens are null. Nouns have lemmas;

@@ -143,6 +143,7 @@ def _write(sentences: Any, path: Path) -> Path:
 
 
 def _fit(spark: SparkSession, whole: Path, labelled: Path, settings: Settings) -> Any:
+    """Train tagger, heads and labels, in this order, and join them into one pipeline."""
     from pyspark.ml import Pipeline
     from sparknlp.annotator import (
         DependencyParserApproach,

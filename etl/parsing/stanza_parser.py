@@ -100,8 +100,7 @@ def columns(
 
     Several documents with the same ordinal are paragraphs of one text; `last_position` is the
     ordinal of the previous text and its number of sentences. Tags are the universal ones unless
-    `has_penn_tags`. No white space is between the words of
-    a multi-word token ("don't").
+    `has_penn_tags`. No white space is between the words of a multi-word token ("don't").
     """
     tokens: list[tuple[Any, ...]] = []
     sentences: list[tuple[int, int, str]] = []

@@ -86,10 +86,10 @@ def paragraphs(text: str) -> list[str]:
     in its second half, else at a line break, else at white space. A string of more than 500
     characters without white space (encoded data, rows of punctuation) is cut too, because
     tokenizers that strip punctuation take time quadratic in its length. Lone surrogates become
-    U+FFFD (`encoded`).
+    U+FFFD (`encode_text`).
     """
     pieces = []
-    for part in _BLANK_LINE.split(_UNBROKEN.sub("\\1\n\n", encoded(text).decode())):
+    for part in _BLANK_LINE.split(_UNBROKEN.sub("\\1\n\n", encode_text(text).decode())):
         rest = part.strip()
         while len(rest) > PARAGRAPH_CHARACTERS:
             cut = _cut_position(rest)
@@ -100,7 +100,7 @@ def paragraphs(text: str) -> list[str]:
     return pieces
 
 
-def encoded(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """The text in UTF-8; lone surrogates, which cannot be encoded, become U+FFFD."""
     try:
         return text.encode()

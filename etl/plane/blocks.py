@@ -134,7 +134,7 @@ class _HypernymIndex:
         self._hypernyms = _Phrases.of(coded.dictionary, vocabulary.text)
         self._distance = hypernym_lists.values.field("distance").to_numpy()
         self._count = {
-            kind: self._within(
+            kind: self._count_within(
                 hypernym_lists,
                 vocabulary.intensional_distance if kind == "O" else vocabulary.distance,
             )
@@ -142,7 +142,7 @@ class _HypernymIndex:
         }
         self._vocabulary = vocabulary
 
-    def _within(self, hypernym_lists: Any, max_distance: int) -> _Ids:
+    def _count_within(self, hypernym_lists: Any, max_distance: int) -> _Ids:
         """Return how many of each noun's hypernyms are within the distance; they come first."""
         near_counts = np.concatenate([[0], np.cumsum(self._distance <= max_distance)])
         bounds = hypernym_lists.offsets.to_numpy()
@@ -162,20 +162,29 @@ class _HypernymIndex:
             raise ValueError(f"noun {unknown.as_py()!r} is not in the vocabulary")
         nouns = owner.to_numpy(zero_copy_only=False).astype(np.int64)
         counts = self._count[kind][nouns]
-        bounds = np.searchsorted(np.cumsum(counts), np.arange(0, counts.sum(), _GROUPS)[1:])
+        # A block ends with the phrase that brings it to so many groups.
+        limits = np.arange(0, counts.sum(), _GROUPS)[1:]
+        bounds = np.searchsorted(np.cumsum(counts), limits)
         for block_rows in np.split(np.arange(len(nouns)), bounds):
             if counts[block_rows].sum():
                 block = phrases.slice(block_rows[0], len(block_rows))
                 yield self._block(block, nouns[block_rows], counts[block_rows], kind)
 
     def _block(self, phrases: pa.RecordBatch, nouns: _Ids, counts: _Ids, kind: str) -> pa.Table:
+        """The rows of a block: each phrase with each of its noun's hypernyms within reach.
+
+        `nouns` has the number of each phrase's noun, `counts` how many hypernyms are used.
+        """
         phrase = np.repeat(np.arange(len(nouns)), counts)
-        offsets = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        places = np.arange(len(phrase)) - offsets[phrase] + self._start[nouns][phrase]
+        first_groups = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        number_in_phrase = np.arange(len(phrase)) - first_groups[phrase]
+        # The hypernyms of a noun stand together in the flat lists of the vocabulary.
+        places = self._start[nouns][phrase] + number_in_phrase
         groups = _Groups(phrase, self._hypernym_numbers[places], self._distance[places])
         return self._rows(phrases, groups, self._hypernyms, kind, TYPES)
 
     def _chain_items(self, phrases: pa.RecordBatch, kind: str) -> pa.Table:
+        """The rows of phrases that have a hypernym each, as chains do: inference type 3 only."""
         hypernym_codes = phrases.column("hypernym").dictionary_encode()
         groups = _Groups(
             np.arange(phrases.num_rows),
@@ -273,12 +282,13 @@ class _Adjectives:
 
     @classmethod
     def of(cls, column: pa.StringArray, text: str) -> _Adjectives:
+        """The adjectives of a column, with their spelling and article in the edition's text."""
         coded = column.dictionary_encode()
         words = coded.dictionary.to_pylist()
         return cls(
             coded.dictionary,
             coded.indices,
-            pa.array([_spelt(word, text) for word in words], pa.string()),
+            pa.array([_adjective_spelling(word, text) for word in words], pa.string()),
             pa.array([_lead(word, text) for word in words], pa.string()),
         )
 
@@ -320,14 +330,14 @@ _article = lru_cache(maxsize=1 << 16)(article_before)
 
 
 @lru_cache(maxsize=1 << 14)
-def _spelt(adjective: str, text: str) -> str:
+def _adjective_spelling(adjective: str, text: str) -> str:
     return spelling(adjective) if text == "clean" else adjective
 
 
 @lru_cache(maxsize=1 << 14)
 def _lead(adjective: str, text: str) -> str:
     """Return the article before the adjective, with a space."""
-    return f"{_article(_spelt(adjective, text), text)} "
+    return f"{_article(_adjective_spelling(adjective, text), text)} "
 
 
 def _join(first: Any, second: Any, separator: str) -> Any:
@@ -341,13 +351,19 @@ def _dictionary_array(indices: npt.NDArray[Any], words: pa.StringArray) -> pa.Di
 def _ids(
     keys: pa.StringArray, edition: str, types: Sequence[int]
 ) -> tuple[pa.StringArray, pa.StringArray]:
-    """Return `group_id`, repeated for each item of a group, and `item_id`; keys are tab-joined."""
-    sha256 = hashlib.sha256
-    joined = b"".join([sha256(key).digest() for key in keys.cast(pa.binary()).to_pylist()])
-    digest_halves = np.frombuffer(joined, np.uint8).reshape(len(keys), 2, 16)
-    group = _hex(digest_halves[:, 0])
-    item = _hex(digest_halves[:, 1] ^ np.frombuffer(edition_key(edition), np.uint8))
-    groups, items = (np.repeat(hexed[:, None], len(types), axis=1) for hexed in (group, item))
+    """Return `group_id`, repeated for each item of a group, and `item_id`; keys are tab-joined.
+
+    The 32 bytes of a key's hash are divided: the first half is the group's id, the second half,
+    combined with the edition's key, that of its items, which differ in the last digit by inference
+    type. Arrays of digits are [groups, items of a group, 32].
+    """
+    digests = [hashlib.sha256(key).digest() for key in keys.cast(pa.binary()).to_pylist()]
+    halves = np.frombuffer(b"".join(digests), np.uint8).reshape(len(keys), 2, 16)
+    edition_bytes = np.frombuffer(edition_key(edition), np.uint8)
+    group_digits = _hex(halves[:, 0])
+    item_digits = _hex(halves[:, 1] ^ edition_bytes)
+    groups = np.repeat(group_digits[:, None], len(types), axis=1)
+    items = np.repeat(item_digits[:, None], len(types), axis=1)
     items[:, :, -1] = [_DIGIT[number] for number in types]
     return _texts(groups), _texts(items)
 

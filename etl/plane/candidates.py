@@ -51,10 +51,10 @@ class Pool:
         """
         spellings = nouns["noun"].to_numpy(zero_copy_only=False).astype(object)
         rows = nouns.take(pa.array(np.argsort(spellings))).combine_chunks()
-        adjective_rows, adjectives = _flat(rows["adjectives"])
-        hypernym_rows, hypernyms = _flat(rows["hypernyms"])
-        _, distances = _flat(rows["distances"])
-        chain_rows, chain_members = _flat(rows["chain"])
+        adjective_rows, adjectives = _flatten_lists(rows["adjectives"])
+        hypernym_rows, hypernyms = _flatten_lists(rows["hypernyms"])
+        _, distances = _flatten_lists(rows["distances"])
+        chain_rows, chain_members = _flatten_lists(rows["chain"])
 
         words = _sorted_words(rows["noun"], hypernyms, chain_members)
         noun_ids = _positions(rows["noun"], words)
@@ -100,7 +100,7 @@ class Pool:
         return units
 
 
-def _flat(column: pa.ChunkedArray) -> tuple[Ids, pa.Array]:
+def _flatten_lists(column: pa.ChunkedArray) -> tuple[Ids, pa.Array]:
     """Flatten a column of lists to (row of each member, members)."""
     lists = column.combine_chunks()
     rows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)

@@ -144,7 +144,7 @@ def nouns_of(
 
     def describe_words(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         @cache
-        def plural(word: str) -> bool:
+        def counts_as_plural(word: str) -> bool:
             return clean and is_plural(word)
 
         for batch in batches:
@@ -154,13 +154,13 @@ def nouns_of(
                 hypernyms = [
                     hypernym
                     for hypernym in row["hypernyms"] or []
-                    if hypernym["hypernym"] != word and not plural(hypernym["hypernym"])
+                    if hypernym["hypernym"] != word and not counts_as_plural(hypernym["hypernym"])
                 ]
                 reached, direct = (
                     sum(hypernym["distance"] <= distance for hypernym in hypernyms)
                     for distance in distances
                 )
-                known_of_noun = row["noun"], row["base"], word, plural(word)
+                known_of_noun = row["noun"], row["base"], word, counts_as_plural(word)
                 rows.append((*known_of_noun, hypernyms, reached, direct))
             yield batch_of(rows, _WORDS)
 
@@ -168,7 +168,7 @@ def nouns_of(
     return map_arrow(hypernyms_of_nouns, describe_words, spark_schema(_WORDS))
 
 
-def _within(settings: Settings) -> Column:
+def _hypernyms_in_reach(settings: Settings) -> Column:
     """The hypernyms within reach of the row's class (section 3.2: direct ones for O)."""
     most = F.when(F.col("class") == "O", settings.intensional_distance).otherwise(settings.distance)
     return F.filter("hypernyms", lambda h: h["distance"] <= most)
@@ -246,6 +246,8 @@ def members_of(
         phrases.select("adjective", "class", "noun")
         .join(F.broadcast(groups.select("adjective", "noun", "hypernym")), ["adjective", "noun"])
         .join(F.broadcast(words), "noun")
-        .where(F.exists(_within(settings), lambda up: up["hypernym"] == F.col("hypernym")))
+        .where(
+            F.exists(_hypernyms_in_reach(settings), lambda up: up["hypernym"] == F.col("hypernym"))
+        )
         .select("adjective", "noun", "hypernym")
     )

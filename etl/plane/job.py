@@ -254,7 +254,7 @@ def _rows(
         "place",  # without a reader of this column the engines would drop the sort
     )
     if settings.chains and groups is not None and "one_it" in groups["scheme"].unique().to_pylist():
-        missing = chains_missing(spark, groups, phrases, words, settings)
+        missing = missing_chains(spark, groups, phrases, words, settings)
         inputs = inputs.unionByName(missing, allowMissingColumns=True)
     # At most as many words as WordNet has.
     known = to_arrow(words.select("noun", "hypernyms").orderBy("noun")).cast(blocks.WORDS)
@@ -272,7 +272,7 @@ def split_rows(groups: pa.Table, settings: Settings) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def chains_missing(
+def missing_chains(
     spark: SparkSession, groups: pa.Table, phrases: DataFrame, words: DataFrame, settings: Settings
 ) -> DataFrame:
     """Return groups of inference type 3 that chains of one_it have but the phrases do not make.

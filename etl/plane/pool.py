@@ -29,6 +29,10 @@ def pool_of(
     """Collect the pool of phrases (adjective, class, noun) whose noun has a direct hypernym.
 
     `words` has noun and hypernyms, `chains` noun and chain, `adjectives` is the frame of `classes`.
+
+    The pool is held in memory, so it is bounded: at most `NOUNS` nouns with an adjective of each
+    class, and of each noun at most `ADJECTIVES` adjectives of a class, both selected by hash. Nouns
+    with enough adjectives for a unit of every recipe (I, S, O: 1, 2, 4) come first.
     """
     counts = [F.count_if(F.col("class") == kind).alias(kind) for kind in CLASSES]
     has_unit = (F.col("I") >= 1) & (F.col("S") >= 2) & (F.col("O") >= 4)
@@ -49,21 +53,12 @@ def pool_of(
     phrases_by_number = phrases.join(
         F.broadcast(adjectives.select("adjective", "number")), "adjective"
     )
-    members = [
-        F.slice(
-            F.sort_array(
-                F.collect_list(
-                    F.when(
-                        F.col("class") == kind,
-                        F.struct(F.xxhash64("adjective", "noun").alias("key"), "number"),
-                    )
-                )
-            ),
-            1,
-            ADJECTIVES,
-        )
-        for kind in CLASSES
-    ]
+    # Of each class, the adjectives of a noun in the order of their hashes, cut to `ADJECTIVES`.
+    members = []
+    for kind in CLASSES:
+        keyed_number = F.struct(F.xxhash64("adjective", "noun").alias("key"), "number")
+        of_class = F.collect_list(F.when(F.col("class") == kind, keyed_number))
+        members.append(F.slice(F.sort_array(of_class), 1, ADJECTIVES))
     met = (
         phrases_by_number.join(F.broadcast(nouns.select("noun")), "noun", "left_semi")
         .groupBy("noun")

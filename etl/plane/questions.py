@@ -32,6 +32,11 @@ def questions() -> tuple[Question, ...]:
 
 
 def _question(name: str, template: str, entailing: str, other: str) -> Question:
+    """A question whose two choices are the sentence with either word in the blank.
+
+    Harnesses score each choice after the same beginning, so all text from the blank on is part of
+    the choices.
+    """
     start, _, tail = template.partition("{verbaliser}")
     fields = {"first": "{{first}}", "second": "{{second}}", "bare": "{{bare}}"}
     # The text after the blank: words of the row and of the template, joined by Jinja.

@@ -60,7 +60,12 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
     """Adjectives and nouns of testing are not in training; with `strict`, hypernyms neither.
 
     The test part is made first, because it is small; a pair with one of its words is then closed to
-    training.
+    training. For each part: one pair of a noun and a direct hypernym per noun, a weight (number of
+    units) for each pair as far as the noun has adjectives for it, and adjectives by these weights.
+
+    Returns:
+        For ``test`` and ``train``, the rows (adjective, noun, hypernym, distance), as positions in
+        the lists of `pool`.
     """
     test_adjectives = withheld_adjectives(pool, _WITHHELD, salt)
     direct = pool.pairs[pool.pairs[:, DISTANCE] == 1]
@@ -74,6 +79,7 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
         has_units = capacity[direct[:, NOUN]] > 0
         pairs = one_pair_per_noun(pool, direct[is_open & has_units], salt)
         if strict and part == "test":
+            # The first pairs are taken; so many different hypernyms come to be tested.
             keys = mix(pool.word_keys[pairs[:, NOUN]], salt)
             pairs = pairs[_hypernyms_in_turn(pairs[:, HYPERNYM], keys)]
         max_weights = np.minimum(capacity[pairs[:, NOUN]], _MOST)

@@ -15,7 +15,7 @@ from adnominal.conf import UserError
 from adnominal.conf.delimited import text_of
 from adnominal.conf.texts import json_value
 from adnominal.etl.adept import LABELS
-from adnominal.etl.adept.splits import PARTS, merged, repetitions, split_columns
+from adnominal.etl.adept.splits import PARTS, merge_copies, repetitions, split_columns
 from adnominal.etl.adept.variants import item_id
 from adnominal.etl.lake.tables import table
 from adnominal.etl.published.reading import EDITION, NO_TEXT, Reading, is_text
@@ -72,7 +72,7 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
     reading.pass_over_others(path, set(files.values()))
     reading.notes += report(rows)
     if duplicates == "merge":
-        deduplicated = merged(rows)
+        deduplicated = merge_copies(rows)
         rows = [dict(row) for row in deduplicated.rows]
         for reason, left_out in deduplicated.dropped.items():
             for row in left_out:
@@ -82,6 +82,7 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
 
 
 def _objects(file: Path) -> list[Any]:
+    """The entries of a file's JSON array."""
     try:
         entries = json_value(text_of(file, str(file)))
     except ValueError as error:
@@ -92,6 +93,7 @@ def _objects(file: Path) -> list[Any]:
 
 
 def _fault(entry: Any) -> str | None:
+    """Why an entry is no row; None if it is one."""
     if not isinstance(entry, dict):
         return "not an object"
     for name in TEXTS:

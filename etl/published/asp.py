@@ -78,6 +78,7 @@ class Folders:
 
     @classmethod
     def of(cls, path: Path) -> Folders:
+        """The folders of a clone of the repository, from its root or its ``data/``."""
         data = path / "data" if (path / "data").is_dir() else path
         root = path.parent if path.name == "data" and (path.parent / "human").is_dir() else path
         return cls(
@@ -172,7 +173,11 @@ def _tuning(
     reader: _Files,
     rows: _Rows,
 ) -> None:
-    """The files of the fine-tuning experiments: training, validation, tests and wider range."""
+    """Add the rows of the fine-tuning experiments: training, validation, tests and wider range.
+
+    ``ei`` is entailment inference, whose split holds out adjectives; the others are degree
+    estimation, each with one dimension held out.
+    """
     for name, part in _PARTS.items():
         for file in sorted((folder / name).glob("leave_*.csv")):
             held_out = file.stem.removeprefix("leave_")
@@ -361,6 +366,7 @@ def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
 def _entailment_row(
     test: str, texts: tuple[str, str], label: str, words: Lexicon
 ) -> dict[str, Any]:
+    """A row of entailment inference, with the words that its sentences are made of."""
     pair = parse(test, *texts, words)
     has_modifier = test in ("booster", "diminisher")
     return {
@@ -379,6 +385,11 @@ def _entailment_row(
 
 
 def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold) -> dict[str, Any]:
+    """A row of degree estimation, with adjective, unit and numbers read from its sentences.
+
+    Rows without a label get that of the human judgements, or the rule's. `ValueError` if the
+    sentences have another form.
+    """
     premise, hypothesis = texts
     question = _HYPOTHESIS.fullmatch(hypothesis)
     numbers = [float(figure) for figure in _NUMBER.findall(premise)]
@@ -394,7 +405,8 @@ def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold
     if larger == smaller:
         raise ValueError("the premise has one number twice")
     if test == "superlative":
-        # The premise has z = 138 and 60, in the wider range as well.
+        # The premise has the ends of the range, z = 138 and 60 (in the wider range as well): 39
+        # steps of 2. The other tests have 120 and 80, 30 and 10 steps above the lower end.
         step = (larger - smaller) / 39
         larger, smaller = smaller + 30 * step, smaller + 10 * step
     z = round(80 + 40 * (alpha - smaller) / (larger - smaller), 6)
@@ -402,10 +414,9 @@ def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold
     if not label and is_judged:
         label = labels.name(gold.entails(test, polarity, z))
     elif not label:
+        number_of_polarity = larger if polarity == "positive" else smaller
         # The number of the premise itself: the test does not ask whether it carries over.
-        label = (
-            DISCARD if alpha == (larger if polarity == "positive" else smaller) else NOT_ENTAILMENT
-        )
+        label = DISCARD if alpha == number_of_polarity else NOT_ENTAILMENT
     elif label not in (ENTAILMENT, NOT_ENTAILMENT, DISCARD):
         raise ValueError(f"label {label!r}")
     noun = _PREMISE.fullmatch(sentences[0])
@@ -457,6 +468,7 @@ def _tuning_row(
     words: Lexicon,
     gold: Gold,
 ) -> dict[str, Any]:
+    """A row of the fine-tuning files, which do not name the test: the first that fits."""
     if label not in (ENTAILMENT, CONTRADICTION, NEUTRAL):
         raise ValueError("no label")
     two_way = ENTAILMENT if label == ENTAILMENT else NOT_ENTAILMENT

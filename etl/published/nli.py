@@ -61,6 +61,7 @@ class _Columns:
         self._occurrences: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, source: str, split: str, premise: str, hypothesis: str, label: str) -> None:
+        """Add a row, with an id that repeated rows do not share."""
         texts = (source, premise, hypothesis)
         row = {
             "item_id": item_id(*texts, self._occurrences[texts]),

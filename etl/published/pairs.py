@@ -111,6 +111,7 @@ class Settings:
             self.mapping()
 
     def _check_form(self) -> None:
+        """Raise `UserError` unless the columns are those of exactly one kind of file."""
         forms = {table: [getattr(self, name) for name in names] for table, names in _FORMS.items()}
         named = [table for table, columns in forms.items() if any(columns)]
         if len(named) != 1 or not all(forms[named[0]]):

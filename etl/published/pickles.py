@@ -1,9 +1,9 @@
 """Safe readers for the pickles of two releases.
 
 Loading a pickle imports and calls whatever its bytes name. These readers reject every name that is
-not allowed, before anything is imported: `plain` allows no names (lists of strings and integers
-need none), `array` allows the three names of which a NumPy array consists. No other pickle is read
-in this project (CONTRIBUTING.md, Security).
+not allowed, before anything is imported: `read_plain_values` allows no names (lists of strings and
+integers need none), `array` allows the three names of which a NumPy array consists. No other pickle
+is read in this project (CONTRIBUTING.md, Security).
 """
 
 import io
@@ -62,7 +62,7 @@ class _Unpickler(pickle.Unpickler):
             raise UserError(f"{self._file}: not readable as a pickle: {text}") from error
 
 
-def plain(file: Path) -> Any:
+def read_plain_values(file: Path) -> Any:
     """The content of a pickle of only lists, tuples, dicts, texts and numbers.
 
     Raises:

@@ -69,7 +69,7 @@ def read(path: Path) -> Reading:
     if not rows.num_rows:
         reasons = "; ".join(reason for _, reason in reading.dropped)
         raise UserError(f"plane={path}: no row of the files can be read: {reasons or 'all empty'}")
-    reading.notes += _missing(files)
+    reading.notes += _incomplete_schemes(files)
     reading.pass_over_others(path, set(files.values()))
     numbered = rows.append_column("at", pa.array(range(rows.num_rows)))
     distinct = numbered.group_by("item_id").aggregate([("at", "min")])["at_min"].sort()
@@ -100,7 +100,7 @@ def _files(path: Path, reading: Reading) -> dict[tuple[str, str, str], Path]:
     return files
 
 
-def _missing(files: dict[tuple[str, str, str], Path]) -> list[str]:
+def _incomplete_schemes(files: dict[tuple[str, str, str], Path]) -> list[str]:
     """A line for each scheme that lacks parts of its five folds."""
     lines = []
     for scheme in ("published", "one_it"):
@@ -134,7 +134,7 @@ def _values(file: Path, reading: Reading, name: str) -> Iterator[tuple[int, list
         columns = (rows[column].to_pylist() for column in COLUMNS)
         yield from enumerate((list(row) for row in zip(*columns, strict=True)), 2)
         return
-    rows = pickles.plain(file)
+    rows = pickles.read_plain_values(file)
     if not isinstance(rows, list):
         raise UserError(f"{file}: expected a list of rows, got {type(rows).__name__}")
     for number, row in enumerate(rows, 1):

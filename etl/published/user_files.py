@@ -37,6 +37,7 @@ def file_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Mapping
 def _parquet_rows(
     file: Path, columns: Sequence[str], name: str
 ) -> Iterator[tuple[int, Mapping[str, Any], bool]]:
+    """The rows of a Parquet file with their numbers from 1; none has surplus fields."""
     try:
         names = pq.read_schema(file).names
         check_columns(names, columns, name)

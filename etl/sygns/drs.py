@@ -74,7 +74,11 @@ class Box:
 
 
 def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
-    """The clause form; the outermost box is b1."""
+    """The clause form; the outermost box is b1.
+
+    By `numbering`, a box inside another has a number of its own (``unique``), the number of its
+    depth (``nesting``), or that which a counter of opened boxes happens to have (``counter``).
+    """
     if numbering == "counter":
         return _counted_clauses(box)
     result: list[Clause] = []
@@ -88,7 +92,7 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
             if isinstance(condition, Predication):
                 result.append(Clause(name, condition.predicate, condition.arguments))
                 continue
-            symbol, children = _embedded(condition)
+            symbol, children = _embedded_boxes(condition)
             first = open_boxes + 1 if numbering == "unique" else number + 1
             open_boxes += len(children)
             numbers = range(first, first + len(children))
@@ -100,7 +104,7 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
     return result
 
 
-def _embedded(condition: Negation | Implication | Disjunction) -> tuple[str, list[Box]]:
+def _embedded_boxes(condition: Negation | Implication | Disjunction) -> tuple[str, list[Box]]:
     """The operator of a condition, and its boxes."""
     match condition:
         case Negation(inner):
@@ -124,7 +128,7 @@ def _counted_clauses(box: Box) -> list[Clause]:
             if isinstance(condition, Predication):
                 result.append(Clause(name, condition.predicate, condition.arguments))
                 continue
-            symbol, children = _embedded(condition)
+            symbol, children = _embedded_boxes(condition)
             place = len(result)
             numbers = []
             for child in children:

@@ -85,15 +85,17 @@ Result = TypeVar("Result")
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
     """The flat conjunction of `parts`; a single part is returned as it is."""
-    return _flat(parts, And, "conjunction")
+    return _flat_connective(parts, And, "conjunction")
 
 
 def disjunction(parts: Iterable[Formula]) -> Formula:
     """The flat disjunction of `parts`; a single part is returned as it is."""
-    return _flat(parts, Or, "disjunction")
+    return _flat_connective(parts, Or, "disjunction")
 
 
-def _flat(parts: Iterable[Formula], connective: type[And] | type[Or], name: str) -> Formula:
+def _flat_connective(
+    parts: Iterable[Formula], connective: type[And] | type[Or], name: str
+) -> Formula:
     flat: list[Formula] = []
     for part in parts:
         flat.extend(part.parts if isinstance(part, connective) else [part])
@@ -186,7 +188,7 @@ class _Parser(TokenReader):
 
     depth = 0
 
-    def parenthesised(self, read: Callable[[], Formula]) -> Formula:
+    def read_one_deeper(self, read: Callable[[], Formula]) -> Formula:
         """What `read` returns, one level deeper."""
         self.depth += 1
         check_depth(self.depth)
@@ -195,7 +197,7 @@ class _Parser(TokenReader):
         return formula
 
     def implication(self) -> Formula:
-        return self.parenthesised(self.read_implication)
+        return self.read_one_deeper(self.read_implication)
 
     def read_implication(self) -> Formula:
         left = disjunction(self.read_list("|", self.conjunction))
@@ -205,16 +207,16 @@ class _Parser(TokenReader):
         return left
 
     def conjunction(self) -> Formula:
-        return conjunction(self.read_list("&", self.unary))
+        return conjunction(self.read_list("&", self.unary_formula))
 
-    def unary(self) -> Formula:
-        return self.parenthesised(self.read_unary)
+    def unary_formula(self) -> Formula:
+        return self.read_one_deeper(self.read_unary)
 
     def read_unary(self) -> Formula:
         """An atom, a negated or quantified formula, or a formula in parentheses."""
         token = self.take()
         if token == "-":
-            return Not(self.unary())
+            return Not(self.unary_formula())
         if token == "(":
             formula = self.implication()
             self.take(")")
@@ -224,7 +226,7 @@ class _Parser(TokenReader):
             if not _VARIABLE.fullmatch(variable):
                 raise ParseError(f"token {self.position}: got {variable!r}, expected a variable")
             self.take(".")
-            body = self.unary()
+            body = self.unary_formula()
             return All(variable, body) if token == "all" else Exists(variable, body)
         if not token[0].isalpha() and token[0] != "_":
             raise ParseError(f"token {self.position}: got {token!r}, expected a formula")
@@ -281,21 +283,21 @@ def rename(formula: Formula, prefix: str = "x") -> Formula:
     """
     numbers = count(1)
 
-    def renamed(part: Formula, names: dict[str, str]) -> Formula:
+    def rename_part(part: Formula, names: dict[str, str]) -> Formula:
         match part:
             case Atom(predicate, arguments):
                 return Atom(predicate, tuple([names.get(a, a) for a in arguments]))
             case Not(body):
-                return Not(renamed(body, names))
+                return Not(rename_part(body, names))
             case And(parts) | Or(parts):
-                return type(part)(tuple([renamed(p, names) for p in parts]))
+                return type(part)(tuple([rename_part(p, names) for p in parts]))
             case Implies(left, right):
-                return Implies(renamed(left, names), renamed(right, names))
+                return Implies(rename_part(left, names), rename_part(right, names))
             case Exists(variable, body) | All(variable, body):
                 name = f"{prefix}{next(numbers)}"
-                return type(part)(name, renamed(body, {**names, variable: name}))
+                return type(part)(name, rename_part(body, {**names, variable: name}))
 
-    return renamed(formula, {})
+    return rename_part(formula, {})
 
 
 def canonical(formula: Formula) -> str:

@@ -166,6 +166,12 @@ class Grammar:
             yield dict(zip(names, values, strict=True))
 
     def _instances(self, entry: Mapping[str, Any]) -> Iterator[Rule]:
+        """The rules that an entry of the grammar stands for, one for each value of its features.
+
+        A symbol that occurs again on the right side is numbered (``N``, ``N2``), for the terms of
+        the entry to name it. ``d`` is the depth of embedding; a rule from depth d to ``d+1`` ends
+        at `max_depth`.
+        """
         left, arrow, right = entry["rule"].partition("->")
         if not arrow:
             raise ValueError(f"{entry['rule']!r}: expected LEFT -> RIGHT")
@@ -181,6 +187,7 @@ class Grammar:
             for name, compiler in (("fol", compile_fol), ("vf", compile_vf))
         }
         for values in self._feature_values(entry["rule"]):
+            # A deeper clause than the grammar has.
             if "d+1" in left and int(values["d"]) + 1 > self.max_depth:
                 continue
             yield Rule(
@@ -249,7 +256,11 @@ class Grammar:
         return sizes
 
     def _unrank(self, symbol: str, number: int) -> Tree:
-        """The derivation with this number among those of `symbol`."""
+        """The derivation with this number among those of `symbol`.
+
+        Numbers run through the rules in order. Within a rule they count as digits do: each child is
+        a digit, with as many values as it has derivations, and the last child runs fastest.
+        """
         if symbol not in self.rules:
             return symbol
         for rule, size, child_sizes in self._sizes(symbol):
@@ -363,7 +374,13 @@ def _words(
     features: Mapping[str, str | int],
     limits: Mapping[str, int],
 ) -> dict[str, Word]:
-    """The words of a lexical entry by surface form."""
+    """The words of a lexical entry by surface form.
+
+    An entry has its own words with their meanings, or names a list of the vocabulary, whose words
+    differ only in form. Such a list has one form of each word or, of nouns and verbs, a base and an
+    inflected form; plural and finite categories (`features`) take the inflected one. `limits` are
+    the numbers of words taken from some lists.
+    """
     listed = entry["words"]
     if isinstance(listed, Mapping):
         return {

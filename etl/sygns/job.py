@@ -146,7 +146,9 @@ def _complete_draws(
 ) -> tuple[DataFrame, dict[tuple[int, int], int]]:
     """Return the first draw of each sentence, from enough draws for every stream.
 
-    Also return, by stream and size, the number of the draw that completes that many sentences.
+    Also return, by (stream, size), the number of the draw that completes that many sentences. A
+    sentence may be drawn more than once, so how many draws a size needs is only estimated; streams
+    that lack sentences are drawn again with twice as many.
     """
     draws, limits = [], []
     for stream in streams:
@@ -159,6 +161,7 @@ def _complete_draws(
             )
         limits.append(100 * stream.size)
         draws.append(min(limits[-1], _expected_draws(stream.size, sampler.total)))
+    # The sizes to be reached: each stream's, and those of the parts of the main streams.
     sizes = {(i, stream.size) for i, stream in enumerate(streams)}
     sizes |= {(i, settings.per_depth) for i, stream in enumerate(streams) if stream.name == "main"}
     sizes.add((0, settings.sentences))  # the first stream is the main one of depth 0

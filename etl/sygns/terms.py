@@ -59,21 +59,22 @@ class _Compiler(TokenReader):
         return _joined_meaning(fol.disjunction, self.read_list("|", self.conjunction))
 
     def conjunction(self) -> Compiled:
-        return _joined_meaning(fol.conjunction, self.read_list("&", self.unary))
+        return _joined_meaning(fol.conjunction, self.read_list("&", self.unary_term))
 
     def binder(self) -> tuple[str, Compiled]:
         """The variable and body after a lambda or a quantifier."""
         name = self.take()
         self.take(".")
         self.bound.append(name)
-        body = self.unary()
+        body = self.unary_term()
         self.bound.pop()
         return name, body
 
-    def unary(self) -> Compiled:
+    def unary_term(self) -> Compiled:
+        """Compile what binds closest: a negation, lambda, quantifier, parentheses or an atom."""
         token = self.take()
         if token == "-":
-            negated = self.unary()
+            negated = self.unary_term()
             return lambda env: fol.Not(negated(env))
         if token == "(":
             inner = self.implication()
@@ -86,11 +87,11 @@ class _Compiler(TokenReader):
             name, body = self.binder()
             quantifier = fol.All if token == "all" else fol.Exists
 
-            def quantified(env: dict[str, Meaning]) -> Meaning:
+            def quantified_formula(env: dict[str, Meaning]) -> Meaning:
                 variable = env[FRESH]()
                 return quantifier(variable, body({**env, name: variable}))
 
-            return quantified
+            return quantified_formula
         if not token[0].isalpha():
             raise ParseError(f"token {self.position}: got {token!r}, expected a term")
         arguments: list[Compiled] = []

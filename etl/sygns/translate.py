@@ -1,4 +1,4 @@
-"""Translations between the three forms.
+"""Translations between the three forms of a meaning: formula (FOL), box (DRS), variable-free (VF).
 
 FOL to DRS and back is the standard mapping (Kamp and Reyle 1993): ``exists`` introduces a referent
 into the current box, conjunction adds conditions to it, ``all x.(A -> B)`` is an implication whose
@@ -45,6 +45,7 @@ def fol_to_drs(formula: Formula) -> Box:
 
 
 def _box(formula: Formula) -> Box:
+    """The box of a formula: quantified variables are referents, conjuncts are conditions."""
     referents: list[str] = []
     conditions: list[Condition] = []
 
@@ -89,28 +90,28 @@ def drs_to_fol(box: Box) -> Formula:
             case Predication(predicate, arguments):
                 return Atom(predicate, arguments)
             case Negation(inner):
-                return Not(existential(inner))
+                return Not(box_formula(inner))
             case Disjunction(left, right):
-                return disjunction([existential(left), existential(right)])
+                return disjunction([box_formula(left), box_formula(right)])
             case Implication(left, right):
                 # A referent of the left box is bound in both boxes.
-                body: Formula = Implies(conjoined(left), existential(right))
+                body: Formula = Implies(conditions_formula(left), box_formula(right))
                 for referent in reversed(left.referents):
                     body = All(referent, body)
                 return body
 
-    def conjoined(part: Box) -> Formula:
+    def conditions_formula(part: Box) -> Formula:
         if not part.conditions:
             raise ValueError("a box without conditions; expected at least one")
         return conjunction([condition_formula(item) for item in part.conditions])
 
-    def existential(part: Box) -> Formula:
-        body = conjoined(part)
+    def box_formula(part: Box) -> Formula:
+        body = conditions_formula(part)
         for referent in reversed(part.referents):
             body = Exists(referent, body)
         return body
 
-    return rename(existential(box))
+    return rename(box_formula(box))
 
 
 def vf_to_fol(term: Term) -> Formula:
@@ -122,7 +123,7 @@ def vf_to_fol(term: Term) -> Formula:
     """
     numbers = count(1)
 
-    def quantified(part: Operation, scope: Callable[[str], Formula]) -> Formula:
+    def quantifier_formula(part: Operation, scope: Callable[[str], Formula]) -> Formula:
         variable = f"v{next(numbers)}"
         restrictor = property_formula(part.arguments[0], variable)
         if part.operator == "ALL":
@@ -139,7 +140,7 @@ def vf_to_fol(term: Term) -> Formula:
             case Operation("NOT" | "AND" | "OR"):
                 return _boolean_formula(part, lambda argument: property_formula(argument, x))
             case Operation(operator, (_, relation)) if operator in QUANTIFIERS:
-                return quantified(part, lambda y: relation_formula(relation, x, y))
+                return quantifier_formula(part, lambda y: relation_formula(relation, x, y))
         raise ParseError(f"{_head(part)}: a relation where a property is needed")
 
     def relation_formula(part: Term, x: str, y: str) -> Formula:
@@ -154,7 +155,7 @@ def vf_to_fol(term: Term) -> Formula:
 
     match term:
         case Operation(operator, (_, scope)) if operator in QUANTIFIERS:
-            return rename(quantified(term, lambda x: property_formula(scope, x)))
+            return rename(quantifier_formula(term, lambda x: property_formula(scope, x)))
     raise ParseError(f"{_head(term)}: expected a sentence, which starts with a quantifier")
 
 

@@ -37,11 +37,11 @@ def test_the_bootstrap_of_many_pairs_is_computed_in_blocks(monkeypatch):
     spearman = graded._spearman
     monkeypatch.setattr(graded, "BLOCK", 1200)
 
-    def recorded(one, two, axis=-1):
+    def record(one, two, axis=-1):
         ranked.append(one.size)
         return spearman(one, two, axis)
 
-    monkeypatch.setattr(graded, "_spearman", recorded)
+    monkeypatch.setattr(graded, "_spearman", record)
     assert correlation("pmi", ratings, values) == whole
     assert max(ranked) <= 1200 and sum(ranked) == 2001 * 500
 

@@ -25,7 +25,7 @@ def test_experiments_are_ordered_longest_first():
 def test_an_experiment_has_valid_settings_runs_and_printed_numbers(name):
     experiment = experiments()[name]
     assert set(experiment.paper) <= set(experiment.scores)
-    assert all(experiment.printed().values())
+    assert all(experiment.printed_numbers().values())
     script, config, *words = experiment.words(Settings())
     assert f"experiment=papers-{name}" in words
     if script.endswith("finetune.py"):

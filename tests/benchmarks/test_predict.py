@@ -24,7 +24,7 @@ def test_the_job_and_the_bare_pass_cover_the_same_rows(tmp_path, shared_data):
     assert arrow.row_count(lake, "predictions") == 20
     assert predict.run_job(tmp_path, 20).cpu > 0
     assert arrow.row_count(lake, "predictions") == 20
-    assert predict.bare(str(tmp_path), 20)["rows_per_cpu_second"] > 0
+    assert predict.forward_pass_rates(str(tmp_path), 20)["rows_per_cpu_second"] > 0
 
 
 def test_the_page_shows_the_recorded_figures():

@@ -7,7 +7,7 @@ import time
 import psutil
 import pytest
 
-from benchmarks.processes import call, kill_tree, run_measured, timed
+from benchmarks.processes import call, kill_tree, run_measured, time_block
 
 BUSY = "import time\nend = time.process_time() + 1.0\nwhile time.process_time() < end: pass"
 
@@ -50,7 +50,7 @@ def test_a_function_is_called_in_a_separate_process():
 
 
 def test_a_block_is_timed_with_the_processes_it_has_waited_for():
-    with timed(children=True) as timing:
+    with time_block(children=True) as timing:
         subprocess.run([sys.executable, "-c", BUSY], check=True)
     assert timing.cpu >= 0.9 and timing.wall >= 0.9
 

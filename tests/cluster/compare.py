@@ -40,7 +40,7 @@ def steps_of(folder: Path, builds: list[str]) -> Steps:
     return [{"extract_amod": EXTRACTION}, import_step, *chosen]
 
 
-def here(steps: Steps, folder: Path, python: str, variables: Mapping[str, str]) -> None:
+def run_here(steps: Steps, folder: Path, python: str, variables: Mapping[str, str]) -> None:
     """Run the steps in a process on this machine."""
     engine = "sail" if folder.name == "sail" else "spark"
     lake = str(folder / "lake")
@@ -49,25 +49,25 @@ def here(steps: Steps, folder: Path, python: str, variables: Mapping[str, str]) 
 
 
 def on_sail(steps: Steps, folder: Path) -> None:
-    here(steps, folder, sys.executable, {})
+    run_here(steps, folder, sys.executable, {})
 
 
 def on_spark(steps: Steps, folder: Path) -> None:
-    here(steps, folder, sys.executable, submit_variables(""))
+    run_here(steps, folder, sys.executable, submit_variables(""))
 
 
 def on_spark_with_connector(steps: Steps, folder: Path) -> None:
-    here(steps, folder, sys.executable, submit_variables(jars("delta")))
+    run_here(steps, folder, sys.executable, submit_variables(jars("delta")))
 
 
 def on_spark_3_5(steps: Steps, folder: Path) -> None:
     python = spark_3_5()
-    here(steps, folder, python, submit_variables("", python))
+    run_here(steps, folder, python, submit_variables("", python))
 
 
 def on_spark_3_5_with_connector(steps: Steps, folder: Path) -> None:
     python = spark_3_5()
-    here(steps, folder, python, submit_variables(jars("delta-3.5"), python))
+    run_here(steps, folder, python, submit_variables(jars("delta-3.5"), python))
 
 
 def on_s3(steps: Steps, folder: Path) -> None:

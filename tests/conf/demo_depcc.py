@@ -76,7 +76,7 @@ def conjunction(token: Token) -> str:
     return next((conjunction(child) for child in token.children if child.dep_ == "conj"), "and")
 
 
-def collapsed(token: Token) -> str:
+def collapse(token: Token) -> str:
     """The DEPS column: prepositions and conjunctions are part of relation names, not tokens; ``_``
     marks a token that is absorbed into a relation name."""
     head = token.head
@@ -111,7 +111,7 @@ def rows(sentence: Doc) -> list[str]:
             continue
         tag = token.tag_
         columns = [token.i, token.text, token.lemma_, tag, tag, "", token.head.i]
-        lines.append("\t".join(map(str, [*columns, relation(token), collapsed(token), "O"])))
+        lines.append("\t".join(map(str, [*columns, relation(token), collapse(token), "O"])))
     return lines
 
 

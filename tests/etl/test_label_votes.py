@@ -56,7 +56,7 @@ def test_votes_replace_those_of_their_source_and_edition_alone(tmp_path):
         rows = votes_table("adept", edition, source, {"i1": {"impossible": count}})
         replace_votes(lake, rows, "test", also)
 
-    def stored():
+    def stored_votes():
         rows = arrow.read(lake, "label_votes").to_pylist()
         return sorted((row["edition"], row["source"], row["votes"]) for row in rows)
 
@@ -64,9 +64,9 @@ def test_votes_replace_those_of_their_source_and_edition_alone(tmp_path):
     store("clean", "ben", 2)
     store("paper", "ann", 3)
     store("clean", "ann", 4)
-    assert stored() == [("clean", "ann", 4), ("clean", "ben", 2), ("paper", "ann", 3)]
+    assert stored_votes() == [("clean", "ann", 4), ("clean", "ben", 2), ("paper", "ann", 3)]
     store("clean", "cleo", 5, also=("ann", "ben"))
-    assert stored() == [("clean", "cleo", 5), ("paper", "ann", 3)]
+    assert stored_votes() == [("clean", "cleo", 5), ("paper", "ann", 3)]
 
 
 def test_simulated_votes_are_recognised_by_their_source():

@@ -62,7 +62,7 @@ def disturb(settings: Settings) -> None:
             if name in PAIRS
             else Enumeration(SCENARIOS[name], folder, settings.seed)
         )
-        finished = _finished(disturber.folder.with_suffix(".jsonl"), settings)
+        finished = _read_finished(disturber.folder.with_suffix(".jsonl"), settings)
         started, first_outcome = time.monotonic(), len(outcomes)
         cases = cases_by_name[name] or enumeration.sample(
             disturber.cases(settings.faults), settings.sample, settings.seed
@@ -96,7 +96,7 @@ def disturb(settings: Settings) -> None:
         )
 
 
-def _finished(path: Path, settings: Settings) -> dict[str, Outcome]:
+def _read_finished(path: Path, settings: Settings) -> dict[str, Outcome]:
     if not settings.folder or settings.replay or not path.exists():
         return {}
     rows = [json.loads(line) for line in path.read_text().splitlines()]

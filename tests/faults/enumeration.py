@@ -14,7 +14,7 @@ from typing import Any, Self
 from tests.faults import interposer, judge
 from tests.faults.interposer import Control, Operation
 from tests.faults.processes import Child, answer, problems_of
-from tests.faults.scenarios import Place, Scenario, fresh
+from tests.faults.scenarios import Place, Scenario, fresh_folder
 
 FAULTS = ("kill", "error", "full", "torn", "lie", "short")
 
@@ -88,7 +88,7 @@ class Recorded:
         control.end()
         return operations
 
-    def numbered(self) -> list[tuple[int, Operation]]:
+    def numbered_operations(self) -> list[tuple[int, Operation]]:
         """The operations of the undisturbed command with their numbers.
 
         If cases take seconds, only the first and last of consecutive equal operations.
@@ -111,7 +111,7 @@ class Enumeration(Recorded):
         Raises:
             RuntimeError: the command fails.
         """
-        fresh(self.folder).mkdir(parents=True)
+        fresh_folder(self.folder).mkdir(parents=True)
         base, finished = self.place("base"), self.place("whole")
 
         def prepare() -> dict[str, str]:
@@ -130,24 +130,24 @@ class Enumeration(Recorded):
         return [
             Case(self.scenario.name, fault, number)
             for fault in faults
-            for number, operation in self.numbered()
+            for number, operation in self.numbered_operations()
             if operation.is_distinct(fault)
         ]
 
     def run(self, case: Case) -> Outcome:
         """Disturb the command and check the result, then repeat it and check again."""
         reference, place = self.undisturbed, self.place("case")
-        shutil.copytree(self.folder / "base", fresh(place.root))
+        shutil.copytree(self.folder / "base", fresh_folder(place.root))
         output = self.folder / "case.txt"
         output.unlink(missing_ok=True)
         control = Control(self._control, place.root, case.fault, case.place)
         code = Child(lambda: self.scenario.command(place), output, control).wait()
         fired, operation = control.end()
         problems = faults_of_exit(case.fault if fired else "none", code, output.read_text())
-        problems += problems_of(lambda: self._judged(place, code, reference), self.folder)
+        problems += problems_of(lambda: self._judge(place, code, reference), self.folder)
         return Outcome(str(case), operation, code, problems, bool(fired))
 
-    def _judged(self, place: Place, code: int | None, reference: dict[str, Any]) -> list[str]:
+    def _judge(self, place: Place, code: int | None, reference: dict[str, Any]) -> list[str]:
         """The problems after a disturbed run, and after repeating the command."""
         final = {name: [state] for name, state in reference["final"].items()}
         # A command that succeeded must have done all its work.

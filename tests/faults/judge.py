@@ -56,10 +56,10 @@ def visible_faults(place: Place, allowed: dict[str, list[str]]) -> list[str]:
     for name, content in contents(place).items():
         if content not in allowed.get(name, []):
             faults.append(f"{name} is in a state that no undisturbed run shows")
-    return faults + broken(place)
+    return faults + table_faults(place)
 
 
-def broken(place: Place) -> list[str]:
+def table_faults(place: Place) -> list[str]:
     """The faults in the logs and files of the tables."""
     return [
         f"{name}: {fault}"
@@ -85,7 +85,7 @@ def leftovers(place: Place) -> list[str]:
     needed = {
         str(Path(place.lake, name, path))
         for name in arrow.tables(place.lake)
-        for path in named(place, name)
+        for path in named_paths(place, name)
     }
     return [
         str(path.relative_to(place.root))
@@ -97,7 +97,7 @@ def leftovers(place: Place) -> list[str]:
     ]
 
 
-def named(place: Place, table: str) -> set[str]:
+def named_paths(place: Place, table: str) -> set[str]:
     """The paths that the log of a table names, in any version."""
     uri = table_uri(place.lake, table)
     files = filesystem(uri)

@@ -220,7 +220,7 @@ SCENARIOS = {
 }
 
 
-def fresh(folder: Path) -> Path:
+def fresh_folder(folder: Path) -> Path:
     """Delete `folder`, if it exists; its path."""
     shutil.rmtree(folder, ignore_errors=True)
     return folder

@@ -11,7 +11,7 @@ from tests.faults import judge, scenarios
 from tests.faults.enumeration import Case, Outcome, Recorded
 from tests.faults.interposer import Control
 from tests.faults.processes import Child, answer, problems_of
-from tests.faults.scenarios import Place, fresh
+from tests.faults.scenarios import Place, fresh_folder
 
 Command = Callable[[Place], int]
 BOTH = (0, 1)
@@ -82,7 +82,7 @@ class Writers(Recorded):
         Raises:
             RuntimeError: a command fails.
         """
-        fresh(self.folder).mkdir(parents=True)
+        fresh_folder(self.folder).mkdir(parents=True)
         base = self.place("base")
         pair = self.scenario
         answer(lambda: pair.prepare(base), self.folder)
@@ -92,7 +92,7 @@ class Writers(Recorded):
         ends = {}
         for order in ((pair.stopped, pair.other), (pair.other, pair.stopped), (pair.other,)):
             place = self.place("order")
-            shutil.copytree(base.root, fresh(place.root))
+            shutil.copytree(base.root, fresh_folder(place.root))
             codes = [answer(partial(command, place), self.folder) for command in order]
             if any(codes):
                 raise RuntimeError(f"{pair.name} one after the other: exit codes {codes}")
@@ -102,12 +102,14 @@ class Writers(Recorded):
 
     def cases(self, _: Sequence[str] = ()) -> list[Case]:
         """One case for each operation before which `stopped` is stopped."""
-        return [Case(self.scenario.name, "stop", number) for number, _ in self.numbered()]
+        return [
+            Case(self.scenario.name, "stop", number) for number, _ in self.numbered_operations()
+        ]
 
     def run(self, case: Case) -> Outcome:
         """Stop the first, run the other, resume the first; repeat the command that failed."""
         reference, place, pair = self.undisturbed, self.place("case"), self.scenario
-        shutil.copytree(self.folder / "base", fresh(place.root))
+        shutil.copytree(self.folder / "base", fresh_folder(place.root))
         outputs = [self.folder / "stopped.txt", self.folder / "other.txt"]
         for output in outputs:
             output.unlink(missing_ok=True)
@@ -128,25 +130,25 @@ class Writers(Recorded):
                 problems.append(f"a traceback: {text.strip().splitlines()[-1]}")
         if codes[1]:
             problems.append(f"the undisturbed command failed: {outputs[1].read_text()[-300:]}")
-        problems += problems_of(lambda: self._judged(place, codes, reference), self.folder)
+        problems += problems_of(lambda: self._judge(place, codes, reference), self.folder)
         return Outcome(str(case), operation, codes[0], problems, bool(fired))
 
-    def _judged(
+    def _judge(
         self, place: Place, codes: tuple[int | None, int | None], reference: dict[str, Any]
     ) -> list[str]:
-        pair, problems = self.scenario, judge.broken(place)
+        pair, problems = self.scenario, judge.table_faults(place)
         digests = judge.contents(place)
         if codes == (0, 0) and digests not in reference["both"]:
-            problems.append(f"both succeeded as in no order: {_differing(digests, reference)}")
+            problems.append(f"both succeeded as in no order: {_difference(digests, reference)}")
         if codes[0] and not pair.engine and digests not in (reference["other"], *reference["both"]):
             problems.append("the command that failed has changed a table")
         for code, command in zip(codes, (pair.stopped, pair.other), strict=True):
             if code and command(place):
                 problems.append("repeated: it failed")
-        problems += [f"afterwards: {fault}" for fault in judge.broken(place)]
+        problems += [f"afterwards: {fault}" for fault in judge.table_faults(place)]
         digests = judge.contents(place)
         if digests not in reference["both"]:
-            problems.append(f"afterwards as in no order: {_differing(digests, reference)}")
+            problems.append(f"afterwards as in no order: {_difference(digests, reference)}")
         problems += [f"left behind: {path}" for path in judge.leftovers(place)]
         tables = {name for name in digests if "." not in name}
         vacuumed = judge.contents(place)
@@ -155,7 +157,7 @@ class Writers(Recorded):
         return problems
 
 
-def _differing(contents: dict[str, str], reference: dict[str, Any]) -> str:
+def _difference(contents: dict[str, str], reference: dict[str, Any]) -> str:
     ends = reference["both"]
     return ", ".join(
         name for name in sorted(contents) if all(end.get(name) != contents[name] for end in ends)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError, setting
-from tests.fuzz.mutations import mutated, restructured
+from tests.fuzz.mutations import mutate, restructure
 from tests.fuzz.readers import Reader, readers
 
 _FAULTS_SHOWN = 3
@@ -48,7 +48,9 @@ def fuzz(settings: Settings) -> None:
             if fault := fault_of(reader, Path(settings.replay).read_bytes()):
                 faults = {fault: b""}
         else:
-            inputs, faults = tried(reader, settings.seconds / len(selected_readers), settings.seed)
+            inputs, faults = try_reader(
+                reader, settings.seconds / len(selected_readers), settings.seed
+            )
         print(f"{reader.name:<24}{inputs:>12_} inputs  {len(faults)} faults", flush=True)
         for number, (fault, data) in enumerate(list(faults.items())[:_FAULTS_SHOWN]):
             path = fault_folder / f"{reader.name.replace(' ', '-')}-{number}"
@@ -59,7 +61,7 @@ def fuzz(settings: Settings) -> None:
         raise JobFailed(f"{bad} kinds of faults; their inputs are in {fault_folder}")
 
 
-def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, bytes]]:
+def try_reader(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, bytes]]:
     """The number of inputs tried in the time, and one input for each fault."""
     draw = random.Random(f"{seed}/{reader.name}")
     faults: dict[str, bytes] = {}
@@ -75,9 +77,9 @@ def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, byt
         while time.monotonic() < end:
             data = draw.choice(corpus)
             if draw.random() < _RESTRUCTURED:
-                data = restructured(data, draw, foreign)
+                data = restructure(data, draw, foreign)
             else:
-                data = mutated(data, draw, reader.seeds)
+                data = mutate(data, draw, reader.seeds)
             data = data[:100_000]
             if fault := fault_of(reader, data, Path(folder)):
                 faults.setdefault(fault, data)

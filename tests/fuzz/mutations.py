@@ -44,7 +44,7 @@ AFTER_WORDS = (b".[1]", b"[a][2]", "\u00b9".encode(), b"](http://x.org)", "—so
 _WORD = re.compile(rb"[A-Za-z]{2,}")
 
 
-def restructured(seed: bytes, draw: random.Random, foreign: Sequence[bytes] = ()) -> bytes:
+def restructure(seed: bytes, draw: random.Random, foreign: Sequence[bytes] = ()) -> bytes:
     """`seed` with a fault of its structure, or `foreign` content under its name.
 
     A column of all its lines doubled, dropped, or surplus in one line; a mark within or after each
@@ -82,7 +82,7 @@ def _with_columns(seed: bytes, draw: random.Random) -> bytes:
     return b"\n".join(changed)
 
 
-def mutated(seed: bytes, draw: random.Random, donors: tuple[bytes, ...] = ()) -> bytes:
+def mutate(seed: bytes, draw: random.Random, donors: tuple[bytes, ...] = ()) -> bytes:
     """`seed` with up to eight changes: bytes flipped, cut, doubled, moved, or marks inserted."""
     data = bytearray(seed)
     for _ in range(draw.choice((1, 1, 1, 2, 3, 8))):

@@ -231,7 +231,7 @@ def _settings(path: Path) -> None:
     conf.load(amod_settings.Settings, ["--config", str(path), f"lake={path.parent}"])
 
 
-def _parsed(path: Path) -> None:
+def _read_parsed(path: Path) -> None:
     size = path.stat().st_size
     with tasks.parsed_blocks(Unit(str(path), size, 0, size), "conllu") as (dialect, stored_blocks):
         counter = PairCounter(dialect.name, ReadingRules())
@@ -248,11 +248,11 @@ def _pairs(path: Path) -> None:
     pairs.read(pairs.Settings(str(path), source="s", **columns))
 
 
-def _graded(path: Path) -> None:
+def _read_graded(path: Path) -> None:
     pairs.read(pairs.Settings(str(path), source="s", adjective="a", noun="n", score="v"))
 
 
-def _fast(data: bytes, folder: Path) -> None:
+def _read_fast(data: bytes, folder: Path) -> None:
     """Count the pairs of a text with the compiled extractor."""
     count_texts([_text(data)])
 
@@ -273,7 +273,7 @@ def readers() -> tuple[Reader, ...]:
         Reader("CoNLL-U", (CONLLU,), _kernel("conllu")),
         Reader("MediaWiki XML", (WIKIPEDIA,), _file("a.xml", _unit(wikipedia.read_unit, "xml"))),
         Reader("wikitext", (WIKIPEDIA,), lambda data, _: wikitext.running_text(_text(data))),
-        Reader("CoNLL-U Plus", (CONLLU_PLUS,), _file("a.conllup", _parsed)),
+        Reader("CoNLL-U Plus", (CONLLU_PLUS,), _file("a.conllup", _read_parsed)),
         Reader(
             "texts by their content",
             (
@@ -293,7 +293,7 @@ def readers() -> tuple[Reader, ...]:
             (b'{"p": "A man sleeps.", "h": "A man rests.", "l": "entailment"}\n',),
             _file("pairs.jsonl", _pairs),
         ),
-        Reader("graded pairs", (b"a,n,v\nold,key,2.5\n",), _file("graded.csv", _graded)),
+        Reader("graded pairs", (b"a,n,v\nold,key,2.5\n",), _file("graded.csv", _read_graded)),
         Reader(
             "MultiNLI in lines",
             (b"gold_label\tsentence1\tsentence2\nneutral\tA man sleeps.\tA man rests.\n",),
@@ -312,7 +312,7 @@ def readers() -> tuple[Reader, ...]:
         Reader(
             "fast extractor",
             (b"The old key.[1] A gar-\nden\xc2\xad wall;\xe2\x80\x94no specimen, new york.\n",),
-            _fast,
+            _read_fast,
         ),
         Reader("prompts", PROMPTS, _file("prompts.yaml", _prompts)),
         Reader(

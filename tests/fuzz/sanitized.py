@@ -26,7 +26,7 @@ from adnominal.conf.progress import Progress
 from adnominal.etl.amod import kernel
 from adnominal.etl.amod.rules import ReadingRules
 from adnominal.etl.parsing.fast.extractor import tables
-from tests.fuzz.mutations import mutated
+from tests.fuzz.mutations import mutate
 from tests.fuzz.readers import CONLLU, DEPCC
 
 SOURCES = {
@@ -112,7 +112,7 @@ def load(name: str, path: str) -> Any:
 
 def check_kernel(module: Any, settings: Settings) -> None:
     """Compare the kernel with the reference on blocks of mutated sentences."""
-    kernel.compiled = lambda: module
+    kernel.compiled_kernel = lambda: module
     draw = random.Random(settings.seed)
     with Progress("mutations", settings.inputs, unit="sentences") as progress:
         for number in range(0, settings.inputs, BLOCK_SENTENCES):
@@ -133,7 +133,7 @@ def mutated_block(sentence: bytes, draw: random.Random) -> bytes:
     sentences = []
     for _ in range(BLOCK_SENTENCES):
         is_mutated = draw.random() < 0.5
-        sentences.append(mutated(sentence, draw) if is_mutated else sentence)
+        sentences.append(mutate(sentence, draw) if is_mutated else sentence)
     return b"\n\n".join([*sentences, b""])
 
 
@@ -152,7 +152,7 @@ def check_fast(module: Any, settings: Settings) -> None:
     whole, first, second = (module.Extractor(tables()) for _ in range(3))
     with Progress("mutations", settings.inputs, unit="lines") as progress:
         for number in range(settings.inputs):
-            line = mutated(draw.choice(lines), draw)[:LONGEST_LINE]
+            line = mutate(draw.choice(lines), draw)[:LONGEST_LINE]
             newline_ends = bool(number % 2)
             check_offsets(whole, line, newline_ends)
             whole.feed(line, newline_ends)

@@ -9,8 +9,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from adnominal.etl.sygns import drs, fol, vf
-from tests.fuzz.__main__ import fault_of, tried
-from tests.fuzz.mutations import restructured
+from tests.fuzz.__main__ import fault_of, try_reader
+from tests.fuzz.mutations import restructure
 from tests.fuzz.readers import DRS, SYGNS, Reader, readers
 
 READERS = {reader.name: reader for reader in readers()}
@@ -36,7 +36,7 @@ FAILED_ONCE = (
 
 @pytest.mark.parametrize("name", READERS)
 def test_mutated_input_is_read_counted_as_malformed_or_refused(name):
-    inputs, faults = tried(READERS[name], SECONDS, seed=0)
+    inputs, faults = try_reader(READERS[name], SECONDS, seed=0)
     assert not faults, {fault: data[:300] for fault, data in faults.items()}
     assert inputs > 0
 
@@ -52,7 +52,7 @@ def test_a_fault_is_reported():
     def read(data: bytes, folder: Path) -> None:
         assert b"\xff" not in data
 
-    inputs, faults = tried(Reader("x", (b"abc",), read), 0.3, seed=0)
+    inputs, faults = try_reader(Reader("x", (b"abc",), read), 0.3, seed=0)
     assert inputs
     assert {fault.split(" at ")[0] for fault in faults} == {"AssertionError"}
 
@@ -60,7 +60,7 @@ def test_a_fault_is_reported():
 def test_structures_are_changed_in_every_way():
     draw = random.Random(0)
     seed = b"premise,label\nA dog.,1\n"
-    changed = {restructured(seed, draw, (b"{}",)) for _ in range(300)}
+    changed = {restructure(seed, draw, (b"{}",)) for _ in range(300)}
     assert {
         b"premise,premise,label\nA dog.,A dog.,1\n",  # a column in all lines twice
         b"premise,label\nA dog.,A dog.,1\n",  # and in one line

@@ -43,7 +43,7 @@ def test_a_write_beyond_a_buffer_is_found(tmp_path, monkeypatch):
 
 def test_pairs_that_differ_from_the_references_are_found(monkeypatch):
     # The check puts its module in the place of the compiled kernel.
-    monkeypatch.setattr(kernel, "compiled", kernel.compiled)
+    monkeypatch.setattr(kernel, "compiled_kernel", kernel.compiled_kernel)
 
     def counts_of(implementation: str, *_: object) -> str:
         return implementation

@@ -53,7 +53,7 @@ def properties(path: Path) -> dict[str, str]:
     return values
 
 
-def commented(path: Path) -> list[tuple[str, str]]:
+def commented_properties(path: Path) -> list[tuple[str, str]]:
     """The properties that a file offers in comments."""
     return re.findall(r"^# (spark\.\S+) +(\S+)$", path.read_text(encoding="utf-8"), re.M)
 
@@ -92,7 +92,7 @@ def test_there_is_a_file_for_each_kind_of_cluster():
 
 @pytest.mark.parametrize("path", PROPERTIES, ids=IDS)
 def test_spark_knows_every_property_and_can_read_its_value(jvm, path):
-    pairs = [*properties(path).items(), *commented(path)]
+    pairs = [*properties(path).items(), *commented_properties(path)]
     assert [error for key, value in pairs if (error := property_error(jvm, key, value))] == []
 
 
@@ -129,7 +129,7 @@ def test_the_checks_find_broken_files(tmp_path):
 
 def test_the_coordinates_of_delta_are_those_of_the_running_spark():
     for path in PROPERTIES:
-        assert ("spark.jars.packages", delta_coordinates()) in commented(path)
+        assert ("spark.jars.packages", delta_coordinates()) in commented_properties(path)
 
 
 PRINT_SETTINGS = """
@@ -194,12 +194,12 @@ def test_local_masters_are_recognised(master, local):
 
 
 def test_a_worker_excludes_existing_objects_from_garbage_collection(spark):
-    def frozen(batches):
+    def freeze(batches):
         list(batches)
         yield pa.RecordBatch.from_pydict({"objects": [gc.get_freeze_count()]})
 
     frame, previous_count = spark.range(1, numPartitions=1), gc.get_freeze_count()
-    assert frame.mapInArrow(Started(frozen), "objects long").first()[0] > 1000
+    assert frame.mapInArrow(Started(freeze), "objects long").first()[0] > 1000
     assert gc.get_freeze_count() <= previous_count  # because this is not a worker
 
 

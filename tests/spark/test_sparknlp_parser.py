@@ -45,7 +45,7 @@ DOCUMENT: list[list[Word]] = [
 ]
 
 
-def annotated(name: str, sentences: list[list[Word]]) -> tuple[Any, ...]:
+def annotation_columns(name: str, sentences: list[list[Word]]) -> tuple[Any, ...]:
     """The row that Spark NLP would give for these trees."""
 
     def annotation(kind, begin, end, result, **metadata):
@@ -92,8 +92,8 @@ def token_rule(sentences: list[list[Word]]) -> list[tuple[Any, ...]]:
 
 
 def test_pairs_equal_those_of_the_token_rule(spark):
-    batch = convert(spark, [annotated("a", []), annotated("b", DOCUMENT)])
-    parsed = sparknlp_parser.parsed(batch)
+    batch = convert(spark, [annotation_columns("a", []), annotation_columns("b", DOCUMENT)])
+    parsed = sparknlp_parser.to_parsed(batch)
     assert parsed.tokens.schema == TOKENS and parsed.sentences.schema == SENTENCES
     rows = [tuple(row.values()) for row in parsed.tokens.to_pylist()]
     assert rows[:3] == [
@@ -137,8 +137,8 @@ def test_pairs_of_any_trees_equal_those_of_the_token_rule(spark, documents_of_wo
     ]
     if not documents:
         return
-    rows = [annotated(str(i), sentences) for i, sentences in enumerate(documents)]
-    parsed = sparknlp_parser.parsed(convert(spark, rows))
+    rows = [annotation_columns(str(i), sentences) for i, sentences in enumerate(documents)]
+    parsed = sparknlp_parser.to_parsed(convert(spark, rows))
     parsed_pairs = [
         tuple(row.values()) for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()
     ]
@@ -149,25 +149,25 @@ def test_pairs_of_any_trees_equal_those_of_the_token_rule(spark, documents_of_wo
 
 
 def test_annotations_that_are_not_parallel_are_dropped(spark):
-    name, texts, tokens, tags, heads, labels = annotated("b", DOCUMENT)
+    name, texts, tokens, tags, heads, labels = annotation_columns("b", DOCUMENT)
     rows = [
         (name, texts, tokens, tags, heads, labels[1:]),
-        annotated("c", DOCUMENT[1:]),
+        annotation_columns("c", DOCUMENT[1:]),
         (name, texts, tokens, tags[1:], heads, labels),
     ]
     batch = convert(spark, rows)
     assert [t is None for t in batch.column("tokens").to_pylist()] == [True, False, True]
-    assert set(sparknlp_parser.parsed(batch).tokens.column("document").to_pylist()) == {1}
+    assert set(sparknlp_parser.to_parsed(batch).tokens.column("document").to_pylist()) == {1}
 
 
 def test_annotations_can_be_converted_in_workers(spark):
     def pairs_in_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield pairs(occurrences(sparknlp_parser.parsed(batch).tokens, CLEAN)).select(
+            yield pairs(occurrences(sparknlp_parser.to_parsed(batch).tokens, CLEAN)).select(
                 ["adjective", "noun"]
             )
 
-    frame = spark.createDataFrame([annotated("b", DOCUMENT)], SCHEMA)
+    frame = spark.createDataFrame([annotation_columns("b", DOCUMENT)], SCHEMA)
     rows = sparknlp_parser.with_tokens(frame).mapInArrow(
         pairs_in_worker, "adjective string, noun string"
     )
@@ -188,7 +188,7 @@ def test_a_missing_jar_is_reported_with_its_option(spark):
 def test_pipelines_of_other_tags_or_columns_are_refused(spark):
     def transform(tag: str, *columns: str) -> Any:
         words = [[("Old", "old", tag, 2, "amod", True), ("dog", "dog", tag, 0, "root", False)]]
-        row = annotated("a", words)
+        row = annotation_columns("a", words)
         frame = spark.createDataFrame([row], SCHEMA)
         return lambda _: frame.drop(*columns)
 

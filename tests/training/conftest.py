@@ -25,10 +25,10 @@ VERBS = ("runs", "works", "wins", "exists", "falls")
 @pytest.fixture(scope="session", autouse=True)
 def contents_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep hashes of models outside the user's home."""
-    from adnominal.training.models import contents
+    from adnominal.training.models import folder_hashes
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contents, "CACHE", tmp_path_factory.mktemp("contents") / "contents.json")
+        patch.setattr(folder_hashes, "CACHE", tmp_path_factory.mktemp("contents") / "contents.json")
         yield
 
 
@@ -235,7 +235,7 @@ def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: Non
     return model.answer(encoded, batch_size, advance).scores
 
 
-def served(folder: Path, first: list[str], second: list[str] | None = None) -> Any:
+def served_answers(folder: Path, first: list[str], second: list[str] | None = None) -> Any:
     """The answers of a saved model through its MLflow interface."""
     import pandas as pd
 

@@ -28,13 +28,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_newest_complete_checkpoint_counts(folder):
-    assert checkpoints.newest(folder) == folder / "checkpoint-10"
+    assert checkpoints.newest_checkpoint(folder) == folder / "checkpoint-10"
     # Killed while writing: without its mark, it is deleted and an earlier one counts.
     (folder / "checkpoint-10" / "complete.json").unlink()
-    assert checkpoints.newest(folder) == folder / "checkpoint-2"
+    assert checkpoints.newest_checkpoint(folder) == folder / "checkpoint-2"
     assert not (folder / "checkpoint-10").exists()
     shutil.rmtree(folder)
-    assert checkpoints.newest(folder) is None
+    assert checkpoints.newest_checkpoint(folder) is None
 
 
 def test_a_checkpoint_may_be_saved_twice(folder):
@@ -42,9 +42,9 @@ def test_a_checkpoint_may_be_saved_twice(folder):
     checkpoint = folder / "checkpoint-10"
     checkpoints.mark_incomplete(checkpoint)
     checkpoints.mark_complete(checkpoint)
-    assert checkpoints.newest(folder) == checkpoint
+    assert checkpoints.newest_checkpoint(folder) == checkpoint
     checkpoints.mark_incomplete(checkpoint)
-    assert checkpoints.newest(folder) == folder / "checkpoint-2"
+    assert checkpoints.newest_checkpoint(folder) == folder / "checkpoint-2"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_checkpoint_may_be_saved_twice(folder):
 def test_a_damaged_checkpoint_is_reported_with_a_remedy(folder, damage, reason):
     damage(folder / "checkpoint-10" / "complete.json")
     with pytest.raises(JobFailed, match=f"{reason}.*delete .*checkpoints to start over") as error:
-        checkpoints.newest(folder)
+        checkpoints.newest_checkpoint(folder)
     assert str(error.value).startswith(f"{folder.parent}: its checkpoint cannot be read (")
 
 

@@ -65,7 +65,7 @@ def test_under_a_launcher_runs_are_not_spread(monkeypatch):
 
 
 @pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
+def replace_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
     """Replaces the training script by one of a given text; returns the folder of the runs."""
 
     def replace(text: str) -> Path:
@@ -79,8 +79,8 @@ def scripted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str],
 
 
 @pytest.mark.parametrize("limit", [1, 2])
-def test_each_device_executes_so_many_runs_at_a_time(scripted, limit):
-    out = scripted(WAITING_SCRIPT)
+def test_each_device_executes_so_many_runs_at_a_time(replace_script, limit):
+    out = replace_script(WAITING_SCRIPT)
     runs = [devices.QueuedRun(name, settings(), out / name) for name in "abcde"]
     two_devices = [Device({"DEVICE": name}, limit) for name in ("first", "second")]
     started_labels: list[str] = []
@@ -101,9 +101,9 @@ def test_each_device_executes_so_many_runs_at_a_time(scripted, limit):
     assert {device for *_, device in events} == {"first", "second"}
 
 
-def test_a_device_takes_runs_as_long_as_memory_and_throughput_gain(scripted):
+def test_a_device_takes_runs_as_long_as_memory_and_throughput_gain(replace_script):
     # Two runs together are twice as fast as one; a third brings nothing.
-    out = scripted(REPORTING_SCRIPT)
+    out = replace_script(REPORTING_SCRIPT)
     runs = [devices.QueuedRun(name, settings(), out / name) for name in "abcdefgh"]
     device = Device({"OUT": str(out)}, grows=True, memory=lambda: (20, 100))
     assert devices.spread(runs, [device]) == {}
@@ -117,8 +117,8 @@ def test_a_device_takes_runs_as_long_as_memory_and_throughput_gain(scripted):
     assert (device.limit, list(device.throughputs)) == (1, [1])
 
 
-def test_a_run_without_memory_beside_others_is_repeated(scripted):
-    out = scripted(GREEDY_SCRIPT)
+def test_a_run_without_memory_beside_others_is_repeated(replace_script):
+    out = replace_script(GREEDY_SCRIPT)
     runs = [devices.QueuedRun(name, settings(), out / name) for name in "ab"]
     device = Device({}, limit=2)
     assert devices.spread(runs, [device]) == {}
@@ -126,8 +126,8 @@ def test_a_run_without_memory_beside_others_is_repeated(scripted):
     assert (out / "b" / "starts").read_text() == "xx"
 
 
-def test_a_run_killed_beside_others_is_repeated_alone(scripted):
-    out = scripted(KILLED_SCRIPT)
+def test_a_run_killed_beside_others_is_repeated_alone(replace_script):
+    out = replace_script(KILLED_SCRIPT)
     runs = [devices.QueuedRun(name, settings(), out / name) for name in "ab"]
     device = Device({}, limit=2)
     killed_alone = f"exit code -9; {out / 'b' / 'log.txt'} has its output"

@@ -82,7 +82,7 @@ def test_the_longest_examples_are_tried_until_they_fit():
 
 
 @pytest.fixture
-def limited(monkeypatch):
+def limit_memory(monkeypatch):
     """Lets training steps run out of memory with more than so many rows, from an update on."""
 
     def limit(rows: int, update: int) -> list[int]:
@@ -111,9 +111,9 @@ def words(adept_lake, tiny_encoder, tmp_path) -> list[str]:
     ]
 
 
-def test_an_update_without_memory_is_repeated_in_pieces(words, tmp_path, limited, caplog):
+def test_an_update_without_memory_is_repeated_in_pieces(words, tmp_path, limit_memory, caplog):
     finetune(conf.load(Settings, [*words, f"out={tmp_path / 'whole'}"]))
-    sizes = limited(3, 1)
+    sizes = limit_memory(3, 1)
     out = tmp_path / "pieces"
     finetune(conf.load(Settings, [*words, f"out={out}"]))
     # The second update: both micro-batches fail at 8 rows, at 4, and fit at 2.
@@ -144,14 +144,14 @@ def test_a_repeated_update_draws_the_same_random_numbers(
     assert torch.equal(random_states[2], random_states[4])
 
 
-def test_one_example_without_memory_ends_the_run(words, tmp_path, limited):
-    limited(0, 0)
+def test_one_example_without_memory_ends_the_run(words, tmp_path, limit_memory):
+    limit_memory(0, 0)
     with pytest.raises(JobFailed, match=r"^out of memory: one training example does not fit"):
         finetune(conf.load(Settings, [*words, f"out={tmp_path / 'out'}"]))
 
 
-def test_the_size_of_an_earlier_start_is_used_again(words, tmp_path, limited):
-    sizes = limited(100, 0)
+def test_the_size_of_an_earlier_start_is_used_again(words, tmp_path, limit_memory):
+    sizes = limit_memory(100, 0)
     out = tmp_path / "out"
     run_settings = conf.load(Settings, [*words, f"out={out}"])
     from adnominal.training.planning import prepare

@@ -39,12 +39,12 @@ def runner(tmp_path):
         folder, executions = tmp_path / "run", 0
 
         def once(self, settings: Settings, work=None):
-            def counted(run: Run) -> Outcome:
+            def count_runs(run: Run) -> Outcome:
                 self.executions += 1
                 return Outcome({"value": 7}, rows(run.name), {"score": 1.0}, {"a.md": "text"})
 
             plan = Plan(self.folder, "one", settings, {"fact": 1}, group="g")
-            return Runs("score", settings, "experiment").once(plan, work or counted)
+            return Runs("score", settings, "experiment").once(plan, work or count_runs)
 
     return Runner()
 

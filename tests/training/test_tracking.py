@@ -7,12 +7,12 @@ import pytest
 
 from adnominal.training import environment, tracking
 from adnominal.training.tasks import Source
-from adnominal.training.tracking import Tracker, flat, metric_key
+from adnominal.training.tracking import Tracker, flatten_settings, metric_key
 
 
 def test_settings_become_parameters_within_mlflows_limits():
     values = {"a": {"b": [1, 2], "none": None, "empty": {}}, "c": "x" * 7000, "d/é": True}
-    parameters = flat(values)
+    parameters = flatten_settings(values)
     assert parameters["a.b"] == "[1, 2]"
     assert parameters["a.none"] == "null"
     assert parameters["d/_"] == "true"

@@ -23,7 +23,7 @@ from adnominal.training.models.pretrained import (
     find,
     load_pretrained,
     longest,
-    quiet,
+    quiet_loading,
 )
 from adnominal.training.models.tokens import Tokens, encode
 from adnominal.training.settings import Settings
@@ -67,7 +67,7 @@ def set_template(tokenizer: Any, config: Any) -> None:
     )
 
 
-def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
+def pad_batch(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
     """Return rows of `tokens` as a batch: input_ids, attention_mask and any token_type_ids.
 
     The tensors are on the CPU and as wide as the longest row.
@@ -108,7 +108,7 @@ class TokenLearner(Learner):
 
         For a model with adapters, write only these, with the name of their base model.
         """
-        with quiet():
+        with quiet_loading():
             if weights is None or weights:
                 model.save_pretrained(
                     folder, state_dict=weights and dict(weights), **_adapters_alone(model)
@@ -171,7 +171,7 @@ class PairLearner(TokenLearner):
     def parameters(self) -> int:
         return sum(p.numel() for p in self._outline.parameters())
 
-    def trained(self) -> int:
+    def trained_count(self) -> int:
         import torch
 
         with torch.device("meta"):
@@ -204,7 +204,7 @@ class PairLearner(TokenLearner):
         import transformers
 
         try:
-            with quiet(), torch.device("meta"):
+            with quiet_loading(), torch.device("meta"):
                 return getattr(transformers, self.auto_class).from_config(self.config)
         except ValueError as error:
             if "Unrecognized configuration class" not in str(error):
@@ -217,6 +217,7 @@ class PairLearner(TokenLearner):
             ) from error
 
     def _limit(self) -> int:
+        """The number of tokens to which texts are cut: as set, as the data need, or the model's."""
         longest_input = longest(self)
         limit = self._settings.max_length or self.dataset.max_length or longest_input
         special = self.tokenizer.num_special_tokens_to_add(pair=True)
@@ -254,6 +255,7 @@ class PairLearner(TokenLearner):
         return model
 
     def _with_adapters(self, model: Any, missing: set[str]) -> Any:
+        """The model with LoRA's adapters; new layers are trained fully and saved with them."""
         from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
         lora = self._settings.lora
@@ -302,7 +304,7 @@ class PairLearner(TokenLearner):
         import torch
 
         examples = self.dataset.parts[part]
-        batch = padded(self.tokenizer, self._tokens[part], indices)
+        batch = pad_batch(self.tokenizer, self._tokens[part], indices)
         if examples.labels is not None:
             batch["labels"] = torch.from_numpy(examples.labels[indices])
         if examples.soft_labels is not None:

@@ -39,6 +39,7 @@ class InstructionLearner(PairLearner):
     longest_answer: int
 
     def _configure(self, config: Any, tokenizer: Any) -> None:
+        """Check that the model is a decoder, and pad on the left, where prompts begin."""
         kinds = config.architectures or []
         if not any(kind.endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds):
             raise UserError(
@@ -81,7 +82,8 @@ class InstructionLearner(PairLearner):
             raise UserError(
                 f"max_length={self.limit}: the longest answer has {self.longest_answer} tokens; "
                 f"expected {self.longest_answer + _LEAST_PROMPT} or more, so that there is room "
-                f"for a prompt, and a model that takes as many ({self.name}: {longest(self)})"
+                f"for a prompt, and a model that takes as many "
+                f"({self.name}: {longest(self)})"
             )
         self._cut: dict[str, int] = {}
         for part, examples in self.dataset.parts.items():
@@ -254,10 +256,10 @@ def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
         "logits_to_keep": longest_answer + 1,
     }
     # The logits of a position predict the next token.
-    return model(**_accepted(model, inputs | optional)).logits[:, -longest_answer - 1 : -1]
+    return model(**_accepted_inputs(model, inputs | optional)).logits[:, -longest_answer - 1 : -1]
 
 
-def _accepted(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _accepted_inputs(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return those inputs for which the model's forward pass has a parameter."""
     module = getattr(model, "module", model)
     module = getattr(module, "_orig_mod", module)
@@ -279,7 +281,7 @@ def continuation_scores(
     from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
     device = prompts["input_ids"].device
-    prefixes = model(**_accepted(model, {**prompts, "use_cache": True, "logits_to_keep": 1}))
+    prefixes = model(**_accepted_inputs(model, {**prompts, "use_cache": True, "logits_to_keep": 1}))
     states: Any = getattr(prefixes, "past_key_values", None)
     layers = {type(layer) for layer in getattr(states, "layers", [states])}
     if layers - {DynamicLayer, DynamicSlidingWindowLayer}:
@@ -302,7 +304,7 @@ def continuation_scores(
         "past_key_values": states,
         "use_cache": True,
     }
-    return scores + _label_logs(model(**_accepted(model, continued)).logits, rest)
+    return scores + _label_logs(model(**_accepted_inputs(model, continued)).logits, rest)
 
 
 def _whole_scores(

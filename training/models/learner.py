@@ -36,7 +36,7 @@ class Learner:
         """Return the number of weights of the model, without adapters."""
         raise NotImplementedError
 
-    def trained(self) -> int:
+    def trained_count(self) -> int:
         """Return the number of trained weights: adapters and new heads, or all."""
         return self.parameters()
 

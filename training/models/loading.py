@@ -26,7 +26,7 @@ from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.training.batching import Ids
 from adnominal.training.files import replace_json
-from adnominal.training.models.contents import files_hash
+from adnominal.training.models.folder_hashes import files_hash
 from adnominal.training.models.learner import Learner
 from adnominal.training.models.pretrained import ADAPTERS, EMBEDDED, adapted_base, find
 from adnominal.training.tasks import Dataset, Task
@@ -210,6 +210,7 @@ def resolve(uri: str, tracking: str | None = None) -> ModelSource:
 
 
 def _model_source(path: str, name: str, run_id: str | None = None) -> ModelSource:
+    """The model in a folder or of a hub name, with the labels that it can give."""
     folder = Path(path)
     record = Trained.read(folder) if folder.is_dir() else None
     if (folder / "vocabulary.json").is_file():
@@ -280,6 +281,7 @@ def _tracked_model(uri: str, tracking: str | None) -> ModelSource:
 
 
 def _registered_model(client: Any, uri: str, match: re.Match[str], tracking: str) -> ModelSource:
+    """A version of MLflow's registry by number or alias; an error lists those there are."""
     from mlflow.exceptions import MlflowException
 
     name = match["name"]
@@ -312,6 +314,7 @@ def _registered_model(client: Any, uri: str, match: re.Match[str], tracking: str
 
 
 def _of_run(client: Any, uri: str, match: re.Match[str], tracking: str) -> ModelSource:
+    """The model called NAME of ``runs:/RUN/NAME`` (`match` has both), as a run has logged it."""
     run = client.get_run(match["run"])
     ids = [] if run.outputs is None else [model.model_id for model in run.outputs.model_outputs]
     models = {model.name: model for model in map(client.get_logged_model, ids)}

@@ -69,7 +69,7 @@ class Decoder(NamedTuple):
     """A decoder that has read its source texts and continues token by token.
 
     ``step(tokens, number)`` reads the last token of each row and returns the logits of the next,
-    [rows, vocabulary]; ``follow(rows)`` reorders the state to `rows`.
+    [rows, vocabulary]; ``reorder(rows)`` makes row i continue what row ``rows[i]`` has read.
     """
 
     step: Callable[[Tensor, int], Tensor]
@@ -148,10 +148,15 @@ class GRU(_Network):
         return self.out(self.dropout(attended))
 
     def decoder_of(self, input_ids: Tensor, attention_mask: Tensor, copies: int = 1) -> Decoder:
-        """Return a decoder with `copies` adjacent rows for each source text."""
+        """Return a decoder with `copies` adjacent rows for each source text, as a beam needs.
+
+        `input_ids` and `attention_mask` are [texts, source]; the decoder has texts × copies rows.
+        """
         memory, state, fed = self._start(input_ids, attention_mask)
-        memory, mask, fed = (x.repeat_interleave(copies, 0) for x in (memory, attention_mask, fed))
-        state = state.repeat_interleave(copies, 1)
+        memory = memory.repeat_interleave(copies, 0)
+        mask = attention_mask.repeat_interleave(copies, 0)
+        fed = fed.repeat_interleave(copies, 0)
+        state = state.repeat_interleave(copies, 1)  # [1, rows, hidden]
 
         def step(tokens: Tensor, _: int) -> Tensor:
             nonlocal state, fed
@@ -187,6 +192,7 @@ class _Attention(nn.Module):  # type: ignore[misc]
     def forward(
         self, x: Tensor, cache: _Cache, mask: Tensor | None = None, causal: bool = False
     ) -> Tensor:
+        """Attend from `x` [rows, tokens, width] to the keys and values of `cache`."""
         mixed = F.scaled_dot_product_attention(
             self._split_heads(self.query(x)),
             *cache,

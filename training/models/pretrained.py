@@ -131,6 +131,7 @@ def _check_vocabulary(name: str, config: Any, tokenizer: Any) -> None:
 
 
 def _check_folder(name: str, *, weights: bool) -> None:
+    """Raise `UserError` unless a folder has a model's files, its weights if `weights`."""
     names = set(os.listdir(name))
     if "config.json" not in names:
         raise UserError(f"model={name}: a folder without config.json; expected a model's folder")
@@ -230,7 +231,7 @@ def load_pretrained(
     base = base_path(path)
     try:
         report_pickled(base)
-        with quiet(), explain_pickle_errors(base):
+        with quiet_loading(), explain_pickle_errors(base):
             bits = _quantisation(config, auto_class)
             cls, source = loading(
                 getattr(transformers, auto_class), config, base, quantised=bool(bits)
@@ -332,7 +333,7 @@ def base_model(model: Any) -> Any:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def quiet_loading() -> Iterator[None]:
     """Suppress reports of new and unused weights and progress bars while a model loads."""
     from transformers.utils import logging
 

@@ -2,7 +2,7 @@
 
 Vocabularies have whole words and are built only from the training part. A word that occurs only in
 other parts is unknown to the model; a target with such a word cannot be generated
-(`Seq2SeqLearner.unknown` counts them).
+(`Seq2SeqLearner.count_unknown_targets` counts them).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from adnominal.training.models.networks import (
     Transformer,
     decode,
 )
-from adnominal.training.models.pretrained import quiet
+from adnominal.training.models.pretrained import quiet_loading
 from adnominal.training.models.tokens import Tokens
 from adnominal.training.settings import Seq2Seq
 from adnominal.training.tasks.dataset import Dataset, Ids
@@ -155,7 +155,7 @@ class Seq2SeqLearner(Learner):
                     for text in examples.targets.to_pylist()
                 ]
             )
-            if count := self.unknown(part):
+            if count := self.count_unknown_targets(part):
                 log.warning(
                     "%d of %d targets of %s have words that do not occur in training: no answer "
                     "can be right",
@@ -185,7 +185,7 @@ class Seq2SeqLearner(Learner):
         """Return the tokens of each example, source plus target, by which batches are sorted."""
         return self.sources[part].lengths + self.targets[part].lengths
 
-    def unknown(self, part: str) -> int:
+    def count_unknown_targets(self, part: str) -> int:
         """Return the number of targets of a part with a word that does not occur in training."""
         side = self.targets[part]
         marks = np.concatenate([[0], np.cumsum(side.ids == UNKNOWN)])
@@ -196,11 +196,11 @@ class Seq2SeqLearner(Learner):
 
         Padding is 0 in `input_ids` and -100, which the loss ignores, in `labels`.
         """
-        ids = self.sources[part].padded(indices, PAD)
+        ids = self.sources[part].padded_matrix(indices, PAD)
         return {
             "input_ids": torch.from_numpy(ids),
             "attention_mask": torch.from_numpy((ids != PAD).astype(np.int64)),
-            "labels": torch.from_numpy(self.targets[part].padded(indices, IGNORED)),
+            "labels": torch.from_numpy(self.targets[part].padded_matrix(indices, IGNORED)),
         }
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
@@ -251,7 +251,7 @@ class SourceLearner(Learner):
         return self._sources[part].lengths
 
     def collate(self, part: str, indices: Ids) -> dict[str, Tensor]:
-        ids = torch.from_numpy(self._sources[part].padded(indices, PAD))
+        ids = torch.from_numpy(self._sources[part].padded_matrix(indices, PAD))
         return {"input_ids": ids, "attention_mask": (ids != PAD).long()}
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
@@ -289,7 +289,7 @@ def save(
     written (they are written elsewhere).
     """
     if state is None or state:
-        with quiet():
+        with quiet_loading():
             model.save_pretrained(folder, state_dict=state and dict(state))
     model.config.architectures = [type(model).__name__]
     model.config.save_pretrained(folder)
@@ -329,7 +329,7 @@ def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> li
         return []
     encoded = source_tokens(model.config, vocabularies, texts)
     device = next(model.parameters()).device
-    ids = torch.from_numpy(encoded.padded(np.arange(len(texts)), PAD)).to(device)
+    ids = torch.from_numpy(encoded.padded_matrix(np.arange(len(texts)), PAD)).to(device)
     return vocabularies.texts(decode(model, ids, (ids != PAD).long()))
 
 
@@ -350,7 +350,7 @@ def load(folder: Path) -> tuple[Model, Vocabularies]:
             "writes for a model from scratch"
         )
     config = Config.from_pretrained(folder)
-    with quiet():
+    with quiet_loading():
         model, report = MODELS[config.architecture].from_pretrained(
             **weights_source(str(folder)),
             config=config,

@@ -69,6 +69,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         return pd.concat(parts, ignore_index=True)
 
     def _batch(self, rows: Any) -> pd.DataFrame:
+        """The answers to some rows: a text each, or a label with its score."""
         first = rows["first"].tolist()
         with torch.no_grad():
             if self._generates:

@@ -54,7 +54,7 @@ class Tokens:
         """The number of tokens of each row, including special ones."""
         return np.diff(self.offsets)
 
-    def padded(self, rows: Ids, value: int) -> Ids:
+    def padded_matrix(self, rows: Ids, value: int) -> Ids:
         """Return these rows as a matrix, padded with `value`."""
         return layout(self.offsets, rows).fill(self.ids, value)
 
@@ -138,6 +138,7 @@ def _has_types(tokenizer: Any) -> bool:
 def _encode(
     tokenizer: Any, first: pa.StringArray, second: pa.StringArray | None, limit: int
 ) -> Tokens:
+    """The tokens of texts or of pairs of texts, at most `limit` for each."""
     with_types = _has_types(tokenizer)
     ids: list[npt.NDArray[np.int32]] = []
     types: list[npt.NDArray[np.uint8]] = []

@@ -127,7 +127,7 @@ class Asp(Task):
         all_rows = settings.scheme == "all"
         sources: list[Source] = []
         pieces: dict[str, list[Examples]] = {}
-        for part, source, rows in self._all(lake) if all_rows else self._rounds(lake):
+        for part, source, rows in self._rows_of_tables(lake) if all_rows else self._rounds(lake):
             if source not in sources:
                 sources.append(source)
             examples = self._examples(part, source, rows, sources.index(source))
@@ -152,7 +152,7 @@ class Asp(Task):
             instruction=DATASET.training.instruction,
         )
 
-    def _all(self, lake: str) -> Iterator[tuple[str, Source, pa.Table]]:
+    def _rows_of_tables(self, lake: str) -> Iterator[tuple[str, Source, pa.Table]]:
         """Yield every row of the edition in the tables that have it, without discard."""
         edition = self.settings.edition
         tables = [
@@ -202,6 +202,7 @@ class Asp(Task):
         ]
 
     def _examples(self, part: str, source: Source, rows: pa.Table, origin: int) -> Examples:
+        """The examples of a part from the rows of one table; `origin` is that table's number."""
         assert DATASET.labels is not None and DATASET.trained_labels is not None
         labels = None
         if part in _TRAINED:

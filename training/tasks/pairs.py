@@ -96,6 +96,7 @@ class Pairs(Task):
         return partition
 
     def _labels(self, table: pa.Table, split: pa.StringArray, where: str) -> tuple[str, ...]:
+        """The labels of the training rows; without such rows, the usual labels that fit."""
         rows = table.filter(pc.equal(split, "train"))
         is_trained = rows.num_rows > 0
         if not is_trained:

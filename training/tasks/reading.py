@@ -194,6 +194,7 @@ def by_scheme(
 def _by_column(
     lake: str, dataset_spec: Dataset, source: Source, column: str, names: Sequence[str]
 ) -> dict[str, pa.Table]:
+    """The items of each part, as a column of the item table says; the usual parts come first."""
     table = rows(lake, source, list(dict.fromkeys([*names, column])))
     if table.column(column).null_count == table.num_rows:
         raise UserError(

@@ -17,7 +17,7 @@ from adnominal.etl.amod.rules import CLEAN, ReadingRules
 from adnominal.etl.corpora.documents import Document, Rejected, sample_of
 from adnominal.etl.corpora.text import text_events
 from adnominal.etl.parsing.fast.extractor import new_extractor
-from adnominal.etl.parsing.tokens import encoded
+from adnominal.etl.parsing.tokens import encode_text
 
 
 def check_rules(rules: ReadingRules) -> None:
@@ -49,7 +49,7 @@ class TextCounter:
 
     def feed(self, text: str) -> None:
         """Count the pairs of one text."""
-        self._extractor.feed(encoded(text), True)
+        self._extractor.feed(encode_text(text), True)
 
     @property
     def nbytes(self) -> int:
@@ -64,14 +64,18 @@ class TextCounter:
     def drain_buckets(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """As `drain`, but by bucket (`etl.amod.kernel.bucket_of`); empty buckets are skipped."""
         pairs = self.drain()
+        if not pairs.num_rows:
+            return
         nouns = pairs.column("noun").dictionary_encode()
-        of_noun = np.array([bucket_of(noun) for noun in nouns.dictionary.to_pylist()], np.int32)
-        bucket = of_noun[nouns.indices.to_numpy()] if pairs.num_rows else of_noun
-        order = np.argsort(bucket, kind="stable")
-        pairs, bucket = pairs.take(pa.array(order)), bucket[order]
-        starts = [*np.flatnonzero(np.diff(bucket, prepend=-1)).tolist(), len(bucket)]
-        for start, end in pairwise(starts):
-            yield int(bucket[start]), pairs.slice(start, end - start)
+        bucket_of_noun = [bucket_of(noun) for noun in nouns.dictionary.to_pylist()]
+        buckets = np.array(bucket_of_noun, np.int32)[nouns.indices.to_numpy()]
+        order = np.argsort(buckets, kind="stable")
+        pairs = pairs.take(pa.array(order))
+        buckets = buckets[order]
+        # A bucket starts where its number differs from the one before.
+        starts = np.flatnonzero(np.diff(buckets, prepend=-1)).tolist()
+        for start, end in pairwise([*starts, len(buckets)]):
+            yield int(buckets[start]), pairs.slice(start, end - start)
 
     def stats(self) -> Stats:
         """The statistics of all texts read so far, drained or not."""

@@ -11,7 +11,7 @@ from adnominal.etl.amod.kernel import BUILD_COMMAND, REMEDY
 from adnominal.etl.parsing.fast.model import FORMAT, MODEL, load
 
 
-def compiled() -> ModuleType:
+def compiled_extension() -> ModuleType:
     """The compiled extension.
 
     Raises:
@@ -47,7 +47,7 @@ def new_extractor(model: str | None = None, **rules: bool) -> Any:
         UserError: the extension was not built, or the model cannot be read.
     """
     try:
-        return compiled().Extractor(tables(model), **rules)
+        return compiled_extension().Extractor(tables(model), **rules)
     except ValueError as error:
         raise UserError(
             f"parser=fast: the model does not fit this version ({error}); train it again"

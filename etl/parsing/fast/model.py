@@ -162,7 +162,11 @@ def _by_hash(hashes: str, values: str, value_of: Mapping[str, int]) -> dict[str,
 
 
 def lemma_exceptions() -> dict[str, bytes]:
-    """The inflected forms whose lemma by the rules of _fast.c differs from lemminflect's."""
+    """The inflected forms whose lemma by the rules of _fast.c differs from lemminflect's.
+
+    ``words`` has each form and its lemma, both ended by a zero byte; ``word_hash`` has the sorted
+    hashes of the forms and ``word_at`` the place of each in ``words``.
+    """
     from adnominal.etl.parsing.fast import _fast
 
     empty = {"words": b"", "word_hash": b"", "word_at": b""}

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from adnominal.etl.parsing.fast.extractor import new_extractor
 from adnominal.etl.parsing.fast.model import TAGS
-from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed, batches, encoded
+from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed, batches, encode_text
 
 # Characters parsed before a batch of columns is yielded.
 BATCH_CHARACTERS = 500_000
@@ -36,7 +36,9 @@ class FastParser:
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
         for batch in batches(enumerate(texts), BATCH_CHARACTERS):
-            columns = [_columns(self._extractor, encoded(text), ordinal) for ordinal, text in batch]
+            columns = [
+                _columns(self._extractor, encode_text(text), ordinal) for ordinal, text in batch
+            ]
             yield Parsed(
                 _one_batch([tokens for tokens, _ in columns], TOKENS),
                 _one_batch([sentences for _, sentences in columns], SENTENCES),

@@ -167,7 +167,10 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
 
 
 def _places(text: str, rows: list[Row]) -> list[tuple[int, int]] | None:
-    """Begin and end of each token in the text, in bytes of UTF-8."""
+    """Begin and end of each token in the text, in bytes of UTF-8.
+
+    None if the tokens are not those of the text, with only white space between them.
+    """
     places, position = [], 0
     for form, *_ in rows:
         start = text.find(form, position)
@@ -182,6 +185,11 @@ def _places(text: str, rows: list[Row]) -> list[tuple[int, int]] | None:
 
 
 def _head(row: Row, rows: list[Row], first: int) -> int:
+    """The position of an adjective's noun in the corpus; its sentence begins at `first`.
+
+    A name as the head has `NAME_FLAG` added; other words have `NO_HEAD`, and those whose head is
+    missing `UNKNOWN_HEAD`.
+    """
     _, tag, head, relation = row
     if relation != "amod" or tag not in ADJECTIVES:
         return NO_HEAD
@@ -308,6 +316,7 @@ def score(tables: dict[str, bytes], path: Path) -> dict[str, float]:
 
 
 def _files(names: Sequence[str]) -> list[Path]:
+    """The treebanks that the names stand for: files, or all CoNLL-U files of a folder."""
     files = []
     for name in names:
         path = Path(name)
@@ -417,10 +426,10 @@ def train_tagger(
     gold, silver = numbers[is_gold], numbers[~is_gold]
     epoch = np.concatenate([silver, *[gold] * (settings.gold_readings if len(silver) else 1)])
     order = np.concatenate([random.permutation(epoch) for _ in range(settings.epochs)])
-    return _quantised(extractor.train_tags(labels.tags.tobytes(), order.tobytes()))
+    return _quantise_weights(extractor.train_tags(labels.tags.tobytes(), order.tobytes()))
 
 
-def _quantised(raw_weights: bytes) -> bytes:
+def _quantise_weights(raw_weights: bytes) -> bytes:
     """Weights as whole numbers from -127 to 127; the largest one in two thousand are clipped."""
     weights = np.frombuffer(raw_weights, dtype=np.float32)
     nonzero = np.abs(weights[weights != 0])
@@ -446,7 +455,7 @@ def train_heads(
     raw = extractor.train_heads(
         labels.heads.tobytes(), order.tobytes(), importance.tobytes(), settings.rate
     )
-    return {"head": _quantised(raw), "limits": limits.tobytes()}
+    return {"head": _quantise_weights(raw), "limits": limits.tobytes()}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 
 from adnominal import conf
 from adnominal.analysis.export.job import Settings, export
-from adnominal.analysis.export.sources import edition_commits, origins
+from adnominal.analysis.export.provenance import edition_commits, origins
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 from tests.rows import rows

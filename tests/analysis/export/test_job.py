@@ -12,7 +12,7 @@ import yaml
 import adnominal
 from adnominal import conf
 from adnominal.analysis.export.job import Settings, export
-from adnominal.analysis.export.sources import Origin, about
+from adnominal.analysis.export.provenance import Origin, edition_description
 from adnominal.conf import UserError
 from adnominal.etl.declaration import RELEASED
 from adnominal.etl.published.asp import TUNING, WIDER
@@ -121,14 +121,17 @@ def test_only_published_editions_have_the_licence_of_the_release():
     assert {PUBLISHED, TUNING, WIDER} == set(RELEASED)
     declaration = dataset("asp")
     assert declaration.published.name != declaration.built.name
-    licences = {name: about("asp", name).licence for name in (*RELEASED, "published2", "clean")}
+    licences = {
+        name: edition_description("asp", name).licence
+        for name in (*RELEASED, "published2", "clean")
+    }
     released, built = declaration.published.name, declaration.built.name
     assert licences == dict.fromkeys(RELEASED, released) | {"published2": built, "clean": built}
 
 
 def test_a_commit_can_name_a_source_of_its_rows():
     commit = Origin("adept", 3, "annotate_adept", None, None, "Labels of 3 annotators.", date.min)
-    assert about("adept", "mine", [commit]).made_of[-1] == "Labels of 3 annotators."
+    assert edition_description("adept", "mine", [commit]).made_of[-1] == "Labels of 3 annotators."
 
 
 def test_published_rows_are_exported_unchanged(shared_data, tmp_path):

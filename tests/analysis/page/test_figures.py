@@ -132,9 +132,9 @@ def test_a_figure_of_the_page_follows_its_theme_and_has_ids_of_its_own():
 
 
 def test_colours_are_distinct_and_dark_enough_for_print():
-    def grey(colour: str) -> float:
+    def grey_level(colour: str) -> float:
         red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    greys = sorted(grey(colour) for colour in figures.COLOURS)
+    greys = sorted(grey_level(colour) for colour in figures.COLOURS)
     assert len(set(figures.COLOURS)) == 7 and greys[-1] < 190

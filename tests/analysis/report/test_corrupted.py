@@ -65,7 +65,7 @@ def other_answers(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def entailed(rows: list[Row]) -> list[Row]:
+def entail_one_more(rows: list[Row]) -> list[Row]:
     """Make one more row of each test entailed."""
     for row in first_of((r for r in rows if r["label"] != "entailment"), "test"):
         row["label"] = "entailment"
@@ -106,7 +106,7 @@ def all_wrong(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def shifted(name: str, by: float) -> Callable[[list[Row]], list[Row]]:
+def shift_number(name: str, by: float) -> Callable[[list[Row]], list[Row]]:
     """Shift a number in each row but the first."""
 
     def change(rows: list[Row]) -> list[Row]:
@@ -117,7 +117,7 @@ def shifted(name: str, by: float) -> Callable[[list[Row]], list[Row]]:
     return change
 
 
-def renamed(name: str) -> Callable[[list[Row]], list[Row]]:
+def rename_word(name: str) -> Callable[[list[Row]], list[Row]]:
     """Change a word in every second row."""
 
     def change(rows: list[Row]) -> list[Row]:
@@ -128,7 +128,7 @@ def renamed(name: str) -> Callable[[list[Row]], list[Row]]:
     return change
 
 
-def moved(name: str = "part") -> Callable[[list[Row]], list[Row]]:
+def move_rows(name: str = "part") -> Callable[[list[Row]], list[Row]]:
     """Move every third row into another part."""
 
     def change(rows: list[Row]) -> list[Row]:
@@ -166,7 +166,7 @@ def numbers(sections: Iterable[Section]) -> dict[Cell, str]:
     return texts
 
 
-def compared(sections: Iterable[Section]) -> set[Cell]:
+def compared_cells(sections: Iterable[Section]) -> set[Cell]:
     """The cells that have a printed number and one of ours."""
     return {
         (section.anchor, row["table_name"], row["row"], row["column"])
@@ -183,7 +183,7 @@ class Lake:
         self.root, self.runs, self.folder = Path(root), runs, folder
         self.sections: dict[str, list[Section]] = {}
 
-    def intact(self, name: str, table: str | None = None) -> dict[Cell, str]:
+    def intact_cells(self, name: str, table: str | None = None) -> dict[Cell, str]:
         """The cells of a page without corruption, in the exhibits that read `table` if given."""
         page = _PAGES[name]
         if name not in self.sections:
@@ -191,7 +191,7 @@ class Lake:
         sections = zip(page.exhibits, self.sections[name], strict=True)
         return numbers(section for entry, section in sections if table in (None, *entry.reads))
 
-    def differing(self, name: str, table: str, root: Path) -> set[Cell]:
+    def differing_cells(self, name: str, table: str, root: Path) -> set[Cell]:
         """The cells of a page that change in the lake at `root`, where `table` is corrupted.
 
         Only exhibits that declare the table are built; others do not read it (`test_declarations`).
@@ -199,9 +199,13 @@ class Lake:
         exhibits = tuple(entry for entry in _PAGES[name].exhibits if table in entry.reads)
         page = replace(_PAGES[name], exhibits=exhibits)
         changed = numbers(page.sections(open_lake(str(root)), self.runs))
-        return {key for key, text in self.intact(name, table).items() if changed.get(key) != text}
+        return {
+            key for key, text in self.intact_cells(name, table).items() if changed.get(key) != text
+        }
 
-    def corrupted(self, name: str, change: Callable[[list[Row]], list[Row]], root: Path) -> Path:
+    def write_corrupted(
+        self, name: str, change: Callable[[list[Row]], list[Row]], root: Path
+    ) -> Path:
         root.mkdir()
         for other in self.root.iterdir():
             if other.name != name:
@@ -220,7 +224,7 @@ def papers(report_inputs: tuple[str, str], tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def crossed(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def crossed_lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     small = SmallLake(tmp_path_factory.mktemp("small"))
     return Lake(small.root, small.all, tmp_path_factory.mktemp("crossed"))
 
@@ -240,29 +244,34 @@ PAPERS: Mapping[str, list[Case]] = {
         ("adept_batches", drop("batch"), ("adept-table-4", "adept-section-4-2", "adept-table-5")),
     ],
     "asp": [
-        ("asp_entailment", entailed, ("asp-table-3", "asp-table-4")),
-        ("asp_degree", entailed, ("asp-table-3", "asp-table-4")),
-        ("asp_human", shifted("threshold", 1.0), ("asp-thresholds-of-people-and-models",)),
-        ("asp_splits", moved(), ("asp-table-4", "asp-what-training-rows-give-away")),
+        ("asp_entailment", entail_one_more, ("asp-table-3", "asp-table-4")),
+        ("asp_degree", entail_one_more, ("asp-table-3", "asp-table-4")),
+        ("asp_human", shift_number("threshold", 1.0), ("asp-thresholds-of-people-and-models",)),
+        ("asp_splits", move_rows(), ("asp-table-4", "asp-what-training-rows-give-away")),
     ],
     "sygns": [
         ("sygns", other_sentences, ("sygns-table-3", "sygns-table-4", "sygns-table-13")),
-        ("sygns_splits", moved(), ("sygns-section-3-4", "sygns-table-4", "sygns-table-5")),
+        ("sygns_splits", move_rows(), ("sygns-section-3-4", "sygns-table-4", "sygns-table-5")),
     ],
 }
 SMALL: list[tuple[str, Callable[[list[Row]], list[Row]], tuple[str, ...], tuple[str, ...]]] = [
     ("plane_items", one_flipped, ("plane",), ("plane-table-1", "plane-section-3-2")),
-    ("plane_association", shifted("pmi", 0.5), ("plane",), ("plane-figure-4",)),
+    ("plane_association", shift_number("pmi", 0.5), ("plane",), ("plane-figure-4",)),
     (
         "plane_splits",
-        moved(),
+        move_rows(),
         ("splits", "artefacts"),
         ("across-artefacts-of-plane", "across-what-training-had-seen-of-the-test-rows"),
     ),
-    ("amod_pairs", shifted("count", 3), ("frequency",), ("across-accuracy-against-the-corpus",)),
+    (
+        "amod_pairs",
+        shift_number("count", 3),
+        ("frequency",),
+        ("across-accuracy-against-the-corpus",),
+    ),
     (
         "amod_association",
-        shifted("pmi", 0.7),
+        shift_number("pmi", 0.7),
         ("frequency",),
         ("across-accuracy-against-the-corpus",),
     ),
@@ -275,17 +284,17 @@ def test_every_cell_of_a_paper_depends_on_the_lake(page, papers):
     cases += [("predictions", all_right, ()), ("predictions", all_wrong, ())]
     touched: set[Cell] = set()
     for name, change, sections in cases:
-        differing = papers.differing(page, name, corrupted_copy(papers, name, change))
+        differing = papers.differing_cells(page, name, corrupted_copy(papers, name, change))
         assert set(sections) <= {section for section, *_ in differing}, name
         touched |= differing
-    papers.intact(page)
-    constant = compared(papers.sections[page]) - touched
+    papers.intact_cells(page)
+    constant = compared_cells(papers.sections[page]) - touched
     assert not constant, f"no table of the lake decides these cells: {constant}"
 
 
 def corrupted_copy(lake: Lake, name: str, change: Callable[[list[Row]], list[Row]]) -> Path:
     copy = lake.folder / f"{name}-{getattr(change, '__name__', '')}"
-    return copy if copy.exists() else lake.corrupted(name, change, copy)
+    return copy if copy.exists() else lake.write_corrupted(name, change, copy)
 
 
 @pytest.mark.parametrize(("name", "change", "pages", "sections"), SMALL)
@@ -294,14 +303,14 @@ def test_every_section_changes_with_its_table(
     change,
     pages,
     sections,
-    crossed,
+    crossed_lake,
 ):
-    root = corrupted_copy(crossed, name, change)
-    differing = {cell for page in pages for cell in crossed.differing(page, name, root)}
+    root = corrupted_copy(crossed_lake, name, change)
+    differing = {cell for page in pages for cell in crossed_lake.differing_cells(page, name, root)}
     assert set(sections) <= {section for section, *_ in differing}
     if name == "plane_items":
         # So many labels are changed that rounding cannot hide it.
-        crossed.intact("plane")
-        own_cells = compared(crossed.sections["plane"])
+        crossed_lake.intact_cells("plane")
+        own_cells = compared_cells(crossed_lake.sections["plane"])
         printed = {key for key in own_cells if key[0] == "plane-table-1"}
         assert len(printed) == 9 and printed <= differing

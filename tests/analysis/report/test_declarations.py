@@ -34,7 +34,7 @@ ALSO_READ: dict[tuple[str, str], Names] = {
 
 
 @contextmanager
-def recorded() -> Iterator[tuple[Names, Names]]:
+def record_tables() -> Iterator[tuple[Names, Names]]:
     """Record the tables of the lake and the published tables that the block reads."""
     tables: Names = set()
     printed: Names = set()
@@ -54,7 +54,7 @@ def recorded() -> Iterator[tuple[Names, Names]]:
 
 
 @pytest.fixture(scope="module")
-def observed(report_inputs, tmp_path_factory) -> dict[tuple[str, str], tuple[Names, Names]]:
+def observed_tables(report_inputs, tmp_path_factory) -> dict[tuple[str, str], tuple[Names, Names]]:
     """The tables that each exhibit read and compared in two lakes, by page and title."""
     small = SmallLake(tmp_path_factory.mktemp("declared"))
     names_read: dict[tuple[str, str], tuple[Names, Names]] = defaultdict(lambda: (set(), set()))
@@ -64,7 +64,7 @@ def observed(report_inputs, tmp_path_factory) -> dict[tuple[str, str], tuple[Nam
             page = page_of(name)
             for entry in page.exhibits:
                 # With a new context, tables that another exhibit has read are read again.
-                with recorded() as (tables, printed), suppress(UserError):
+                with record_tables() as (tables, printed), suppress(UserError):
                     list(entry.section(name, page.context(lake, runs)).rows)
                 names_read[name, entry.title][0].update(tables)
                 names_read[name, entry.title][1].update(printed)
@@ -80,8 +80,8 @@ def exhibits() -> Iterator[tuple[str, Exhibit[Any]]]:
 @pytest.mark.parametrize(
     ("name", "entry"), [pytest.param(n, e, id=f"{n}-{e.number or e.title}") for n, e in exhibits()]
 )
-def test_exhibits_read_exactly_what_they_declare(observed, name, entry):
-    tables, printed = observed[name, entry.title]
+def test_exhibits_read_exactly_what_they_declare(observed_tables, name, entry):
+    tables, printed = observed_tables[name, entry.title]
     assert printed == {*entry.printed, *ALSO_READ.get((name, entry.title), ())}
     assert tables <= set(entry.reads)
     assert set(entry.reads) - tables == NOT_READ.get((name, entry.number or entry.title), set())
@@ -98,6 +98,6 @@ def test_the_record_includes_undeclared_tables(report_inputs):
         assert arrow.read(page.lake.root, "adept").num_rows
         return []
 
-    with recorded() as (tables, _):
+    with record_tables() as (tables, _):
         undeclared.section("page", Sources(open_lake(report_inputs[0]), Runs()))
     assert tables == {"adept"} != set(undeclared.reads)

@@ -75,7 +75,7 @@ def parse(text: str) -> CheckingParser:
 
 
 @pytest.fixture(scope="module")
-def written(report_inputs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written_report(report_inputs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     lake, uri = report_inputs
     out = tmp_path_factory.mktemp("out") / "report"
     words = [f"lake={lake}", f"tracking={uri}", f"out={out}", PAGES]
@@ -83,8 +83,8 @@ def written(report_inputs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_the_page_is_well_formed_and_self_contained(written):
-    text = (written / "report.html").read_text(encoding="utf-8")
+def test_the_page_is_well_formed_and_self_contained(written_report):
+    text = (written_report / "report.html").read_text(encoding="utf-8")
     page = parse(text)
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links} <= set(page.ids)
@@ -101,8 +101,8 @@ def test_the_page_is_well_formed_and_self_contained(written):
     assert not re.search(r"\b[0-9a-f]{32}\b", text.partition('id="numbers-data"')[0])
 
 
-def test_the_first_screen_has_a_line_for_each_paper(written):
-    text = (written / "report.html").read_text(encoding="utf-8")
+def test_the_first_screen_has_a_line_for_each_paper(written_report):
+    text = (written_report / "report.html").read_text(encoding="utf-8")
     first_screen = html.unescape(text.partition("</header>")[0])
     for paper in ("ADEPT", "ASP", "SyGNS"):
         assert f">{paper}</a>" in first_screen
@@ -111,15 +111,15 @@ def test_the_first_screen_has_a_line_for_each_paper(written):
     assert "finished" in first_screen and "Machine" in first_screen
 
 
-def test_the_numbers_are_written_beside_the_page(written):
-    manifest = json.loads((written / "report.json").read_text(encoding="utf-8"))
-    files = {str(p.relative_to(written)) for p in written.rglob("*") if p.is_file()}
+def test_the_numbers_are_written_beside_the_page(written_report):
+    manifest = json.loads((written_report / "report.json").read_text(encoding="utf-8"))
+    files = {str(p.relative_to(written_report)) for p in written_report.rglob("*") if p.is_file()}
     assert files == {*manifest["files"], "report.json"}
-    numbers = pq.read_table(written / "report_numbers.parquet")
+    numbers = pq.read_table(written_report / "report_numbers.parquet")
     assert numbers.schema.names == SCHEMA.names
     assert set(numbers["status"].to_pylist()) <= set(STATUSES)
     assert set(numbers["paper"].to_pylist()) == {"adept", "asp", "sygns"}
-    lines = (written / "report_numbers.tsv").read_text(encoding="utf-8").splitlines()
+    lines = (written_report / "report_numbers.tsv").read_text(encoding="utf-8").splitlines()
     assert lines[0].split("\t") == numbers.column_names
     assert len(lines) == numbers.num_rows + 1
     printed = {(row["paper"], row["exhibit"]) for row in numbers.to_pylist() if row["printed"]}
@@ -127,7 +127,7 @@ def test_the_numbers_are_written_beside_the_page(written):
 
 
 def test_a_report_replaces_an_earlier_one_and_equal_input_gives_equal_numbers(
-    written, report_inputs, tmp_path
+    written_report, report_inputs, tmp_path
 ):
     lake, uri = report_inputs
     out = tmp_path / "again"

@@ -29,7 +29,7 @@ SMALL_DOG = "exists x1.(dog(x1) & small(x1) & run(x1))"
 DOG = "exists x1.(dog(x1) & run(x1))"
 
 
-def installed(name: str) -> Prover:
+def find_prover(name: str) -> Prover:
     try:
         return provers([name])[0]
     except UserError as error:
@@ -38,10 +38,10 @@ def installed(name: str) -> Prover:
 
 @pytest.fixture(params=["eprover", "cvc5"])
 def prover(request) -> Prover:
-    return installed(request.param)
+    return find_prover(request.param)
 
 
-def scrambled(formula: fol.Formula, rng: random.Random) -> fol.Formula:
+def scramble(formula: fol.Formula, rng: random.Random) -> fol.Formula:
     """The formula with shuffled conjuncts and disjuncts and renamed variables."""
 
     def walk(part: fol.Formula) -> fol.Formula:
@@ -90,19 +90,19 @@ def test_tptp_replaces_words_by_symbols():
 
 
 def test_renamed_and_reordered_formulas_are_equivalent():
-    prover = installed("eprover")
+    prover = find_prover("eprover")
     rng = random.Random(0)
     for depth in range(5):
         for row in Sampler(grammar("clean", 5, 5), depth, seed=0).records(range(4)):
             formula = fol.parse(row.fol)
-            other = scrambled(formula, rng)
+            other = scramble(formula, rng)
             assert fol.canonical(formula) == fol.canonical(other)
             assert prover.prove(Problem(formula, other), 5.0) is THEOREM
             assert prover.prove(Problem(other, formula), 5.0) is THEOREM
 
 
 def test_the_three_forms_of_a_sentence_are_equivalent():
-    proving = Proving([installed("eprover")], seconds=5.0, workers=2)
+    proving = Proving([find_prover("eprover")], seconds=5.0, workers=2)
     problems = []
     for depth in range(4):
         for row in Sampler(grammar("clean", 5, 5), depth, seed=5).records(range(5)):
@@ -130,7 +130,7 @@ class Slow:
 
 def test_provers_are_called_in_order_until_one_answers():
     slow = Slow()
-    proving = Proving([slow, installed("eprover")])
+    proving = Proving([slow, find_prover("eprover")])
     assert proving.entailments("fol", [(SMALL_DOG, DOG)]) == [Entailment(THEOREM, NOT)]
     assert slow.calls == 2
 
@@ -144,7 +144,7 @@ def test_answers_are_cached_but_timeouts_are_not(tmp_path):
     proving.entailments("fol", pairs)
     assert slow.calls == 4
 
-    first = Proving([installed("eprover")], cache=tmp_path / "answers.sqlite")
+    first = Proving([find_prover("eprover")], cache=tmp_path / "answers.sqlite")
     first.entailments("fol", [(SMALL_DOG, DOG)])
     first.close()
     second = Proving([slow], cache=tmp_path / "answers.sqlite")

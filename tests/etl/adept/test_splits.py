@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adnominal.etl.adept.splits import merged, part, repetitions, split_columns
+from adnominal.etl.adept.splits import merge_copies, part, repetitions, split_columns
 
 
 def test_parts_have_80_10_and_10_percent():
@@ -55,7 +55,7 @@ def test_repeated_and_conflicting_rows_are_counted():
 
 
 def test_merged_rows_have_the_majority_label():
-    merge = merged(ROWS)
+    merge = merge_copies(ROWS)
     assert [(r["sentence1"], r["modifier"], r["label"]) for r in merge.rows] == [
         ("a", "dead", 0),
         ("c", "new", 2),

@@ -67,7 +67,7 @@ PIECES += [b"\xed\xa0\x80", b"\xf0\x9f", b"0", b"9", b"-", b".", b"_", b"1\t", b
 
 
 @st.composite
-def damaged(draw, data):
+def damage_bytes(draw, data):
     """The bytes with some pieces inserted, or replacing others."""
     for _ in range(draw(st.integers(0, 4))):
         at = draw(st.integers(0, len(data)))
@@ -80,4 +80,4 @@ def damaged(draw, data):
 def cases(draw):
     """A dialect and bytes in it, damaged or not."""
     dialect = DIALECTS[draw(st.sampled_from(sorted(DIALECTS)))]
-    return dialect, draw(damaged(draw(texts(dialect))))
+    return dialect, draw(damage_bytes(draw(texts(dialect))))

@@ -16,7 +16,7 @@ def pairs(*rows: tuple[str, str, int]) -> pa.Table:
     return pa.table([list(column) for column in columns], schema=PAIRS)
 
 
-def measured(rows: pa.Table, adjectives: dict[str, int]) -> dict[tuple[str, str], dict[str, Any]]:
+def measure(rows: pa.Table, adjectives: dict[str, int]) -> dict[tuple[str, str], dict[str, Any]]:
     counts = pa.table(
         [list(adjectives), list(adjectives.values()), [1] * len(adjectives)], schema=ADJECTIVES
     )
@@ -27,7 +27,7 @@ def measured(rows: pa.Table, adjectives: dict[str, int]) -> dict[tuple[str, str]
 
 def test_measures_equal_those_computed_by_hand():
     rows = pairs(("false", "key", 4), ("small", "key", 2), ("small", "coin", 2))
-    measures = measured(rows, {"small": 4, "false": 4})
+    measures = measure(rows, {"small": 4, "false": 4})
     key = measures["false", "key"]
     assert (key["count"], key["adjective_count"], key["noun_count"]) == (4, 4, 6)
     assert key["pmi"] == pytest.approx(math.log2(4 * 8 / (4 * 6)))
@@ -39,20 +39,20 @@ def test_measures_equal_those_computed_by_hand():
 
 def test_the_count_of_an_adjective_includes_all_its_nouns():
     rows = pairs(("old", "key", 1), ("red", "key", 3))
-    measures = measured(rows, {"blue": 7, "red": 10, "old": 2, "new": 1})
+    measures = measure(rows, {"blue": 7, "red": 10, "old": 2, "new": 1})
     assert measures["red", "key"]["adjective_count"] == 10
     assert measures["old", "key"]["adjective_count"] == 2
     assert measures["old", "key"]["pmi"] == pytest.approx(math.log2(1 * 20 / (2 * 4)))
 
 
 def test_a_pair_that_is_the_whole_corpus_has_the_strongest_association():
-    only = measured(pairs(("false", "key", 5)), {"false": 5})["false", "key"]
+    only = measure(pairs(("false", "key", 5)), {"false": 5})["false", "key"]
     assert (only["pmi"], only["npmi"], only["log_dice"]) == (0.0, 1.0, 14.0)
 
 
 def test_words_that_occur_only_together_have_exactly_the_largest_npmi():
     for one, two in ((399, 372), (1, 2), (3, 10**9)):
-        measures = measured(
+        measures = measure(
             pairs(("red", "car", one), ("blue", "sky", two)), {"red": one, "blue": two}
         )
         assert [pair["npmi"] for pair in measures.values()] == [1.0, 1.0]

@@ -145,7 +145,7 @@ def test_batches_without_relations_give_no_occurrences(batch):
     assert drops_by_reason(result) == {}
 
 
-def naive(batch: pa.RecordBatch, rules: ReadingRules) -> list[tuple[Any, ...]]:
+def naive_rows(batch: pa.RecordBatch, rules: ReadingRules) -> list[tuple[Any, ...]]:
     """Document, sentence, words and reason of each occurrence, token by token."""
     rows = batch.to_pylist()
     by_id = {(r["document"], r["sentence"], r["id"]): i for i, r in enumerate(rows)}
@@ -207,7 +207,7 @@ def test_occurrences_are_those_of_a_naive_loop(sentences, rules):
         rows += [(document, sentence, i, *words[i]) for i in sorted(words)]
     batch = tokens(*rows)
     result = pairs_in(batch, rules)
-    expected = naive(batch, rules)
+    expected = naive_rows(batch, rules)
     assert [(d, s, *((a, n) if r is None else ()), r) for d, s, a, n, r in result] == expected
     pairs = columns.pairs(occurrences(batch, rules)).to_pylist()
     words = [(row["adjective"], row["noun"]) for row in pairs]

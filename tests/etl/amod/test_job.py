@@ -63,9 +63,9 @@ class Extracted(NamedTuple):
     with_sentences: Path  # with examples and sentences
     output: str  # of the plain run
 
-    def derived(self, parts: Path) -> dict[str, list[Any]]:
+    def sampled_tables(self, parts: Path) -> dict[str, list[Any]]:
         """The tables of the plain run, with samples that name `parts` as their source."""
-        tables = derived(self.plain)
+        tables = derived_tables(self.plain)
         return {
             name: sorted(row.replace(str(self.parts), str(parts)) for row in rows)
             for name, rows in tables.items()
@@ -103,7 +103,7 @@ def ledger_of(lake: Path) -> dict[str, dict[str, Any]]:
     return {Path(row["path"]).name: row for row in arrow.read(str(lake), "amod_files").to_pylist()}
 
 
-def derived(lake: Path) -> dict[str, list[Any]]:
+def derived_tables(lake: Path) -> dict[str, list[Any]]:
     return contents(
         lake, ("amod_pairs", "amod_association", "amod_by_adjective", "amod_examples", "dropped")
     )
@@ -149,7 +149,7 @@ def test_files_added_later_give_the_tables_of_one_run_over_all(run, tmp_path, ex
     run(lake, "examples=1", input=f"{parts}/b.gz")
     assert pairs_of(lake) == {("old", "coin"): 1, ("false", "key"): 1}
     run(lake, "examples=1", input=parts)
-    assert derived(lake) == derived(extracted.with_sentences)
+    assert derived_tables(lake) == derived_tables(extracted.with_sentences)
     assert {row["wave"] for row in ledger_of(lake).values()} == {0, 1}
     version = arrow.version(str(lake), "amod_pairs")
     run(lake, "examples=1", input=parts)
@@ -217,7 +217,7 @@ def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(run, tmp_path
     assert ledger_of(tmp_path / "lake")["b.gz"]["status"] == "failed"
     (parts / "b.gz").write_bytes(data)
     run(tmp_path / "lake")
-    assert derived(tmp_path / "lake") == extracted.derived(parts)
+    assert derived_tables(tmp_path / "lake") == extracted.sampled_tables(parts)
 
 
 def test_a_file_with_too_many_malformed_lines_fails_and_names_the_first(run, tmp_path, parts):
@@ -327,7 +327,7 @@ WAVES = ("source=depcc", "wave_bytes=1", "examples=1", "deduplicate=sentence")
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(
+def uninterrupted_run(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, list[str], dict[str, list[Any]]]:
     """A folder with two parts of one wave each, the writes of a run over them, and its tables."""
@@ -343,12 +343,12 @@ def uninterrupted(
 @pytest.mark.parametrize("after_write", [False, True])
 def test_a_run_stopped_at_any_write_and_repeated_gives_the_same_tables(
     spark,
-    uninterrupted,
+    uninterrupted_run,
     tmp_path,
     monkeypatch,
     after_write,
 ):
-    folder, steps, expected = uninterrupted
+    folder, steps, expected = uninterrupted_run
     assert len(steps) == 18, steps
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
     # Each attempt continues where the previous one stopped; together they stop at every kind of
@@ -364,11 +364,11 @@ def test_a_run_stopped_at_any_write_and_repeated_gives_the_same_tables(
 
 def test_the_next_run_deletes_the_staged_rows_of_a_killed_run(
     spark,
-    uninterrupted,
+    uninterrupted_run,
     tmp_path,
     monkeypatch,
 ):
-    folder, steps, expected = uninterrupted
+    folder, steps, expected = uninterrupted_run
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
     last = max(place for place, step in enumerate(steps) if step.startswith("forget"))
     with monkeypatch.context() as patch, pytest.raises(Killed):
@@ -382,11 +382,11 @@ def test_the_next_run_deletes_the_staged_rows_of_a_killed_run(
 
 def test_a_run_overtaken_by_another_uses_the_outcomes_of_that_run(
     spark,
-    uninterrupted,
+    uninterrupted_run,
     tmp_path,
     monkeypatch,
 ):
-    folder, _, expected = uninterrupted
+    folder, _, expected = uninterrupted_run
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
     write = staging.Staging.write
 

@@ -23,7 +23,7 @@ from adnominal.etl.corpora.blocks import blocks
 from adnominal.etl.corpora.dialects import CONLLU, DEPCC, DIALECTS, detect
 from tests.etl.amod import parsed
 
-compiled = kernel.compiled()
+compiled = kernel.compiled_kernel()
 # The ways to count: the compiled kernel with each instruction set, and the reference.
 WAYS = [f"compiled {name}" for name in (compiled.instructions() if compiled else [])]
 WAYS += ["reference"]
@@ -298,7 +298,7 @@ def test_auto_uses_the_compiled_kernel():
 
 
 def test_auto_uses_the_reference_if_no_kernel_was_compiled(monkeypatch):
-    monkeypatch.setattr(kernel, "compiled", lambda: None)
+    monkeypatch.setattr(kernel, "compiled_kernel", lambda: None)
     assert PairCounter("depcc", CLEAN).implementation == "reference"
     assert available() == ("reference",)
     message = r"install the wheel \(pip install adnominal\), or a C compiler .* run make setup"

@@ -13,7 +13,7 @@ from adnominal.etl.amod.plan import (
     FAILED,
     PLANNED,
     Entry,
-    pending,
+    pending_waves,
     plan,
     refuse_failed,
     updated_ledger,
@@ -104,7 +104,7 @@ def test_a_planned_file_must_be_among_those_named():
 
 def test_outcomes_update_the_ledger_and_its_pending_waves():
     ledger = plan([], [file("a"), file("b"), file("c")], 20)
-    assert [(wave, [e.path for e in entries]) for wave, entries in pending(ledger)] == [
+    assert [(wave, [e.path for e in entries]) for wave, entries in pending_waves(ledger)] == [
         (0, ["a", "b"]),
         (1, ["c"]),
     ]
@@ -118,7 +118,7 @@ def test_outcomes_update_the_ledger_and_its_pending_waves():
         (FAILED, 0, "cut short"),
         (PLANNED, 0, None),
     ]
-    assert [wave for wave, _ in pending(new_ledger)] == [1]
+    assert [wave for wave, _ in pending_waves(new_ledger)] == [1]
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.integers(1, 50), min_size=1), st.data())
@@ -128,5 +128,5 @@ def test_every_file_is_in_one_wave_and_no_wave_exceeds_the_limit(sizes, data):
     planned = plan([], data.draw(st.permutations(files)), limit)
     assert planned == plan([], files, limit)
     assert sorted(entry.path for entry in planned) == sorted(sizes)
-    for _, entries in pending(planned):
+    for _, entries in pending_waves(planned):
         assert sum(e.bytes for e in entries) <= limit or len(entries) == 1

@@ -123,7 +123,9 @@ def arrow_texts(values: pa.Array) -> Callable[[Path], None]:
     return lambda path: write_file(path, pa.table({"text": values}))
 
 
-def damaged(write: Callable[..., None], damage: Callable[[Path], None]) -> Callable[[Path], None]:
+def damage_after(
+    write: Callable[..., None], damage: Callable[[Path], None]
+) -> Callable[[Path], None]:
     def write_damaged(path: Path) -> None:
         write(path, {f"http://{i}/": "A bad pair. " * 99 for i in range(40)})
         damage(path)
@@ -131,12 +133,12 @@ def damaged(write: Callable[..., None], damage: Callable[[Path], None]) -> Calla
     return write_damaged
 
 
-def raw(data: bytes) -> Callable[[Path], object]:
+def write_raw(data: bytes) -> Callable[[Path], object]:
     return lambda path: path.write_bytes(data)
 
 
-def compressed(data: bytes) -> Callable[[Path], object]:
-    return raw(gzip.compress(data))
+def write_compressed(data: bytes) -> Callable[[Path], object]:
+    return write_raw(gzip.compress(data))
 
 
 NOT_UTF8 = pa.array([b"A bad \xff pair."]).view(pa.string())
@@ -144,9 +146,9 @@ RECORD = record("http://x/", "A bad pair.")
 BIG = "A bad pair. " * 9_000_000  # over 100 MB
 # Name of a damaged file -> a function that writes it, and its reason in amod_files or dropped.
 DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "cut.parquet": (damaged(write_parquet, truncate), "damaged or truncated"),
-    "flipped.parquet": (damaged(write_checksums, flip_bytes), "damaged or truncated"),
-    "magic.parquet": (raw(b"A bad pair.\n" * 9), "not in Parquet format, whatever its name"),
+    "cut.parquet": (damage_after(write_parquet, truncate), "damaged or truncated"),
+    "flipped.parquet": (damage_after(write_checksums, flip_bytes), "damaged or truncated"),
+    "magic.parquet": (write_raw(b"A bad pair.\n" * 9), "not in Parquet format, whatever its name"),
     "column.parquet": (
         parquet_texts(pa.array(["A bad pair."]), name="body"),
         "no column text_field=text; it has body",
@@ -159,22 +161,31 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "utf8.parquet": (parquet_texts(NOT_UTF8), "invalid_utf8"),
     "empty.parquet": (parquet_texts(pa.array([], pa.string())), "no_rows"),
     "big.parquet": (parquet_texts(pa.array([BIG])), "line_too_long"),
-    "cut.arrow": (damaged(write_arrow, truncate), "damaged or truncated"),
-    "magic.arrow": (raw(b"A bad pair.\n" * 9), "not in Arrow IPC format, whatever its name"),
+    "cut.arrow": (damage_after(write_arrow, truncate), "damaged or truncated"),
+    "magic.arrow": (write_raw(b"A bad pair.\n" * 9), "not in Arrow IPC format, whatever its name"),
     "null.arrow": (arrow_texts(pa.array([None], pa.string())), "not_text"),
     "utf8.arrow": (arrow_texts(NOT_UTF8), "invalid_utf8"),
     "empty.arrow": (arrow_texts(pa.array([], pa.string())), "no_rows"),
-    "cut.warc.wet.gz": (damaged(write_wet, truncate), "truncated: the file ends"),
-    "twice.warc.wet.gz": (compressed(gzip.compress(RECORD)), "compressed twice"),
+    "cut.warc.wet.gz": (damage_after(write_wet, truncate), "truncated: the file ends"),
+    "twice.warc.wet.gz": (write_compressed(gzip.compress(RECORD)), "compressed twice"),
     "html.warc.gz": (
-        compressed(record("http://x/", "<p>A bad pair.</p>", kind="response")),
+        write_compressed(record("http://x/", "<p>A bad pair.</p>", kind="response")),
         "no record of the kind conversion",
     ),
-    "short.warc.wet.gz": (compressed(RECORD[:-9]), "truncated_record"),
-    "length.warc.wet.gz": (compressed(record("http://x/", "A bad pair.", length=6)), "bad_length"),
-    "utf8.warc.wet.gz": (compressed(record("http://x/", b"A bad \xff pair.")), "invalid_utf8"),
-    "big.warc.wet.gz": (compressed(record("http://x/", BIG)), "line_too_long"),
-    "magic.warc.wet.gz": (compressed(b"A bad pair.\n" * 9), "not a WARC file, whatever its name"),
+    "short.warc.wet.gz": (write_compressed(RECORD[:-9]), "truncated_record"),
+    "length.warc.wet.gz": (
+        write_compressed(record("http://x/", "A bad pair.", length=6)),
+        "bad_length",
+    ),
+    "utf8.warc.wet.gz": (
+        write_compressed(record("http://x/", b"A bad \xff pair.")),
+        "invalid_utf8",
+    ),
+    "big.warc.wet.gz": (write_compressed(record("http://x/", BIG)), "line_too_long"),
+    "magic.warc.wet.gz": (
+        write_compressed(b"A bad pair.\n" * 9),
+        "not a WARC file, whatever its name",
+    ),
 }
 
 

@@ -98,7 +98,7 @@ def test_depcc_has_the_relation_names_of_stanford_dependencies():
     }
 
 
-def naive(text):
+def naive_counts(text):
     """The counts of a CoNLL-U file by a naive reading."""
     counts: Counter[tuple[str, str, str]] = Counter()
     noun, adverb = ("NN", "NNS"), ("RB", "RBR", "RBS")
@@ -130,7 +130,7 @@ def naive(text):
 
 def test_counts_on_ud_ewt_are_those_of_a_naive_reading(shared_data):
     text = (shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu").read_text(encoding="utf-8")
-    expected = naive(text)
+    expected = naive_counts(text)
     assert counts(text) == expected
     assert {relation for relation, _, _ in expected} == set(FURTHER)
     assert sum(expected.values()) > 1000

@@ -169,10 +169,10 @@ def test_an_interrupted_restart_must_be_repeated(run, tmp_path, monkeypatch, tab
 def test_a_restart_may_change_settings_before_anything_was_counted(run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(Killed):
 
-        def killed(*_: Any) -> Any:
+        def raise_kill(*_: Any) -> Any:
             raise Killed
 
-        patch.setattr(staging.Staging, "write", killed)
+        patch.setattr(staging.Staging, "write", raise_kill)
         run()
     run("restart=true", "lowercase=false")
     run("lowercase=false")
@@ -183,11 +183,11 @@ def test_a_restart_may_change_settings_before_anything_was_counted(run, tmp_path
 def test_a_restart_with_other_settings_deletes_the_staged_rows_of_a_killed_run(
     run, tmp_path, monkeypatch
 ):
-    def killed(*_: Any) -> Any:
+    def raise_kill(*_: Any) -> Any:
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(job, "grouped_by_file", killed)
+        patch.setattr(job, "grouped_by_file", raise_kill)
         run()
     (other,) = (tmp_path / "lake/_staging").iterdir()
     of_another_job = other.with_name(other.name.replace("depcc", "depcc.2Fwords.2Famod"))

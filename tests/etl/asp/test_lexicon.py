@@ -48,7 +48,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def changed(*path, value):
+def change(*path, value):
     """`SMALL` with another value at a path of keys."""
     data: dict[str, Any] = copy.deepcopy(SMALL)
     parent = data
@@ -73,39 +73,39 @@ def test_a_lexicon_declares_order_standards_opposites_and_forms():
     ("data", "message"),
     [
         ([], "got list, expected a mapping"),
-        (changed("colour", value=1), "the field 'colour'"),
-        (changed("scales", "length", "nouns", value=["sky"]), "the noun 'sky'"),
-        (changed("scales", "length", "standards", value=["total", "relative"]), "standards"),
-        (changed("scales", "length", "negative", value=[["long"]]), "long twice"),
-        (changed("scales", "length", "opposites", value=[["long", "endless"]]), "opposites long"),
-        (changed("scales", "length", "ungraded", value=["tall"]), "tall in ungraded"),
-        (changed("scales", "length", "except", value={"short": ["things"]}), "no noun for short"),
-        (changed("scales", "cleanliness", "positive", value=[["dirty"], ["long"]]), "long as min"),
-        (changed("measures", 0, "nouns", value={"rod": [5, 1]}), r"expected \[least, greatest\]"),
-        (changed("measures", 0, "dimension", value="time"), "one of length, mass"),
-        (changed("forms", value={"tall": ["taller", "tallest"]}), "forms: got tall"),
-        (changed("forms", value={"long": "longer"}), "forms, long: got 'longer', expected a list"),
-        (changed("forms", value={"long": ["longer"]}), "expected a list of 2"),
-        (changed("nouns", value=["rod"]), "nouns: got list, expected a mapping"),
-        (changed("nouns", "people", value=None), "nouns, people: got None, expected a list"),
-        (changed("nouns", "people", value=["boy", "rod"]), "rod 2 times, expected each noun once"),
-        (changed("nouns", "people", value=[True]), "got True, expected text"),
-        (changed("boosters", value=[]), "boosters: got an empty list"),
-        (changed("boosters", value=None), "the file: got no boosters"),
-        (changed("scales", value=[1]), "scales: got list, expected a mapping"),
-        (changed("scales", "length", value=None), "scales, length: got NoneType"),
-        (changed("scales", "length", "positive", value=["long"]), "positive, 1: got 'long'"),
-        (changed("scales", "length", "opposites", value=[["long"]]), "opposites, 1: got .'long'."),
-        (changed("scales", "length", "opposites", value=["long"]), "expected a list of 2"),
-        (changed("scales", "length", "family", value=None), "scale length: got no family"),
-        (changed("measures", 0, "nouns", value={"rod": 5}), "nouns, rod: got 5, expected a list"),
-        (changed("measures", 0, "nouns", value={"rod": [1, "b"]}), "got 'b', expected a whole"),
-        (changed("measures", 0, "adjectives", value=["long"]), "adjectives: got .'long'."),
-        (changed("measures", 0, "unit", value=None), "measure 1: got no unit"),
-        (changed("attested", value={"ordering": [["x"]]}), "attested, ordering, 1: got .'x'."),
-        (changed("sourced", value={"ordering": ["x"]}), "sourced, ordering, 1: got str"),
+        (change("colour", value=1), "the field 'colour'"),
+        (change("scales", "length", "nouns", value=["sky"]), "the noun 'sky'"),
+        (change("scales", "length", "standards", value=["total", "relative"]), "standards"),
+        (change("scales", "length", "negative", value=[["long"]]), "long twice"),
+        (change("scales", "length", "opposites", value=[["long", "endless"]]), "opposites long"),
+        (change("scales", "length", "ungraded", value=["tall"]), "tall in ungraded"),
+        (change("scales", "length", "except", value={"short": ["things"]}), "no noun for short"),
+        (change("scales", "cleanliness", "positive", value=[["dirty"], ["long"]]), "long as min"),
+        (change("measures", 0, "nouns", value={"rod": [5, 1]}), r"expected \[least, greatest\]"),
+        (change("measures", 0, "dimension", value="time"), "one of length, mass"),
+        (change("forms", value={"tall": ["taller", "tallest"]}), "forms: got tall"),
+        (change("forms", value={"long": "longer"}), "forms, long: got 'longer', expected a list"),
+        (change("forms", value={"long": ["longer"]}), "expected a list of 2"),
+        (change("nouns", value=["rod"]), "nouns: got list, expected a mapping"),
+        (change("nouns", "people", value=None), "nouns, people: got None, expected a list"),
+        (change("nouns", "people", value=["boy", "rod"]), "rod 2 times, expected each noun once"),
+        (change("nouns", "people", value=[True]), "got True, expected text"),
+        (change("boosters", value=[]), "boosters: got an empty list"),
+        (change("boosters", value=None), "the file: got no boosters"),
+        (change("scales", value=[1]), "scales: got list, expected a mapping"),
+        (change("scales", "length", value=None), "scales, length: got NoneType"),
+        (change("scales", "length", "positive", value=["long"]), "positive, 1: got 'long'"),
+        (change("scales", "length", "opposites", value=[["long"]]), "opposites, 1: got .'long'."),
+        (change("scales", "length", "opposites", value=["long"]), "expected a list of 2"),
+        (change("scales", "length", "family", value=None), "scale length: got no family"),
+        (change("measures", 0, "nouns", value={"rod": 5}), "nouns, rod: got 5, expected a list"),
+        (change("measures", 0, "nouns", value={"rod": [1, "b"]}), "got 'b', expected a whole"),
+        (change("measures", 0, "adjectives", value=["long"]), "adjectives: got .'long'."),
+        (change("measures", 0, "unit", value=None), "measure 1: got no unit"),
+        (change("attested", value={"ordering": [["x"]]}), "attested, ordering, 1: got .'x'."),
+        (change("sourced", value={"ordering": ["x"]}), "sourced, ordering, 1: got str"),
         (
-            changed("attested", value={"ordering": [["endless", "long"]]}),
+            change("attested", value={"ordering": [["endless", "long"]]}),
             "endless and long each weaker",
         ),
     ],
@@ -123,7 +123,7 @@ def test_the_lexicon_is_as_large_as_documented():
 
 def test_a_corpus_restricts_the_combinations():
     lexicon = parse_lexicon(
-        changed("measures", 0, "nouns", value={"rod": [1, 500], "pole": [1, 500]})
+        change("measures", 0, "nouns", value={"rod": [1, 500], "pole": [1, 500]})
     )
     restricted, dropped, measured = lexicon.restricted_to(
         {("dirty", "boy"), ("long", "rod"), ("green", "rod")}
@@ -139,7 +139,7 @@ def test_a_corpus_restricts_the_combinations():
 
 def test_a_corpus_restricts_an_adjective_on_all_its_scales():
     age = {"family": "age", "positive": [["long"]], "nouns": ["people"]}
-    lexicon = parse_lexicon(changed("scales", "age", value=age))
+    lexicon = parse_lexicon(change("scales", "age", value=age))
     restricted, dropped, _ = lexicon.restricted_to({("long", "rod")})
     nouns = {a.scale: a.nouns for a in restricted.adjectives if a.word == "long"}
     assert nouns == {"length": ("rod",), "age": ()}

@@ -22,7 +22,7 @@ SIZES = {
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_entailment_rounds_have_the_sizes_of_the_release(seed):
-    held_out_words = splits.held_out(LEXICON, seed)[:2]
+    held_out_words = splits.held_out_adjectives(LEXICON, seed)[:2]
     source = Entailment(LEXICON, seed, balanced=False, style=Style(text="paper"))
     placed_rows = list(rounds.entailment(source, held_out_words, 20))
     for number, held_out in enumerate(held_out_words):

@@ -247,7 +247,7 @@ def oddities(rows):
     return {name: round(100 * count / len(rows), 1) for name, count in counts.items()}
 
 
-def released(shared_data, task, test):
+def released_rows(shared_data, task, test):
     with (shared_data / "asp" / task / f"{test}.csv").open(encoding="utf-8", newline="") as lines:
         rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         return [(row["premise"], row["hypothesis"]) for row in rows]
@@ -255,7 +255,7 @@ def released(shared_data, task, test):
 
 @pytest.mark.parametrize("test", TESTS)
 def test_oddities_of_degree_rows_are_those_of_the_release(shared_data, test):
-    published = released(shared_data, "DegreeEstimation", test)
+    published = released_rows(shared_data, "DegreeEstimation", test)
     rebuilt = [
         (row.premise, row.hypothesis)
         for at in range(50)
@@ -275,7 +275,7 @@ def test_full_stops_of_entailment_rows_are_those_of_the_release(shared_data, tes
         return {key: round(100 * count / len(rows), 1) for key, count in counts.items()}
 
     rebuilt_stops = stops([(r.premise, r.hypothesis) for r in PAPER_ENTAILMENT.rows(test, 0, 1000)])
-    published_stops = stops(released(shared_data, "EntailmentInference", test))
+    published_stops = stops(released_rows(shared_data, "EntailmentInference", test))
     assert rebuilt_stops == published_stops
 
 

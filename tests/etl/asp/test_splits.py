@@ -1,10 +1,10 @@
 from adnominal.etl.asp.lexicon import load_lexicon
-from adnominal.etl.asp.splits import assign_degree, assign_entailment, held_out
+from adnominal.etl.asp.splits import assign_degree, assign_entailment, held_out_adjectives
 
 
 def test_about_half_of_the_adjectives_are_held_out_by_whole_scales():
     lexicon = load_lexicon()
-    for out in held_out(lexicon, 0):
+    for out in held_out_adjectives(lexicon, 0):
         assert 0.4 <= len(out) / len(lexicon.words) <= 0.51
         for weak, strong in (p for p in lexicon.weaker if set(p) <= lexicon.words):
             if any(
@@ -12,7 +12,7 @@ def test_about_half_of_the_adjectives_are_held_out_by_whole_scales():
                 for s in {a.scale for a in lexicon.adjectives if a.word == weak}
             ):
                 assert (weak in out) == (strong in out)
-    assert held_out(lexicon, 0) != held_out(lexicon, 1)
+    assert held_out_adjectives(lexicon, 0) != held_out_adjectives(lexicon, 1)
 
 
 def test_adjectives_decide_the_part_of_a_row():

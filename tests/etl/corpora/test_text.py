@@ -24,7 +24,7 @@ def events(path: Path, data: bytes, **settings_: Any) -> list[Event]:
 
 
 @pytest.fixture
-def plain(tmp_path):
+def plain_parts(tmp_path):
     return lambda data: events(tmp_path / "a.txt", data)
 
 
@@ -42,84 +42,86 @@ def faults(events: list[Event]) -> list[tuple[str, int | None, int | None]]:
 
 
 class TestPlainText:
-    def test_a_block_is_a_document_and_a_line_a_paragraph(self, plain, tmp_path):
+    def test_a_block_is_a_document_and_a_line_a_paragraph(self, plain_parts, tmp_path):
         path = tmp_path / "a.txt"
-        assert plain(b"One  sea.\nTwo\tseas.\n \t\n\n Three seas.") == [
+        assert plain_parts(b"One  sea.\nTwo\tseas.\n \t\n\n Three seas.") == [
             Document(f"{path}#byte=0", "One sea.\nTwo seas."),
             Document(f"{path}#byte=24", "Three seas."),
         ]
 
-    def test_line_ends_and_byte_order_marks_are_removed(self, plain, tmp_path):
-        documents = plain(b"\xef\xbb\xbfOne.\r\nTwo.\r\n\r\nThree.\r\n")
+    def test_line_ends_and_byte_order_marks_are_removed(self, plain_parts, tmp_path):
+        documents = plain_parts(b"\xef\xbb\xbfOne.\r\nTwo.\r\n\r\nThree.\r\n")
         assert texts(documents) == ["One.\nTwo.", "Three."]
         assert documents[0].id == f"{tmp_path}/a.txt#byte=3"
 
-    def test_texts_are_in_normal_form_c(self, plain):
-        assert texts(plain("cafe\u0301\n".encode())) == ["café"]
+    def test_texts_are_in_normal_form_c(self, plain_parts):
+        assert texts(plain_parts("cafe\u0301\n".encode())) == ["café"]
 
-    def test_wrapped_lines_are_joined(self, plain):
+    def test_wrapped_lines_are_joined(self, plain_parts):
         wrapped = (
             b"The old man looked at the wide sea and he saw that it was a well-\n"
             b"known sea, on which the many small boats of the people of the town\n"
             b"had gone out.\n"
         )
-        assert texts(plain(wrapped)) == [
+        assert texts(plain_parts(wrapped)) == [
             "The old man looked at the wide sea and he saw that it was a well-known sea, on which "
             "the many small boats of the people of the town had gone out."
         ]
 
-    def test_lines_that_end_early_are_not_joined(self, plain):
+    def test_lines_that_end_early_are_not_joined(self, plain_parts):
         sentences = (
             b"The old man looked at the wide sea and he saw it.\nIt was old.\n"
             b"The many small boats of the people of the town had gone out.\n"
         )
-        assert texts(plain(sentences))[0].count("\n") == 2
+        assert texts(plain_parts(sentences))[0].count("\n") == 2
 
-    def test_a_bad_line_rejects_its_block(self, plain):
-        documents = plain(b"One.\n\nTwo\ncaf\xe9\nthree.\n\nFour\0.\n\nFive.\n")
+    def test_a_bad_line_rejects_its_block(self, plain_parts):
+        documents = plain_parts(b"One.\n\nTwo\ncaf\xe9\nthree.\n\nFour\0.\n\nFive.\n")
         assert texts(documents) == ["One.", "Five."]
         assert faults(documents) == [("invalid_utf8", 4, 10), ("nul", 7, 23)]
         assert [e.sample for e in documents if isinstance(e, Rejected)] == ["caf\\xe9", "Four\\0."]
 
-    def test_a_blank_file_has_no_documents(self, plain):
-        assert plain(b"\n \n\r\n") == []
+    def test_a_blank_file_has_no_documents(self, plain_parts):
+        assert plain_parts(b"\n \n\r\n") == []
 
-    def test_long_blocks_are_split_at_lines(self, plain, tmp_path, monkeypatch):
+    def test_long_blocks_are_split_at_lines(self, plain_parts, tmp_path, monkeypatch):
         monkeypatch.setattr(text, "MAX_CHARACTERS", 20)
-        documents = plain(b"One sea.\nTwo seas.\nThree seas.\n")
+        documents = plain_parts(b"One sea.\nTwo seas.\nThree seas.\n")
         assert texts(documents) == ["One sea.\nTwo seas.", "Three seas."]
         assert [e.id.partition("#")[2] for e in documents] == ["byte=0", "byte=19"]
 
-    def test_long_lines_are_split_at_sentences_or_rejected(self, plain):
-        documents = plain(b"It is so. " * 150_000 + b"\n\n" + b"x" * 1_500_000 + b"\n\nEnd.\n")
+    def test_long_lines_are_split_at_sentences_or_rejected(self, plain_parts):
+        documents = plain_parts(
+            b"It is so. " * 150_000 + b"\n\n" + b"x" * 1_500_000 + b"\n\nEnd.\n"
+        )
         assert [len(t) <= 1_000_000 for t in texts(documents)] == [True, True, True]
         assert sum(t.count("so.") for t in texts(documents)) == 150_000
         assert faults(documents) == [("too_long", 3, 1_500_002)]
 
-    def test_very_long_lines_are_rejected_in_bounded_memory(self, plain, monkeypatch):
+    def test_very_long_lines_are_rejected_in_bounded_memory(self, plain_parts, monkeypatch):
         monkeypatch.setattr(text, "MAX_LINE_BYTES", 2000)
         monkeypatch.setattr(text, "_BLOCK", 256)
-        documents = plain(b"One.\n\n" + b"long " * 5000 + b"\n\nTwo.\n")
+        documents = plain_parts(b"One.\n\n" + b"long " * 5000 + b"\n\nTwo.\n")
         assert texts(documents) == ["One.", "Two."]
         assert faults(documents) == [("line_too_long", 3, 6)]
 
     @pytest.mark.parametrize("before", range(0, 2000, 400))
-    def test_a_long_line_is_rejected_wherever_it_begins(self, plain, monkeypatch, before):
+    def test_a_long_line_is_rejected_wherever_it_begins(self, plain_parts, monkeypatch, before):
         monkeypatch.setattr(text, "MAX_LINE_BYTES", 1000)
         monkeypatch.setattr(text, "_BLOCK", 256)
         for end in (b"", b"\n"):
-            documents = plain(b"a \n" * (before // 3) + b"\n" + b"long " * 300 + end)
+            documents = plain_parts(b"a \n" * (before // 3) + b"\n" + b"long " * 300 + end)
             assert [fault[0] for fault in faults(documents)] == ["line_too_long"]
 
     @pytest.mark.parametrize(
         "pack", [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress]
     )
-    def test_compressed_files_are_read(self, plain, pack):
-        assert texts(plain(pack(b"One.\n\nTwo.\n"))) == ["One.", "Two."]
+    def test_compressed_files_are_read(self, plain_parts, pack):
+        assert texts(plain_parts(pack(b"One.\n\nTwo.\n"))) == ["One.", "Two."]
 
-    def test_a_truncated_file_is_unreadable(self, plain):
+    def test_a_truncated_file_is_unreadable(self, plain_parts):
         with pytest.raises(Unreadable, match="truncated"):
-            plain(gzip.compress(b"One.\n\nTwo.\n")[:-3])
+            plain_parts(gzip.compress(b"One.\n\nTwo.\n")[:-3])
 
 
 class TestJsonLines:

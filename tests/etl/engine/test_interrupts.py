@@ -73,7 +73,7 @@ def start(command: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def interrupted(command: list[str], folder: Path) -> tuple[int, str, str]:
+def interrupt_job(command: list[str], folder: Path) -> tuple[int, str, str]:
     """Exit code and both outputs of a job that gets Ctrl-C while its stage runs."""
     process = start(command)
     try:
@@ -93,7 +93,7 @@ def interrupted(command: list[str], folder: Path) -> tuple[int, str, str]:
 @pytest.mark.parametrize("compiled", ["true", "false"])
 def test_an_interrupted_job_ends_and_the_same_command_finishes(job, tmp_path, compiled):
     command = [*job, f"compiled={compiled}"]
-    code, _, errors = interrupted(command, tmp_path)
+    code, _, errors = interrupt_job(command, tmp_path)
     assert code == 130
     line = "error: interrupted; run the same command again to continue"
     assert errors.splitlines()[-1] == line and "Traceback" not in errors and "RETRIES" not in errors
@@ -104,5 +104,5 @@ def test_an_interrupted_job_ends_and_the_same_command_finishes(job, tmp_path, co
 
 
 def test_the_engine_works_after_an_interrupt(job, tmp_path):
-    code, output, errors = interrupted([*job, "again=true"], tmp_path)
+    code, output, errors = interrupt_job([*job, "again=true"], tmp_path)
     assert (code, output) == (0, "rows 1000\n"), errors

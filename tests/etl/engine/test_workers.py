@@ -59,7 +59,7 @@ def run(pool: Pool, function, *batches: pa.RecordBatch) -> list[dict[str, list[i
     return [out.to_pydict() for out in results(pool, function, iter(batches))]
 
 
-def doubled(batches):
+def double_rows(batches):
     for numbers in batches:
         yield pa.RecordBatch.from_pydict({"n": [2 * n for n in numbers.column(0).to_pylist()]})
 
@@ -69,7 +69,7 @@ def process_of(batches):
         yield pa.RecordBatch.from_pydict({"n": [os.getpid()]})
 
 
-def advancing(batches):
+def advance_progress(batches):
     for numbers in batches:
         progress.advance(numbers.num_rows)
         yield numbers
@@ -83,9 +83,9 @@ def test_messages_keep_their_batches():
 
 
 def test_batches_are_processed_one_by_one(pool):
-    answers = run(pool, doubled, batch(1, 2), batch(), batch(3))
+    answers = run(pool, double_rows, batch(1, 2), batch(), batch(3))
     assert [answer["n"] for answer in answers] == [[2, 4], [], [6]]
-    assert run(pool, doubled) == []
+    assert run(pool, double_rows) == []
 
 
 def test_input_is_read_only_on_demand(pool):
@@ -96,10 +96,10 @@ def test_input_is_read_only_on_demand(pool):
             numbers_read.append(number)
             yield batch(number)
 
-    def first(batches):
+    def first_batch(batches):
         yield next(batches)
 
-    assert [out.to_pydict() for out in results(pool, first, batches())] == [{"n": [0]}]
+    assert [out.to_pydict() for out in results(pool, first_batch, batches())] == [{"n": [0]}]
     assert numbers_read == [0]
 
 
@@ -113,8 +113,8 @@ def test_functions_run_in_the_processes_of_the_pool(pool):
 
 
 def test_a_task_may_wait_for_another_one_of_the_same_worker(one_worker):
-    inner = results(one_worker, doubled, iter([batch(1), batch(2)]))
-    outer = results(one_worker, doubled, inner)
+    inner = results(one_worker, double_rows, iter([batch(1), batch(2)]))
+    outer = results(one_worker, double_rows, inner)
     assert [out.to_pydict()["n"] for out in outer] == [[4], [8]]
 
 
@@ -130,7 +130,7 @@ def test_a_task_whose_reports_nobody_reads_does_not_stop_the_others(one_worker, 
     while not (tmp_path / "resumed").exists():
         time.sleep(0.01)
     with ThreadPoolExecutor(1) as threads:
-        other = threads.submit(run, one_worker, doubled, batch(1))
+        other = threads.submit(run, one_worker, double_rows, batch(1))
         try:
             assert other.result(timeout=20) == [{"n": [2]}]
         except TimeoutError:
@@ -148,7 +148,7 @@ def test_an_error_is_one_line_and_its_traceback_is_in_the_log(pool, caplog):
     with pytest.raises(WorkerFailed, match=r"^ValueError: got 3 expected 4$"):
         run(pool, fail, batch(1))
     assert "in fail" in caplog.text
-    assert run(pool, doubled, batch(1)) == [{"n": [2]}]  # the worker still runs
+    assert run(pool, double_rows, batch(1)) == [{"n": [2]}]  # the worker still runs
 
 
 def test_a_killed_worker_fails_its_task_with_a_reason(one_worker):
@@ -162,16 +162,16 @@ def test_a_killed_worker_fails_its_task_with_a_reason(one_worker):
 
 
 def test_workers_end_with_the_pool_and_a_closed_pool_starts_new_ones(one_worker):
-    first = run(one_worker, process_of, batch(1))[0]["n"][0]
+    first_process = run(one_worker, process_of, batch(1))[0]["n"][0]
     one_worker.close()
     with pytest.raises(ProcessLookupError):
-        os.kill(first, 0)
-    assert run(one_worker, process_of, batch(1))[0]["n"][0] != first
+        os.kill(first_process, 0)
+    assert run(one_worker, process_of, batch(1))[0]["n"][0] != first_process
 
 
 def test_progress_of_workers_is_counted_in_the_job(pool):
     old_progress = progress.bytes_read()
-    run(pool, advancing, batch(1, 2, 3), batch(4))
+    run(pool, advance_progress, batch(1, 2, 3), batch(4))
     assert progress.bytes_read() - old_progress == 4
 
 
@@ -192,8 +192,8 @@ def test_progress_of_overlapping_tasks_is_counted(one_worker):
 
     def batches():
         yield batch(1)
-        run(one_worker, advancing, batch(1, 2))  # runs in the same worker in between
+        run(one_worker, advance_progress, batch(1, 2))  # runs in the same worker in between
         yield batch(1, 2, 3)
 
-    assert len(list(results(one_worker, advancing, batches()))) == 2
+    assert len(list(results(one_worker, advance_progress, batches()))) == 2
     assert progress.bytes_read() - old_progress == 6

@@ -12,7 +12,11 @@ HEADER = "# version: 3\nadjective\tclass\n"
 
 
 def test_the_list_of_non_subsective_adjectives():
-    assert Counter(lexicons.nonsubsective().values()) == {"privative": 24, "plain": 36, "extra": 1}
+    assert Counter(lexicons.nonsubsective().values()) == {
+        "privative": 24,
+        "plain": 36,
+        "extra": 1,
+    }
     assert lexicons.nonsubsective()["dead"] == "extra"
 
 
@@ -36,9 +40,9 @@ def test_identity_words_have_groups_and_ordinary_words_are_not_offensive():
     assert set(lexicons.identity().values()) == set(lexicons.GROUPS)
     groups = [lexicons.identity()[word] for word in ("old", "black", "female")]
     assert groups == ["age", "origin", "gender"]
-    assert all(word == word.lower() and " " not in word for word in lexicons.offensive())
+    assert all(word == word.lower() and " " not in word for word in lexicons.offensive_words())
     ordinary = {"red", "dog", "fake", "class", "hoe", "ass-kicking", "scunthorpe", "cocktail"}
-    assert not lexicons.offensive() & ordinary
+    assert not lexicons.offensive_words() & ordinary
 
 
 def test_every_relation_has_templates():
@@ -119,10 +123,10 @@ def test_faults_of_templates_are_reported(data, message):
 def test_a_users_offensive_words_are_added_to_the_projects(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text("word\tkind\nblorp\tslur\n", encoding="utf-8")
-    assert lexicons.offensive(path) == lexicons.offensive() | {"blorp"}
+    assert lexicons.offensive_words(path) == lexicons.offensive_words() | {"blorp"}
     path.write_text("word\tkind\nblorp\tgreen\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"mine\.tsv:2: got 'green' for blorp"):
-        lexicons.offensive(path)
+        lexicons.offensive_words(path)
 
 
 @pytest.mark.parametrize("word", ["fake", "anti-war", "ex-wife", "pseudo-scientific", "dead"])

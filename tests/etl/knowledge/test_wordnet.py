@@ -26,7 +26,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def small(folder) -> wordnet.WordNet:
+def small_wordnet(folder) -> wordnet.WordNet:
     return wordnet.find(str(folder))
 
 
@@ -51,8 +51,8 @@ def forms_by_pos(files: wordnet.WordNet) -> dict[str, dict[str, list[str]]]:
     return forms
 
 
-def test_lemmas_are_in_lower_case_with_spaces(small):
-    rows = {(row["lemma"], row["pos"]) for row in wordnet.lemmas(small).to_pylist()}
+def test_lemmas_are_in_lower_case_with_spaces(small_wordnet):
+    rows = {(row["lemma"], row["pos"]) for row in wordnet.lemmas(small_wordnet).to_pylist()}
     nouns = {word.lower().replace("_", " ") for words, _ in NOUNS for word in words.split()}
     assert rows == {(word, "n") for word in nouns} | {
         (word, pos) for pos, words in OTHER_LEMMAS.items() for word in words
@@ -60,8 +60,8 @@ def test_lemmas_are_in_lower_case_with_spaces(small):
     assert "canis familiaris" in nouns
 
 
-def test_every_sense_has_hypernyms_at_their_shortest_distance(small):
-    rows = wordnet.hypernyms(small).to_pylist()
+def test_every_sense_has_hypernyms_at_their_shortest_distance(small_wordnet):
+    rows = wordnet.hypernyms(small_wordnet).to_pylist()
     dog = [tuple(row.values())[1:] for row in rows if row["noun"] == "dog"]
     # By both paths, "animal" is two steps above "dog", and "entity" four.
     assert dog == [
@@ -80,9 +80,9 @@ def test_every_sense_has_hypernyms_at_their_shortest_distance(small):
     assert rover == [(1, "dog"), (1, "canis familiaris")]
 
 
-def test_nltk_has_the_same_hypernyms(small, nltk_reader):
+def test_nltk_has_the_same_hypernyms(small_wordnet, nltk_reader):
     by_wordnet: dict[tuple[str, str], set[tuple[int, str]]] = {}
-    for row in wordnet.hypernyms(small).to_pylist():
+    for row in wordnet.hypernyms(small_wordnet).to_pylist():
         noun = row["noun"].replace(" ", "_")
         ancestors = by_wordnet.setdefault((noun, row["noun_synset"]), set())
         ancestors.add((row["distance"], row["hypernym_synset"]))
@@ -114,9 +114,13 @@ def test_nltk_has_the_same_hypernyms(small, nltk_reader):
         st.text(alphabet="abdegilmnorsvwxyz", min_size=1, max_size=6),
     ),
 )
-def test_candidates_and_lemmas_are_equivalent_to_morphy(small, nltk_reader, pos, form):
-    known_lemmas = {row["lemma"] for row in wordnet.lemmas(small).to_pylist() if row["pos"] == pos}
-    candidates = [c for c in base_forms(form, pos, forms_by_pos(small)[pos]) if c in known_lemmas]
+def test_candidates_and_lemmas_are_equivalent_to_morphy(small_wordnet, nltk_reader, pos, form):
+    known_lemmas = {
+        row["lemma"] for row in wordnet.lemmas(small_wordnet).to_pylist() if row["pos"] == pos
+    }
+    candidates = [
+        c for c in base_forms(form, pos, forms_by_pos(small_wordnet)[pos]) if c in known_lemmas
+    ]
     assert (candidates[0] if candidates else None) == nltk_reader.morphy(form, pos)
 
 
@@ -137,14 +141,14 @@ def empty_places(tmp_path, monkeypatch):
 
 
 def test_wordnet_is_found_in_archives_and_by_the_environment(
-    folder, tmp_path, monkeypatch, small, empty_places
+    folder, tmp_path, monkeypatch, small_wordnet, empty_places
 ):
     archive = empty_places / "corpora" / "wordnet.zip"
     shutil.make_archive(str(archive.with_suffix("")), "zip", folder.parent, "wordnet")
     zipped = wordnet.find()
     assert zipped.place == str(archive)
-    assert wordnet.hypernyms(zipped).equals(wordnet.hypernyms(small))
-    assert wordnet.exceptions(zipped).equals(wordnet.exceptions(small))
+    assert wordnet.hypernyms(zipped).equals(wordnet.hypernyms(small_wordnet))
+    assert wordnet.exceptions(zipped).equals(wordnet.exceptions(small_wordnet))
     write(empty_places / "corpora" / "wordnet")
     assert wordnet.find().place == str(empty_places / "corpora" / "wordnet")
     monkeypatch.setattr(nltk.data, "path", [])
@@ -161,7 +165,7 @@ def test_nltk_data_in_the_environment_is_searched(folder):
     assert process.stdout.strip() == str(folder)
 
 
-def test_files_are_read_through_links_and_with_any_line_ends(folder, tmp_path, small):
+def test_files_are_read_through_links_and_with_any_line_ends(folder, tmp_path, small_wordnet):
     for file in folder.iterdir():
         content = file.read_bytes().replace(b"\n", b"\r\n")
         copy = tmp_path / "files" / file.name
@@ -169,19 +173,19 @@ def test_files_are_read_through_links_and_with_any_line_ends(folder, tmp_path, s
         copy.write_bytes(content)
         copy.chmod(0o666)
         (tmp_path / file.name).symlink_to(copy)
-    assert wordnet.tables(wordnet.find(str(tmp_path))) == wordnet.tables(small)
+    assert wordnet.tables(wordnet.find(str(tmp_path))) == wordnet.tables(small_wordnet)
 
 
-def test_files_that_only_nltk_needs_may_be_missing(tmp_path, small):
+def test_files_that_only_nltk_needs_may_be_missing(tmp_path, small_wordnet):
     folder = write(tmp_path)
     for name in ("lexnames", "index.sense", "cntlist.rev", "data.verb", "data.adv"):
         (folder / name).unlink()
     data = folder / "data.noun"
     data.write_text(data.read_text().replace("| what it is", "| this | that"))
-    assert wordnet.tables(wordnet.find(str(folder))) == wordnet.tables(small)
+    assert wordnet.tables(wordnet.find(str(folder))) == wordnet.tables(small_wordnet)
 
 
-def test_nltk_opens_downloads_and_unpickles_nothing(folder, monkeypatch, small):
+def test_nltk_opens_downloads_and_unpickles_nothing(folder, monkeypatch, small_wordnet):
     def refuse(*_args: object, **_settings: object) -> None:
         raise AssertionError("NLTK opens something")
 
@@ -189,7 +193,7 @@ def test_nltk_opens_downloads_and_unpickles_nothing(folder, monkeypatch, small):
         monkeypatch.setattr(module, name, refuse)
     for module, name in ((nltk.data, "load"), (nltk, "download"), (pickle, "load")):
         monkeypatch.setattr(module, name, refuse)
-    assert wordnet.tables(wordnet.find(str(folder))) == wordnet.tables(small)
+    assert wordnet.tables(wordnet.find(str(folder))) == wordnet.tables(small_wordnet)
 
 
 def test_half_an_installation_is_reported_with_what_is_missing(tmp_path, empty_places):

@@ -36,11 +36,11 @@ def test_only_groups_that_may_have_the_word_are_read(files, monkeypatch):
     groups = []
     original = pq.ParquetFile.read_row_group
 
-    def counted(self: pq.ParquetFile, group: int, *args: object, **options: object) -> pa.Table:
+    def count_reads(self: pq.ParquetFile, group: int, *args: object, **options: object) -> pa.Table:
         groups.append(group)
         return original(self, group, *args, **options)
 
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", count_reads)
     files.rows("f.parquet", "bee", ["adjective"])
     assert set(groups) == {1, 2}
 

@@ -38,7 +38,7 @@ def append(root, *records, corpus="uk", **more):
 
 
 @pytest.fixture
-def small(root):
+def small_table(root):
     """The rows of a table of eight commits with one file each, in two partitions."""
     for number in range(8):
         corpus = "uk" if number % 3 else "d e%/ü"
@@ -52,16 +52,16 @@ def small(root):
     return arrow.read(root, "amod_pairs")
 
 
-def stored(root, table="amod_pairs"):
+def stored_rows(root, table="amod_pairs"):
     return sorted(
         path for path in Path(root, table).rglob("*.parquet") if "_delta" not in str(path)
     )
 
 
-def test_compaction_keeps_rows_partitions_order_and_transactions(root, small):
+def test_compaction_keeps_rows_partitions_order_and_transactions(root, small_table):
     compacted = upkeep.compact(root, DECLARED)
     assert (compacted.merged, compacted.merged_into) == (8, 2)
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
     files = arrow.files(root, "amod_pairs")
     assert sorted(dict(file.partition)["corpus"] for file in files) == ["d e%/ü", "uk"]
     for file in files:
@@ -78,21 +78,21 @@ def test_compaction_keeps_rows_partitions_order_and_transactions(root, small):
     assert arrow.read(root, "amod_pairs", where=[("noun", "=", "n5")]).num_rows == 1
 
 
-def test_a_compact_table_is_not_compacted_again(root, small):
+def test_a_compact_table_is_not_compacted_again(root, small_table):
     upkeep.compact(root, DECLARED)
     version = arrow.version(root, "amod_pairs")
     assert upkeep.compact(root, DECLARED) == upkeep.Compacted(0, 0)
     assert arrow.version(root, "amod_pairs") == version
 
 
-def test_a_dry_run_changes_nothing(root, small):
+def test_a_dry_run_changes_nothing(root, small_table):
     old_files = sorted(Path(root).rglob("*"))
     assert upkeep.compact(root, DECLARED, dry_run=True) == upkeep.Compacted(8, 2)
     assert upkeep.vacuum(root, DECLARED, NOW, dry_run=True).files == 0
     assert sorted(Path(root).rglob("*")) == old_files
 
 
-def test_large_files_are_not_merged_and_merged_files_are_bounded(root, small, monkeypatch):
+def test_large_files_are_not_merged_and_merged_files_are_bounded(root, small_table, monkeypatch):
     monkeypatch.setattr(upkeep, "MERGED_ROWS", 4)
     assert upkeep.compact(root, DECLARED) == upkeep.Compacted(6, 3)
     monkeypatch.setattr(upkeep, "SMALL", 10)
@@ -108,14 +108,14 @@ def test_rows_of_a_table_without_an_order_keep_theirs(root):
     assert arrow.read(root, "dropped")["count"].to_pylist() == [3, 1, 2]
 
 
-def test_an_append_planned_before_a_compaction_commits(root, small):
+def test_an_append_planned_before_a_compaction_commits(root, small_table):
     base = arrow.version(root, "amod_pairs")
     upkeep.compact(root, DECLARED)
     append(root, ("new", "row", 1), base=base)
-    assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
+    assert arrow.read(root, "amod_pairs").num_rows == small_table.num_rows + 1
 
 
-def test_a_replacement_planned_before_a_compaction_commits(root, small):
+def test_a_replacement_planned_before_a_compaction_commits(root, small_table):
     base = arrow.version(root, "amod_pairs")
     upkeep.compact(root, DECLARED)
     arrow.replace(
@@ -138,21 +138,23 @@ def before_commit(monkeypatch, act):
     monkeypatch.setattr(actions, "put_commit", put)
 
 
-def test_a_compaction_commits_after_a_concurrent_append(root, small, monkeypatch):
+def test_a_compaction_commits_after_a_concurrent_append(root, small_table, monkeypatch):
     before_commit(monkeypatch, lambda: append(root, ("new", "row", 1)))
     assert upkeep.compact(root, DECLARED).merged == 8
-    assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
+    assert arrow.read(root, "amod_pairs").num_rows == small_table.num_rows + 1
     assert len(arrow.files(root, "amod_pairs")) == 3
 
 
-def test_a_compaction_whose_commit_is_answered_too_late_keeps_its_files(root, small, monkeypatch):
+def test_a_compaction_whose_commit_is_answered_too_late_keeps_its_files(
+    root, small_table, monkeypatch
+):
     real = actions.put_commit
     monkeypatch.setattr(actions, "put_commit", lambda *arguments: real(*arguments) is None)
     assert upkeep.compact(root, DECLARED).merged == 8
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
 
 
-def test_a_compaction_skips_a_partition_that_is_replaced_meanwhile(root, small, monkeypatch):
+def test_a_compaction_skips_a_partition_that_is_replaced_meanwhile(root, small_table, monkeypatch):
     new_rows = pairs(("new", "row", 1))
     before_commit(
         monkeypatch,
@@ -172,33 +174,33 @@ def test_commits_with_unicode_ends_of_lines_are_read(root, text):
     assert verify.verify(root, DECLARED).faults == ()
 
 
-def test_vacuum_deletes_files_that_no_version_names(root, small):
+def test_vacuum_deletes_files_that_no_version_names(root, small_table):
     upkeep.compact(root, DECLARED)
-    assert len(stored(root)) == 10
+    assert len(stored_rows(root)) == 10
     assert upkeep.vacuum(root, DECLARED, WEEK).files == 0
-    assert arrow.read(root, "amod_pairs", version=7).num_rows == small.num_rows
+    assert arrow.read(root, "amod_pairs", version=7).num_rows == small_table.num_rows
     vacuumed = upkeep.vacuum(root, DECLARED, NOW)
-    assert (vacuumed.files, len(stored(root))) == (8, 2)
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert (vacuumed.files, len(stored_rows(root))) == (8, 2)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
     assert len(arrow.history(root, "amod_pairs")) == 1
     append(root, ("x", "y", 1))
     assert append(root, ("x", "y", 1), transaction=("app", 7)).skipped
 
 
-def test_versions_within_the_retention_stay_readable(root, small):
-    for path in stored(root):
+def test_versions_within_the_retention_stay_readable(root, small_table):
+    for path in stored_rows(root):
         os.utime(path, (1, 1))  # written long ago
     time.sleep(1.1)
     upkeep.compact(root, DECLARED)
     assert upkeep.vacuum(root, DECLARED, timedelta(seconds=1)).files == 0
     # Version 7 was the newest one a second ago.
-    assert arrow.read(root, "amod_pairs", version=7).num_rows == small.num_rows
+    assert arrow.read(root, "amod_pairs", version=7).num_rows == small_table.num_rows
     assert [record.version for record in arrow.history(root, "amod_pairs")] == [8, 7]
 
 
 @pytest.mark.parametrize("checkpointed", [False, True])
-def test_a_dry_run_of_vacuum_reports_what_would_be_deleted(root, small, checkpointed):
-    for path in stored(root):
+def test_a_dry_run_of_vacuum_reports_what_would_be_deleted(root, small_table, checkpointed):
+    for path in stored_rows(root):
         os.utime(path, (1, 1))  # written long ago
     time.sleep(1.1)
     upkeep.compact(root, DECLARED)
@@ -212,27 +214,27 @@ def test_a_dry_run_of_vacuum_reports_what_would_be_deleted(root, small, checkpoi
     assert checkpoint["version"] == 8
     assert [record.version for record in arrow.history(root, "amod_pairs")] == [8, 7]
     for version in (7, 8):
-        assert_same_rows(arrow.read(root, "amod_pairs", version=version), small)
+        assert_same_rows(arrow.read(root, "amod_pairs", version=version), small_table)
     assert append(root, ("x", "y", 1), transaction=("app", 7)).skipped
     expected = upkeep.vacuum(root, DECLARED, NOW, dry_run=True)
     assert expected.logs == 2  # the commit of version 7 and its checkpoint
     assert upkeep.vacuum(root, DECLARED, NOW) == expected
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
 
 
-def test_a_longer_retention_after_a_shorter_one_deletes_nothing(root, small):
+def test_a_longer_retention_after_a_shorter_one_deletes_nothing(root, small_table):
     append(root, ("new", "row", 1))
     upkeep.vacuum(root, DECLARED, NOW)
     arrow.replace(root, "amod_pairs", pairs(("other", "row", 1)), {"corpus": "uk"}, job="test")
-    for path in stored(root):
+    for path in stored_rows(root):
         os.utime(path, (1, 1))
     old_files = sorted(Path(root).rglob("*"))
     assert upkeep.vacuum(root, DECLARED, WEEK) == upkeep.Vacuumed(0, 0, 0)
     assert sorted(Path(root).rglob("*")) == old_files
-    assert arrow.read(root, "amod_pairs", version=8).num_rows == small.num_rows + 1
+    assert arrow.read(root, "amod_pairs", version=8).num_rows == small_table.num_rows + 1
 
 
-def test_vacuum_keeps_the_staged_files_of_a_running_write(root, small):
+def test_vacuum_keeps_the_staged_files_of_a_running_write(root, small_table):
     uri, deleted_counts = table_uri(root, "amod_pairs"), []
 
     def stage(files, write):
@@ -246,10 +248,10 @@ def test_vacuum_keeps_the_staged_files_of_a_running_write(root, small):
 
     publish(uri, DECLARED, stage, Change("append", "test"))
     assert deleted_counts == [0]
-    assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
+    assert arrow.read(root, "amod_pairs").num_rows == small_table.num_rows + 1
 
 
-def test_vacuum_deletes_the_files_of_a_write_killed_long_ago(root, small):
+def test_vacuum_deletes_the_files_of_a_write_killed_long_ago(root, small_table):
     files = filesystem(table_uri(root, "amod_pairs"))
     write = staging.begin(files)
     files.create_dir(f"data/{write}")
@@ -265,7 +267,7 @@ def test_vacuum_deletes_the_files_of_a_write_killed_long_ago(root, small):
     assert not marker.exists()
 
 
-def test_the_error_for_a_removed_version_names_vacuum(root, small):
+def test_the_error_for_a_removed_version_names_vacuum(root, small_table):
     newest = arrow.version(root, "amod_pairs")
     upkeep.vacuum(root, DECLARED, NOW)
     message = rf"no version 0 any more \(vacuum has removed it\); expected {newest} to {newest}$"
@@ -275,7 +277,7 @@ def test_the_error_for_a_removed_version_names_vacuum(root, small):
         arrow.read(root, "amod_pairs", version=99)
 
 
-def test_the_error_for_a_version_without_its_files_names_vacuum(root, small):
+def test_the_error_for_a_version_without_its_files_names_vacuum(root, small_table):
     old = arrow.version(root, "amod_pairs")
     paths = [file.path for file in arrow.files(root, "amod_pairs") if "=uk/" in file.path]
     arrow.replace(root, "amod_pairs", pairs(("new", "row", 1)), {"corpus": "uk"}, job="test")
@@ -290,7 +292,7 @@ def test_the_error_for_a_version_without_its_files_names_vacuum(root, small):
         list(arrow.query(root, "amod_pairs", "SELECT * FROM amod_pairs", version=old))
 
 
-def test_vacuum_reads_unusual_commits_and_refuses_missing_tables(root, small):
+def test_vacuum_reads_unusual_commits_and_refuses_missing_tables(root, small_table):
     path = Path(root, "amod_pairs", actions.log_path(5))
     text = path.read_text()
     path.write_text(text.replace("{", "{ "))  # still valid JSON
@@ -314,33 +316,33 @@ STEPS = {
 
 @pytest.mark.parametrize("after_step", [False, True])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_killed_compaction_can_be_repeated(root, small, monkeypatch, step, after_step):
+def test_a_killed_compaction_can_be_repeated(root, small_table, monkeypatch, step, after_step):
     module, name = STEPS[step]
     real = getattr(module, name)
 
-    def killed(*arguments):
+    def raise_kill(*arguments):
         if after_step:
             real(*arguments)
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, name, killed)
+        patch.setattr(module, name, raise_kill)
         with pytest.raises(Killed):
             upkeep.compact(root, DECLARED)
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
     upkeep.compact(root, DECLARED)
     monkeypatch.setattr(staging, "LEFTOVER_AGE", NOW)
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
     assert len(arrow.files(root, "amod_pairs")) == 2
     append(root, ("new", "row", 1))
 
 
 @pytest.mark.parametrize("at", range(8))
-def test_a_killed_vacuum_can_be_repeated(root, small, monkeypatch, at):
+def test_a_killed_vacuum_can_be_repeated(root, small_table, monkeypatch, at):
     upkeep.compact(root, DECLARED)
     real, remaining = filesystem, [at]
 
-    def killed(uri):
+    def raise_kill(uri):
         files = real(uri)
 
         class KilledAtDeletion:
@@ -356,7 +358,7 @@ def test_a_killed_vacuum_can_be_repeated(root, small, monkeypatch, at):
         return KilledAtDeletion()
 
     with monkeypatch.context() as patch:
-        patch.setattr(upkeep, "filesystem", killed)
+        patch.setattr(upkeep, "filesystem", raise_kill)
         patch.setattr(
             upkeep,
             "listing",
@@ -364,35 +366,35 @@ def test_a_killed_vacuum_can_be_repeated(root, small, monkeypatch, at):
         )
         with pytest.raises(Killed):
             upkeep.vacuum(root, DECLARED, NOW)
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
     upkeep.vacuum(root, DECLARED, NOW)
-    assert len(stored(root)) == 2
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert len(stored_rows(root)) == 2
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
 
 
 @pytest.mark.parametrize("after", [1, 2])
-def test_a_vacuum_killed_at_its_checkpoints_can_be_repeated(root, small, monkeypatch, after):
-    for path in stored(root):
+def test_a_vacuum_killed_at_its_checkpoints_can_be_repeated(root, small_table, monkeypatch, after):
+    for path in stored_rows(root):
         os.utime(path, (1, 1))
     time.sleep(1.1)
     upkeep.compact(root, DECLARED)
     real, versions = DeltaTable.create_checkpoint, []
 
-    def killed(handle):
+    def raise_kill(handle):
         real(handle)
         versions.append(handle.version())
         if len(versions) == after:
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaTable, "create_checkpoint", killed)
+        patch.setattr(DeltaTable, "create_checkpoint", raise_kill)
         with pytest.raises(Killed):
             upkeep.vacuum(root, DECLARED, timedelta(seconds=1))
     assert versions == [7, 8][:after]
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
     assert len(arrow.history(root, "amod_pairs")) == 9
     assert upkeep.vacuum(root, DECLARED, NOW).logs == 9
-    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small_table)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -409,7 +411,7 @@ def test_an_age_is_a_number_with_a_unit():
             upkeep.age(wrong)
 
 
-def test_the_commands_report_counts(root, small, capsys):
+def test_the_commands_report_counts(root, small_table, capsys):
     def call(*words):
         code = main([*words, f"lake={root}"])
         out, err = capsys.readouterr()
@@ -425,7 +427,7 @@ def test_the_commands_report_counts(root, small, capsys):
     assert lines == [["table", "files", "commits", "faults"], ["amod_pairs", "2", "1", "0"]]
 
 
-def test_files_with_unusual_names_are_read_and_compacted(root, small):
+def test_files_with_unusual_names_are_read_and_compacted(root, small_table):
     """Other Delta writers use characters that the log encodes."""
     version = arrow.version(root, "amod_pairs") or 0
     file = arrow.files(root, "amod_pairs")[0]
@@ -441,11 +443,11 @@ def test_files_with_unusual_names_are_read_and_compacted(root, small):
     active_files = log.active_files(arrow._open(root, "amod_pairs", None))
     assert moved in {active.path for active in active_files}
     upkeep.compact(root, DECLARED)
-    assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 2
+    assert arrow.read(root, "amod_pairs").num_rows == small_table.num_rows + 2
 
 
-def test_an_unreadable_file_stops_a_compaction(root, small):
-    path = stored(root)[0]
+def test_an_unreadable_file_stops_a_compaction(root, small_table):
+    path = stored_rows(root)[0]
     path.write_bytes(b"x" * path.stat().st_size)
     with pytest.raises(LakeFailed, match="cannot be read"):
         upkeep.compact(root, DECLARED)

@@ -9,7 +9,7 @@ from adnominal.etl.lake.storage import filesystem, table_uri
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.lake.verify import undeclared, verify
 from adnominal.etl.looking.commands import main
-from tests.etl.lake.test_upkeep import NOW, append, stored
+from tests.etl.lake.test_upkeep import NOW, append, stored_rows
 
 DECLARED = TABLES["amod_pairs"]
 
@@ -38,7 +38,7 @@ def test_a_sound_table_has_no_faults(root):
 
 
 def test_missing_and_truncated_files_are_reported(root):
-    missing, truncated, _ = stored(root)
+    missing, truncated, _ = stored_rows(root)
     missing.unlink()
     truncated.write_bytes(truncated.read_bytes()[:-1])
     messages = [" ".join(fault.split()[1:3]) for fault in faults(root)]
@@ -63,7 +63,7 @@ def test_wrong_statistics_are_reported(root, old, new, message):
 
 
 def test_a_file_of_another_schema_is_reported(root):
-    path = stored(root)[0]
+    path = stored_rows(root)[0]
     size = path.stat().st_size
     pq.write_table(pa.table({"adjective": ["a"], "noun": ["b"], "count": ["c"]}), path)
     log = Path(root, "amod_pairs", "_delta_log")
@@ -89,7 +89,7 @@ def test_running_writes_and_undeclared_tables_are_noted(root, capsys):
 
 
 def test_the_command_fails_if_there_is_a_fault(root, capsys):
-    stored(root)[0].unlink()
+    stored_rows(root)[0].unlink()
     assert main(["verify", "amod_pairs", f"lake={root}"]) == 1
     out, err = capsys.readouterr()
     assert "is missing" in out

@@ -30,7 +30,7 @@ NEW = [("uk", "red", "moon", 1)]
 
 
 @pytest.fixture
-def full(root):
+def full_lake(root):
     """A lake whose table amod_pairs has the rows OLD."""
     arrow.append(root, "amod_pairs", pairs(*OLD), job="test")
     return root
@@ -61,35 +61,35 @@ def leftovers(root):
     return len(list(folder.iterdir())), len(list(Path(root, "amod_pairs", "_staging").iterdir()))
 
 
-def test_a_failure_after_staging_changes_nothing_and_a_retry_works(full):
+def test_a_failure_after_staging_changes_nothing_and_a_retry_works(full_lake):
     def spoil(folder):
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        publish(full, stage(NEW, spoil), "replace", {"corpus": "uk"})
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*OLD))
-    assert leftovers(full) == (1, 0)
-    publish(full, stage(NEW), "replace", {"corpus": "uk"})
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*NEW, OLD[1]))
+        publish(full_lake, stage(NEW, spoil), "replace", {"corpus": "uk"})
+    assert_same_rows(arrow.read(full_lake, "amod_pairs"), pairs(*OLD))
+    assert leftovers(full_lake) == (1, 0)
+    publish(full_lake, stage(NEW), "replace", {"corpus": "uk"})
+    assert_same_rows(arrow.read(full_lake, "amod_pairs"), pairs(*NEW, OLD[1]))
 
 
-def test_files_of_a_write_killed_before_its_commit_are_deleted_a_day_later(full):
+def test_files_of_a_write_killed_before_its_commit_are_deleted_a_day_later(full_lake):
     """Until then, no reader sees them."""
     code = (
         "import os, signal\n"
         "from tests.etl.lake.test_writing import NEW, publish, stage\n"
         "kill = lambda folder: os.kill(os.getpid(), signal.SIGKILL)\n"
-        f"publish({full!r}, stage(NEW, kill))\n"
+        f"publish({full_lake!r}, stage(NEW, kill))\n"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == -9
-    assert leftovers(full) == (2, 1)
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*OLD))
-    publish(full, stage(NEW))
-    assert leftovers(full) == (3, 1), "a write that may still run was deleted"
-    age_everything(full)
-    publish(full, stage(NEW))
-    assert leftovers(full) == (3, 0)
-    assert arrow.read(full, "amod_pairs").num_rows == 4
+    assert leftovers(full_lake) == (2, 1)
+    assert_same_rows(arrow.read(full_lake, "amod_pairs"), pairs(*OLD))
+    publish(full_lake, stage(NEW))
+    assert leftovers(full_lake) == (3, 1), "a write that may still run was deleted"
+    age_everything(full_lake)
+    publish(full_lake, stage(NEW))
+    assert leftovers(full_lake) == (3, 0)
+    assert arrow.read(full_lake, "amod_pairs").num_rows == 4
 
 
 def age_everything(root, hours=25):
@@ -98,15 +98,15 @@ def age_everything(root, hours=25):
         os.utime(path, (moment, moment))
 
 
-def test_a_write_killed_after_its_commit_keeps_its_files(full):
-    write = arrow.history(full, "amod_pairs")[0].write
+def test_a_write_killed_after_its_commit_keeps_its_files(full_lake):
+    write = arrow.history(full_lake, "amod_pairs")[0].write
     assert write is not None
-    Path(full, "amod_pairs", "_staging", write).touch()
-    publish(full, stage(NEW), "replace", {"corpus": "uk"})
-    age_everything(full)
-    assert writing.clean(table_uri(full, "amod_pairs"), DECLARED) == []
-    assert leftovers(full)[1] == 0
-    assert_same_rows(arrow.read(full, "amod_pairs", version=0), pairs(*OLD))
+    Path(full_lake, "amod_pairs", "_staging", write).touch()
+    publish(full_lake, stage(NEW), "replace", {"corpus": "uk"})
+    age_everything(full_lake)
+    assert writing.clean(table_uri(full_lake, "amod_pairs"), DECLARED) == []
+    assert leftovers(full_lake)[1] == 0
+    assert_same_rows(arrow.read(full_lake, "amod_pairs", version=0), pairs(*OLD))
 
 
 def test_a_folder_to_which_a_killed_task_adds_a_file_is_deleted(tmp_path):
@@ -129,21 +129,21 @@ def test_a_folder_to_which_a_killed_task_adds_a_file_is_deleted(tmp_path):
         staging.remove(Files(), "attempt")
 
 
-def test_a_slow_write_is_not_deleted_while_it_adds_files(full):
-    files = filesystem(table_uri(full, "amod_pairs"))
+def test_a_slow_write_is_not_deleted_while_it_adds_files(full_lake):
+    files = filesystem(table_uri(full_lake, "amod_pairs"))
     write = staging.begin(files)
     stage(NEW)(files, write)
-    marker = Path(full, "amod_pairs", "_staging", write)
+    marker = Path(full_lake, "amod_pairs", "_staging", write)
     os.utime(marker, (0, 0))
-    assert writing.clean(table_uri(full, "amod_pairs"), DECLARED) == []
-    age_everything(full)
-    assert writing.clean(table_uri(full, "amod_pairs"), DECLARED) == [write]
-    assert leftovers(full) == (1, 0)
+    assert writing.clean(table_uri(full_lake, "amod_pairs"), DECLARED) == []
+    age_everything(full_lake)
+    assert writing.clean(table_uri(full_lake, "amod_pairs"), DECLARED) == [write]
+    assert leftovers(full_lake) == (1, 0)
 
 
-def test_files_are_staged_in_a_store_of_delta_rs(full):
+def test_files_are_staged_in_a_store_of_delta_rs(full_lake):
     """The file system for s3, gs, abfss and hdfs, here on a local folder."""
-    uri = table_uri(full, "amod_pairs")
+    uri = table_uri(full_lake, "amod_pairs")
     store = PyFileSystem(Store(uri))
     write = staging.begin(store)
     path = f"data/{write}/corpus=u.20k/0.parquet"
@@ -151,56 +151,56 @@ def test_files_are_staged_in_a_store_of_delta_rs(full):
         pq.write_table(pairs(*NEW).drop_columns(["corpus"]), stream)
     (add,) = staging.collect(store, DECLARED, Staged(write, 1))
     assert (add.path, add.partition_values) == (path, {"corpus": "u k"})
-    assert add.size == Path(full, "amod_pairs", path).stat().st_size
+    assert add.size == Path(full_lake, "amod_pairs", path).stat().st_size
     assert staging.clean(store, set, timedelta(0)) == [write]
-    assert not Path(full, "amod_pairs", path).exists()
+    assert not Path(full_lake, "amod_pairs", path).exists()
 
 
-def test_the_age_of_files_to_delete_can_be_set(full):
-    files = filesystem(table_uri(full, "amod_pairs"))
+def test_the_age_of_files_to_delete_can_be_set(full_lake):
+    files = filesystem(table_uri(full_lake, "amod_pairs"))
     stage(NEW)(files, staging.begin(files))
     time.sleep(0.05)
-    assert len(writing.clean(table_uri(full, "amod_pairs"), DECLARED, timedelta(0))) == 1
+    assert len(writing.clean(table_uri(full_lake, "amod_pairs"), DECLARED, timedelta(0))) == 1
 
 
-def test_a_missing_file_is_refused(full):
+def test_a_missing_file_is_refused(full_lake):
     def spoil(folder):
         next(folder.rglob("*.parquet")).unlink()
 
     with pytest.raises(LakeFailed, match=r"0 rows in the 0 files .* 1 were written"):
-        publish(full, stage(NEW, spoil))
-    assert arrow.version(full, "amod_pairs") == 0
-    assert leftovers(full) == (1, 0)
+        publish(full_lake, stage(NEW, spoil))
+    assert arrow.version(full_lake, "amod_pairs") == 0
+    assert leftovers(full_lake) == (1, 0)
 
 
-def test_a_file_of_another_write_is_refused(full):
+def test_a_file_of_another_write_is_refused(full_lake):
     def spoil(folder):
         extra = pairs(OLD[0]).drop_columns(["corpus"])
         pq.write_table(extra, folder / "corpus=uk" / "stray.parquet")
 
     with pytest.raises(LakeFailed, match=r"2 rows in the 2 files .* 1 were written"):
-        publish(full, stage(NEW, spoil))
+        publish(full_lake, stage(NEW, spoil))
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"PAR1 not a footer PAR1", None])
-def test_a_corrupted_file_is_refused(full, damage):
+def test_a_corrupted_file_is_refused(full_lake, damage):
     def spoil(folder):
         path = next(folder.rglob("*.parquet"))
         path.write_bytes(path.read_bytes()[:-20] if damage is None else damage)
 
     with pytest.raises(LakeFailed, match=r"data/.*\.parquet is missing or not readable"):
-        publish(full, stage(NEW, spoil))
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*OLD))
+        publish(full_lake, stage(NEW, spoil))
+    assert_same_rows(arrow.read(full_lake, "amod_pairs"), pairs(*OLD))
 
 
-def test_a_file_of_another_schema_is_refused(full):
+def test_a_file_of_another_schema_is_refused(full_lake):
     def spoil(folder):
         path = next(folder.rglob("*.parquet"))
         wrong = pa.table({"adjective": ["red"], "count": pa.array([1], pa.int32()), "x": [1.5]})
         pq.write_table(wrong, path)
 
     with pytest.raises(LakeError) as error:
-        publish(full, stage(NEW, spoil))
+        publish(full_lake, stage(NEW, spoil))
     for part in (
         "missing: noun (string)",
         "not declared: x (double)",
@@ -209,77 +209,84 @@ def test_a_file_of_another_schema_is_refused(full):
         assert part in str(error.value)
 
 
-def test_a_file_outside_any_partition_is_refused(full):
+def test_a_file_outside_any_partition_is_refused(full_lake):
     def spoil(folder):
         path = next(folder.rglob("*.parquet"))
         path.rename(folder / path.name)
 
     with pytest.raises(LakeError, match=r"is in partitions \(\), declared \(corpus\)"):
-        publish(full, stage(NEW, spoil))
+        publish(full_lake, stage(NEW, spoil))
 
 
-def test_files_without_rows_are_not_committed(full):
+def test_files_without_rows_are_not_committed(full_lake):
     def spoil(folder):
         empty = pairs().drop_columns(["corpus"])
         pq.write_table(empty, folder / "corpus=uk" / "none.parquet")
 
-    assert publish(full, stage(NEW, spoil)).files == 1
+    assert publish(full_lake, stage(NEW, spoil)).files == 1
 
 
-def test_an_append_to_a_partition_replaced_meanwhile_conflicts(full):
+def test_an_append_to_a_partition_replaced_meanwhile_conflicts(full_lake):
     """Otherwise the rows of a stale append would survive the replacement."""
-    overtaken = stage(NEW, lambda folder: replace(full, "uk"))
+    overtaken = stage(NEW, lambda folder: replace(full_lake, "uk"))
     message = "changed by another writer while this append .*version 1 by"
     with pytest.raises(LakeConflict, match=message):
-        publish(full, overtaken)
-    assert arrow.version(full, "amod_pairs") == 1
-    assert len(list(Path(full, "amod_pairs", "_staging").iterdir())) == 0
+        publish(full_lake, overtaken)
+    assert arrow.version(full_lake, "amod_pairs") == 1
+    assert len(list(Path(full_lake, "amod_pairs", "_staging").iterdir())) == 0
 
 
 def replace(root, corpus):
     publish(root, stage([(corpus, "other", "row", 5)]), "replace", {"corpus": corpus})
 
 
-def test_an_append_to_an_empty_partition_replaced_meanwhile_conflicts(full):
+def test_an_append_to_an_empty_partition_replaced_meanwhile_conflicts(full_lake):
     with pytest.raises(LakeConflict):
-        publish(full, stage([("fr", "a", "b", 1)], lambda folder: replace(full, "fr")))
+        publish(full_lake, stage([("fr", "a", "b", 1)], lambda folder: replace(full_lake, "fr")))
 
 
-def test_an_append_planned_before_a_replacement_conflicts(full):
+def test_an_append_planned_before_a_replacement_conflicts(full_lake):
     """`base` is the version that the caller has read."""
-    replace(full, "uk")
+    replace(full_lake, "uk")
     with pytest.raises(LakeConflict, match="version 1 by test"):
-        publish(full, stage(NEW), base=0)
-    assert publish(full, stage(NEW), base=1).version == 2
+        publish(full_lake, stage(NEW), base=0)
+    assert publish(full_lake, stage(NEW), base=1).version == 2
 
 
-def test_an_append_during_a_replacement_of_another_partition_commits(full):
-    publish(full, stage(NEW, lambda folder: replace(full, "de")))
-    assert arrow.version(full, "amod_pairs") == 2
-    assert arrow.read(full, "amod_pairs").num_rows == 3
+def test_an_append_during_a_replacement_of_another_partition_commits(full_lake):
+    publish(full_lake, stage(NEW, lambda folder: replace(full_lake, "de")))
+    assert arrow.version(full_lake, "amod_pairs") == 2
+    assert arrow.read(full_lake, "amod_pairs").num_rows == 3
 
 
-def test_two_appends_to_one_partition_both_commit(full):
-    publish(full, stage(NEW, lambda folder: publish(full, stage(NEW))))
-    assert arrow.read(full, "amod_pairs").num_rows == 4
+def test_two_appends_to_one_partition_both_commit(full_lake):
+    publish(full_lake, stage(NEW, lambda folder: publish(full_lake, stage(NEW))))
+    assert arrow.read(full_lake, "amod_pairs").num_rows == 4
 
 
-def test_two_replacements_of_one_partition_conflict(full):
+def test_two_replacements_of_one_partition_conflict(full_lake):
     with pytest.raises(LakeConflict, match="corpus=uk was changed by another writer"):
-        publish(full, stage(NEW, lambda folder: replace(full, "uk")), "replace", {"corpus": "uk"})
-    uk_rows = arrow.read(full, "amod_pairs", where=[("corpus", "=", "uk")])
+        publish(
+            full_lake,
+            stage(NEW, lambda folder: replace(full_lake, "uk")),
+            "replace",
+            {"corpus": "uk"},
+        )
+    uk_rows = arrow.read(full_lake, "amod_pairs", where=[("corpus", "=", "uk")])
     assert uk_rows.column("adjective").to_pylist() == ["other"]
 
 
-def test_a_replacement_during_an_append_conflicts(full):
-    overtaken = stage(NEW, lambda folder: publish(full, stage(NEW)))
+def test_a_replacement_during_an_append_conflicts(full_lake):
+    overtaken = stage(NEW, lambda folder: publish(full_lake, stage(NEW)))
     with pytest.raises(LakeConflict):
-        publish(full, overtaken, "replace", {"corpus": "uk"})
+        publish(full_lake, overtaken, "replace", {"corpus": "uk"})
 
 
-def test_replacements_of_different_partitions_both_commit(full):
-    publish(full, stage(NEW, lambda folder: replace(full, "de")), "replace", {"corpus": "uk"})
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*NEW, ("de", "other", "row", 5)))
+def test_replacements_of_different_partitions_both_commit(full_lake):
+    publish(
+        full_lake, stage(NEW, lambda folder: replace(full_lake, "de")), "replace", {"corpus": "uk"}
+    )
+    assert_same_rows(arrow.read(full_lake, "amod_pairs"), pairs(*NEW, ("de", "other", "row", 5)))
 
 
 def test_two_writers_that_create_a_table_both_commit(root):
@@ -294,16 +301,16 @@ def test_two_replacements_that_create_a_table_conflict(root):
         publish(root, stage(NEW, lambda folder: replace(root, "uk")), "replace", {"corpus": "uk"})
 
 
-def test_a_transaction_committed_by_another_process_meanwhile_is_skipped(full):
+def test_a_transaction_committed_by_another_process_meanwhile_is_skipped(full_lake):
     transaction = ("wiki", 3)
-    overtaken = stage(NEW, lambda folder: publish(full, stage(NEW), transaction=transaction))
-    commit = publish(full, overtaken, transaction=transaction)
+    overtaken = stage(NEW, lambda folder: publish(full_lake, stage(NEW), transaction=transaction))
+    commit = publish(full_lake, overtaken, transaction=transaction)
     assert commit.skipped
-    assert arrow.read(full, "amod_pairs").num_rows == 3
-    assert leftovers(full) == (2, 0)
+    assert arrow.read(full_lake, "amod_pairs").num_rows == 3
+    assert leftovers(full_lake) == (2, 0)
 
 
-def test_a_commit_that_only_seems_to_have_failed_is_not_repeated(full, monkeypatch):
+def test_a_commit_that_only_seems_to_have_failed_is_not_repeated(full_lake, monkeypatch):
     """The commit is in the log, but the connection broke before the answer."""
     from deltalake import DeltaTable
     from deltalake.exceptions import CommitFailedError
@@ -315,22 +322,22 @@ def test_a_commit_that_only_seems_to_have_failed_is_not_repeated(full, monkeypat
         raise CommitFailedError("connection reset")
 
     monkeypatch.setattr(DeltaTable, "create_write_transaction", commit_and_fail)
-    commit = publish(full, stage(NEW))
+    commit = publish(full_lake, stage(NEW))
     assert (commit.version, commit.skipped) == (1, False)
-    assert arrow.read(full, "amod_pairs").num_rows == 3
-    assert leftovers(full) == (2, 0)
+    assert arrow.read(full_lake, "amod_pairs").num_rows == 3
+    assert leftovers(full_lake) == (2, 0)
 
 
-def test_a_replacement_is_one_commit_of_removes_and_adds(full):
-    publish(full, stage(NEW), "replace", {"corpus": "uk"})
-    text = Path(full, "amod_pairs", "_delta_log", f"{1:020}.json").read_text()
+def test_a_replacement_is_one_commit_of_removes_and_adds(full_lake):
+    publish(full_lake, stage(NEW), "replace", {"corpus": "uk"})
+    text = Path(full_lake, "amod_pairs", "_delta_log", f"{1:020}.json").read_text()
     actions = [json.loads(line) for line in text.splitlines()]
     assert [a["add"]["partitionValues"] for a in actions if "add" in a] == [{"corpus": "uk"}]
     assert [a["remove"]["partitionValues"] for a in actions if "remove" in a] == [{"corpus": "uk"}]
 
 
-def test_tables_have_no_deletion_vectors(full):
-    handle = log.open_table(table_uri(full, "amod_pairs"), DECLARED)
+def test_tables_have_no_deletion_vectors(full_lake):
+    handle = log.open_table(table_uri(full_lake, "amod_pairs"), DECLARED)
     assert handle is not None
     configuration = handle.metadata().configuration
     assert configuration["delta.enableDeletionVectors"] == "false"

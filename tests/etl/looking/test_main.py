@@ -13,7 +13,7 @@ from adnominal.etl.lake import arrow, tables
 from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.looking.commands import main
-from adnominal.etl.looking.layout import aligned, cell, size, width
+from adnominal.etl.looking.layout import cell, format_table, size, width
 from tests.commands import run_python_unread
 from tests.etl.lake.compare import assert_same_rows
 from tests.etl.lake.literals import rows
@@ -190,7 +190,7 @@ def test_why_suggests_similar_words_for_an_absent_pair(call):
 
 
 @pytest.fixture
-def odd(lake, monkeypatch):
+def odd_lake(lake, monkeypatch):
     """The lake with a further table, whose values need escaping."""
     declared = Table(
         "odd",
@@ -218,7 +218,7 @@ def odd(lake, monkeypatch):
     return lake
 
 
-def test_export_escapes_tsv(call, odd, tmp_path):
+def test_export_escapes_tsv(call, odd_lake, tmp_path):
     out = tmp_path / "o.tsv"
     code, text, _ = call("export", "odd", "format=tsv", f"out={out}")
     assert (code, text) == (0, f"3 rows of odd written to {out}\n")
@@ -232,7 +232,7 @@ def test_export_escapes_tsv(call, odd, tmp_path):
     ]
 
 
-def test_export_quotes_csv(call, odd, tmp_path):
+def test_export_quotes_csv(call, odd_lake, tmp_path):
     out = tmp_path / "o.csv"
     assert call("export", "odd", "format=csv", f"out={out}")[0] == 0
     with out.open(newline="") as stream:
@@ -242,7 +242,7 @@ def test_export_quotes_csv(call, odd, tmp_path):
     assert out.read_text().splitlines()[-2:] == ['a,"",,[],,inf', "a,,,,,"]
 
 
-def test_export_writes_json_lines(call, odd, tmp_path):
+def test_export_writes_json_lines(call, odd_lake, tmp_path):
     out = tmp_path / "o.jsonl"
     assert call("export", "odd", "format=jsonl", f"out={out}", "where=text = ''")[0] == 0
     assert json.loads(out.read_text()) == {
@@ -256,19 +256,19 @@ def test_export_writes_json_lines(call, odd, tmp_path):
 
 
 @pytest.mark.parametrize("where", [None, '"end" IS NULL OR "end" > 0'])
-def test_export_writes_parquet_with_the_schema(call, odd, tmp_path, where):
+def test_export_writes_parquet_with_the_schema(call, odd_lake, tmp_path, where):
     out = tmp_path / "o.parquet"
     words = [] if where is None else [f"where={where}"]
     assert call("export", "odd", "format=parquet", f"out={out}", *words)[0] == 0
     assert pq.read_schema(out).equals(TABLES["odd"].schema)
-    assert_same_rows(pq.read_table(out), arrow.read(odd, "odd"))
+    assert_same_rows(pq.read_table(out), arrow.read(odd_lake, "odd"))
 
 
 @pytest.mark.parametrize(
     ("where", "ends"),
     [('"end" NOT IN (1, NULL)', []), ("text = '' AND NULL", []), ('"end" IN (0.5, NULL)', [0.5])],
 )
-def test_a_condition_that_is_null_selects_no_row(call, odd, tmp_path, where, ends):
+def test_a_condition_that_is_null_selects_no_row(call, odd_lake, tmp_path, where, ends):
     out = tmp_path / "o.jsonl"
     code, _, _ = call("export", "odd", "format=jsonl", f"out={out}", f"where={where}")
     assert code == (0 if ends else 1)
@@ -368,7 +368,7 @@ def test_a_closed_pipe_ends_the_output_without_an_error(lake):
 
 
 def test_columns_align_in_any_script():
-    text = aligned(("noun", "n"), [["日本", 1], ["é" + "a\u0301", 22], ["x" * 70, None]])
+    text = format_table(("noun", "n"), [["日本", 1], ["é" + "a\u0301", 22], ["x" * 70, None]])
     lines = text.splitlines()
     assert {width(line) for line in lines} == {60 + 2 + 4}
     assert lines[3].startswith("x" * 59 + "…")

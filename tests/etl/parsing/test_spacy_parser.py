@@ -32,7 +32,7 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def lean() -> spacy_parser.SpacyParser:
+def lean_parser() -> spacy_parser.SpacyParser:
     try:
         return spacy_parser.SpacyParser()
     except UserError as error:
@@ -40,7 +40,7 @@ def lean() -> spacy_parser.SpacyParser:
 
 
 @pytest.fixture(scope="module")
-def full(lean: spacy_parser.SpacyParser) -> spacy_parser.SpacyParser:
+def full_parser(lean_parser: spacy_parser.SpacyParser) -> spacy_parser.SpacyParser:
     return spacy_parser.SpacyParser(lean=False)
 
 
@@ -56,18 +56,20 @@ def without_lemma(tokens: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**token, "lemma": None} for token in tokens]
 
 
-def assert_lean_is_full(lean: SimpleNamespace, full: SimpleNamespace) -> int:
+def assert_lean_is_full(lean_parser: SimpleNamespace, full_parser: SimpleNamespace) -> int:
     """The same tokens and sentences, and the same lemma where the lean pipeline has one."""
-    assert without_lemma(lean.tokens) == without_lemma(full.tokens)
-    assert lean.sentences == full.sentences
-    members = [i for i, token in enumerate(lean.tokens) if token["lemma"] is not None]
-    assert [lean.tokens[i]["lemma"] for i in members] == [full.tokens[i]["lemma"] for i in members]
+    assert without_lemma(lean_parser.tokens) == without_lemma(full_parser.tokens)
+    assert lean_parser.sentences == full_parser.sentences
+    members = [i for i, token in enumerate(lean_parser.tokens) if token["lemma"] is not None]
+    assert [lean_parser.tokens[i]["lemma"] for i in members] == [
+        full_parser.tokens[i]["lemma"] for i in members
+    ]
     return len(members)
 
 
-def test_a_text_becomes_columns_of_tokens_and_sentences(lean):
+def test_a_text_becomes_columns_of_tokens_and_sentences(lean_parser):
     text = "We gave two  old dogs to angry children.\nWhy?\n\nSmall houses"
-    parsed = parse(lean, ["", text])
+    parsed = parse(lean_parser, ["", text])
     assert [tuple(token.values()) for token in parsed.tokens] == [
         (1, 0, 1, "We", None, "PRP", 2, "nsubj", True),
         (1, 0, 2, "gave", None, "VBD", 0, "ROOT", True),
@@ -90,40 +92,42 @@ def test_a_text_becomes_columns_of_tokens_and_sentences(lean):
     ]
 
 
-def test_blank_texts_give_nothing(lean):
-    assert list(lean.parse([])) == []
-    assert list(lean.parse(["", " \n "])) == []
+def test_blank_texts_give_nothing(lean_parser):
+    assert list(lean_parser.parse([])) == []
+    assert list(lean_parser.parse(["", " \n "])) == []
 
 
-def test_sentence_numbers_continue_over_batches(lean, monkeypatch):
+def test_sentence_numbers_continue_over_batches(lean_parser, monkeypatch):
     texts = ["Old dogs bark. Cats purr.\n\nMice squeak."] * 3
-    batch_of_all = parse(lean, texts)
+    batch_of_all = parse(lean_parser, texts)
     monkeypatch.setattr(spacy_parser, "BATCH_CHARACTERS", 1)
-    assert len(list(lean.parse(texts))) == 6
-    assert parse(lean, texts) == batch_of_all
+    assert len(list(lean_parser.parse(texts))) == 6
+    assert parse(lean_parser, texts) == batch_of_all
     assert [s["sentence"] for s in batch_of_all.sentences] == [0, 1, 2] * 3
 
 
-def test_the_lean_pipeline_gives_the_columns_of_the_full_one(lean, full):
-    assert lean.lean and not full.lean
-    assert assert_lean_is_full(parse(lean, TEXTS), parse(full, TEXTS)) > 30
+def test_the_lean_pipeline_gives_the_columns_of_the_full_one(lean_parser, full_parser):
+    assert lean_parser.is_lean and not full_parser.is_lean
+    assert assert_lean_is_full(parse(lean_parser, TEXTS), parse(full_parser, TEXTS)) > 30
 
 
 @pytest.mark.parametrize("column", ["lemma", "xpos"])
-def test_assert_lean_is_full_fails_on_a_difference(lean, full, column):
-    changed, unchanged = parse(lean, TEXTS[:1]), parse(full, TEXTS[:1])
+def test_assert_lean_is_full_fails_on_a_difference(lean_parser, full_parser, column):
+    changed, unchanged = parse(lean_parser, TEXTS[:1]), parse(full_parser, TEXTS[:1])
     changed.tokens[1][column] = "other"
     with pytest.raises(AssertionError):
         assert_lean_is_full(changed, unchanged)
 
 
-def test_the_lean_pipeline_gives_the_columns_of_the_full_one_on_a_treebank(lean, full, shared_data):
+def test_the_lean_pipeline_gives_the_columns_of_the_full_one_on_a_treebank(
+    lean_parser, full_parser, shared_data
+):
     treebank = treebanks.read_treebank(shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu")
     texts = treebank.texts[::4]
-    assert assert_lean_is_full(parse(lean, texts), parse(full, texts)) > 500
+    assert assert_lean_is_full(parse(lean_parser, texts), parse(full_parser, texts)) > 500
 
 
-def test_columns_do_not_depend_on_named_entities(lean):
+def test_columns_do_not_depend_on_named_entities(lean_parser):
     import spacy
 
     nlp = spacy.load(spacy_parser.find_model(None))
@@ -136,7 +140,7 @@ def test_columns_do_not_depend_on_named_entities(lean):
         for token in doc
         if not token.is_space
     ]
-    tokens = parse(lean, texts).tokens
+    tokens = parse(lean_parser, texts).tokens
     lean_tokens = [(t["form"], t["xpos"], t["deprel"], t["lemma"]) for t in tokens]
     assert len(lean_tokens) == len(expected)
     for token, expected_token in zip(lean_tokens, expected, strict=True):
@@ -155,7 +159,7 @@ TOKEN = st.tuples(*(st.sampled_from(words.split()) for words in (WORDS, TAGS, RE
 
 @settings(max_examples=300)
 @given(st.lists(TOKEN, min_size=1, max_size=5))
-def test_every_lemma_is_that_of_the_full_pipeline(lean, full, words):
+def test_every_lemma_is_that_of_the_full_pipeline(lean_parser, full_parser, words):
     from spacy.tokens import Doc
 
     def doc(nlp):
@@ -167,30 +171,30 @@ def test_every_lemma_is_that_of_the_full_pipeline(lean, full, words):
             heads=[0] * len(words),
         )
 
-    expected = doc(full._nlp)
+    expected = doc(full_parser._nlp)
     for name in ("attribute_ruler", "lemmatizer"):
-        expected = full._nlp.get_pipe(name)(expected)
+        expected = full_parser._nlp.get_pipe(name)(expected)
     for place in range(len(words)):
-        lean_doc = doc(lean._nlp)
+        lean_doc = doc(lean_parser._nlp)
         token = lean_doc[place]
-        lemma = lean._lemmas.lemma(token.orth, token.tag, token.dep, lean_doc, place)
-        assert lean._nlp.vocab.strings[lemma] == expected[place].lemma_
+        lemma = lean_parser._lemmas.lemma(token.orth, token.tag, token.dep, lean_doc, place)
+        assert lean_parser._nlp.vocab.strings[lemma] == expected[place].lemma_
 
 
-def test_other_texts_of_a_batch_do_not_change_a_parse(lean, monkeypatch):
+def test_other_texts_of_a_batch_do_not_change_a_parse(lean_parser, monkeypatch):
     texts = [text for text in TEXTS if text.strip()]
-    alone = [parse(lean, [text]) for text in texts]
+    alone = [parse(lean_parser, [text]) for text in texts]
     for at_once in (1, 2, 64):
         monkeypatch.setattr(spacy_parser, "PARAGRAPHS_PER_BATCH", at_once)
         for order in (range(len(texts)), range(len(texts) - 1, -1, -1)):
-            together = parse(lean, [texts[i] for i in order])
+            together = parse(lean_parser, [texts[i] for i in order])
             for ordinal, i in enumerate(order):
                 tokens = [t for t in together.tokens if t["document"] == ordinal]
                 assert [{**t, "document": 0} for t in tokens] == alone[i].tokens
 
 
-def test_memory_zones_free_new_words_and_change_nothing_else(lean, monkeypatch):
-    without_zones = parse(lean, TEXTS)
+def test_memory_zones_free_new_words_and_change_nothing_else(lean_parser, monkeypatch):
+    without_zones = parse(lean_parser, TEXTS)
     parser = spacy_parser.SpacyParser()
     monkeypatch.setattr(spacy_parser, "MAX_VOCABULARY", 0)
     monkeypatch.setattr(spacy_parser, "BATCH_CHARACTERS", 200)
@@ -205,11 +209,11 @@ def test_memory_zones_free_new_words_and_change_nothing_else(lean, monkeypatch):
     assert parse(parser, TEXTS) == without_zones
 
 
-def test_long_rows_of_punctuation_are_parsed(lean):
-    assert len(parse(lean, ["(" * 2000 + " old dogs"]).tokens) == 2002
+def test_long_rows_of_punctuation_are_parsed(lean_parser):
+    assert len(parse(lean_parser, ["(" * 2000 + " old dogs"]).tokens) == 2002
 
 
-def test_the_parser_is_loaded_once(lean):
+def test_the_parser_is_loaded_once(lean_parser):
     assert load_parser("spacy") is load_parser("spacy")
 
 
@@ -244,7 +248,7 @@ def test_a_folder_is_a_model_if_it_has_tagger_and_parser(tmp_path):
     assert spacy_parser.find_model(str(tmp_path)) == str(tmp_path)
 
 
-def test_a_changed_pipeline_is_run_in_full(lean):
+def test_a_changed_pipeline_is_run_in_full(lean_parser):
     import spacy
 
     nlp = spacy.load(spacy_parser.find_model(None), exclude=["ner"])
@@ -253,9 +257,9 @@ def test_a_changed_pipeline_is_run_in_full(lean):
     assert "lemmatizer" in nlp.pipe_names
 
 
-def test_quality_on_the_web_treebank(lean, shared_data):
+def test_quality_on_the_web_treebank(lean_parser, shared_data):
     treebank = treebanks.read_treebank(shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu")
-    counts = treebanks.counts_of(lean, treebank, "form")
+    counts = treebanks.counts_of(lean_parser, treebank, "form")
     # Without the 25 pairs of the treebank that contain a fragment of a hyphenated word.
     assert counts[:, 0].sum() == 1086
     assert treebanks.f1(counts) >= 0.82

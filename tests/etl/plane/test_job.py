@@ -64,13 +64,13 @@ def root(tmp_path_factory) -> str:
 
 
 @pytest.fixture(scope="module")
-def built(spark, root) -> Lake:
+def built_lake(spark, root) -> Lake:
     build(replace(SMALL, lake=root))
     return Lake(spark, root)
 
 
-def test_a_build_writes_the_items_that_the_rules_give(built):
-    item_rows = [row.asDict() for row in built.read("plane_items").collect()]
+def test_a_build_writes_the_items_that_the_rules_give(built_lake):
+    item_rows = [row.asDict() for row in built_lake.read("plane_items").collect()]
     groups = {(r["adjective"], r["noun"], r["hypernym"], r["distance"]) for r in item_rows}
     hypernyms = [("canine", 1), ("carnivore", 2), ("beast", 3)]
     assert groups == {
@@ -93,10 +93,10 @@ def test_a_build_writes_the_items_that_the_rules_give(built):
         assert row["sentence"].lower().split(maxsplit=1)[1].startswith(row["premise"].lower())
 
 
-def test_dropped_pairs_are_counted_by_reason(built):
+def test_dropped_pairs_are_counted_by_reason(built_lake):
     dropped = {
         row["reason"]: (row["count"], row["sample"])
-        for row in built.read("dropped", where={"job": "build_plane/small"}).collect()
+        for row in built_lake.read("dropped", where={"job": "build_plane/small"}).collect()
     }
     assert dropped == {
         "adjective without a class": (1, "shiny dog"),
@@ -107,28 +107,28 @@ def test_dropped_pairs_are_counted_by_reason(built):
     }
 
 
-def test_splits_refer_to_items_and_phrases_have_their_pmi(built):
-    split = built.read("plane_splits").collect()
+def test_splits_refer_to_items_and_phrases_have_their_pmi(built_lake):
+    split = built_lake.read("plane_splits").collect()
     parts = Counter((row["scheme"], row["fold"], row["part"]) for row in split)
     assert parts == {("two_shot", "1", "test"): 9}
-    items_by_id = {row["item_id"]: row for row in built.read("plane_items").collect()}
+    items_by_id = {row["item_id"]: row for row in built_lake.read("plane_items").collect()}
     classes = Counter(items_by_id[row["item_id"]]["class"] for row in split)
     assert classes == dict.fromkeys("ISO", 3)
-    measured = built.read("plane_association").collect()
+    measured = built_lake.read("plane_association").collect()
     phrases = {(row["adjective"], row["noun"], row["class"], row["pmi"]) for row in measured}
     assert ("red", "dogs", "I", 1.5) in phrases and ("fake", "men", "O", 1.5) in phrases
     assert len(phrases) == 9 and {row["edition"] for row in measured} == {"small"}
 
 
 @pytest.mark.slow
-def test_rows_do_not_depend_on_the_partitioning(built, root, tmp_path):
-    item_rows = [sorted(map(tuple, built.read("plane_items").collect()))]
+def test_rows_do_not_depend_on_the_partitioning(built_lake, root, tmp_path):
+    item_rows = [sorted(map(tuple, built_lake.read("plane_items").collect()))]
     for size in (1, 30):
         build(replace(SMALL, lake=root, edition="other", task_size=size, association=False))
-        other = built.read("plane_items", where={"edition": "other"})
+        other = built_lake.read("plane_items", where={"edition": "other"})
         item_rows.append(sorted(map(tuple, other.drop("edition", "item_id").collect())))
     assert item_rows[1] == item_rows[2] and len(item_rows[1]) == len(item_rows[0])
-    small = built.read("plane_items", where={"edition": "small"})
+    small = built_lake.read("plane_items", where={"edition": "small"})
     assert sorted(map(tuple, small.drop("edition", "item_id").collect())) == item_rows[1]
 
 
@@ -156,7 +156,7 @@ def test_chains_give_further_items(spark, root):
     hypernyms = rows("hypernym distance", ("canine", 1), ("carnivore", 2))
     known = pa.Table.from_pylist([{"noun": "dog", "hypernyms": hypernyms}], blocks.WORDS)
     words = spark.createDataFrame(known)
-    missing = job.chains_missing(spark, groups, phrases, words, settings).toArrow()
+    missing = job.missing_chains(spark, groups, phrases, words, settings).toArrow()
     further_items = blocks.items(
         missing, blocks.Vocabulary(known, 3, 1, "paper", "mine")
     ).to_pylist()
@@ -182,7 +182,7 @@ def test_a_file_of_classes_adds_to_the_lexicon(tmp_path):
         classes_of(str(file))
 
 
-def test_adjectives_tagged_as_context_dependent_are_dropped(spark, built, root, tmp_path):
+def test_adjectives_tagged_as_context_dependent_are_dropped(spark, built_lake, root, tmp_path):
     file = tmp_path / "mine.tsv"
     header = "# version: 1\nadjective\tclass\ttags\n"
     file.write_text(f"{header}shiny\tI\tcontext-dependent\nred\tI\t\n", encoding="utf-8")
@@ -200,8 +200,8 @@ def test_adjectives_tagged_as_context_dependent_are_dropped(spark, built, root, 
     assert "shiny" in {row["adjective"] for row in rows}
 
 
-def test_a_build_that_fails_writes_nothing(spark, built, root):
-    old_version = built.version("plane_items")
+def test_a_build_that_fails_writes_nothing(spark, built_lake, root):
+    old_version = built_lake.version("plane_items")
     for changes, message in (
         ({"corpus": ["other"]}, "corpus=other: not in amod_pairs, which has mine"),
         ({"min_count": 9}, r"no item to build from the pairs of all corpora .*min_count="),
@@ -212,7 +212,7 @@ def test_a_build_that_fails_writes_nothing(spark, built, root):
     ):
         with pytest.raises(UserError, match=message):
             build(replace(SMALL, lake=root, **changes))
-    assert built.version("plane_items") == old_version
+    assert built_lake.version("plane_items") == old_version
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ WORDS = ("adjective", "noun", "hypernym")
 
 
 @pytest.fixture(scope="module")
-def full():
+def full_pool():
     """A pool of as many pairs as a large corpus gives."""
     return zipf_pool(5000, 500_000)
 
@@ -59,8 +59,8 @@ def test_assert_disjoint_fails_on_a_shared_word():
         assert_disjoint(parts, ["noun", "hypernym"])
 
 
-def test_parts_have_the_sizes_and_balance_of_the_release(full):
-    groups = plan(full, SCHEMES, Sizes(folds=1), seed=3)
+def test_parts_have_the_sizes_and_balance_of_the_release(full_pool):
+    groups = plan(full_pool, SCHEMES, Sizes(folds=1), seed=3)
     assert groups.schema == GROUPS
     parts_by_fold = folds(groups)
     assert [scheme for scheme, _ in parts_by_fold] == list(SCHEMES)
@@ -126,8 +126,8 @@ def test_the_other_assertions_fail_on_wrong_parts():
         assert_separated("in_distribution", {"train": [], "test": [row]})
 
 
-def test_chains_repeat_rows_at_several_distances(full):
-    groups = plan(full, ["one_it"], Sizes(folds=1, chains=True), seed=0)
+def test_chains_repeat_rows_at_several_distances(full_pool):
+    groups = plan(full_pool, ["one_it"], Sizes(folds=1, chains=True), seed=0)
     ((key, parts),) = folds(groups).items()
     assert_balanced(key[0], parts)
     assert_separated(key[0], parts)

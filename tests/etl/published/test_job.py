@@ -41,16 +41,16 @@ def test_drops_of_a_source_stay_when_another_is_imported(tmp_path):
     jsonl(tmp_path / "multinli" / "multinli_1.0_train.jsonl", PAIR, unlabelled)
     jsonl(tmp_path / "snli" / "snli_1.0_train.jsonl", PAIR, unlabelled, unlabelled)
 
-    def dropped(*words: str) -> dict[str, int]:
+    def dropped_counts(*words: str) -> dict[str, int]:
         import_published(conf.load(Settings, [*words, f"lake={lake}"]))
         return {row["job"]: row["count"] for row in arrow.read(lake, "dropped").to_pylist()}
 
-    assert dropped(f"nli={tmp_path / 'multinli'}") == {"import_published/nli/mnli": 1}
+    assert dropped_counts(f"nli={tmp_path / 'multinli'}") == {"import_published/nli/mnli": 1}
     both = {"import_published/nli/mnli": 1, "import_published/nli/snli": 2}
-    assert dropped(f"nli={tmp_path / 'snli'}") == both
-    assert dropped(f"nli={tmp_path}") == both
+    assert dropped_counts(f"nli={tmp_path / 'snli'}") == both
+    assert dropped_counts(f"nli={tmp_path}") == both
     jsonl(tmp_path / "snli" / "snli_1.0_train.jsonl", PAIR)
-    assert dropped(f"nli={tmp_path / 'snli'}") == {"import_published/nli/mnli": 1}
+    assert dropped_counts(f"nli={tmp_path / 'snli'}") == {"import_published/nli/mnli": 1}
 
 
 def test_addone_with_three_labels_stands_beside_its_two(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adnominal.conf import UserError
-from adnominal.etl.published.pickles import array, plain
+from adnominal.etl.published.pickles import array, read_plain_values
 
 ROWS = [["A weekly load is a load", 1, "I", "weekly", "load", "weight"]]
 
@@ -25,10 +25,10 @@ def write(path, value, protocol=4):
 
 
 def test_lists_of_texts_and_numbers_are_read(tmp_path):
-    assert plain(write(tmp_path / "rows.pkl", ROWS)) == ROWS
+    assert read_plain_values(write(tmp_path / "rows.pkl", ROWS)) == ROWS
 
 
-@pytest.mark.parametrize("read", [plain, array])
+@pytest.mark.parametrize("read", [read_plain_values, array])
 def test_a_pickle_that_names_a_function_is_refused_and_runs_nothing(tmp_path, read):
     trace = tmp_path / "trace"
     file = write(tmp_path / "trap.pkl", [Trap(trace)])
@@ -44,7 +44,7 @@ def test_only_arrays_may_name_the_array_of_numpy(tmp_path):
         array(file)
     file.write_bytes(b"cnumpy\nndarray\n.")
     with pytest.raises(UserError, match=r"names numpy\.ndarray, which.*no class or function"):
-        plain(file)
+        read_plain_values(file)
 
 
 def test_arrays_of_old_and_new_versions_of_numpy_are_read(tmp_path):
@@ -63,4 +63,4 @@ def test_arrays_without_numbers_and_truncated_pickles_are_refused(tmp_path):
         array(write(tmp_path / "objects.pkl", np.array([None], dtype=object), protocol=3))
     (tmp_path / "half.pkl").write_bytes(pickle.dumps(ROWS)[:-9])
     with pytest.raises(UserError, match="not readable as a pickle"):
-        plain(tmp_path / "half.pkl")
+        read_plain_values(tmp_path / "half.pkl")

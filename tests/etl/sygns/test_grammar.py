@@ -23,12 +23,12 @@ def paper() -> Grammar:
 
 
 @pytest.fixture(scope="module")
-def clean() -> Grammar:
+def clean_grammar() -> Grammar:
     return grammar("clean", 5, 5)
 
 
 @pytest.fixture(scope="module")
-def published(shared_data):
+def published_grammar(shared_data):
     with open(shared_data / "sygns" / "sample.tsv", encoding="utf-8") as lines:
         return list(csv.DictReader(lines, delimiter="\t"))
 
@@ -42,20 +42,20 @@ def test_templates_equal_the_published_ones(shared_data, paper, depth, size):
     assert set(paper.templates(depth)) == published_templates
 
 
-def test_the_number_of_templates_of_each_depth(paper, clean):
+def test_the_number_of_templates_of_each_depth(paper, clean_grammar):
     assert [paper.pattern_count(d) for d in range(5)] == [48, 440, 3640, 29240, 234040]
-    assert [clean.pattern_count(d) for d in range(5)] == [48, 440, 3520, 28160, 225280]
+    assert [clean_grammar.pattern_count(d) for d in range(5)] == [48, 440, 3520, 28160, 225280]
 
 
-def test_clean_templates_lack_the_published_oddities(paper, clean):
+def test_clean_templates_lack_the_published_oddities(paper, clean_grammar):
     oddity = "pn did not tvFin pn"
-    assert oddity in set(paper.templates(0)) - set(clean.templates(0))
-    assert not any("ivFin conn ivInf" in t for t in clean.templates(1))
+    assert oddity in set(paper.templates(0)) - set(clean_grammar.templates(0))
+    assert not any("ivFin conn ivInf" in t for t in clean_grammar.templates(1))
 
 
-def test_published_rows_are_reproduced(published, paper):
-    assert len(published) == 25
-    for row in published:
+def test_published_rows_are_reproduced(published_grammar, paper):
+    assert len(published_grammar) == 25
+    for row in published_grammar:
         depth, tree = paper.parse(row["sentence"])
         meanings = paper.meanings(tree)
         box = fol_to_drs(meanings.fol)
@@ -94,10 +94,10 @@ def test_generated_sentences_are_parsed_with_their_meanings(edition, depth):
         assert rules.meanings(parsed) == rules.meanings(tree)
 
 
-def test_subject_relatives_have_their_arguments_in_order_in_the_clean_edition(clean, paper):
+def test_subject_relatives_have_their_arguments_in_order_in_the_clean_edition(clean_grammar, paper):
     sentence = "a dog that chased one cat ran"
     in_order = "exists x1.(dog(x1) & exists x2.(cat(x2) & chase(x1,x2)) & run(x1))"
-    assert fol.text(clean.meanings(clean.parse(sentence)[1]).fol) == in_order
+    assert fol.text(clean_grammar.meanings(clean_grammar.parse(sentence)[1]).fol) == in_order
     reversed_arguments = in_order.replace("chase(x1,x2)", "chase(x2,x1)")
     assert fol.text(paper.meanings(paper.parse(sentence)[1]).fol) == reversed_arguments
 
@@ -112,16 +112,16 @@ def test_subject_relatives_have_their_arguments_in_order_in_the_clean_edition(cl
         ("", "stuck at no word"),
     ],
 )
-def test_strings_outside_the_grammar_are_refused(clean, sentence, message):
+def test_strings_outside_the_grammar_are_refused(clean_grammar, sentence, message):
     with pytest.raises(ParseError, match=message):
-        clean.parse(sentence)
+        clean_grammar.parse(sentence)
 
 
-def test_depths_and_patterns_outside_the_grammar_are_refused(clean):
+def test_depths_and_patterns_outside_the_grammar_are_refused(clean_grammar):
     with pytest.raises(ValueError, match="from 0 to 4"):
-        clean.pattern_count(5)
+        clean_grammar.pattern_count(5)
     with pytest.raises(IndexError, match="expected 0 to 47"):
-        clean.pattern(0, 48)
+        clean_grammar.pattern(0, 48)
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +155,6 @@ def test_the_arguments_of_subject_relatives_are_a_setting(arguments, formula):
     assert formula in fol.text(words.meanings(tree).fol)
 
 
-def test_clean_has_the_right_arguments(clean):
-    _, tree = clean.parse("a dog that chased two cats ran")
-    assert "chase(x1,x2)" in fol.text(clean.meanings(tree).fol)
+def test_clean_has_the_right_arguments(clean_grammar):
+    _, tree = clean_grammar.parse("a dog that chased two cats ran")
+    assert "chase(x1,x2)" in fol.text(clean_grammar.meanings(tree).fol)

@@ -15,7 +15,7 @@ from adnominal.training.models.loading import resolve
 from adnominal.training.models.pretrained import find, load_pretrained
 from adnominal.training.settings import Settings
 from tests.training import families
-from tests.training.conftest import UNRECORDED, run_folder, served
+from tests.training.conftest import UNRECORDED, run_folder, served_answers
 
 
 @pytest.mark.parametrize("family", families.MULTIMODAL)
@@ -53,7 +53,9 @@ def test_a_classifier_of_a_decoder_has_the_scores_of_its_run(
     more = [f"lora.r={rank}", f"deepspeed={zero}", "train_size=[32]"]
     folder = families.run(adept_lake, model, tmp_path / "out", *more)
     assert families.difference(folder, adept_lake) < 1e-5
-    (row, *_) = served(folder / "model", ["A dog runs."], ["A fake dog runs."]).to_dict("records")
+    (row, *_) = served_answers(folder / "model", ["A dog runs."], ["A fake dog runs."]).to_dict(
+        "records"
+    )
     assert row["label"] in classifier(resolve(str(folder))).source.labels
 
 

@@ -23,7 +23,14 @@ from adnominal.training.models.loading import Trained, resolve
 from adnominal.training.planning import prepare
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import task
-from tests.training.conftest import UNRECORDED, losses, result_of, run_folder, scores, served
+from tests.training.conftest import (
+    UNRECORDED,
+    losses,
+    result_of,
+    run_folder,
+    scores,
+    served_answers,
+)
 from tests.training.tasks import lake as tables
 
 
@@ -165,7 +172,7 @@ def test_a_decoder_writes_the_same_meanings_in_training_and_served(llama, tmp_pa
     prompts = [record.instruction.format(first=text) for text in test.first.to_pylist()]
     by_id = {row["item_id"]: row["text"] for row in rows}
     expected = [by_id[item] for item in test.item_ids.to_pylist()]
-    assert served(folder, prompts)["text"].to_list() == expected
+    assert served_answers(folder, prompts)["text"].to_list() == expected
 
 
 def test_a_long_meaning_leaves_room_for_the_prompt(family_models, tmp_path):

@@ -19,7 +19,7 @@ from adnominal.training.files import replace_json
 from adnominal.training.models import loading
 from adnominal.training.models.loading import Trained, resolve
 from adnominal.training.settings import Settings
-from tests.training.conftest import adept_rows, result_of, run_folder, scores, served
+from tests.training.conftest import adept_rows, result_of, run_folder, scores, served_answers
 
 
 def store(tuned: Path) -> str:
@@ -51,13 +51,15 @@ def test_served_texts_are_prepared_as_in_training(tuned, adept_classifier, tmp_p
     folder = run_folder(tuned / "out") / "model"
     first, second = ["A dog runs."] * 2, ["A fake dog runs. " * 6, "A fake dog runs."]
     expected = scores(adept_classifier, pa.array(first), pa.array(second)).max(axis=1)
-    assert served(folder, first, second)["score"].to_list() == pytest.approx(expected, abs=1e-6)
+    assert served_answers(folder, first, second)["score"].to_list() == pytest.approx(
+        expected, abs=1e-6
+    )
     record = json.loads((folder / "adnominal.json").read_text())
     ending = Path(shutil.copytree(folder, tmp_path / "ending"))
     replace_json(ending / "adnominal.json", record | {"task": {"full_stops": "normalised"}})
     bare = ([text.removesuffix(".") for text in texts] for texts in (first, ["A fake dog"] * 2))
-    with_stops = served(folder, first, ["A fake dog."] * 2)
-    assert served(ending, *bare)["score"].to_list() == with_stops["score"].to_list()
+    with_stops = served_answers(folder, first, ["A fake dog."] * 2)
+    assert served_answers(ending, *bare)["score"].to_list() == with_stops["score"].to_list()
 
 
 def test_every_address_of_a_model_loads_the_same_weights(client, tuned):

@@ -99,7 +99,7 @@ def test_the_layers_that_a_pickle_lacks_are_trained(adept_lake, folder, tiny_enc
     def trained(model: str | Path) -> int:
         words = ["task.name=adept", f"lake={adept_lake}", f"model={model}", "freeze=true"]
         (work,) = prepare(conf.load(Settings, [*words, *UNRECORDED]))
-        count: int = work.learner.trained()
+        count: int = work.learner.trained_count()
         return count
 
     assert trained(folder) == trained(tiny_encoder) + 32 * 32 + 32

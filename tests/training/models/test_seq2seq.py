@@ -58,7 +58,7 @@ def build(dataset, settings, seed=0):
     return learner.model(seed), learner
 
 
-def everything(data, part="train"):
+def all_rows(data, part="train"):
     return data.collate(part, np.arange(len(data.dataset.parts[part])))
 
 
@@ -66,7 +66,7 @@ def trained(architecture, pairs=SENTENCES, updates=50):
     model, data = build(dataset(pairs), Seq2Seq(architecture, "tiny", dropout=0.0), seed=0)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(updates):
-        _, loss = losses(model, everything(data))
+        _, loss = losses(model, all_rows(data))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -107,7 +107,7 @@ def test_vocabularies_are_built_from_the_training_part():
     assert vocabularies.source.tokens[:4] == ("<pad>", "<begin>", "<end>", "<unknown>")
     assert list(vocabularies.source.tokens[4:]) == sorted(vocabularies.source.tokens[4:])
     assert vocabularies.source.ids(["a", "fox"])[1] == UNKNOWN
-    assert (data.unknown("train"), data.unknown("test")) == (0, 1)
+    assert (data.count_unknown_targets("train"), data.count_unknown_targets("test")) == (0, 1)
     ids = vocabularies.target.ids(["EXIST", "DOG"])
     assert vocabularies.target.words([*ids, END, *ids, PAD]) == ["EXIST", "DOG"]
 
@@ -139,7 +139,7 @@ def test_a_batch_is_padded_to_its_longest_row():
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_trained_model_decodes_its_training_targets(architecture):
     model, data = trained(architecture)
-    assert data.texts(model, everything(data)) == [target for _, target in SENTENCES]
+    assert data.texts(model, all_rows(data)) == [target for _, target in SENTENCES]
     # The same for each sentence alone: padding changes nothing.
     for row, (sentence, target) in enumerate(SENTENCES):
         assert data.texts(model, data.collate("train", np.array([row]))) == [target]
@@ -151,7 +151,7 @@ def test_a_trained_model_decodes_its_training_targets(architecture):
 def test_stepwise_decoding_is_the_argmax_of_the_forward_pass(architecture):
     """Given its own answer as the target, the model must predict it at every position."""
     model, data = trained(architecture, updates=8)  # half-learnt: answers are long and wrong
-    batch = everything(data)
+    batch = all_rows(data)
     with torch.no_grad():
         decoded = decode(model, batch["input_ids"], batch["attention_mask"], all_ranks=True)
         assert decoded.shape[1] == model.config.max_target
@@ -244,7 +244,7 @@ def test_weights_and_losses_are_those_of_earlier_versions(architecture, expected
     """Taken before these models became transformers' own kind; the GRU is without input feeding."""
     data = Seq2SeqLearner(dataset(SENTENCES), Seq2Seq(architecture, "tiny", dropout=0.1))
     data._config = dataclasses.replace(data._config, input_feeding=False)
-    model, batch = data.model(3), everything(data)
+    model, batch = data.model(3), all_rows(data)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     torch.manual_seed(0)
     found = []
@@ -274,7 +274,7 @@ def test_a_saved_model_answers_the_same(architecture, tmp_path):
     loaded, words = seq2seq.load(tmp_path)
     assert words == data.vocabularies
     assert shape_of(loaded) == shape_of(model)
-    batch = everything(data)
+    batch = all_rows(data)
     with torch.no_grad():
         assert torch.equal(model(**batch), loaded.eval()(**batch))
 

@@ -16,7 +16,7 @@ class _NotInstalled(MetaPathFinder):
 
 
 @contextmanager
-def hidden(*names: str) -> Iterator[None]:
+def hide_modules(*names: str) -> Iterator[None]:
     """Make imports inside the block behave as if the modules `names` were not installed.
 
     For libraries that use another library only if it is installed. Modules that were imported

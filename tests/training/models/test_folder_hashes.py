@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from adnominal.training.models import contents
-from adnominal.training.models.contents import files_hash
+from adnominal.training.models import folder_hashes
+from adnominal.training.models.folder_hashes import files_hash
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "cache" / "contents.json"
-    monkeypatch.setattr(contents, "CACHE", path)
+    monkeypatch.setattr(folder_hashes, "CACHE", path)
     return path
 
 
@@ -21,13 +21,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def reads(monkeypatch) -> list[str]:
     """The names of the files that are read, in order."""
     names: list[str] = []
-    compute = contents._computed_hash
+    compute = folder_hashes._computed_hash
 
-    def counted(files, start):
+    def count_files(files, start):
         names.extend(file.name for file in files)
         return compute(files, start)
 
-    monkeypatch.setattr(contents, "_computed_hash", counted)
+    monkeypatch.setattr(folder_hashes, "_computed_hash", count_files)
     return names
 
 
@@ -40,7 +40,7 @@ def age(path: Path) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # The time of status change cannot be set back.
-    monkeypatch.setattr(contents, "_SETTLED", -3600.0)
+    monkeypatch.setattr(folder_hashes, "_SETTLED", -3600.0)
     path = tmp_path / "model"
     path.mkdir()
     (path / "a.safetensors").write_bytes(b"weights")
@@ -85,7 +85,7 @@ def test_a_changed_file_is_read_again(folder, reads, change):
 
 
 def test_files_that_may_still_change_are_not_trusted(folder, reads, monkeypatch, cache):
-    monkeypatch.setattr(contents, "_SETTLED", 60.0)
+    monkeypatch.setattr(folder_hashes, "_SETTLED", 60.0)
     for file in folder.iterdir():
         age(file)
     assert content(folder) == content(folder)

@@ -32,7 +32,7 @@ class About:
     citation: str
 
 
-def about(name: str, edition: str, provenance: Sequence[Origin] = ()) -> About:
+def edition_description(name: str, edition: str, provenance: Sequence[Origin] = ()) -> About:
     """The description of an edition, with the licence of the release or of the built data.
 
     `provenance` adds sources of the rows that only the commits know, such as their annotators.
