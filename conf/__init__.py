@@ -44,7 +44,7 @@ from adnominal.conf.help import fields_of, is_required, nearest, type_name
 from adnominal.conf.help import help_text as help_text
 from adnominal.conf.output import output_may_be_closed
 from adnominal.conf.values import as_yaml as as_yaml
-from adnominal.conf.values import changed_settings, escape_interpolation, yaml_of
+from adnominal.conf.values import changed_settings, escaped, yaml_of
 from adnominal.conf.values import identity as identity
 from adnominal.conf.values import settings_hash as settings_hash
 from adnominal.conf.values import to_dict as to_dict
@@ -346,7 +346,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
             if isinstance(value, str) and needs_mapping:
                 # Raised here, to be reported below as any value of another type is.
                 raise ValidationError("OmegaConf would take a text with ${ for an interpolation")
-            literal_value = escape_interpolation(value, _is_typed(type_hint))
+            literal_value = escaped(value, _is_typed(type_hint))
             OmegaConf.update(config, key, literal_value, merge=True)
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
@@ -357,7 +357,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         if type_hint is str and value == "" and field.default != "" and not choices:
             raise UserError(f"{key}= is empty; expected a text")
         if isinstance(value, str) and value.startswith("~/"):
-            OmegaConf.update(config, key, escape_interpolation(os.path.expanduser(value)))
+            OmegaConf.update(config, key, escaped(os.path.expanduser(value)))
         if not choices or value is None:
             continue
         members = value if _is_list(type_hint) else [value]
