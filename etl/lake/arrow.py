@@ -91,6 +91,22 @@ def _sound_files(handle: DeltaTable, table: str) -> list[File]:
     return active_files
 
 
+def partition_values(
+    root: str, table: str, column: str, where: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the sorted values of a partition column from the log; `where` as for `File`.
+
+    Raises:
+        LakeError: the table does not exist.
+    """
+    values: set[str] = set()
+    for file in files(root, table):
+        value = dict(file.partition).get(column)
+        if value is not None and file.lies_in(where or {}):
+            values.add(str(value))
+    return sorted(values)
+
+
 def row_count(root: str, table: str) -> int:
     """Return the row count in the table's log; 0 if there is no table or no count."""
     if table not in tables(root):

@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from adnominal.etl.prompts.replies import PARSED
 from adnominal.training import predictions
 from adnominal.training.asking.items import Items
 from adnominal.training.asking.outcomes import Outcome
 from adnominal.training.asking.questions import Question, Request
-from adnominal.training.asking.replies import PARSED, read_reply
+from adnominal.training.asking.replies import read_reply
 from adnominal.training.asking.settings import Settings
 
 Scores: TypeAlias = npt.NDArray[np.float64]

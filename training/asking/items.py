@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from adnominal.conf import UserError
+from adnominal.etl.prompts.files import SUBJECTS
 from adnominal.training import tasks
-from adnominal.training.asking.prompts import SUBJECTS
 from adnominal.training.asking.row_file import RowFile
 from adnominal.training.asking.settings import Settings
 from adnominal.training.batching import seed_of

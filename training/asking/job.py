@@ -20,8 +20,10 @@ from adnominal.conf import UserError
 from adnominal.conf.markdown import markdown
 from adnominal.conf.progress import duration
 from adnominal.etl.lake.tables import table
+from adnominal.etl.prompts import files as prompts
+from adnominal.etl.prompts.files import Prompts
 from adnominal.training import launch, predictions
-from adnominal.training.asking import answers, items, prompts, scores
+from adnominal.training.asking import answers, items, scores
 from adnominal.training.asking.answered import Answered
 from adnominal.training.asking.backends import Backend, backend
 from adnominal.training.asking.engine import Engine
@@ -30,7 +32,6 @@ from adnominal.training.asking.items import Items
 from adnominal.training.asking.masked import usable
 from adnominal.training.asking.outcomes import Outcome as ModelOutcome
 from adnominal.training.asking.outcomes import check_answered
-from adnominal.training.asking.prompts import Prompts
 from adnominal.training.asking.questions import Question, Questions, Request
 from adnominal.training.asking.row_file import BATCH
 from adnominal.training.asking.settings import Settings

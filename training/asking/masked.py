@@ -13,9 +13,9 @@ from lm_eval.api.model import LM
 
 from adnominal.conf import UserError
 from adnominal.conf.progress import Progress
+from adnominal.etl.prompts.files import Verbaliser
 from adnominal.training.asking.local import check_lengths, load_weights
 from adnominal.training.asking.outcomes import Outcome
-from adnominal.training.asking.prompts import Verbaliser
 from adnominal.training.asking.questions import Question
 from adnominal.training.asking.settings import Settings
 from adnominal.training.models.masks import logits_of_masks

@@ -17,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.etl.prompts.files import SUBJECTS, Prompts, Template, Verbaliser
 from adnominal.training.asking.items import Items
-from adnominal.training.asking.prompts import SUBJECTS, Prompts, Template, Verbaliser
 from adnominal.training.asking.settings import Settings
 from adnominal.training.batching import rng
 

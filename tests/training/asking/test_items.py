@@ -5,8 +5,8 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.etl.prompts.files import read
 from adnominal.training.asking.items import load
-from adnominal.training.asking.prompts import read
 from adnominal.training.asking.questions import Questions
 from adnominal.training.asking.settings import Settings
 

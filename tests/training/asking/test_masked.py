@@ -6,9 +6,9 @@ from tokenizers.normalizers import Lowercase
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.etl.prompts.files import Template, Verbaliser
 from adnominal.training.asking.masked import Gap, Masked, Words, usable
 from adnominal.training.asking.outcomes import Outcome
-from adnominal.training.asking.prompts import Template, Verbaliser
 from adnominal.training.asking.questions import Question, Request
 from adnominal.training.asking.settings import Settings
 from adnominal.training.models.pretrained import find
