@@ -1,14 +1,13 @@
 """``training/prompt.py``: from prompts to answers, predictions and the papers' tables."""
 
 import hashlib
-import itertools
 import logging
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from adnominal.training.asking.backends import Backend, backend
 from adnominal.training.asking.engine import Engine
 from adnominal.training.asking.excerpts import written_answers
 from adnominal.training.asking.items import Items
-from adnominal.training.asking.masked import usable
 from adnominal.training.asking.outcomes import Outcome as ModelOutcome
 from adnominal.training.asking.outcomes import check_answered
 from adnominal.training.asking.questions import Question, Questions, Request
@@ -126,7 +124,7 @@ def prompt(settings: Settings) -> None:
     runs = Runs(JOB, settings, settings.experiment or settings.task)
     if settings.backend != "hf" and not runs.is_finished(folder):
         # A trial question finds out whether the server answers, before the run begins.
-        work.backend.model.check()
+        work.backend.load()
     runs.once(
         Plan(folder, name, settings, _facts(work), work.items.sources),
         lambda run: _outcome(work, content, folder, run.name),
@@ -157,35 +155,11 @@ def prepare(settings: Settings) -> Work:
     )
     model = backend(settings)
     items_asked = items.load(settings)
-    questions = Questions(items_asked, selected, settings)
     if model.words is not None:
-        selected = _usable_prompts(model, selected, questions)
-        questions = Questions(items_asked, selected, settings)
+        (first,) = items_asked.rows.slice(0, 1).to_pylist()
+        selected = model.words.usable(selected, first)
+    questions = Questions(items_asked, selected, settings)
     return Work(settings, model, selected, items_asked, questions)
-
-
-def _usable_prompts(model: Backend, selected: Prompts, questions: Questions) -> Prompts:
-    """Return the prompts with only the words that a masked model can write.
-
-    Raises:
-        UserError: no word of a label is left, or labels share a token.
-    """
-    assert model.words is not None
-    of_first_item = itertools.takewhile(lambda question: question.item == 0, questions)
-    unusable = model.words.check(of_first_item)
-    if launch.rank() == 0:
-        for name, words in unusable.items():
-            log.warning(
-                "%s: %d words that are not one token of the model are ignored: %s",
-                name,
-                len(words),
-                " ".join(words),
-            )
-    templates = []
-    for template in selected.prompts:
-        kept = tuple(usable(one, unusable, template.name) for one in template.verbalisers)
-        templates.append(replace(template, verbalisers=kept))
-    return replace(selected, prompts=tuple(templates))
 
 
 def _content(model: Backend) -> str:
@@ -262,7 +236,7 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
     asked = Asked(work, predictions_file(folder) if is_first else None)
     excerpt = ""
     with _store(work, content) as store, closing(asked):
-        engine = Engine(work.backend.model, store, settings, work.questions.delimiter)
+        engine = Engine(work.backend.load, store, settings, work.questions.delimiter)
         constants = {"run_id": run_id, "model": work.backend.name}
         for questions, requests in _chunks(work.questions):
             outcomes = engine.ask(requests)
