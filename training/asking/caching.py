@@ -78,6 +78,11 @@ class CachedModel(LM):  # type: ignore[misc]
     def _is_answered(self, key: bytes) -> bool:
         return key in self.outcomes and self.outcomes[key].is_answered
 
+    @property
+    def tokenizer_name(self) -> str:
+        """A name for the harness's own cache, which is not used."""
+        return ""
+
     def apply_chat_template(
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
     ) -> Any:
