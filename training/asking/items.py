@@ -53,7 +53,7 @@ def load(settings: Settings) -> Items:
     asked = dataset.parts[settings.part]
     rows = task.with_prompt_columns(_rows(settings.task, dataset, asked), settings)
     # A table without any selected rows is not a source.
-    origins = set(rows["origin"].to_pylist())
+    origins = set(rows["origin"].unique().to_pylist())
     dropped = {*asked.origin} - origins
     sources = [source for number, source in enumerate(dataset.sources) if number not in dropped]
     rows = rows.drop_columns("origin")

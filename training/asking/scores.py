@@ -28,6 +28,7 @@ from adnominal.conf.numbers import percent_with_deviation
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.baselines import baselines
 from adnominal.etl.plane import CLASSES
+from adnominal.etl.prompts.replies import PARSED
 from adnominal.etl.registry import DATASETS
 from adnominal.training import metrics
 
@@ -425,14 +426,18 @@ def by_rating(rows: pa.Table) -> Results:
 
 
 def states(rows: pa.Table) -> dict[str, float]:
-    """Return the share of each state of written answers in a tally; none if they were chosen."""
+    """Return the share of each state of written answers in a tally; none if they were chosen.
+
+    The share of parsed answers is always among them.
+    """
     written = rows.select(["state", "count"]).filter(rows["state"].is_valid())
-    counts = merge([written])
-    total = pc.sum(counts["count"]).as_py()
-    return {
-        f"state/{metrics.metric_name(row['state'])}": row["count"] / total
-        for row in counts.to_pylist()
-    }
+    if not written.num_rows:
+        return {}
+    total = pc.sum(written["count"]).as_py()
+    figures = {f"state/{PARSED}": 0.0}
+    for row in merge([written]).to_pylist():
+        figures[f"state/{metrics.metric_name(row['state'])}"] = row["count"] / total
+    return figures
 
 
 def _add(

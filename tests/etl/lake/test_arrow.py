@@ -27,6 +27,22 @@ def test_appended_rows_are_read_back(root):
     assert (record.job, record.rows, record.metadata) == ("test", 3, {"run": "7"})
 
 
+def test_the_rows_of_a_file_are_appended_in_one_commit(root, tmp_path, monkeypatch):
+    # Each batch has rows of two partitions, and each partition becomes one file all the same.
+    monkeypatch.setattr(arrow, "_FILE_BATCH", 2)
+    file = tmp_path / "rows.parquet"
+    many = [(corpus, "red", f"noun{number}", number) for number in range(5) for corpus in "ab"]
+    pq.write_table(pairs(*many), file)
+    transaction = ("test/7", 0)
+    commit = arrow.append_file(root, "amod_pairs", file, job="test", transaction=transaction)
+    assert (commit.version, commit.rows, commit.files) == (0, 10, 2)
+    assert_same_rows(arrow.read(root, "amod_pairs"), pairs(*many))
+    assert arrow.append_file(root, "amod_pairs", file, job="test", transaction=transaction).skipped
+    pq.write_table(pairs(*many).drop_columns("count"), file)
+    with pytest.raises(LakeError, match="missing: count"):
+        arrow.append_file(root, "amod_pairs", file, job="test")
+
+
 def test_replace_leaves_other_partitions_alone(root):
     arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
     new = pairs(("uk", "blue", "moon", 4))
