@@ -168,6 +168,17 @@ def test_unusual_partition_values_and_nulls_are_read_back(root):
         arrow.append(root, "amod_pairs", pairs(("", "a", "b", 1)), job="test")
 
 
+def test_partition_values_are_listed_from_the_log(root):
+    arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
+    arrow.append(root, "amod_pairs", pairs(("fr", "blue", "moon", 4)), job="test")
+    assert arrow.partition_values(root, "amod_pairs", "corpus") == ["de", "fr", "uk"]
+    of_one = arrow.partition_values(root, "amod_pairs", "corpus", {"corpus": "fr"})
+    assert of_one == ["fr"]
+    assert arrow.partition_values(root, "amod_pairs", "noun") == []
+    with pytest.raises(LakeError):
+        arrow.partition_values(root, "amod_files", "corpus")
+
+
 def test_columns_of_every_type_are_read_back(root, monkeypatch):
     monkeypatch.setitem(TABLES, "kinds", KINDS)
     entry = {"adjective": "red", "count": 1}
