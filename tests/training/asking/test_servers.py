@@ -44,9 +44,8 @@ def stub():
 def model_of(server, backend=CHAT, **options):
     """A model behind the server, without a store."""
     options = {"timeout": 1.0, "max_retries": 4, **options}
-    return CachedModel(
-        lambda: connect(backend, "a-model", server.address, **options), Answered(None)
-    )
+    model = connect(backend, "a-model", server.address, **options)
+    return CachedModel(lambda: model, Answered(None))
 
 
 def ask(model, *texts, options=OPTIONS):
@@ -429,11 +428,10 @@ def test_a_failed_likelihood_is_no_number(stub, tokenizer):
 
 @pytest.mark.parametrize("backend", [CHAT, OPENAI, ANTHROPIC])
 def test_chat_servers_have_no_likelihood(stub, backend):
-    model = model_of(stub, backend)
     with pytest.raises(UserError, match="form=generate"):
-        likelihoods(model, ("A red car", " good"))
+        likelihoods(model_of(stub, backend), ("A red car", " good"))
     with pytest.raises(UserError, match="form=generate"):
-        model.trial("loglikelihood")
+        connect(backend, "a-model", stub.address).trial("loglikelihood")
     assert stub.questions == []
 
 
