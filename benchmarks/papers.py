@@ -20,7 +20,7 @@ import yaml
 from adnominal.analysis.papers.published import value as printed
 from adnominal.conf import ROOT, JobFailed, setting
 from adnominal.training.finished_runs import entries_of
-from benchmarks import released_phrases
+from benchmarks import released_phrases, simulated_votes
 from benchmarks.cases import Case, CaseSettings, Measurement
 from benchmarks.results import Figures
 
@@ -87,6 +87,8 @@ class Experiment:
         """Run the command, which continues an interrupted one; `JobFailed` if it fails."""
         if released_phrases.EDITION in " ".join(self.settings):
             released_phrases.build(str(Path(settings.lake).absolute()))
+        if "labels=soft" in self.settings:
+            simulated_votes.build(str(Path(settings.lake).absolute()))
         code = subprocess.call([sys.executable, *self.words(settings)], cwd=ROOT)
         if code:
             raise JobFailed(f"{self.name}: exit code {code}; the same command continues it")

@@ -11,6 +11,12 @@ from adnominal.conf import UserError
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
+def first_line(message: object) -> str:
+    """The first line of an error or its message, which other programs may continue for pages."""
+    lines = str(message).strip().splitlines()
+    return lines[0].strip() if lines else type(message).__name__
+
+
 @contextmanager
 def open_text(file: Path, name: str) -> Iterator[TextIO]:
     """The text of a file without a byte order mark; messages call the file `name`.

@@ -27,8 +27,13 @@ from adnominal.training.finished_runs import NESTED
 from adnominal.training.tasks import Source
 from adnominal.training.tracking import Run, Tracker
 
-_RESULT, _PREDICTIONS = "result.json", "predictions.parquet"
+_RESULT = "result.json"
 log = logging.getLogger("adnominal")
+
+
+def predictions_file(folder: Path) -> Path:
+    """Return the file with a run's rows of the table predictions; not all runs have one."""
+    return folder / "predictions.parquet"
 
 
 def folder_name(settings: Any, **content: Any) -> str:
@@ -62,7 +67,8 @@ class Plan:
 class Outcome:
     """The outcome of a run: the content of ``result.json``, and rows of the table predictions.
 
-    `metrics` go to MLflow at update `step`; `texts` are artifacts by file name.
+    Many rows are not in memory: the job has then written them to `predictions_file`. `metrics` go
+    to MLflow at update `step`; `texts` are artifacts by file name.
     """
 
     result: dict[str, Any]
@@ -136,8 +142,7 @@ class Runs:
                 result = None
             if result is not None:
                 log.info("already finished (%s); not run again", folder)
-                if (folder / _PREDICTIONS).exists():
-                    self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
+                self._commit(folder, result["run_id"])
                 run = self.tracker.ended_run(result["run_id"], folder)
                 if parent is not None:
                     run.nest(parent.id)
@@ -181,23 +186,28 @@ class Runs:
         The model is registered afterwards: if that fails, repeating the command only registers it.
         Return why it failed.
         """
+        path = predictions_file(folder)
         if outcome.predictions is not None:
-            pq.write_table(outcome.predictions, folder / _PREDICTIONS)
-            self._commit(outcome.predictions, run.name)
-            run.file(folder / _PREDICTIONS)
+            pq.write_table(outcome.predictions, path)
+        if path.exists():
+            self._commit(folder, run.name)
+            run.file(path)
         run.metrics(outcome.metrics, outcome.step)
         for file, text in outcome.texts.items():
             run.text(text, file)
         replace_json(folder / _RESULT, outcome.result)
         return self._register(run, folder)
 
-    def _commit(self, rows: pa.Table, run_id: str) -> None:
-        """Commit predictions to the lake once: the run is the transaction."""
-        if self.settings.predictions and rows.num_rows:
-            arrow.append(
+    def _commit(self, folder: Path, run_id: str) -> None:
+        """Commit predictions, if there are any, to the lake once: the run is the transaction."""
+        path = predictions_file(folder)
+        if not self.settings.predictions or not path.exists():
+            return
+        if pq.read_metadata(path).num_rows:
+            arrow.append_file(
                 self.settings.lake,
                 "predictions",
-                rows,
+                path,
                 job=self.job,
                 metadata={"run": run_id},
                 transaction=(f"{self.job}/{run_id}", 0),

@@ -23,9 +23,9 @@ from adnominal.analysis.export.content import WHOLE, Config, Content
 from adnominal.analysis.export.provenance import About
 from adnominal.conf import UserError
 from adnominal.etl.declaration import Labels, Question
+from adnominal.etl.prompts import files as prompts
+from adnominal.etl.prompts.replies import pattern_of
 from adnominal.etl.registry import DATASETS
-from adnominal.training.asking import prompts
-from adnominal.training.asking.replies import pattern_of
 
 # Version of the tasks: increase it whenever a prompt or label word changes.
 VERSION = 1

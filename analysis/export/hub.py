@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from adnominal.conf import JobFailed, UserError
+from adnominal.conf.texts import first_line
 
 log = logging.getLogger("adnominal")
 
@@ -44,7 +45,7 @@ def check_login(name: str) -> None:
         status = getattr(getattr(error, "response", None), "status_code", None)
         if status in (401, 403):
             raise UserError(f"push={name}: the hub refuses the stored token; {_LOG_IN}") from error
-        raise JobFailed(f"push={name}: the hub does not answer ({_first_line(error)})") from error
+        raise JobFailed(f"push={name}: the hub does not answer ({first_line(error)})") from error
     log.info("pushing to %s as %s", name, user)
 
 
@@ -75,12 +76,7 @@ def push(folder: Path, name: str, private: bool) -> None:
     # A ValueError is the hub's word on the card.
     except (HTTPError, OSError, ValueError) as error:
         raise JobFailed(
-            f"push={name}: {_first_line(error)}; the export is complete in {folder}: upload it "
+            f"push={name}: {first_line(error)}; the export is complete in {folder}: upload it "
             f"with: hf upload {name} {folder} --repo-type dataset"
         ) from error
     log.info("%s uploaded: %s", folder, commit.commit_url)
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -155,10 +155,10 @@ def edition_rows(lake: str, name: str, edition: str, columns: list[str]) -> list
     """
     rows = arrow.read(lake, name, where=[("edition", "=", edition)], columns=columns)
     if not rows.num_rows:
-        editions = {str(dict(file.partition)["edition"]) for file in arrow.files(lake, name)}
+        editions = arrow.partition_values(lake, name, "edition")
         raise UserError(
             f"edition={edition}: not in {name} of lake={lake}; expected one of "
-            f"{', '.join(sorted(editions)) or 'none'}"
+            f"{', '.join(editions) or 'none'}"
         )
     members: list[dict[str, Any]] = rows.sort_by("item_id").to_pylist()
     return members

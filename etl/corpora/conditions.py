@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from adnominal.conf import UserError
 from adnominal.conf.exiting import skip_teardown
+from adnominal.conf.texts import first_line
 from adnominal.etl.corpora.files import Unreadable
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Condition:
             self._connection.register(_TABLE, table)
             return self._connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
-            raise WrongCondition(path, f"where={self.sql}: {_first_line(error)}") from error
+            raise WrongCondition(path, f"where={self.sql}: {first_line(error)}") from error
 
     def _syntax_tree(self) -> Any:
         query = f"SELECT 1 FROM {_TABLE} WHERE (\n{self.sql}\n)"
@@ -215,7 +216,3 @@ def text_or_none(value: bytes | None) -> str | None:
         return value.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].strip()

@@ -16,7 +16,7 @@ from typing import Any
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS, read_rows, text_of
-from adnominal.conf.texts import json_lines, json_value
+from adnominal.conf.texts import first_line, json_lines, json_value
 from adnominal.etl.external.settings import Settings
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d{2}-\d{2}T[\d.\-]+")
@@ -24,7 +24,7 @@ _NO_FILTER = "none"
 _TABLE_OF_ANSWERS = (
     "a table with an item's id and the answer in each row; item= and answer= name them"
 )
-# Inspect's reasons to stop, where `training.asking.replies` reads no answer either.
+# Inspect's reasons to stop, where `etl.prompts.replies` reads no answer either.
 _STATES = {"max_tokens": "cut off", "model_length": "cut off", "content_filter": "refused"}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -157,7 +157,7 @@ def _inspect_log(file: Path, settings: Settings) -> Iterator[Answer]:
             place,
             str(metadata.get(settings.item, sample["id"])),
             text=None if failure else _inspect_text(sample),
-            failure=_first_line(failure["message"]) if failure else "",
+            failure=first_line(failure["message"] or "no message")[:80] if failure else "",
             state=_inspect_state(sample),
             prompt=evaluation.get("task"),
             model=evaluation.get("model"),
@@ -177,10 +177,6 @@ def _inspect_text(sample: Mapping[str, Any]) -> str:
 def _inspect_state(sample: Mapping[str, Any]) -> str:
     choices = sample["output"].get("choices") or [{}]
     return _STATES.get(choices[0].get("stop_reason"), "")
-
-
-def _first_line(text: str) -> str:
-    return text.splitlines()[0][:80] if text else "no message"
 
 
 def _table_rows(file: Path, settings: Settings) -> Iterator[Answer]:

@@ -108,14 +108,10 @@ def _items_of_table(settings: Settings, dataset: Dataset, item_table: ItemTable)
 
 def _editions(lake: str, dataset: Dataset) -> list[str]:
     """The editions of the dataset's tables of items."""
-    editions = {
-        str(value)
-        for item_table in dataset.tables
-        if arrow.version(lake, item_table.name) is not None
-        for file in arrow.files(lake, item_table.name)
-        for name, value in file.partition
-        if name == "edition"
-    }
+    tables = [table.name for table in dataset.tables if table.name in arrow.tables(lake)]
+    editions: set[str] = set()
+    for name in tables:
+        editions.update(arrow.partition_values(lake, name, "edition"))
     return sorted(editions)
 
 

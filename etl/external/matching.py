@@ -1,16 +1,22 @@
 """Set imported answers beside the items of an edition: pure, answers and items in, rows out."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import yaml
-
-from adnominal.conf import ROOT, UserError
+from adnominal.conf import UserError
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.external.files import Answer
+from adnominal.etl.prompts.files import templates_of
+from adnominal.etl.prompts.replies import (
+    PARSED,
+    UNPARSABLE,
+    after_reasoning,
+    matches,
+    plain,
+    with_words,
+)
 
 TABLE = "predictions"
 UNKNOWN = "no such item in the edition"
@@ -18,10 +24,6 @@ NOT_ASKED = "item outside the part that was asked"
 WITHOUT_GOLD = "item without a correct answer"
 DOUBLED = "item answered again; the first answer counts"
 MISSING = "item without an answer in the files"
-# The states of a written answer that `training.asking.replies` gives to ours.
-PARSED, UNPARSABLE = "parsed", "unparsable"
-# The mark between a model's reasoning and its answer.
-_END_OF_THINKING = "</think>"
 _QUOTES = " \t\r\n.!\"'`*“”‘’"
 
 
@@ -61,12 +63,8 @@ class Words:
             )
         self._labels = {_normal(word): label for word, label in words.items()}
         self._labels |= {_normal(label): label for label in labels}
-        longest_first = sorted(self._labels, key=len, reverse=True)
-        alternatives = "|".join(map(re.escape, longest_first))
-        self._patterns = [
-            re.compile(pattern.replace("{answers}", alternatives), re.IGNORECASE)
-            for pattern in patterns
-        ]
+        alternatives = tuple(self._labels)
+        self._patterns = [with_words(pattern, alternatives) for pattern in patterns]
 
     def label(self, text: str) -> str | None:
         """The label that a text stands for; None if it is not exactly one of the words."""
@@ -82,16 +80,14 @@ class Words:
         label = self.label(text)
         if label is not None:
             return label
-        found = {
-            self._labels[_normal(word)]
-            for pattern in self._patterns
-            for word in pattern.findall(text)
-        }
-        return found.pop() if len(found) == 1 else None
+        labels: set[str] = set()
+        for pattern in self._patterns:
+            labels.update(self._labels[_normal(word)] for word in matches(text, pattern))
+        return labels.pop() if len(labels) == 1 else None
 
 
 def _normal(text: str) -> str:
-    return text.strip(_QUOTES).casefold()
+    return plain(text.strip(_QUOTES))
 
 
 def words_of(dataset: Dataset, given: str | None) -> Words:
@@ -103,10 +99,13 @@ def words_of(dataset: Dataset, given: str | None) -> Words:
         UserError: an entry of `given` is not ``WORD:LABEL`` with one of the labels.
     """
     assert dataset.labels is not None
-    prompts = list(_prompts(dataset.name))
+    templates = templates_of(dataset.name)
     labels_of_word: dict[str, set[str]] = {}
-    for word, label in _prompt_words(prompts):
-        labels_of_word.setdefault(_normal(word), set()).add(label)
+    for template in templates:
+        for verbaliser in template.verbalisers:
+            for place, word in enumerate(verbaliser.all):
+                label = verbaliser.labels[verbaliser.label(place)]
+                labels_of_word.setdefault(_normal(word), set()).add(label)
     words = {
         word: next(iter(labels)) for word, labels in labels_of_word.items() if len(labels) == 1
     }
@@ -115,28 +114,8 @@ def words_of(dataset: Dataset, given: str | None) -> Words:
         if not colon or not word:
             raise UserError(f"labels={given}: got {entry!r}; expected WORD:LABEL")
         words[word] = label
-    written = [question for prompt in prompts for question in prompt["generation"].values()]
-    patterns = dict.fromkeys(question["pattern"] for question in written)
-    return Words(dataset.label_names, words, list(patterns))
-
-
-def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
-    """The files of prompts for a dataset; `training.asking.prompts` describes and checks them."""
-    for file in sorted((ROOT / "conf" / "prompts").glob("*.yaml")):
-        # Scalars stay text: a word may be yes, no, true or null.
-        document = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
-        if document["task"] == dataset:
-            yield {"verbalisers": {}, "generation": {}, **document}
-
-
-def _prompt_words(prompts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Each word of the prompts' verbalisers and questions, with its label."""
-    for prompt in prompts:
-        written = [question.get("words", {}) for question in prompt["generation"].values()]
-        for verbaliser in (*prompt["verbalisers"].values(), *written):
-            for label, words in verbaliser.items():
-                for word in [words] if isinstance(words, str) else words:
-                    yield word, label
+    patterns = [template.pattern for template in templates if template.pattern is not None]
+    return Words(dataset.label_names, words, patterns)
 
 
 _COLUMNS = (
@@ -240,7 +219,7 @@ def _outcome(answer: Answer, words: Words) -> dict[str, Any]:
         return _given(answer, answer.text, words)
     if answer.state:
         return {"text": answer.text, "state": answer.state}
-    label = words.label_in(answer.text.rpartition(_END_OF_THINKING)[2])
+    label = words.label_in(after_reasoning(answer.text))
     state = UNPARSABLE if label is None else PARSED
     return {"text": answer.text, "state": state, "predicted": label}
 

@@ -5,8 +5,9 @@ are checked against their declarations as in `etl.lake.spark`, and commits use t
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 from urllib.parse import unquote
 
@@ -38,6 +39,9 @@ from adnominal.etl.lake.writing import publish
 Filter: TypeAlias = (
     Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]] | pc.Expression
 )
+
+# Rows of a file that are in memory at once.
+_FILE_BATCH = 65_536
 
 
 def _open(root: str, table: str, version: int | None) -> DeltaTable:
@@ -85,6 +89,22 @@ def _sound_files(handle: DeltaTable, table: str) -> list[File]:
     active_files = log.active_files(handle)
     doubled.refuse(handle, declaration(table), active_files)
     return active_files
+
+
+def partition_values(
+    root: str, table: str, column: str, where: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the sorted values of a partition column from the log; `where` as for `File`.
+
+    Raises:
+        LakeError: the table does not exist.
+    """
+    values: set[str] = set()
+    for file in files(root, table):
+        value = dict(file.partition).get(column)
+        if value is not None and file.lies_in(where or {}):
+            values.add(str(value))
+    return sorted(values)
 
 
 def row_count(root: str, table: str) -> int:
@@ -327,22 +347,56 @@ def replace(
     return write(root, table, data, change)
 
 
+def append_file(root: str, table: str, path: Path, **commit: Unpack[CommitOptions]) -> Commit:
+    """Add the rows of a Parquet file in one commit, as `append`, with few of them in memory."""
+    with pq.ParquetFile(path) as file:
+
+        def pieces() -> Iterator[pa.Table]:
+            for batch in file.iter_batches(_FILE_BATCH):
+                yield pa.Table.from_batches([batch])
+
+        change = Change("append", allow_empty=True, **commit)
+        return _write(root, table, file.schema_arrow, pieces, change)
+
+
 def write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
     """Write rows held in memory, on behalf of `append`, `replace` and `etl.lake.spark.Lake`."""
+    return _write(root, table, data.schema, lambda: [data], change)
+
+
+def _write(
+    root: str,
+    table: str,
+    schema: pa.Schema,
+    pieces: Callable[[], Iterable[pa.Table]],
+    change: Change,
+) -> Commit:
+    """Write rows that come in pieces of a schema, in one file for each partition."""
     table_spec = declaration(table)
     check_partition_types(table_spec)
-    declared_columns, columns = named_types(table_spec.schema), named_types(data.schema)
+    declared_columns, columns = named_types(table_spec.schema), named_types(schema)
     if lines := differences(declared_columns, columns, ordered=False):
         raise LakeError(f"a table for {table} is not as declared: {'; '.join(lines)}")
-    rows = data.select(table_spec.schema.names).cast(table_spec.schema)
 
     def stage(target: pa_fs.FileSystem, write: str) -> Staged:
-        for folder, part in parts(rows, table_spec.partition_by):
-            path = "/".join([DATA, write, *folder])
-            target.create_dir(path, recursive=True)
-            with target.open_output_stream(f"{path}/part-0.parquet") as stream:
-                stored_columns = part.select(table_spec.stored_schema.names)
-                pq.write_table(stored_columns, stream, row_group_size=table_spec.group_rows)
-        return Staged(write, rows.num_rows)
+        writers: dict[str, pq.ParquetWriter] = {}
+        size = 0
+        with ExitStack() as open_files:
+            for piece in pieces():
+                rows = piece.select(table_spec.schema.names).cast(table_spec.schema)
+                size += rows.num_rows
+                for folder, part in parts(rows, table_spec.partition_by):
+                    path = "/".join([DATA, write, *folder])
+                    stored_columns = part.select(table_spec.stored_schema.names)
+                    if path not in writers:
+                        target.create_dir(path, recursive=True)
+                        stream = open_files.enter_context(
+                            target.open_output_stream(f"{path}/part-0.parquet")
+                        )
+                        writers[path] = open_files.enter_context(
+                            pq.ParquetWriter(stream, stored_columns.schema)
+                        )
+                    writers[path].write_table(stored_columns, table_spec.group_rows)
+        return Staged(write, size)
 
     return publish(table_uri(root, table), table_spec, stage, change)

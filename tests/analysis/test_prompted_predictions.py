@@ -1,12 +1,14 @@
 from math import sqrt
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from adnominal.analysis import predictions
 from adnominal.analysis.papers.plane import prompting
 from adnominal.conf import UserError
-from adnominal.training.asking.scores import asp_table, cells
+from adnominal.etl.lake.tables import table
+from adnominal.training.asking.scores import asp_table, cells, choices
 from tests.rows import rows as records
 from tests.rows import write
 from tests.training.asking.test_scores import FIRST_NO, FIRST_YES, MODEL, rows, two_shot
@@ -66,3 +68,28 @@ def test_scores_of_asp_are_averaged_over_prompts(tmp_path):
     assert row["deviation"] == pytest.approx(0.5 / sqrt(2))
     with pytest.raises(UserError, match="run=q: no answers to prompts"):
         predictions.read_prompted(lake, "q")
+
+
+def test_both_forms_of_a_question_are_set_side_by_side():
+    common = {"task": "plane", "model": "gpt2", "scheme": "two_shot", "class": "S"}
+    common |= {"inference_type": 1, "prompt": "plane/kind@1", "gold": "entailed"}
+    chosen = [{**common, "scores": [-2.0, -1.0]}, {**common, "scores": [-1.0, -2.0]}]
+    written = [
+        {**common, "text": "Answer: yes", "state": "parsed", "predicted": "entailed"},
+        {**common, "text": "Perhaps.", "state": "unparsable"},
+        {**common, "text": "Answer: yes", "state": "parsed", "predicted": "entailed"},
+        {**common, "text": "Answer: yes", "state": "parsed", "predicted": "entailed"},
+    ]
+    schema = table("predictions").schema
+    schema = schema.append(pa.field("class", pa.string()))
+    predictions = pa.Table.from_pylist(
+        chosen + written, schema.append(pa.field("inference_type", pa.int32()))
+    )
+    numbers = prompting._both_forms(choices(predictions))
+    f1 = {key: value.estimate for key, value in numbers.items() if key[0] == "S"}
+    # Half of the chosen answers are right, and three of the four that were written.
+    assert f1 == {
+        ("S", "gpt2, likelihood"): pytest.approx(2 / 3),
+        ("S", "gpt2, generation"): pytest.approx(6 / 7),
+    }
+    assert numbers["parsed", "gpt2, generation"] == 0.75

@@ -4,7 +4,7 @@ import pytest
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import Row, read_rows
-from adnominal.conf.texts import json_lines, json_value
+from adnominal.conf.texts import first_line, json_lines, json_value
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,10 @@ def test_the_caller_decides_on_rows_with_surplus_fields(tmp_path):
         Row(2, {"p": '"a', "h": "b", "": ""}),
         Row(4, {"p": "c", "h": "d", "": "f"}, is_surplus=True),
     ]
+
+
+def test_the_first_line_of_a_message_is_its_reason():
+    assert first_line(ValueError("no such table\n  at line 3\n")) == "no such table"
+    assert first_line("\n bad \nworse") == "bad"
+    # An error without a text is named by its kind.
+    assert first_line(TimeoutError()) == "TimeoutError"

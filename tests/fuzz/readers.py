@@ -29,9 +29,9 @@ from adnominal.etl.corpora.files import Unit, Unreadable, units
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.knowledge import conceptnet, lexicons, wordnet
 from adnominal.etl.parsing.fast.counting import count_texts
+from adnominal.etl.prompts import files as prompts
 from adnominal.etl.published import adept, asp, nli, pairs, plane, sygns
 from adnominal.etl.sygns import drs, fol, translate, vf
-from adnominal.training.asking import prompts
 from tests.etl.amod.corpus import depcc_part
 from tests.etl.knowledge import wordnet_files
 

@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from adnominal.etl.prompts.replies import PARSED
 from adnominal.training import predictions
 from adnominal.training.asking.items import Items
 from adnominal.training.asking.outcomes import Outcome
 from adnominal.training.asking.questions import Question, Request
-from adnominal.training.asking.replies import PARSED, read_reply
+from adnominal.training.asking.replies import read_reply
 from adnominal.training.asking.settings import Settings
 
 Scores: TypeAlias = npt.NDArray[np.float64]
@@ -26,18 +27,20 @@ def rows(
     settings: Settings,
     **constants: Any,
 ) -> pa.Table:
-    """Return a row for each question; `constants` are columns with one value.
+    """Return a row for each question, with the columns of the table predictions and of the items.
 
-    An answer that is chosen has `scores`; its label is the most probable one, or with a masked
-    model that of the first token, which is in `text`. An answer that is written has `state` and
-    `text`, and only a parsed one is in `predicted`.
+    The questions are about successive items; `constants` are columns with one value. An answer that
+    is chosen has `scores`; its label is the most probable one, or with a masked model that of the
+    first token, which is in `text`. An answer that is written has `state` and `text`, and only a
+    parsed one is in `predicted`.
     """
     read = _written if settings.form == "generate" else _chosen
     columns = read(questions, answers, settings)
-    places = pa.array([question.item for question in questions], pa.int64())
-    of_items = items.rows.take(places)
+    first, last = questions[0].item, questions[-1].item
+    places = pa.array([question.item - first for question in questions], pa.int64())
+    of_items = items.rows.slice(first, last + 1).take(places)
     named = [question.verbaliser for question in questions]
-    return predictions.rows(
+    of_questions = predictions.rows(
         len(questions),
         task=items.name,
         scheme=items.scheme,
@@ -50,6 +53,10 @@ def rows(
         **columns,
         **constants,
     )
+    further = [name for name in of_items.column_names if name not in of_questions.column_names]
+    for name in further:
+        of_questions = of_questions.append_column(name, of_items[name])
+    return of_questions
 
 
 def _written(questions: Sequence[Question], answers: Answers, settings: Settings) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import hashlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 from lm_eval.api.model import LM
@@ -27,70 +27,6 @@ _OURS = ("pretrained", "model", "base_url", "batch_size", "dtype", "seed", "trus
 _FOR_GPU = {"fp32": "float32", "bf16": "bfloat16"}
 
 
-class LazyModel(LM):  # type: ignore[misc]
-    """A model for the harness that is loaded when it is first needed.
-
-    Where all requests were answered before, it is not needed.
-    """
-
-    def __init__(self, load: Callable[[], LM]) -> None:
-        super().__init__()
-        self._load = load
-
-    @cached_property
-    def model(self) -> LM:
-        """The model, with its weights."""
-        model = self._load()
-        model.set_cache_hook(self.cache_hook)
-        return model
-
-    def check(self) -> None:
-        """Load the model now; a server is asked a trial question.
-
-        Raises:
-            UserError: the model cannot be loaded or asked.
-            JobFailed: the server does not answer.
-        """
-        _ = self.model
-
-    def set_cache_hook(self, cache_hook: Any) -> None:
-        """Pass the hook to the model, now or when it is loaded."""
-        super().set_cache_hook(cache_hook)
-        if "model" in vars(self):
-            self.model.set_cache_hook(cache_hook)
-
-    def loglikelihood(self, requests: list[Any]) -> list[tuple[float, bool]]:
-        """Return the model's."""
-        results: list[tuple[float, bool]] = self.model.loglikelihood(requests)
-        return results
-
-    def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
-        """Return the model's."""
-        results: list[float] = self.model.loglikelihood_rolling(requests)
-        return results
-
-    def generate_until(self, requests: list[Any]) -> list[str]:
-        """Return the model's."""
-        texts: list[str] = self.model.generate_until(requests)
-        return texts
-
-    def apply_chat_template(
-        self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
-    ) -> str:
-        """Return the model's: a text, or the messages for a server."""
-        prompt: str = self.model.apply_chat_template(chat_history, add_generation_prompt)
-        return prompt
-
-    @property
-    def tokenizer_name(self) -> str:
-        """A name for the harness's own cache, which is not used."""
-        return ""
-
-    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        tokens: tuple[list[int], list[int]] = self.model._encode_pair(context, continuation)
-        return tokens
-
-
 @dataclass(frozen=True)
 class Backend:
     """A model that can be asked.
@@ -99,14 +35,15 @@ class Backend:
         name: the model's name in predictions.
         kind: masked, causal, encoder-decoder, or the backend.
         content: returns the hash of the model's files, or of its name and address.
-        model: the model for the harness.
+        load: returns the model for the harness, with its weights, loaded once; a server is asked a
+            trial question.
         words: the tokens of a masked model's words.
     """
 
     name: str
     kind: str
     content: Callable[[], str]
-    model: LazyModel
+    load: Callable[[], LM]
     words: Words | None = None
 
 
@@ -129,7 +66,7 @@ def backend(settings: Settings) -> Backend:
     load = _gpu_model if settings.backend in CARD_BACKENDS else _server
     identity = f"{settings.backend} {settings.model} {settings.base_url} {settings.model_args}"
     content = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
-    return Backend(settings.model, settings.backend, lambda: content, LazyModel(load(settings)))
+    return Backend(settings.model, settings.backend, lambda: content, cache(load(settings)))
 
 
 def _in_this_process(settings: Settings) -> Backend:
@@ -144,16 +81,16 @@ def _in_this_process(settings: Settings) -> Backend:
             "that was trained on conversations, or chat=false"
         )
     if kind != "masked":
-        model = LazyModel(lambda: Local(source.name, pretrained, settings))
-        return Backend(source.name, kind, source.content, model)
+        load = cache(lambda: Local(source.name, pretrained, settings))
+        return Backend(source.name, kind, source.content, load)
     if settings.form == "generate" or settings.is_chat:
         raise UserError(
             f"model={source.name} form={settings.form} chat={str(settings.chat).lower()}: a masked "
             "language model fills a gap and writes nothing; expected form=likelihood chat=false"
         )
     words = Words(source.name, pretrained)
-    model = LazyModel(lambda: Masked(words, pretrained, settings))
-    return Backend(source.name, kind, source.content, model, words)
+    load = cache(lambda: Masked(words, pretrained, settings))
+    return Backend(source.name, kind, source.content, load, words)
 
 
 def _gpu_model(settings: Settings) -> Callable[[], LM]:

@@ -1,7 +1,8 @@
 """A model of lm-evaluation-harness that computes, or pays for, no answer twice."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from lm_eval.api.model import LM
@@ -22,12 +23,18 @@ class CachedModel(LM):  # type: ignore[misc]
             cleared; failed requests are among them, and are asked again when they recur.
     """
 
-    def __init__(self, model: LM, answered: Answered) -> None:
+    def __init__(self, load: Callable[[], LM], answered: Answered) -> None:
+        """`load` returns the model; it is called when something is asked that has no answer yet."""
         super().__init__()
         self.outcomes: dict[bytes, Outcome] = {}
-        self._model = model
+        self._load = load
         self._answered = answered
+
+    @cached_property
+    def _model(self) -> LM:
+        model = self._load()
         model.set_cache_hook(self)
+        return model
 
     def add_partial(self, kind: str, arguments: Sequence[Any], result: Any) -> None:
         """Store a result (the interface of the harness's cache hook)."""
@@ -71,55 +78,16 @@ class CachedModel(LM):  # type: ignore[misc]
     def _is_answered(self, key: bytes) -> bool:
         return key in self.outcomes and self.outcomes[key].is_answered
 
-    # The harness asks for the following; `LM` has values of its own for them.
-
-    @property
-    def rank(self) -> int:
-        """The number of this process."""
-        return int(self._model.rank)
-
-    @property
-    def world_size(self) -> int:
-        """The number of processes."""
-        return int(self._model.world_size)
-
-    @property
-    def device(self) -> Any:
-        """The model's device."""
-        return self._model.device
-
     @property
     def tokenizer_name(self) -> str:
-        """The name of the tokenizer."""
-        return str(self._model.tokenizer_name)
-
-    def chat_template(self, chat_template: bool | str = False) -> str | None:
-        """Return the chat template."""
-        template: str | None = self._model.chat_template(chat_template)
-        return template
+        """A name for the harness's own cache, which is not used."""
+        return ""
 
     def apply_chat_template(
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
     ) -> Any:
-        """Return the prompt for a conversation."""
+        """Return the prompt for a conversation: a text, or the messages for a server."""
         return self._model.apply_chat_template(chat_history, add_generation_prompt)
-
-    def all_gather(self, tensor: Any) -> Any:
-        """Return the tensors of all processes."""
-        return self._model.all_gather(tensor)
-
-    def gather_object(self, obj: Any, dst: int = 0) -> Any:
-        """Return the objects of all processes in process `dst`."""
-        return self._model.gather_object(obj, dst)
-
-    def barrier(self) -> None:
-        """Wait for all processes."""
-        self._model.barrier()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._model, name)
 
 
 def as_outcome(result: Any) -> Outcome:

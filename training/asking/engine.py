@@ -1,7 +1,7 @@
 """The engine: lm-evaluation-harness asks a model, chunk by chunk, and its samples are read."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -32,8 +32,10 @@ class Engine(CachedModel):
         computed: number of requests that were computed, or paid for, by this process.
     """
 
-    def __init__(self, model: LM, answered: Answered, settings: Settings, delimiter: str) -> None:
-        super().__init__(model, answered)
+    def __init__(
+        self, load: Callable[[], LM], answered: Answered, settings: Settings, delimiter: str
+    ) -> None:
+        super().__init__(load, answered)
         self.computed = 0
         self._settings, self._delimiter = settings, delimiter
         self._fresh: set[bytes] = set()

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from adnominal.conf import UserError
+from adnominal.etl.prompts.files import SUBJECTS
 from adnominal.training import tasks
-from adnominal.training.asking.prompts import SUBJECTS
+from adnominal.training.asking.row_file import RowFile
 from adnominal.training.asking.settings import Settings
 from adnominal.training.batching import seed_of
 from adnominal.training.tasks import Dataset, Examples, Source, Task
@@ -31,7 +32,7 @@ class Items:
     task: Task
     name: str
     scheme: str
-    rows: pa.Table
+    rows: RowFile
     examples: pa.Table
     sources: tuple[Source, ...]
 
@@ -52,7 +53,7 @@ def load(settings: Settings) -> Items:
     asked = dataset.parts[settings.part]
     rows = task.with_prompt_columns(_rows(settings.task, dataset, asked), settings)
     # A table without any selected rows is not a source.
-    origins = set(rows["origin"].to_pylist())
+    origins = set(rows["origin"].unique().to_pylist())
     dropped = {*asked.origin} - origins
     sources = [source for number, source in enumerate(dataset.sources) if number not in dropped]
     rows = rows.drop_columns("origin")
@@ -65,7 +66,8 @@ def load(settings: Settings) -> Items:
         rows = rows.sort_by([("group", "ascending"), (str(declared.number), "ascending")])
     name = dataset.task if dataset.task.startswith(("sygns", "pairs")) else settings.task
     scheme = {0: "zero_shot", 2: "two_shot"}.get(settings.shots, f"{settings.shots}_shot")
-    return Items(task, name, scheme, rows, _examples(settings, dataset), tuple(sources))
+    examples = _examples(settings, dataset)
+    return Items(task, name, scheme, RowFile(rows), examples, tuple(sources))
 
 
 def _task(settings: Settings) -> Task:

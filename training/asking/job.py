@@ -1,38 +1,40 @@
 """``training/prompt.py``: from prompts to answers, predictions and the papers' tables."""
 
 import hashlib
-import itertools
 import logging
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from adnominal.conf import UserError
 from adnominal.conf.markdown import markdown
 from adnominal.conf.progress import duration
+from adnominal.etl.lake.tables import table
+from adnominal.etl.prompts import files as prompts
+from adnominal.etl.prompts.files import Prompts
 from adnominal.training import launch, predictions
-from adnominal.training.asking import answers, items, prompts, scores
+from adnominal.training.asking import answers, items, scores
 from adnominal.training.asking.answered import Answered
 from adnominal.training.asking.backends import Backend, backend
 from adnominal.training.asking.engine import Engine
 from adnominal.training.asking.excerpts import written_answers
 from adnominal.training.asking.items import Items
-from adnominal.training.asking.masked import usable
 from adnominal.training.asking.outcomes import Outcome as ModelOutcome
 from adnominal.training.asking.outcomes import check_answered
-from adnominal.training.asking.prompts import Prompts
 from adnominal.training.asking.questions import Question, Questions, Request
+from adnominal.training.asking.row_file import BATCH
 from adnominal.training.asking.settings import Settings
 from adnominal.training.files import cache_folder, check_folder, replace_text
-from adnominal.training.runs import Outcome, Plan, Runs, folder_name
+from adnominal.training.runs import Outcome, Plan, Runs, folder_name, predictions_file
 
 JOB = "prompt"
 CHUNK = 20_000
@@ -52,44 +54,57 @@ class Work:
 
 
 class Asked:
-    """What was asked so far: rows of predictions, and what became of the requests.
+    """What was asked so far: rows in the file of predictions, and what became of the requests.
 
-    `tokens_in` and `tokens_out` are those of all answers, whether they were paid for now or by an
-    earlier start; `failures` are the reasons why requests have no answer.
+    Attributes:
+        questions, requests: their numbers.
+        tokens_in, tokens_out: those of all answers, paid for now or by an earlier start.
+        failures: the reasons why requests have no answer, counted.
+        tally: the answers, counted (`training.asking.scores`).
     """
 
-    def __init__(self) -> None:
-        self.requests = self.tokens_in = self.tokens_out = 0
+    def __init__(self, work: Work, file: Path | None) -> None:
+        """Begin with nothing; without a `file` only the requests are counted."""
+        self.questions = self.requests = self.tokens_in = self.tokens_out = 0
         self.failures: Counter[str] = Counter()
-        self._rows: list[pa.Table] = []
-        self._places: list[pa.Array] = []
+        self.tally: pa.Table | None = None
+        self._work, self._file = work, file
+        self._writer: pq.ParquetWriter | None = None
 
-    def add(
-        self,
-        requests: int,
-        rows: pa.Table,
-        places: Sequence[int],
-        outcomes: Mapping[Request, Sequence[ModelOutcome]],
-    ) -> None:
-        """Add a chunk."""
-        self.requests += requests
-        self._rows.append(rows)
-        self._places.append(pa.array(places, pa.int64()))
+    def add(self, rows: pa.Table, outcomes: Mapping[Request, Sequence[ModelOutcome]]) -> None:
+        """Add a chunk.
+
+        Raises:
+            JobFailed: scores of a model in this process are NaN.
+        """
+        work = self._work
+        if work.settings.backend == "hf" and work.settings.form == "likelihood":
+            flat = pc.list_flatten(rows["scores"]).to_numpy()
+            scores_of_rows = flat.reshape(rows.num_rows, -1)
+            predictions.check_scores(scores_of_rows, f"model={work.backend.name}")
+        self.questions += rows.num_rows
+        self.requests += len(outcomes)
         for of_request in outcomes.values():
             self.tokens_in += sum(one.tokens_in or 0 for one in of_request)
             self.tokens_out += sum(one.tokens_out or 0 for one in of_request)
             reasons = [one.failure for one in of_request if one.failure is not None]
             self.failures.update(reasons[:1])
+        if self._file is not None:
+            self._write(rows)
+            counted = work.items.task.prompt_tally(rows, work.prompts.labels)
+            tallies = [counted] if self.tally is None else [self.tally, counted]
+            self.tally = scores.merge(tallies)
 
-    @property
-    def rows(self) -> pa.Table:
-        """The rows of the table predictions."""
-        return pa.concat_tables(self._rows)
+    def _write(self, rows: pa.Table) -> None:
+        schema = table("predictions").schema
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._file, schema)
+        self._writer.write_table(rows.select(schema.names))
 
-    @property
-    def places(self) -> pa.ChunkedArray:
-        """The item of each row."""
-        return pa.chunked_array(self._places)
+    def close(self) -> None:
+        """Complete the file of predictions."""
+        if self._writer is not None:
+            self._writer.close()
 
 
 def prompt(settings: Settings) -> None:
@@ -109,7 +124,7 @@ def prompt(settings: Settings) -> None:
     runs = Runs(JOB, settings, settings.experiment or settings.task)
     if settings.backend != "hf" and not runs.is_finished(folder):
         # A trial question finds out whether the server answers, before the run begins.
-        work.backend.model.check()
+        work.backend.load()
     runs.once(
         Plan(folder, name, settings, _facts(work), work.items.sources),
         lambda run: _outcome(work, content, folder, run.name),
@@ -140,35 +155,11 @@ def prepare(settings: Settings) -> Work:
     )
     model = backend(settings)
     items_asked = items.load(settings)
-    questions = Questions(items_asked, selected, settings)
     if model.words is not None:
-        selected = _usable_prompts(model, selected, questions)
-        questions = Questions(items_asked, selected, settings)
+        (first,) = items_asked.rows.slice(0, 1).to_pylist()
+        selected = model.words.usable(selected, first)
+    questions = Questions(items_asked, selected, settings)
     return Work(settings, model, selected, items_asked, questions)
-
-
-def _usable_prompts(model: Backend, selected: Prompts, questions: Questions) -> Prompts:
-    """Return the prompts with only the words that a masked model can write.
-
-    Raises:
-        UserError: no word of a label is left, or labels share a token.
-    """
-    assert model.words is not None
-    of_first_item = itertools.takewhile(lambda question: question.item == 0, questions)
-    unusable = model.words.check(of_first_item)
-    if launch.rank() == 0:
-        for name, words in unusable.items():
-            log.warning(
-                "%s: %d words that are not one token of the model are ignored: %s",
-                name,
-                len(words),
-                " ".join(words),
-            )
-    templates = []
-    for template in selected.prompts:
-        kept = tuple(usable(one, unusable, template.name) for one in template.verbalisers)
-        templates.append(replace(template, verbalisers=kept))
-    return replace(selected, prompts=tuple(templates))
 
 
 def _content(model: Backend) -> str:
@@ -196,13 +187,13 @@ def _out(settings: Settings) -> Path:
 def _name(work: Work, content: str) -> str:
     """Return the folder name of a run, a function of settings, model, prompts and items."""
     rows = work.items.rows
-    decisive = [name for name in rows.column_names if name != "version"]
+    decisive = [name for name in rows.schema.names if name != "version"]
     return folder_name(
         work.settings,
         model=content,
         prompts=work.prompts.text,
-        items=_digest(rows.select(decisive)),
-        examples=_digest(work.items.examples),
+        items=_digest(rows.batches(decisive)),
+        examples=_digest(work.items.examples.to_batches(BATCH)),
     )
 
 
@@ -224,10 +215,10 @@ def _facts(work: Work) -> dict[str, Any]:
     }
 
 
-def _digest(rows: pa.Table) -> str:
+def _digest(batches: Iterable[pa.RecordBatch]) -> str:
     """Return a hash of rows, read a few at a time."""
     digest = hashlib.blake2b(digest_size=16)
-    for batch in rows.to_batches(1000):
+    for batch in batches:
         for row in batch.to_pylist():
             digest.update(repr(row).encode())
     return digest.hexdigest()
@@ -241,44 +232,45 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
     """
     settings = work.settings
     started = time.monotonic()
-    asked = Asked()
+    is_first = launch.rank() == 0
+    asked = Asked(work, predictions_file(folder) if is_first else None)
     excerpt = ""
-    with _store(work, content) as store:
-        engine = Engine(work.backend.model, store, settings, work.questions.delimiter)
+    with _store(work, content) as store, closing(asked):
+        engine = Engine(work.backend.load, store, settings, work.questions.delimiter)
         constants = {"run_id": run_id, "model": work.backend.name}
         for questions, requests in _chunks(work.questions):
             outcomes = engine.ask(requests)
             rows = answers.rows(questions, outcomes, work.items, settings, **constants)
-            asked.add(len(requests), rows, [question.item for question in questions], outcomes)
+            asked.add(rows, outcomes)
             if settings.form == "generate" and not excerpt:
                 excerpt = f"\n\n{written_answers(questions, rows)}"
             # Otherwise they would be in memory while the next chunk is made.
             del questions, requests, outcomes, rows
             launch.trim_memory()
-    rows, places = asked.rows, asked.places
     # Answers that are refused end every process, not only the first.
-    _check(work, asked, rows)
+    check_answered(asked.failures, asked.requests)
     seconds = time.monotonic() - started
     computed = sum(launch.gather(engine.computed))
     result: dict[str, Any] = {"prompts": asked.requests, "forward": computed, "seconds": seconds}
-    if launch.rank() != 0:
+    if not is_first:
         return Outcome(result)
     log.info(
         "%s questions about %s items: %s prompts, %s computed in %s",
-        f"{rows.num_rows:,}",
+        f"{asked.questions:,}",
         f"{work.items.rows.num_rows:,}",
         f"{asked.requests:,}",
         f"{computed:,}",
         duration(seconds),
     )
-    figures, printed = _results(work, rows, places)
-    printed += excerpt
+    figures, columns, caption = work.items.task.prompt_results(asked.tally, work.prompts.labels)
+    figures |= scores.states(asked.tally)
     figures |= _costs(asked, settings)
     if computed:
         figures["prompts_per_second"] = computed / seconds
-    replace_text(folder / "table.md", printed + "\n")
-    texts = {"table.md": printed + "\n", "prompts.yaml": work.prompts.text}
-    return Outcome({**result, "figures": figures}, rows, figures, texts)
+    printed = f"{caption}\n\n{markdown(pa.table(columns))}{excerpt}\n"
+    replace_text(folder / "table.md", printed)
+    texts = {"table.md": printed, "prompts.yaml": work.prompts.text}
+    return Outcome({**result, "figures": figures}, metrics=figures, texts=texts)
 
 
 @contextmanager
@@ -317,15 +309,6 @@ def _chunks(questions: Questions) -> Iterator[tuple[list[Question], list[Request
         yield chunk, list(requests)
 
 
-def _check(work: Work, asked: Asked, rows: pa.Table) -> None:
-    """Raise `JobFailed` for questions without an answer; the answers to the others are stored."""
-    if work.settings.backend == "hf" and work.settings.form == "likelihood":
-        flat = pc.list_flatten(rows["scores"]).to_numpy()
-        scores_of_rows = flat.reshape(rows.num_rows, -1)
-        predictions.check_scores(scores_of_rows, f"model={work.backend.name}")
-    check_answered(asked.failures, asked.requests)
-
-
 def _costs(asked: Asked, settings: Settings) -> dict[str, float]:
     """Return the tokens that were sent and written, and what they cost."""
     figures: dict[str, float] = {}
@@ -338,13 +321,3 @@ def _costs(asked: Asked, settings: Settings) -> dict[str, float]:
         sent = figures.get("tokens_in", 0.0) * settings.price_in
         figures["cost"] = sent + figures.get("tokens_out", 0.0) * settings.price_out
     return figures
-
-
-def _results(work: Work, rows: pa.Table, places: pa.ChunkedArray) -> tuple[dict[str, float], str]:
-    """Return figures by name (shares from 0 to 1), and the printed table, in percent."""
-    of_items = work.items.rows
-    for name in set(of_items.column_names) - set(rows.column_names):
-        rows = rows.append_column(name, of_items[name].take(places))
-    figures, columns, caption = work.items.task.prompt_results(rows, work.prompts.labels)
-    figures |= scores.states(rows)
-    return figures, f"{caption}\n\n{markdown(pa.table(columns))}"

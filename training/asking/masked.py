@@ -4,24 +4,27 @@ The text is tokenised with a word in the gap and the word's token is then masked
 preceding space belongs to the token if the vocabulary does it so (byte-level BPE).
 """
 
+import logging
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lm_eval.api.model import LM
 
 from adnominal.conf import UserError
 from adnominal.conf.progress import Progress
+from adnominal.etl.prompts.files import Prompts, Verbaliser
+from adnominal.training import launch
 from adnominal.training.asking.local import check_lengths, load_weights
 from adnominal.training.asking.outcomes import Outcome
-from adnominal.training.asking.prompts import Verbaliser
-from adnominal.training.asking.questions import Question
 from adnominal.training.asking.settings import Settings
 from adnominal.training.models.masks import logits_of_masks
 from adnominal.training.models.pretrained import Pretrained, longest
 
 _CHUNK = 1024
+log = logging.getLogger("adnominal")
 
 
 class Gap(NamedTuple):
@@ -54,32 +57,48 @@ class Words:
                 "fills; expected a model with one, such as bert-base-cased"
             )
 
-    def check(self, questions: Iterable[Question]) -> dict[str, list[str]]:
-        """Return the words that are not one token of the model, by prompt and verbaliser.
+    def usable(self, prompts: Prompts, fields: Mapping[str, str]) -> Prompts:
+        """Return the prompts with only the words that are one token of the model.
+
+        `fields` are those of an item, in whose texts the words are looked at.
 
         Raises:
             UserError: the model cannot write any word of a label, or two labels share a token.
         """
-        unusable: dict[str, list[str]] = {}
-        for question in questions:
-            verbaliser, gap = question.verbaliser, _gap(question)
-            assert verbaliser is not None
-            name = f"{question.template.name}, {verbaliser.name}"
-            tokens = dict(zip(gap.words, self.tokens(gap), strict=True))
-            for words in verbaliser.words:
-                lacking = [word for word in words if tokens[word] is None]
-                if len(lacking) == len(words):
-                    raise UserError(self._refusal(name, words, gap))
-                if lacking:
-                    unusable.setdefault(name, []).extend(lacking)
-            for token, count in Counter(tokens.values()).items():
-                if token is not None and count > 1:
-                    alike = [word for word in tokens if tokens[word] == token]
-                    raise UserError(
-                        f"model={self.name}: {' and '.join(alike)} of {name} are the same token; "
-                        "expected words with different tokens (verbalisers=)"
-                    )
-        return unusable
+        templates = []
+        for template in prompts.prompts:
+            before, after = template.text_around_gap(fields)
+            verbalisers = []
+            for verbaliser in template.verbalisers:
+                name = f"{template.name}, {verbaliser.name}"
+                gap = Gap(before, after, verbaliser.all)
+                verbalisers.append(self._usable(name, verbaliser, gap))
+            templates.append(replace(template, verbalisers=tuple(verbalisers)))
+        return replace(prompts, prompts=tuple(templates))
+
+    def _usable(self, name: str, verbaliser: Verbaliser, gap: Gap) -> Verbaliser:
+        tokens = dict(zip(gap.words, self.tokens(gap), strict=True))
+        usable_words = []
+        for words in verbaliser.words:
+            usable_words.append(tuple(word for word in words if tokens[word] is not None))
+            if not usable_words[-1]:
+                raise UserError(self._refusal(name, words, gap))
+        for token, count in Counter(tokens.values()).items():
+            if token is not None and count > 1:
+                alike = [word for word in tokens if tokens[word] == token]
+                raise UserError(
+                    f"model={self.name}: {' and '.join(alike)} of {name} are the same token; "
+                    "expected words with different tokens (verbalisers=)"
+                )
+        lacking = [word for word, token in tokens.items() if token is None]
+        if lacking and launch.rank() == 0:
+            log.warning(
+                "%s: %d words that are not one token of the model are ignored: %s",
+                name,
+                len(lacking),
+                " ".join(lacking),
+            )
+        return replace(verbaliser, words=tuple(usable_words))
 
     def tokens(self, gap: Gap) -> tuple[int | None, ...]:
         """Return each word's token in context; None if it is several tokens or unknown."""
@@ -205,25 +224,10 @@ class Masked(LM):  # type: ignore[misc]
         raise NotImplementedError
 
 
-def usable(verbaliser: Verbaliser, unusable: Mapping[str, Sequence[str]], name: str) -> Verbaliser:
-    """Return a verbaliser without the words that are not one token in this prompt."""
-    dropped = unusable.get(f"{name}, {verbaliser.name}", ())
-    words = tuple(
-        tuple(word for word in label_words if word not in dropped)
-        for label_words in verbaliser.words
-    )
-    return Verbaliser(verbaliser.name, verbaliser.labels, words)
-
-
 def _outcome(first: str, value: float, is_first: bool) -> Outcome:
     if math.isnan(value):
         return Outcome(error="the model gave NaN")
     return Outcome(text=first, likelihood=(value, is_first), tokens_out=1)
-
-
-def _gap(question: Question) -> Gap:
-    request = question.request
-    return Gap(request.text, request.suffix, request.words)
 
 
 def _within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[int]:

@@ -14,17 +14,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.etl.prompts.files import SUBJECTS, Prompts, Template, Verbaliser
 from adnominal.training.asking.items import Items
-from adnominal.training.asking.prompts import SUBJECTS, Prompts, Template, Verbaliser
 from adnominal.training.asking.settings import Settings
 from adnominal.training.batching import rng
 
 # Between the examples of a group, which are sentences of one text, and between others.
 _WITHIN_GROUP, _BETWEEN = " ", "\n\n"
-# Rows that are Python objects at once.
-_BATCH = 1000
 
 # The fields of an item, its id, group and gold label (or target text).
 Row: TypeAlias = Mapping[str, Any]
@@ -84,7 +83,8 @@ class Questions:
         ways = sum(len(template.verbalisers) or 1 for template in self._prompts.prompts)
         if not self._settings.shows_groups:
             return ways * int(self._items.rows.num_rows)
-        groups = pc.value_counts(self._items.rows["group"].combine_chunks())
+        batches = self._items.rows.batches(["group"])
+        groups = pc.value_counts(pa.chunked_array([batch["group"] for batch in batches]))
         # Each item of a group after each order of the others.
         orders: int = sum(math.factorial(size) for size in groups.field("counts").to_pylist())
         return ways * orders
@@ -107,7 +107,7 @@ class Questions:
 
     def _rows(self, *more: str) -> Iterator[tuple[int, Row]]:
         names = [*self._fields, "item_id", "gold", "group", *more]
-        batches = self._items.rows.select(names).to_batches(_BATCH)
+        batches = self._items.rows.batches(names)
         return enumerate(row for batch in batches for row in batch.to_pylist())
 
     def _drawn_examples(self, item_id: str) -> list[Row]:

@@ -1,20 +1,22 @@
-"""From what a model wrote to a label: parsed by the prompt's pattern, or not at all.
+"""From the outcome of a request to its label: parsed by the prompt's pattern, or not at all."""
 
-Nothing is guessed. An answer is in one of five states, and only a parsed one has a label.
-"""
-
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
+from adnominal.etl.prompts.files import Template, Verbaliser
+from adnominal.etl.prompts.replies import (
+    CUT_OFF,
+    FAILED,
+    PARSED,
+    REFUSED,
+    UNPARSABLE,
+    after_reasoning,
+    matches,
+    pattern_of,
+    plain,
+)
 from adnominal.training.asking import outcomes
 from adnominal.training.asking.outcomes import Outcome
-from adnominal.training.asking.prompts import ANSWERS, Template, Verbaliser
-
-PARSED, UNPARSABLE, REFUSED = "parsed", "unparsable", "refused"
-CUT_OFF, FAILED = "cut off", "failed"
-STATES = (PARSED, UNPARSABLE, REFUSED, CUT_OFF, FAILED)
 
 
 class Read(NamedTuple):
@@ -42,44 +44,21 @@ def read_reply(
         return Read(FAILED, None, reply.text)
     if reply.finish == outcomes.REFUSED:
         return Read(REFUSED, None, reply.text)
-    text, is_whole = _answer_text(reply, end_of_thinking, stop)
-    if not is_whole:
+    text = after_reasoning(reply.text or "", end_of_thinking)
+    ends = [text.find(mark) for mark in stop if mark in text]
+    if reply.finish == outcomes.LENGTH and not ends:
         return Read(CUT_OFF, None, reply.text)
-    answers = _answers(text, template, verbaliser)
+    answers = _answers(text[: min(ends, default=len(text))], template, verbaliser)
     if len(answers) != 1:
         return Read(UNPARSABLE, None, reply.text)
     return Read(PARSED, answers.pop(), reply.text)
 
 
-def _answer_text(reply: Outcome, end_of_thinking: str, stop: Sequence[str]) -> tuple[str, bool]:
-    """Return the text after the reasoning up to a stop text, and whether it ended by itself."""
-    text = (reply.text or "").rpartition(end_of_thinking)[2] if end_of_thinking else reply.text
-    text = (text or "").strip()
-    ends = [text.find(mark) for mark in stop if mark in text]
-    if ends:
-        return text[: min(ends)], True
-    return text, reply.finish != outcomes.LENGTH
-
-
 def _answers(text: str, template: Template, verbaliser: Verbaliser | None) -> set[str]:
     """Return the labels whose words the pattern finds, or the free texts."""
-    pattern = re.compile(pattern_of(template, verbaliser))
-    matches = {match.strip() for match in pattern.findall(text)}
+    answers = matches(text, pattern_of(template, verbaliser))
     if verbaliser is None:
-        return matches
-    label_of = {_plain(word): place for place, word in enumerate(verbaliser.all)}
-    places = {label_of[_plain(match)] for match in matches}
+        return answers
+    label_of = {plain(word): place for place, word in enumerate(verbaliser.all)}
+    places = {label_of[plain(answer)] for answer in answers}
     return {verbaliser.labels[verbaliser.label(place)] for place in places}
-
-
-@lru_cache
-def pattern_of(template: Template, verbaliser: Verbaliser | None) -> str:
-    """Return the pattern with the words in it, longer ones first, in either case of letters."""
-    assert template.pattern is not None
-    words = sorted(verbaliser.all if verbaliser else (), key=len, reverse=True)
-    spaced = [r"\s+".join(map(re.escape, word.split())) for word in words]
-    return "(?i)" + template.pattern.replace(ANSWERS, "|".join(spaced))
-
-
-def _plain(word: str) -> str:
-    return " ".join(word.casefold().split())

@@ -10,7 +10,8 @@ F1 of a cell is the mean over its gold labels, weighted by their rows. In PLANE 
 have one gold label, so it is 2r / (1 + r), with r the share of correct answers: an answer that is
 not a word of the verbaliser, or that was not parsed, costs as much as the wrong word.
 
-Rows are counted by question, gold label and answer first, so that millions of them fit in memory.
+Rows are counted by question, gold label and answer first (`tally`), so that millions of them fit in
+memory. All functions below take rows, and tallies as well.
 """
 
 from collections import defaultdict
@@ -27,6 +28,7 @@ from adnominal.conf.numbers import percent_with_deviation
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.baselines import baselines
 from adnominal.etl.plane import CLASSES
+from adnominal.etl.prompts.replies import PARSED
 from adnominal.etl.registry import DATASETS
 from adnominal.training import metrics
 
@@ -39,6 +41,9 @@ _TITLES = {
     WRITTEN: "written answer",
 }
 _CELL = ("model", "scheme", "class", "inference_type", "prompt", "verbaliser", "premise_order")
+# The columns by which answers are counted, where they exist.
+_COUNTED = (*_CELL, "task", "test", "fold", "gold", "state", "predicted", "text")
+_RIGHT, _WRONG = "right", "wrong"
 _CELLS = pa.schema(
     [
         *((name, pa.int32() if name == "inference_type" else pa.string()) for name in _CELL),
@@ -51,6 +56,55 @@ Results: TypeAlias = tuple[dict[str, float], dict[str, list[str]], str]
 """Figures by name, shares from 0 to 1; columns of a table in percent, and its caption."""
 
 
+def tally(rows: pa.Table, labels: Sequence[str]) -> pa.Table:
+    """Return how often each answer was given: rows with the column `count`.
+
+    `restricted` has the most probable label instead of `scores`, and `text` only says whether there
+    is one. Without `labels`, which are in the order of scores, answers are texts that must equal
+    the gold ones: both become the label ``right``, or the answer ``wrong``.
+    """
+    columns = {name: rows[name] for name in _COUNTED if name in rows.column_names}
+    columns["text"] = pc.if_else(rows["text"].is_valid(), "", pa.scalar(None, pa.string()))
+    columns["restricted"] = pa.nulls(rows.num_rows, pa.string())
+    if not rows["scores"].null_count:
+        columns["restricted"] = _answers(rows, RESTRICTED, labels)
+    if not labels:
+        is_right = pc.fill_null(pc.equal(rows["gold"], rows["predicted"]), False)
+        columns["predicted"] = pc.if_else(is_right, _RIGHT, _WRONG)
+        columns["gold"] = pa.repeat(_RIGHT, rows.num_rows)
+    return merge([pa.table({**columns, "count": pa.repeat(1, rows.num_rows)})])
+
+
+def ratings(rows: pa.Table, labels: Sequence[str]) -> pa.Table:
+    """Return a tally of people's ratings (`gold`) and the model's (`rating`) by prompt and state.
+
+    The rating by likelihood is the mean of the labels, which are numbers, weighted by their
+    probabilities. Answers that were not parsed have none.
+    """
+    rating = rows["predicted"].cast(pa.float64())
+    if not rows["scores"].null_count:
+        logs = pc.list_flatten(rows["scores"]).to_numpy().reshape(rows.num_rows, -1)
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        numbers = np.array(labels, dtype=float)
+        rating = pa.array((weights * numbers).sum(axis=1) / weights.sum(axis=1))
+    columns = {
+        "prompt": rows["prompt"],
+        "state": rows["state"],
+        "gold": rows["gold"].cast(pa.float64()),
+        "rating": rating,
+        "count": pa.repeat(1, rows.num_rows),
+    }
+    return merge([pa.table(columns)])
+
+
+def merge(tallies: Sequence[pa.Table]) -> pa.Table:
+    """Return one tally for several."""
+    rows = pa.concat_tables(tallies)
+    names = [name for name in rows.column_names if name != "count"]
+    merged = rows.group_by(names).aggregate([("count", "sum")])
+    return merged.rename_columns([*names, "count"])
+
+
 def choices(rows: pa.Table) -> dict[str, pa.Table]:
     """Return the ways to read the answers, with the rows to which each applies.
 
@@ -59,9 +113,14 @@ def choices(rows: pa.Table) -> dict[str, pa.Table]:
     """
     is_written = rows.column("state").is_valid()
     has_first = pc.and_(rows.column("text").is_valid(), pc.invert(is_written))
-    masks = {FIRST: has_first, RESTRICTED: rows.column("scores").is_valid(), WRITTEN: is_written}
+    scored = "restricted" if _is_tally(rows) else "scores"
+    masks = {FIRST: has_first, RESTRICTED: rows.column(scored).is_valid(), WRITTEN: is_written}
     members = {choice: rows.filter(mask) for choice, mask in masks.items()}
     return {choice: table for choice, table in members.items() if table.num_rows}
+
+
+def _is_tally(rows: pa.Table) -> bool:
+    return "count" in rows.column_names
 
 
 def answers(rows: pa.Table, choice: str) -> list[str | None]:
@@ -86,6 +145,8 @@ def _answers(rows: pa.Table, choice: str, labels: Sequence[str] = ()) -> pa.Chun
         raise ValueError("no states: these answers were not written")
     if choice != RESTRICTED:
         return rows.column("predicted")
+    if _is_tally(rows):
+        return rows.column("restricted")
     names = np.array(labels or _declared_labels(rows), dtype=object)
     if not rows.num_rows:
         return rows.column("predicted")
@@ -103,8 +164,9 @@ def _counts(
     rows: pa.Table, answers_of_rows: pa.ChunkedArray, names: Sequence[str]
 ) -> Iterator[tuple[tuple[Any, ...], str, str | None, int]]:
     """Yield the values of the columns `names`, gold label, answer, and the number of such rows."""
+    counts = rows["count"] if _is_tally(rows) else pa.repeat(1, rows.num_rows)
     table = rows.select([*names, "gold"]).append_column("answer", answers_of_rows)
-    counted = table.group_by([*names, "gold", "answer"]).aggregate([([], "count_all")])
+    counted = merge([table.append_column("count", counts)])
     columns = (counted.column(name).to_pylist() for name in counted.column_names)
     for *key, gold, answer, count in zip(*columns, strict=True):
         yield tuple(key), gold, answer, count
@@ -318,18 +380,9 @@ def by_test(rows: pa.Table) -> Results:
 
 
 def by_prompt(rows: pa.Table, title: str, labels: Sequence[str]) -> Results:
-    """Return accuracy and macro-F1: mean, deviation over prompts.
-
-    `labels` are in the order of scores; without, answers are texts that must equal the gold ones.
-    """
+    """Return accuracy and macro-F1 of a tally: mean, deviation over prompts."""
     answers_of_rows = _answers(rows, _last_choice(rows), labels)
-    if not labels:
-        # As labels of their own: right, or not.
-        right = pc.fill_null(pc.equal(rows["gold"], answers_of_rows), False)
-        answers_of_rows = pc.if_else(right, "right", "wrong")
-        rows = rows.drop_columns("gold").append_column("gold", pa.repeat("right", rows.num_rows))
-        labels = ("right",)
-    tables = _confusion(rows, answers_of_rows, ("prompt", "verbaliser"), labels)
+    tables = _confusion(rows, answers_of_rows, ("prompt", "verbaliser"), labels or (_RIGHT,))
     gold = next(iter(tables.values())).sum(axis=1)
     figures: dict[str, float] = {"majority": float(gold.max() / gold.sum())}
     columns = {"prompts": [str(len(tables))], "rows": [f"{int(gold.sum()):,}"]}
@@ -354,17 +407,16 @@ def _macro_f1(table: npt.NDArray[np.float64]) -> float:
     return float((2 * hits[occurring] / (gold + answered)[occurring]).mean())
 
 
-def by_rating(rows: pa.Table, labels: Sequence[str]) -> Results:
-    """Return the rank correlation of people's ratings with the model's, by prompt.
-
-    The rating by likelihood is the mean of the labels, which are numbers, weighted by their
-    probabilities. Answers that were not parsed have no rating and are left out.
-    """
+def by_rating(rows: pa.Table) -> Results:
+    """Return the rank correlation of people's ratings with the model's, by prompt (`ratings`)."""
     figures: dict[str, float] = {}
     columns: dict[str, list[str]] = {"prompt": [], "pairs": [], "spearman": []}
+    rated = rows.filter(rows["rating"].is_valid())
     for prompt in sorted(rows["prompt"].unique().to_pylist()):
-        of_prompt = rows.filter(pc.equal(rows["prompt"], prompt))
-        people, model = _ratings(of_prompt, labels)
+        of_prompt = rated.filter(pc.equal(rated["prompt"], prompt))
+        counts = of_prompt["count"].to_numpy()
+        people = np.repeat(of_prompt["gold"].to_numpy(), counts)
+        model = np.repeat(of_prompt["rating"].to_numpy(), counts)
         value = metrics.rank_correlations(people, model)["spearman"]
         figures[f"spearman/{metrics.metric_name(prompt)}"] = value
         cells_of_row = (prompt, f"{len(people):,}", f"{value:.3f}")
@@ -373,27 +425,19 @@ def by_rating(rows: pa.Table, labels: Sequence[str]) -> Results:
     return figures, columns, "Spearman's rank correlation with people's ratings"
 
 
-def _ratings(rows: pa.Table, labels: Sequence[str]) -> tuple[Any, Any]:
-    """Return people's ratings and the model's, for rows with both."""
-    if rows["scores"].null_count == 0:
-        logs = pc.list_flatten(rows["scores"]).to_numpy().reshape(rows.num_rows, -1)
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        numbers = np.array(labels, dtype=float)
-        model = (weights * numbers).sum(axis=1) / weights.sum(axis=1)
-    else:
-        rows = rows.filter(rows["predicted"].is_valid())
-        model = rows["predicted"].cast(pa.float64()).to_numpy()
-    return rows["gold"].cast(pa.float64()).to_numpy(), model
-
-
 def states(rows: pa.Table) -> dict[str, float]:
-    """Return the share of each state of written answers; none if they were chosen."""
-    written = rows["state"].drop_null()
-    counted = pc.value_counts(written).to_pylist()
-    return {
-        f"state/{metrics.metric_name(one['values'])}": one["counts"] / len(written)
-        for one in counted
-    }
+    """Return the share of each state of written answers in a tally; none if they were chosen.
+
+    The share of parsed answers is always among them.
+    """
+    written = rows.select(["state", "count"]).filter(rows["state"].is_valid())
+    if not written.num_rows:
+        return {}
+    total = pc.sum(written["count"]).as_py()
+    figures = {f"state/{PARSED}": 0.0}
+    for row in merge([written]).to_pylist():
+        figures[f"state/{metrics.metric_name(row['state'])}"] = row["count"] / total
+    return figures
 
 
 def _add(

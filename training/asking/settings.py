@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct, check_minimum
-from adnominal.training.asking.prompts import SUBJECTS
+from adnominal.etl.prompts.files import SUBJECTS
 from adnominal.training.settings import Recorded
 
 CHAT_BACKENDS = (

@@ -159,7 +159,7 @@ class Asp(Task):
             name
             for name in _TABLES.values()
             if arrow.version(lake, name) is not None
-            and edition in reading.partition_values(lake, name, "edition")
+            and edition in arrow.partition_values(lake, name, "edition")
         ]
         for name in tables or _TABLES.values():
             source = reading.source(lake, name, edition)
@@ -186,7 +186,7 @@ class Asp(Task):
         _, ids = reading.split_parts(lake, "asp_splits", train_edition, scheme, key, "item_id")
         if train_edition == edition:
             return [(train_edition, ids)]
-        if scheme == "dimension" and "dimension" not in reading.partition_values(
+        if scheme == "dimension" and "dimension" not in arrow.partition_values(
             lake, "asp_splits", "scheme", {"edition": edition}
         ):
             # The release tests degree estimation on all rows of the held-out dimension.

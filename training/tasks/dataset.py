@@ -330,12 +330,16 @@ class Task:
         """Return the rows of a part for prompts (`training.asking.items.Items`)."""
         return rows
 
-    def prompt_results(self, rows: pa.Table, labels: Sequence[str]) -> Results:
-        """Return the figures and the table of answers to prompts.
+    def prompt_tally(self, rows: pa.Table, labels: Sequence[str]) -> pa.Table:
+        """Return the answers to some of the prompts, counted (`training.asking.scores.tally`).
 
         `rows` are those of the table predictions with the columns of `with_prompt_columns`;
         `labels` are in the order of scores.
         """
+        return scores.tally(rows, labels)
+
+    def prompt_results(self, rows: pa.Table, labels: Sequence[str]) -> Results:
+        """Return the figures and the table of all answers to prompts from their tally."""
         title = self.dataset_spec.title if self.dataset_spec is not None else self.name
         return scores.by_prompt(rows, title, labels)
 

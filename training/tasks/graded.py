@@ -44,6 +44,10 @@ class Graded(Task):
             sources=(source,),
         )
 
+    def prompt_tally(self, rows: pa.Table, labels: Sequence[str]) -> pa.Table:
+        """Return people's ratings and the model's."""
+        return scores.ratings(rows, labels)
+
     def prompt_results(self, rows: pa.Table, labels: Sequence[str]) -> Results:
         """Return the rank correlation of people's ratings with the model's."""
-        return scores.by_rating(rows, labels)
+        return scores.by_rating(rows)

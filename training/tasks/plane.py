@@ -118,8 +118,10 @@ class Plane(LabelledTask):
     def with_prompt_columns(self, rows: pa.Table, settings: Prompting) -> pa.Table:
         """Return each item once; with examples, only items whose group has all inference types."""
         # A published split may list an item twice.
-        first = np.unique(rows["item_id"].to_numpy(), return_index=True)[1]
-        rows = rows.take(np.sort(first))
+        places = rows.select(["item_id"]).append_column("row", [np.arange(rows.num_rows)])
+        first = places.group_by("item_id").aggregate([("row", "min")])["row_min"]
+        if len(first) < rows.num_rows:
+            rows = rows.take(np.sort(first.to_numpy()))
         scheme, fold = settings.scheme, settings.fold
         fold = fold if scheme == "two_shot" else f"{scheme}/{fold}"
         rows = with_columns(

@@ -4,7 +4,7 @@ Filters are pushed down to the files; a table that may be large (such as all ite
 streamed, and only the requested rows are kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ def source(lake: str, table: str, edition: str, column: str = "edition") -> Sour
         LakeError: the table does not exist.
         UserError: the partition `column` has no `edition`; the message lists the existing ones.
     """
-    known = partition_values(lake, table, column)
+    known = arrow.partition_values(lake, table, column)
     if edition not in known:
         raise UserError(
             f"{column}={edition}: not in the table {table} of {lake}; there is "
@@ -38,21 +38,6 @@ def source(lake: str, table: str, edition: str, column: str = "edition") -> Sour
     version = arrow.version(lake, table)
     assert version is not None  # its partitions have just been listed
     return Source(table, edition, version)
-
-
-def partition_values(
-    lake: str, table: str, column: str, where: Mapping[str, str] | None = None
-) -> list[str]:
-    """Return the sorted values of a partition column from the log; `where` as for `File`."""
-    return sorted(
-        {
-            str(value)
-            for file in arrow.files(lake, table)
-            if file.lies_in(where or {})
-            for name, value in file.partition
-            if name == column and value is not None
-        }
-    )
 
 
 def partition(table: str) -> str | None:
@@ -130,7 +115,7 @@ def split_parts(
         UserError: the edition, scheme or fold does not exist; the message lists the existing ones.
     """
     table_source = source(lake, table, edition)
-    schemes = partition_values(lake, table, "scheme", {"edition": edition})
+    schemes = arrow.partition_values(lake, table, "scheme", {"edition": edition})
     if scheme not in schemes:
         raise UserError(
             f"scheme={scheme}: not in the table {table}, edition {edition}; there is "

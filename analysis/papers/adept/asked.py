@@ -26,30 +26,42 @@ _READ = {
 
 @exhibit("", "models without training", fills=_PROMPT, reads=("adept", "predictions"))
 def untrained(page: Adept) -> Iterator[Finding]:
-    """Accuracy of models that were asked, by examples and by how their answers are read. Answers
-    that could not be parsed count as wrong; their share is beside it."""
+    """Accuracy of models that were asked, by examples and by how their answers are read: both forms
+    of a question side by side. Answers that could not be parsed count as wrong; the share of the
+    others is beside it."""
     runs = _newest(page)
     if not runs:
         yield Missing(_CAPTION, _PROMPT)
+    by_model: dict[str, list[Run]] = {}
     for run in reversed(runs):
-        rows = read(page.lake.root, [run.id])
+        by_model.setdefault(run.model, []).append(run)
+    for model, of_model in by_model.items():
         cells: dict[Key, Value] = {}
-        for choice, answers in scores.choices(rows).items():
-            shots = run.params.get("shots", "0")
-            name = f"{model_name(run.model)}, {shots} examples, {_READ[choice]}"
-            cells[name, "accuracy"] = clustered_interval(_right(answers, choice))
-            if choice == scores.WRITTEN:
-                cells[name, "parsed"] = pc.mean(pc.equal(answers["state"], "parsed")).as_py()
+        for run in of_model:
+            cells |= _of_run(page, run)
         yield Cells(
             _CAPTION,
             cells,
             unit="percent",
             decimals=1,
-            model=run.model,
-            runs=[run.id],
+            model=model,
+            runs=[run.id for run in of_model],
             edition=page.edition,
             is_simulated=page.is_simulated,
         )
+
+
+def _of_run(page: Adept, run: Run) -> dict[Key, Value]:
+    """The accuracy of a run for each way to read its answers."""
+    cells: dict[Key, Value] = {}
+    rows = read(page.lake.root, [run.id])
+    for choice, answers in scores.choices(rows).items():
+        shots = run.params.get("shots", "0")
+        name = f"{model_name(run.model)}, {shots} examples, {_READ[choice]}"
+        cells[name, "accuracy"] = clustered_interval(_right(answers, choice))
+        if choice == scores.WRITTEN:
+            cells[name, "parsed"] = pc.mean(pc.equal(answers["state"], "parsed")).as_py()
+    return cells
 
 
 def _newest(page: Adept) -> list[Run]:

@@ -100,10 +100,31 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
         for caption, data in tables.items():
             cells = _by_model(data)
             yield Cells(caption, cells, unit="percent", decimals=1, runs=runs, edition=edition)
+        if {scores.RESTRICTED, scores.WRITTEN} <= choices.keys():
+            both = _both_forms(choices)
+            caption = "Ours, both forms of the question side by side"
+            yield Cells(caption, both, unit="percent", decimals=1, runs=runs, edition=edition)
         if has_examples:
             yield Note(provenance(page.lake, rows))
 
     return build
+
+
+def _both_forms(choices: Mapping[str, pa.Table]) -> dict[Key, Value]:
+    """F1 by class, and the share of written answers that could be parsed, by model and form."""
+    forms = {"likelihood": scores.RESTRICTED, "generation": scores.WRITTEN}
+    cells: dict[Key, Value] = {}
+    for form, choice in forms.items():
+        table = scores.class_table(scores.cells(choices[choice], choice))
+        for (row, model), value in _by_model(table).items():
+            cells[row, f"{model}, {form}"] = value
+    written = choices[scores.WRITTEN]
+    for model in distinct_values(written, "model"):
+        states = where_equal(written, "model", model).column("state")
+        cells["parsed", f"{model_name(model)}, generation"] = pc.mean(
+            pc.equal(states, "parsed")
+        ).as_py()
+    return cells
 
 
 def provenance(lake: Lake, rows: pa.Table) -> str:

@@ -6,8 +6,8 @@ from adnominal.conf import UserError
 from adnominal.etl.external import files, matching
 from adnominal.etl.external.files import Answer
 from adnominal.etl.external.matching import Item, Words, match, words_of
+from adnominal.etl.prompts.replies import STATES
 from adnominal.etl.registry import DATASETS
-from adnominal.training.asking.replies import STATES
 
 ITEMS = {
     "one": Item(["entailed"], 3),

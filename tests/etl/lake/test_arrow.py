@@ -27,6 +27,22 @@ def test_appended_rows_are_read_back(root):
     assert (record.job, record.rows, record.metadata) == ("test", 3, {"run": "7"})
 
 
+def test_the_rows_of_a_file_are_appended_in_one_commit(root, tmp_path, monkeypatch):
+    # Each batch has rows of two partitions, and each partition becomes one file all the same.
+    monkeypatch.setattr(arrow, "_FILE_BATCH", 2)
+    file = tmp_path / "rows.parquet"
+    many = [(corpus, "red", f"noun{number}", number) for number in range(5) for corpus in "ab"]
+    pq.write_table(pairs(*many), file)
+    transaction = ("test/7", 0)
+    commit = arrow.append_file(root, "amod_pairs", file, job="test", transaction=transaction)
+    assert (commit.version, commit.rows, commit.files) == (0, 10, 2)
+    assert_same_rows(arrow.read(root, "amod_pairs"), pairs(*many))
+    assert arrow.append_file(root, "amod_pairs", file, job="test", transaction=transaction).skipped
+    pq.write_table(pairs(*many).drop_columns("count"), file)
+    with pytest.raises(LakeError, match="missing: count"):
+        arrow.append_file(root, "amod_pairs", file, job="test")
+
+
 def test_replace_leaves_other_partitions_alone(root):
     arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
     new = pairs(("uk", "blue", "moon", 4))
@@ -150,6 +166,17 @@ def test_unusual_partition_values_and_nulls_are_read_back(root):
     assert pa.Table.from_batches(arrow.query(root, "amod_pairs", sql)).num_rows == 1
     with pytest.raises(LakeError, match="empty string"):
         arrow.append(root, "amod_pairs", pairs(("", "a", "b", 1)), job="test")
+
+
+def test_partition_values_are_listed_from_the_log(root):
+    arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
+    arrow.append(root, "amod_pairs", pairs(("fr", "blue", "moon", 4)), job="test")
+    assert arrow.partition_values(root, "amod_pairs", "corpus") == ["de", "fr", "uk"]
+    of_one = arrow.partition_values(root, "amod_pairs", "corpus", {"corpus": "fr"})
+    assert of_one == ["fr"]
+    assert arrow.partition_values(root, "amod_pairs", "noun") == []
+    with pytest.raises(LakeError):
+        arrow.partition_values(root, "amod_files", "corpus")
 
 
 def test_columns_of_every_type_are_read_back(root, monkeypatch):

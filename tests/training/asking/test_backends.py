@@ -1,8 +1,12 @@
+from types import SimpleNamespace
+
 import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.training.asking.backends import LazyModel, backend
+from adnominal.training.asking.answered import Answered
+from adnominal.training.asking.backends import backend
+from adnominal.training.asking.caching import CachedModel
 from adnominal.training.asking.settings import Settings
 
 
@@ -21,7 +25,7 @@ def test_the_kind_of_model_follows_its_configuration(name, kind, request):
     assert (model.words is not None) == (kind == "masked")
 
 
-def test_a_model_is_loaded_when_it_is_needed_and_keeps_its_hook():
+def test_a_model_is_loaded_once_and_only_for_requests_without_an_answer(tmp_path):
     class Model:
         def set_cache_hook(self, hook):
             self.hook = hook
@@ -35,13 +39,14 @@ def test_a_model_is_loaded_when_it_is_needed_and_keeps_its_hook():
         loaded.append(Model())
         return loaded[-1]
 
-    model = LazyModel(load)
-    model.set_cache_hook("first")
-    assert not loaded
-    assert model.loglikelihood([1, 2]) == [(-1.0, False)] * 2
-    assert loaded[0].hook == "first"
-    model.set_cache_hook("second")
-    assert (len(loaded), loaded[0].hook) == (1, "second")
+    with Answered(str(tmp_path), model="m") as answered:
+        first, second = CachedModel(load, answered), CachedModel(load, answered)
+        assert not loaded
+        requests = [SimpleNamespace(args=("Is it?", word)) for word in ("yes", "no")]
+        assert first.loglikelihood(requests) == [(-1.0, False)] * 2
+        assert first.loglikelihood(requests) == [(-1.0, False)] * 2
+        assert second.loglikelihood(requests) == [(-1.0, False)] * 2
+        assert [model.hook for model in loaded] == [first]
 
 
 def test_several_processes_do_not_share_a_server(monkeypatch):

@@ -1,7 +1,7 @@
 import pyarrow as pa
 
+from adnominal.etl.prompts.files import Template
 from adnominal.training.asking.excerpts import written_answers
-from adnominal.training.asking.prompts import Template
 from adnominal.training.asking.questions import Question, Request
 
 TEMPLATE = Template("mine/kind@1", "", ())

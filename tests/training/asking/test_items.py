@@ -5,8 +5,8 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.etl.prompts.files import read
 from adnominal.training.asking.items import load
-from adnominal.training.asking.prompts import read
 from adnominal.training.asking.questions import Questions
 from adnominal.training.asking.settings import Settings
 
@@ -36,7 +36,7 @@ def items_and_questions(prompt_settings):
 def test_two_examples_are_shown_in_both_orders(prompt_lake):
     prompt_settings = settings(prompt_lake, *TWO_SHOT)
     items, prompt_questions = items_and_questions(prompt_settings)
-    ids = items.rows["item_id"].to_pylist()
+    ids = items.rows.read()["item_id"].to_pylist()
     texts = {
         question.order: (shown_text(question.request), question.request.suffix)
         for question in prompt_questions
@@ -49,7 +49,10 @@ def test_two_examples_are_shown_in_both_orders(prompt_lake):
         "3,1": (f"{third_example}{first_example}A tall dog is a ", " example of a animal."),
     }
     assert {question.request.words for question in prompt_questions} == {("poor", "good")}
-    assert (items.scheme, items.rows["gold"].to_pylist().count("entailed")) == ("two_shot", 6)
+    assert (items.scheme, items.rows.read()["gold"].to_pylist().count("entailed")) == (
+        "two_shot",
+        6,
+    )
     # Nine items in two orders.
     assert len(prompt_questions) == 18
     everything = items_and_questions(
@@ -72,8 +75,8 @@ def test_incomplete_groups_cannot_be_examples(prompt_lake, caplog):
     prompt_settings = settings(prompt_lake, "shots=2", "scheme=published")
     with caplog.at_level(logging.WARNING):
         items, _ = items_and_questions(prompt_settings)
-    assert items.rows["item_id"].to_pylist() == ["black1", "black2", "black3"]
-    assert items.rows["fold"].to_pylist() == ["published/1"] * 3
+    assert items.rows.read()["item_id"].to_pylist() == ["black1", "black2", "black3"]
+    assert items.rows.read()["fold"].to_pylist() == ["published/1"] * 3
     assert "dropped: 1 of 4 items" in caplog.text
     with pytest.raises(UserError, match="no group of edition clean, scheme one_it has all three"):
         load(dataclasses.replace(prompt_settings, scheme="one_it"))
@@ -94,7 +97,8 @@ def test_a_limit_selects_whole_groups_of_each_class(prompt_lake):
     assert items.rows.num_rows == 9
     asp = settings(prompt_lake, "task=asp", "limit=1")
     limited_ids = [
-        load(dataclasses.replace(asp, seed=seed)).rows["item_id"].to_pylist() for seed in range(9)
+        load(dataclasses.replace(asp, seed=seed)).rows.read()["item_id"].to_pylist()
+        for seed in range(9)
     ]
     assert {len(ids) for ids in limited_ids} == {2}
     assert {tuple(ids) for ids in limited_ids} > {tuple(limited_ids[0])}
@@ -103,7 +107,7 @@ def test_a_limit_selects_whole_groups_of_each_class(prompt_lake):
 def test_discarded_rows_of_asp_are_dropped(prompt_lake):
     prompt_settings = settings(prompt_lake, "task=asp", "templates=conclude")
     items, prompt_questions = items_and_questions(prompt_settings)
-    rows = items.rows.select(["item_id", "fold", "test", "gold"]).to_pylist()
+    rows = items.rows.read().select(["item_id", "fold", "test", "gold"]).to_pylist()
     assert [tuple(row.values()) for row in rows] == [
         ("e1", "entailment", "ordering", "entailment"),
         ("e2", "entailment", "ordering", "not_entailment"),
@@ -114,7 +118,7 @@ def test_discarded_rows_of_asp_are_dropped(prompt_lake):
     assert request.text.startswith('Facts: The tea is scalding.\nConclusion: "The tea is h')
     assert (request.words, request.suffix) == (("True", "False"), "")
     other = load(dataclasses.replace(prompt_settings, tables=["degree"], variant="numbers"))
-    assert other.rows["item_id"].to_pylist() == ["d4"]
+    assert other.rows.read()["item_id"].to_pylist() == ["d4"]
     with pytest.raises(UserError, match="variant=both: no rows"):
         load(dataclasses.replace(prompt_settings, variant="both"))
 

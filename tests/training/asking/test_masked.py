@@ -6,10 +6,9 @@ from tokenizers.normalizers import Lowercase
 
 from adnominal import conf
 from adnominal.conf import UserError
-from adnominal.training.asking.masked import Gap, Masked, Words, usable
+from adnominal.etl.prompts.files import Prompts, Template, Verbaliser
+from adnominal.training.asking.masked import Gap, Masked, Words
 from adnominal.training.asking.outcomes import Outcome
-from adnominal.training.asking.prompts import Template, Verbaliser
-from adnominal.training.asking.questions import Question, Request
 from adnominal.training.asking.settings import Settings
 from adnominal.training.models.pretrained import find
 
@@ -32,12 +31,14 @@ def answers(lm, gaps):
     return list(lm._answers(lm.words.encode(gaps)))
 
 
-def question_about(gap, labels=None):
-    """A question whose verbaliser has the words of `labels`, or one word of the gap per label."""
-    words = labels or tuple((word,) for word in gap.words)
-    verbaliser = Verbaliser("own", tuple(map(str, range(len(words)))), words)
-    request = Request(gap.prefix, (), gap.words, gap.suffix)
-    return Question(0, Template("plane/t@1", "", (verbaliser,)), verbaliser, None, request)
+def usable_words(words, gap, labels=None):
+    """The words of `labels`, or one word of the gap per label, that the model can write in it."""
+    labels = labels or tuple((word,) for word in gap.words)
+    verbaliser = Verbaliser("own", tuple(map(str, range(len(labels)))), labels)
+    template = Template("plane/t@1", f"{gap.prefix}{{answer}}{gap.suffix}", (verbaliser,))
+    prompts = Prompts("plane", 1, verbaliser.labels, (template,), (), "")
+    (usable,) = words.usable(prompts, {}).prompts
+    return usable.verbalisers[0].words
 
 
 def test_a_request_of_the_harness_is_answered_word_by_word(bert):
@@ -110,31 +111,29 @@ def test_in_byte_level_bpe_a_word_includes_its_space(roberta):
     assert words.tokenizer.convert_ids_to_tokens(encoded.words) == ["Ġgood", "Ġpoor"]
     # Without a space before the gap, a word needs another token.
     with pytest.raises(UserError, match="tokens of it"):
-        words.check([question_about(Gap("A dog is (", ") animal.", ("positive", "negative")))])
+        usable_words(words, Gap("A dog is (", ") animal.", ("positive", "negative")))
 
 
 def test_words_of_several_tokens_are_refused_with_their_pieces(bert):
     words = Words(bert, find(bert))
     gap = Gap("A dog is a ", " animal.", ("plausible", "implausible"))
     with pytest.raises(UserError) as error:
-        words.check([question_about(gap)])
+        usable_words(words, gap)
     assert "'plausible' is 9 tokens of it (p ##l ##a ##u ##s ##i ##b ##l ##e)" in str(error.value)
     assert "plane/t@1, own" in str(error.value)
     unknown = Gap("A dog is a ", " animal.", ("good", "böse"))
     with pytest.raises(UserError, match=r"'böse' is unknown to it \(\[UNK\]\)"):
-        words.check([question_about(unknown)])
+        usable_words(words, unknown)
 
 
-def test_split_words_among_others_are_not_asked(bert):
+def test_split_words_among_others_are_not_asked(bert, caplog):
     lm = model(bert)
     gap = Gap("A dog is a ", " animal.", ("poor", "weak", "good", "strong"))
-    question = question_about(gap, (("poor", "weak"), ("good", "strong")))
-    unusable = lm.words.check([question])
-    assert unusable == {"plane/t@1, own": ["weak", "strong"]}
-    verbaliser = usable(question.verbaliser, unusable, "plane/t@1")
-    assert verbaliser.words == (("poor",), ("good",))
-    assert usable(question.verbaliser, unusable, "plane/another@1") == question.verbaliser
-    (outcomes,) = answers(lm, [gap._replace(words=verbaliser.all)])
+    labels = usable_words(lm.words, gap, (("poor", "weak"), ("good", "strong")))
+    assert labels == (("poor",), ("good",))
+    assert "plane/t@1, own: 2 words that are not one token" in caplog.text
+    assert "ignored: weak strong" in caplog.text
+    (outcomes,) = answers(lm, [gap._replace(words=("poor", "good"))])
     assert not any(math.isnan(outcome.likelihood[0]) for outcome in outcomes)
     assert [outcome.tokens_out for outcome in outcomes] == [1, 1]
 
@@ -143,7 +142,7 @@ def test_words_with_the_same_token_are_refused(bert):
     words = Words(bert, find(bert))
     words.tokenizer.backend_tokenizer.normalizer = Lowercase()
     with pytest.raises(UserError, match=r"good and Good .* are the same token"):
-        words.check([question_about(Gap("a dog is a ", ".", ("good", "Good")))])
+        usable_words(words, Gap("a dog is a ", ".", ("good", "Good")))
 
 
 def test_a_model_without_a_mask_token_is_refused(bert):

@@ -4,8 +4,8 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.etl.prompts.files import read
 from adnominal.training.asking.items import load
-from adnominal.training.asking.prompts import read
 from adnominal.training.asking.questions import Questions
 from adnominal.training.asking.settings import Settings
 from tests.rows import adept_row, write
@@ -84,7 +84,7 @@ def test_the_training_part_must_have_enough_rows(lake):
 def test_nli_has_the_labels_of_its_prompts(lake):
     items, questions = asked(lake, "task=nli", "edition=mine")
     assert items.name == "pairs_nli"
-    assert [row["gold"] for row in items.rows.to_pylist()] == [
+    assert [row["gold"] for row in items.rows.read().to_pylist()] == [
         *("contradiction", "entailment", "neutral")
     ]
     request = questions[0].request
@@ -95,7 +95,7 @@ def test_nli_has_the_labels_of_its_prompts(lake):
 
 def test_rated_pairs_are_asked_for_a_step(lake):
     items, questions = asked(lake, "task=graded_pairs", "edition=people", "shots=0")
-    assert items.rows["gold"].to_pylist() == ["2.25", "6.5"]
+    assert items.rows.read()["gold"].to_pylist() == ["2.25", "6.5"]
     assert questions[0].request.text.startswith('How usual is the phrase "fake car"')
     assert questions[0].request.words == tuple("1234567")
     with pytest.raises(UserError, match="source=strangers"):

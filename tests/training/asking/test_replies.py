@@ -1,8 +1,9 @@
 import pytest
 
+from adnominal.etl.prompts.files import Template, Verbaliser
+from adnominal.etl.prompts.replies import STATES
 from adnominal.training.asking.outcomes import Outcome
-from adnominal.training.asking.prompts import Template, Verbaliser
-from adnominal.training.asking.replies import STATES, read_reply
+from adnominal.training.asking.replies import read_reply
 
 DEGREES = Verbaliser(
     "degree",

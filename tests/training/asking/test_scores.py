@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 from sklearn.metrics import f1_score
 
 from adnominal.etl.lake.tables import table
@@ -132,3 +133,64 @@ def test_cells_of_two_experiments_cannot_be_mixed():
 def test_the_baseline_always_gives_the_same_answer():
     predictions = rows(two_shot("I", [False] * 3) + two_shot("O", [True], gold=NO))
     assert scores.always(predictions, YES).column("f1").to_pylist() == [1.0, 0.0]
+
+
+def test_tallies_of_pieces_give_the_figures_of_all_rows():
+    predictions = rows(
+        two_shot("I", [True, False, False, True])
+        + two_shot("O", [True, True, False], gold=NO)
+        + two_shot("S", [True, False], prompt="plane/external@1")
+    )
+    labels = (NO, YES)
+    pieces = [predictions.slice(start, 2) for start in range(0, predictions.num_rows, 2)]
+    counted = scores.merge([scores.tally(piece, labels) for piece in pieces])
+    # One row for each cell and answer: equal answers are counted, whatever the piece.
+    assert counted.num_rows == 6
+    assert sum(counted["count"].to_pylist()) == predictions.num_rows
+    for choice in ("first", "restricted"):
+        table = scores.class_table(scores.cells(predictions, choice))
+        assert scores.class_table(scores.cells(counted, choice)) == table
+    assert scores.by_class(counted, YES) == scores.by_class(predictions, YES)
+    assert scores.states(counted) == {}
+
+
+def test_written_texts_are_right_or_wrong_and_none_stays_in_memory():
+    texts = [("f(x)", "f(x)", "parsed"), ("g(x)", "f(x)", "parsed"), ("h(x)", None, "unparsable")]
+    columns = {"prompt": "t", "verbaliser": None, "scores": None}
+    records = [
+        {**columns, "gold": gold, "predicted": written, "state": state, "text": written or "?"}
+        for gold, written, state in texts * 3
+    ]
+    schema = table("predictions").schema
+    counted = scores.tally(pa.Table.from_pylist(records, schema), ())
+    assert (counted.num_rows, set(counted["gold"].to_pylist())) == (3, {"right"})
+    figures, _, _ = scores.by_prompt(counted, "SyGNS", ())
+    assert figures["accuracy"] == pytest.approx(1 / 3)
+    assert scores.states(counted) == {
+        "state/parsed": pytest.approx(2 / 3),
+        "state/unparsable": pytest.approx(1 / 3),
+    }
+
+
+def test_a_share_of_no_parsed_answers_is_a_figure():
+    record = {"gold": YES, "state": "cut off", "text": "Because", "prompt": "t", "task": "plane"}
+    counted = scores.tally(pa.Table.from_pylist([record], table("predictions").schema), (NO, YES))
+    assert scores.states(counted) == {"state/parsed": 0.0, "state/cut_off": 1.0}
+
+
+def test_ratings_of_pieces_give_the_correlation_of_all_rows():
+    # By likelihood, the rating is the mean of the labels 1, 2 and 3 by their probabilities.
+    logs = [[0.0, -9.0, -9.0], [-9.0, 0.0, -9.0], [-9.0, -9.0, 0.0], [0.0, -9.0, -9.0]]
+    records = [
+        {"prompt": "t", "gold": gold, "scores": scores_of_row}
+        for gold, scores_of_row in zip(["1.5", "4.0", "3.0", "1.5"], logs, strict=True)
+    ]
+    schema = table("predictions").schema
+    pieces = [pa.Table.from_pylist(records[:2], schema), pa.Table.from_pylist(records[2:], schema)]
+    counted = scores.merge([scores.ratings(piece, ("1", "2", "3")) for piece in pieces])
+    assert sorted(counted["count"].to_pylist()) == [1, 1, 2]
+    figures, columns, _ = scores.by_rating(counted)
+    ranks_of_people, ranks_of_model = [1.5, 4, 3, 1.5], [1.5, 3, 4, 1.5]
+    expected = spearmanr(ranks_of_people, ranks_of_model).statistic
+    assert figures == {"spearman/t": pytest.approx(expected)}
+    assert columns["pairs"] == ["4"]

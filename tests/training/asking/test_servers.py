@@ -44,7 +44,8 @@ def stub():
 def model_of(server, backend=CHAT, **options):
     """A model behind the server, without a store."""
     options = {"timeout": 1.0, "max_retries": 4, **options}
-    return CachedModel(connect(backend, "a-model", server.address, **options), Answered(None))
+    model = connect(backend, "a-model", server.address, **options)
+    return CachedModel(lambda: model, Answered(None))
 
 
 def ask(model, *texts, options=OPTIONS):
@@ -265,7 +266,7 @@ def test_a_local_server_may_have_a_key(stub, monkeypatch):
 def test_a_key_is_in_no_message_log_or_store(stub, backend, tmp_path, caplog, capfd):
     caplog.set_level("DEBUG")
     with Answered(str(tmp_path), backend=backend) as answered:
-        model = CachedModel(connect(backend, "a-model", stub.address), answered)
+        model = CachedModel(lambda: connect(backend, "a-model", stub.address), answered)
         ask(model, "Is grass green?")
         stub._behave = lambda text, time_asked: "401"
         with pytest.raises(UserError, match=r"Incorrect API key provided: \[key\]") as error:
@@ -341,7 +342,9 @@ def test_the_services_have_their_own_addresses():
     [("gpt-4o-2024-05-13", 0), ("gpt-3.5-turbo", 0), ("gpt-5-mini", None), ("o3", None)],
 )
 def test_only_models_that_reason_sample(stub, model, temperature):
-    ask(CachedModel(connect(OPENAI, model, stub.address), Answered(None)), "Is grass green?")
+    ask(
+        CachedModel(lambda: connect(OPENAI, model, stub.address), Answered(None)), "Is grass green?"
+    )
     payload = stub.payloads[-1]
     assert payload.get("temperature") == temperature
     assert payload["max_completion_tokens"] == 16
@@ -425,11 +428,10 @@ def test_a_failed_likelihood_is_no_number(stub, tokenizer):
 
 @pytest.mark.parametrize("backend", [CHAT, OPENAI, ANTHROPIC])
 def test_chat_servers_have_no_likelihood(stub, backend):
-    model = model_of(stub, backend)
     with pytest.raises(UserError, match="form=generate"):
-        likelihoods(model, ("A red car", " good"))
+        likelihoods(model_of(stub, backend), ("A red car", " good"))
     with pytest.raises(UserError, match="form=generate"):
-        model.trial("loglikelihood")
+        connect(backend, "a-model", stub.address).trial("loglikelihood")
     assert stub.questions == []
 
 
@@ -450,10 +452,10 @@ def test_a_tokenizer_that_does_not_exist(stub, tmp_path):
 def test_answered_questions_are_not_asked_again(stub, tmp_path):
     questions = ["Is grass green?", "Is it? [once 503]", "Is it? [null]", "Is it? [refusal]"]
     with Answered(str(tmp_path), model="m") as answered:
-        first = ask(CachedModel(connect(CHAT, "m", stub.address), answered), *questions)
+        first = ask(CachedModel(lambda: connect(CHAT, "m", stub.address), answered), *questions)
     asked_before = len(stub.questions)
     with Answered(str(tmp_path), model="m") as answered:
-        again = ask(CachedModel(connect(CHAT, "m", stub.address), answered), *questions)
+        again = ask(CachedModel(lambda: connect(CHAT, "m", stub.address), answered), *questions)
     # The trial question, and the one without an answer.
     assert stub.questions[asked_before:] == ["Is grass green? Answer yes or no.", "Is it? [null]"]
     assert again == first
@@ -461,10 +463,10 @@ def test_answered_questions_are_not_asked_again(stub, tmp_path):
 
 def test_a_run_with_all_answers_needs_no_server(tmp_path):
     with StubServer() as server, Answered(str(tmp_path), model="m") as answered:
-        ask(CachedModel(connect(CHAT, "m", server.address), answered), "Is grass green?")
+        ask(CachedModel(lambda: connect(CHAT, "m", server.address), answered), "Is grass green?")
     with Answered(str(tmp_path), model="m") as answered:
         [outcome] = ask(
-            CachedModel(connect(CHAT, "m", server.address), answered), "Is grass green?"
+            CachedModel(lambda: connect(CHAT, "m", server.address), answered), "Is grass green?"
         )
     assert outcome.text == "yes"
 
@@ -483,7 +485,7 @@ from adnominal.training.asking.caching import CachedModel
 from adnominal.training.asking.servers import connect
 folder, address = sys.argv[1:]
 server = connect("local-chat-completions", "m", address, num_concurrent=4)
-model = CachedModel(server, Answered(folder))
+model = CachedModel(lambda: server, Answered(folder))
 requests = [SimpleNamespace(args=(f"question {n}", {"until": []})) for n in range(60)]
 print(len(model.generate_until(requests)))
 """

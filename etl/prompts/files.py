@@ -18,7 +18,7 @@ origin of the wording) and one or both of
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +27,8 @@ import yaml
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.etl import declaration
+from adnominal.etl.prompts import promptsource
 from adnominal.etl.registry import DATASETS
-from adnominal.training.asking import promptsource
 
 FOLDER = conf.ROOT / "conf" / "prompts"
 ANSWER, ANSWERS = "{answer}", "{answers}"
@@ -138,18 +138,33 @@ def read(
             form, or `templates` or `verbalisers` name unknown entries or leave nothing to ask.
     """
     path = FOLDER / f"{name}.yaml" if (FOLDER / f"{name}.yaml").is_file() else Path(name)
+    text, document = _document(path, name)
+    if promptsource.is_promptsource(document):
+        document = promptsource.convert(path, document, task)
+    return _File(path, document, task).prompts(text, templates, verbalisers, form)
+
+
+def _document(path: Path, name: str) -> tuple[str, Any]:
+    """Return the text of a file and what it says; scalars stay text: yes, no and null are words."""
     try:
         text = path.read_text(encoding="utf-8")
-        # Scalars stay text: a word may be yes, no, true or null.
-        document = yaml.load(text, Loader=yaml.BaseLoader)
+        return text, yaml.load(text, Loader=yaml.BaseLoader)
     except (OSError, UnicodeDecodeError) as error:
         names = ", ".join(sorted(file.stem for file in FOLDER.glob("*.yaml")))
         raise UserError(f"prompts={name}: expected a YAML file, or one of {names}") from error
     except yaml.YAMLError as error:
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    if promptsource.is_promptsource(document):
-        document = promptsource.convert(path, document, task)
-    return _File(path, document, task).prompts(text, templates, verbalisers, form)
+
+
+def templates_of(task: str) -> list[Template]:
+    """Return all templates of the files in conf/prompts for a task, of both forms."""
+    templates: list[Template] = []
+    for path in sorted(FOLDER.glob("*.yaml")):
+        _, document = _document(path, path.stem)
+        if document["task"] == task:
+            file = _File(path, document, task)
+            templates += file.templates("likelihood") + file.templates("generate")
+    return templates
 
 
 class _File:
@@ -197,14 +212,11 @@ class _File:
         if not entries:
             other = "likelihood" if form == "generate" else "generate"
             raise UserError(f"{path}: no prompts for form={form}; expected form={other}")
-        parse = self._instruction if form == "generate" else self._gap_text
         known = entries if form == "generate" else self._verbalisers
         _check_known(path, "verbalisers", verbalisers, known)
         _check_known(path, "templates", templates, entries)
         prompts = []
-        for key, entry in entries.items():
-            name = f"{document['id']}/{key}@{document['version']}"
-            template = parse(key, entry, name)
+        for key, template in zip(entries, self.templates(form), strict=True):
             fitting = tuple(
                 verbaliser
                 for verbaliser in template.verbalisers
@@ -212,9 +224,7 @@ class _File:
             )
             is_free = form == "generate" and not template.verbalisers
             if (not templates or key in templates) and (fitting or is_free):
-                prompts.append(
-                    Template(name, template.text, fitting, template.answer, template.pattern)
-                )
+                prompts.append(replace(template, verbalisers=fitting))
         if not prompts:
             raise UserError(
                 f"{path}: templates={','.join(templates)} have none of "
@@ -225,6 +235,16 @@ class _File:
         return Prompts(
             str(document["id"]), version, self._labels, tuple(prompts), content_free, text
         )
+
+    def templates(self, form: str) -> list[Template]:
+        """Return all templates of a form, in their order."""
+        document = self._document
+        entries = document["generation" if form == "generate" else "templates"]
+        parse = self._instruction if form == "generate" else self._gap_text
+        return [
+            parse(key, entry, f"{document['id']}/{key}@{document['version']}")
+            for key, entry in entries.items()
+        ]
 
     def _verbaliser(self, name: str, entry: Any) -> Verbaliser:
         where = f"{self._path}: verbaliser {name}"

@@ -30,7 +30,7 @@ def is_promptsource(document: Any) -> bool:
 
 
 def convert(path: Path, document: Any, task: str) -> dict[str, Any]:
-    """Return templates of promptsource as a document of `training.asking.prompts`.
+    """Return templates of promptsource as a document of `etl.prompts.files`.
 
     Templates keep their names. Those that need more than premise and hypothesis are skipped, with a
     line in the log.

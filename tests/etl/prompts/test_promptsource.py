@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from adnominal.conf import UserError
-from adnominal.training.asking.prompts import read
+from adnominal.etl.prompts.files import read
 
 FILE = """
 dataset: super_glue

@@ -2,8 +2,8 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.etl.prompts.files import SUBJECTS, read
 from adnominal.training.asking.outcomes import Outcome
-from adnominal.training.asking.prompts import SUBJECTS, read
 from adnominal.training.asking.replies import read_reply
 
 FILES = sorted((conf.ROOT / "conf" / "prompts").glob("*.yaml"))
