@@ -178,11 +178,12 @@ def test_sail_gives_the_tables_of_spark(spark_lake, steps, tmp_path):
     assert_same_lake(tmp_path / "sail", spark_lake)
 
 
-@pytest.fixture
-def connect_server(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Spark Connect server in a separate JVM."""
     port = free_port()
-    log = tmp_path / "server.log"
+    folder = tmp_path_factory.mktemp("server")
+    log = folder / "server.log"
     environment = {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
@@ -201,7 +202,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
     with log.open("wb") as out:
         process = subprocess.Popen(
             [*command, "spark-internal"],
-            cwd=tmp_path,
+            cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=out,
