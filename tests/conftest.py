@@ -20,9 +20,11 @@ from xdist.workermanage import WorkerController
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Examples are reproducible, and single examples may be slow on a test machine with two cores.
+# Examples are reproducible, and single examples may be slow on a test machine with two cores. More
+# inputs than these are for `make fuzz` and `make sanitize`.
 settings.register_profile(
     "adnominal",
+    max_examples=50,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
