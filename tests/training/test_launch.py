@@ -7,7 +7,7 @@ import pytest
 from adnominal.conf import ROOT, JobFailed, UserError, setting
 from adnominal.training import launch
 from tests import fork_server
-from tests.commands import run_python
+from tests.commands import SECONDS, run_python
 from tests.ports import free_port
 
 
@@ -81,7 +81,7 @@ def test_processes_of_torchs_launcher_form_a_group(tmp_path, options):
     words = ["-m", "torch.distributed.run", "--nproc_per_node=2", *options, script]
     variables = {"PYTHONPATH": os.fspath(ROOT), "OMP_NUM_THREADS": "1"}
     python = fork_server.python("libraries")
-    process = run_python(*words, python=python, timeout=120, variables=variables)
+    process = run_python(*words, python=python, timeout=SECONDS, variables=variables)
     assert process.stdout == "[0, 1] 0:01:17\n"
 
 
