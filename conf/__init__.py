@@ -144,7 +144,7 @@ def setting_type(cls: type, key: str) -> Any:
             if typing.get_origin(type_hint) is dict:
                 return Any
             raise UserError(f"{key}: {'.'.join(parts[:depth])} has no settings of its own")
-        types = type_hints(type_hint)
+        types = type_hints(typing.cast(type, type_hint))
         known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])

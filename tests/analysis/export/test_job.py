@@ -197,8 +197,8 @@ def test_splits_of_unknown_rows_are_refused(small_lake, tmp_path):
 def test_the_command_line_reports_mistakes(small_lake, tmp_path):
     words = ("-m", "analysis.export", "dataset=adept", "edition=none", "format=huggingface")
     python = fork_server.python("libraries")
-    words += (f"out={tmp_path}/out", f"lake={small_lake}")
-    process = run_python(*words, python=python, code=2)
+    folders = (f"out={tmp_path}/out", f"lake={small_lake}")
+    process = run_python(*words, *folders, python=python, code=2)
     assert process.stderr.splitlines()[-1].startswith("error: edition=none: not in the table adept")
 
 

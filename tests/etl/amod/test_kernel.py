@@ -360,7 +360,7 @@ def test_pairs_are_drained_by_the_bucket_of_their_noun(way):
     assert len(buckets) > 1
     for bucket, pairs in buckets.items():
         assert {crc32(noun.encode()) % BUCKETS for noun in pairs["noun"].to_pylist()} == {bucket}
-    counts = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for pairs in buckets.values():
         counts.update(as_counter(pairs))
     assert counts == as_counter(counters[1].drain())
