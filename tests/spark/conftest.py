@@ -21,7 +21,6 @@ JAVA_OPTIONS = (
 SPARK = {
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
     "spark.driver.extraJavaOptions": JAVA_OPTIONS,
 }
 

@@ -178,12 +178,11 @@ def test_sail_gives_the_tables_of_spark(spark_lake, steps, tmp_path):
     assert_same_lake(tmp_path / "sail", spark_lake)
 
 
-@pytest.fixture(scope="module")
-def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture
+def connect_server(tmp_path: Path) -> Iterator[str]:
     """The address of a Spark Connect server in a separate JVM."""
     port = free_port()
-    folder = tmp_path_factory.mktemp("server")
-    log = folder / "server.log"
+    log = tmp_path / "server.log"
     environment = {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
@@ -202,7 +201,7 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with log.open("wb") as out:
         process = subprocess.Popen(
             [*command, "spark-internal"],
-            cwd=folder,
+            cwd=tmp_path,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=out,
