@@ -35,9 +35,7 @@ demo: setup ## everything on the embedded corpus: tables, models, report; minute
 	@PATH="$(CURDIR)/$(BIN):$$PATH" LAKE="$(LAKE)" bash conf/demo/run.sh
 
 test: setup ## the test suite; where Java is found, on Spark too; where the jars are, with Delta's connector
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder tests
-	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=1 $(BIN)/python -m pytest tests/spark
-	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=connector $(BIN)/python -m pytest tests/connector
+	@bash tests/run.sh $(TEST_PROCESSES)
 
 test-cluster: setup jars ## other engines with their jars: Spark 3.5, Spark NLP, S3, YARN, HDFS, three hosts (as root); an hour
 	@$(MAKE) --no-print-directory build/engines/oldest build/engines/duckdb

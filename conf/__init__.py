@@ -40,7 +40,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
-from adnominal.conf.help import fields_of, is_required, nearest, type_name
+from adnominal.conf.help import fields_of, is_required, nearest, type_hints, type_name
 from adnominal.conf.help import help_text as help_text
 from adnominal.conf.output import output_may_be_closed
 from adnominal.conf.values import as_yaml as as_yaml
@@ -145,7 +145,7 @@ def setting_type(cls: type, key: str) -> Any:
             if typing.get_origin(type_hint) is dict:
                 return Any
             raise UserError(f"{key}: {'.'.join(parts[:depth])} has no settings of its own")
-        types = typing.get_type_hints(type_hint)
+        types = type_hints(typing.cast(type, type_hint))
         known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])
@@ -176,7 +176,7 @@ def _unknown(key: str, known_keys: Sequence[str], renamed: Mapping[str, str]) ->
 
 def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tuple[str, str]]]:
     """The ``--config`` files and the (key, raw value) pairs, in their order."""
-    types = typing.get_type_hints(cls)
+    types = type_hints(cls)
     files: list[str] = []
     pairs: list[tuple[str, str]] = []
     last_list: str | None = None

@@ -8,9 +8,10 @@ A base class names its settings as a group in ``HELP_TITLE``; such groups come l
 
 import dataclasses
 import difflib
+import functools
 import inspect
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_FIRST = 10
@@ -18,10 +19,16 @@ MAX_FIRST = 10
 Setting = tuple[str, dataclasses.Field[Any], Any]
 
 
+@functools.cache
+def type_hints(cls: type) -> Mapping[str, Any]:
+    """The types of a class's settings by name, which Python evaluates anew at each call."""
+    return typing.get_type_hints(cls)
+
+
 def fields_of(cls: type, prefix: str = "") -> list[Setting]:
     """(key, field, type) of every setting; a nested dataclass is replaced by its settings."""
     settings: list[Setting] = []
-    types = typing.get_type_hints(cls)
+    types = type_hints(cls)
     for field in dataclasses.fields(cls):
         hint = types[field.name]
         if dataclasses.is_dataclass(hint):

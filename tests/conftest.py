@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,11 @@ from xdist.workermanage import WorkerController
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Examples are reproducible, and single examples may be slow on a test machine with two cores.
+# Examples are reproducible, and single examples may be slow on a test machine with two cores. More
+# inputs than these are for `make fuzz` and `make sanitize`.
 settings.register_profile(
     "adnominal",
+    max_examples=50,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
@@ -54,13 +57,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path not in slow, training not in item.path.parents))
 
 
+# A test or fixture that imports more modules than this has imported a library like torch.
+_MODULES_OF_A_LIBRARY = 100
+_frozen_modules = 0
+
+
 def _freeze_existing_objects() -> None:
     """Exclude existing objects, mainly imported modules, from garbage collection.
 
     Searching them again and again takes an eighth of the tests' time.
     """
+    global _frozen_modules
     gc.collect()
     gc.freeze()
+    _frozen_modules = len(sys.modules)
+
+
+def _freeze_new_libraries() -> None:
+    if len(sys.modules) > _frozen_modules + _MODULES_OF_A_LIBRARY:
+        _freeze_existing_objects()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -79,6 +94,16 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     yield
     if nextitem is not None and nextitem.path != item.path:
         _freeze_existing_objects()
+    else:
+        _freeze_new_libraries()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup() -> Generator[None, object, object]:
+    try:
+        return (yield)
+    finally:
+        _freeze_new_libraries()
 
 
 class BySubject(LoadFileScheduling):  # type: ignore[misc]

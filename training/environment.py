@@ -5,7 +5,8 @@ import os
 import platform
 import subprocess
 import sys
-from importlib.metadata import distributions
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distributions, version
 
 from adnominal import conf
 from adnominal.training import launch
@@ -50,10 +51,10 @@ def changes() -> str | None:
 
 def requirements() -> list[str]:
     """Return the packages of a served model with their versions, each once."""
-    versions = {}
-    for package in distributions():
-        name = str(package.metadata["Name"]).lower()
+    lines = []
+    for name in _SERVING_PACKAGES:
         # The first on the path is the one that is imported.
-        if name in _SERVING_PACKAGES and name not in versions:
-            versions[name] = package.version.split("+")[0]
-    return [f"{name}=={version}" for name, version in sorted(versions.items())]
+        with suppress(PackageNotFoundError):
+            release = version(name).split("+")[0]
+            lines.append(f"{name}=={release}")
+    return sorted(lines)

@@ -32,6 +32,7 @@ from adnominal.etl.asp.entailment import Entailment, Row
 from adnominal.etl.asp.gold import Gold, published_gold, scaled_shares
 from adnominal.etl.asp.lexicon import Lexicon, load_lexicon
 from adnominal.etl.asp.settings import Settings
+from adnominal.etl.asp.templates import Style
 from adnominal.etl.building import begin_build
 from adnominal.etl.dropped import Dropped
 from adnominal.etl.engine import map_arrow, running
@@ -67,19 +68,16 @@ class Recipe:
 
     def lexicon(self) -> Lexicon:
         """The lexicon, restricted to the combinations of the corpus."""
-        unrestricted = load_lexicon()
-        return unrestricted if self.pairs is None else unrestricted.restricted_to(self.pairs)[0]
+        return _lexicon(self.pairs)
+
+    def entailment(self) -> Entailment:
+        """The rows of entailment inference; built once per process, whatever the lake."""
+        settings = self.settings
+        return _entailment(
+            self.pairs, settings.seed, settings.style, settings.balanced, settings.control
+        )
 
     @lru_cache(maxsize=2)  # noqa: B019  (a worker process has one or two recipes)
-    def entailment(self) -> Entailment:
-        """The rows of entailment inference; built once per process."""
-        settings = self.settings
-        options: dict[str, Any] = {"style": settings.style, "balanced": settings.balanced}
-        if settings.control != "none":
-            return ControlEntailment(self.control(), self.lexicon(), settings.seed, **options)
-        return Entailment(self.lexicon(), settings.seed, **options)
-
-    @lru_cache(maxsize=2)  # noqa: B019
     def degree(self) -> Degree:
         """The rows of degree estimation; built once per process."""
         settings = self.settings
@@ -100,6 +98,29 @@ class Recipe:
         return hash((settings_hash(self.settings), self.pairs, thresholds))
 
 
+def _lexicon(pairs: frozenset[tuple[str, str]] | None) -> Lexicon:
+    unrestricted = load_lexicon()
+    if pairs is None:
+        return unrestricted
+    return unrestricted.restricted_to(pairs)[0]
+
+
+@lru_cache(maxsize=2)
+def _entailment(
+    pairs: frozenset[tuple[str, str]] | None,
+    seed: int,
+    style: Style,
+    balanced: bool,
+    control: str,
+) -> Entailment:
+    """The rows of entailment inference of a recipe; finding their pairs takes seconds."""
+    lexicon = _lexicon(pairs)
+    if control == "none":
+        return Entailment(lexicon, seed, style, balanced=balanced)
+    exchange = Control(control, load_lexicon(), seed)
+    return ControlEntailment(exchange, lexicon, seed, style=style, balanced=balanced)
+
+
 def build(settings: Settings) -> None:
     """Build ASP: entailment inference and degree estimation over scales of adjectives, and splits.
 
@@ -110,7 +131,8 @@ def build(settings: Settings) -> None:
     run = begin_build(JOB, settings)
     recipe, dropped = _recipe(run.lake, settings)
     # Too few rows in the lexicon are reported before any row is generated.
-    recipe.entailment().check(settings.entailment)
+    if settings.entailment:
+        recipe.entailment().check(settings.entailment)
     if settings.degree:
         recipe.degree().check(settings.degree)
     spark = run.lake.spark

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from adnominal.conf import ROOT
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.extract_amod import main
 from adnominal.etl.lake import arrow
+from tests import fork_server
 from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_part
 
@@ -111,7 +111,8 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path):
         "from adnominal.etl import engine\n"
         "print(engine._running is None)\n"
     )
-    process = run_python("-c", code, json.dumps(list(cases)), timeout=120)
+    words = ("-c", code, json.dumps(list(cases)))
+    process = run_python(*words, python=fork_server.python("libraries"), timeout=120)
     assert process.stdout.split() == ["2"] * len(cases) + ["True"]
     assert "Traceback" not in process.stderr
     for message, expected in zip(process.stderr.split("---"), cases.values(), strict=False):
@@ -128,7 +129,7 @@ def test_help_lists_every_setting_from_any_folder(tmp_path):
 
 def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, str(SCRIPT), *words],
+        [fork_server.python("libraries"), str(SCRIPT), *words],
         cwd=folder,
         start_new_session=True,
         stdout=subprocess.PIPE,
@@ -155,6 +156,7 @@ def test_a_killed_run_is_resumed_with_the_same_tables(spark, tmp_path):
         time.sleep(0.02)
     os.killpg(job.pid, signal.SIGKILL)
     job.communicate()
+    fork_server.settle(fork_server.python("libraries"))
     ledger = {row["path"]: row for row in arrow.read(str(lake), "amod_files").to_pylist()}
     assert {row["status"] for row in ledger.values()} >= {"planned"}
 

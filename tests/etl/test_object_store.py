@@ -16,6 +16,7 @@ from adnominal.conf import ROOT
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.looking.commands import main
+from tests import fork_server
 from tests.commands import run_python
 from tests.etl.amod.corpus import contents
 from tests.ports import LOOPBACK, free_port
@@ -83,7 +84,9 @@ def lake(store: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str
     ]
     file = tmp_path_factory.mktemp("pipeline") / "steps.yaml"
     file.write_text(yaml.safe_dump({"lake": LAKE, "steps": steps}))
-    run_python("etl/pipeline.py", file, "engine=sail", timeout=200, variables=store)
+    python = fork_server.python("libraries")
+    words = ("etl/pipeline.py", file, "engine=sail")
+    run_python(*words, python=python, timeout=200, variables=store)
     return LAKE
 
 
@@ -101,7 +104,8 @@ def test_jobs_write_to_the_store_and_commands_read_from_it(lake, tmp_path, capsy
     assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == rows + 1
     local = str(tmp_path / "lake")
     settings = ["source=depcc", f"input={DEPCC}", f"lake={local}", "examples=1"]
-    run_python("etl/extract_amod.py", *settings, timeout=200)
+    python = fork_server.python("libraries")
+    run_python("etl/extract_amod.py", *settings, python=python, timeout=200)
     assert contents(lake, tables) == contents(local, tables)
 
 

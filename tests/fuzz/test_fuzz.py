@@ -14,7 +14,7 @@ from tests.fuzz.mutations import restructure
 from tests.fuzz.readers import DRS, SYGNS, Reader, readers
 
 READERS = {reader.name: reader for reader in readers()}
-SECONDS = 12 / len(READERS)
+SECONDS = 8 / len(READERS)
 
 DEEP = b"[" * 100_000
 # Readers, and inputs on which they once failed.

@@ -6,7 +6,8 @@ import pytest
 
 from adnominal.conf import ROOT, JobFailed, UserError, setting
 from adnominal.training import launch
-from tests.commands import run_python
+from tests import fork_server
+from tests.commands import SECONDS, run_python
 from tests.ports import free_port
 
 
@@ -79,7 +80,9 @@ def test_processes_of_torchs_launcher_form_a_group(tmp_path, options):
     options = [option.format(port=free_port()) for option in options]
     words = ["-m", "torch.distributed.run", "--nproc_per_node=2", *options, script]
     variables = {"PYTHONPATH": os.fspath(ROOT), "OMP_NUM_THREADS": "1"}
-    assert run_python(*words, timeout=120, variables=variables).stdout == "[0, 1] 0:01:17\n"
+    python = fork_server.python("libraries")
+    process = run_python(*words, python=python, timeout=SECONDS, variables=variables)
+    assert process.stdout == "[0, 1] 0:01:17\n"
 
 
 def test_a_single_process_needs_no_group():

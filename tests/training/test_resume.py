@@ -146,11 +146,13 @@ def test_a_run_can_resume_with_another_number_of_processes(adept_lake, tiny_enco
 
 
 def test_an_interrupted_run_resumes_exactly(adept_lake, tiny_encoder, tmp_path, monkeypatch):
+    # Six updates in two epochs; the resumed run repeats the third, the last of the first epoch.
     more = [
         "num_train_epochs=2",
+        "train_size=[96]",
         "batch_size=40",
         "save_strategy=steps",
-        "save_steps=3",
+        "save_steps=2",
         "logging_steps=1",
         "per_device_train_batch_size=20",
     ]
@@ -158,9 +160,10 @@ def test_an_interrupted_run_resumes_exactly(adept_lake, tiny_encoder, tmp_path, 
     uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
     run_settings = conf.load(Settings, arguments(adept_lake, tiny_encoder, resumed, *more))
-    with stopped_at(6, monkeypatch):
+    with stopped_at(4, monkeypatch):
         finetune(run_settings)
     finetune(run_settings)
+    assert len(losses(uninterrupted)) == 6
     assert losses(resumed) == losses(uninterrupted)
     assert result_of(resumed)["figures"] == result_of(uninterrupted)["figures"]
 

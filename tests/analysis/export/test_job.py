@@ -19,6 +19,7 @@ from adnominal.etl.published.asp import TUNING, WIDER
 from adnominal.etl.published.reading import EDITION as PUBLISHED
 from adnominal.etl.published.sygns import read as read_release
 from adnominal.etl.registry import dataset
+from tests import fork_server
 from tests.analysis.export.conftest import EDITION, put
 from tests.commands import run_python
 
@@ -198,7 +199,9 @@ def test_splits_of_unknown_rows_are_refused(small_lake, tmp_path):
 
 def test_the_command_line_reports_mistakes(small_lake, tmp_path):
     words = ("-m", "analysis.export", "dataset=adept", "edition=none", "format=huggingface")
-    process = run_python(*words, f"out={tmp_path}/out", f"lake={small_lake}", code=2)
+    python = fork_server.python("libraries")
+    folders = (f"out={tmp_path}/out", f"lake={small_lake}")
+    process = run_python(*words, *folders, python=python, code=2)
     assert process.stderr.splitlines()[-1].startswith("error: edition=none: not in the table adept")
 
 

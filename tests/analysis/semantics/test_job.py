@@ -9,6 +9,7 @@ from adnominal.conf import UserError
 from adnominal.etl.sygns.generate import Record, Sampler
 from adnominal.etl.sygns.grammar import grammar
 from adnominal.etl.sygns.job import record_batch
+from tests import fork_server
 from tests.commands import run_python
 from tests.rows import rows, write
 
@@ -208,6 +209,8 @@ def test_parts_of_a_run_are_scored_separately(tmp_path, capsys):
 def test_the_command_line_scores_and_reports_mistakes(files):
     gold, predicted = files
     command = ("-m", "analysis.semantics", "form=vf", f"gold={gold}")
-    assert "all" in run_python(*command, f"predicted={predicted}", "prover=none").stdout
-    refused = run_python(*command, code=2)
+    python = fork_server.python("libraries")
+    words = (*command, f"predicted={predicted}", "prover=none")
+    assert "all" in run_python(*words, python=python).stdout
+    refused = run_python(*command, python=python, code=2)
     assert refused.stderr.startswith("error: expected either gold=FILE")

@@ -3,6 +3,7 @@
 import gzip
 import json
 import logging
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from adnominal.etl.amod.settings import Settings, decisive
 from adnominal.etl.corpora.files import units
 from adnominal.etl.corpora.inputs import list_inputs
 from adnominal.etl.lake import arrow
+from tests import fork_server
 from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part, run_job
 from tests.etl.corpora.test_columnar import write_file, write_stream
@@ -287,7 +289,10 @@ def test_files_are_read_by_address(spark, tmp_path, server, folder):
         )
         words = ("source=text", f"input={pattern}", f"lake={lake}", "where=url <> 'http://b/'")
         script = ROOT / "etl" / "extract_amod.py"
-        process = run_python(script, *words, variables={"HF_ENDPOINT": address})
+        # The library of the hub reads its address when it is imported.
+        python = sys.executable if server is Hub else fork_server.python("libraries")
+        variables = {"HF_ENDPOINT": address}
+        process = run_python(script, *words, python=python, variables=variables)
     assert "leaked" not in process.stderr
     run(expected, tmp_path / "*.parquet", "where=url <> 'http://b/'")
     files = arrow.read(str(lake), "amod_files").to_pylist()

@@ -6,7 +6,7 @@ import pytest
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
-from adnominal.etl.asp.job import Recipe, build, degree_rows, drawn_rounds, entailment_rows
+from adnominal.etl.asp.job import Recipe, build, degree_rows, entailment_rows
 from adnominal.etl.asp.settings import Settings
 from adnominal.etl.lake.spark import Lake
 from tests.rows import write
@@ -70,24 +70,32 @@ def test_parts_that_lack_a_label_are_reported(spark, tmp_path, caplog):
     assert len(lines) == len(incomplete)
 
 
-def test_drawn_rounds_replace_those_of_an_earlier_build(spark, tmp_path):
-    root = str(tmp_path / "lake")
-    settings = replace(SMALL, rounds="drawn", lake=root)
-    build(settings)
-    build(replace(settings, entailment=0))
-    tuning = {"edition": "small_tuning"}
-    lake = Lake(spark, root)
-    assert lake.read("asp_entailment", where=tuning).count() == 0
-    assert lake.read("asp_degree", where=tuning).count()
-    schemes = {row["scheme"] for row in lake.read("asp_splits", where=tuning).collect()}
+TUNING = {"edition": "small_tuning"}
+
+
+@pytest.fixture(scope="module")
+def drawn_lake(spark, tmp_path_factory) -> Lake:
+    """A lake with drawn rounds of degree estimation, where an earlier build had others as well."""
+    root = str(tmp_path_factory.mktemp("drawn"))
+    earlier = {**TUNING, "item_id": "earlier"}
+    write(root, "asp_entailment", [{**earlier, "test": "ordering", "label": "entailment"}])
+    write(root, "asp_splits", [{**earlier, "scheme": "adjectives", "round": "0", "part": "train"}])
+    build(replace(SMALL, entailment=0, rounds="drawn", lake=root))
+    return Lake(spark, root)
+
+
+def test_drawn_rounds_replace_those_of_an_earlier_build(drawn_lake):
+    assert drawn_lake.read("asp_entailment", where=TUNING).count() == 0
+    assert drawn_lake.read("asp_degree", where=TUNING).count()
+    schemes = {row["scheme"] for row in drawn_lake.read("asp_splits", where=TUNING).collect()}
     assert schemes == {"dimension"}
 
 
-def test_discarded_rows_are_in_no_drawn_round():
-    tables = drawn_rounds(Recipe(replace(SMALL, entailment=0, rounds="drawn")))
-    rows = tables["asp_degree"].to_pylist()
+def test_discarded_rows_are_in_no_drawn_round(drawn_lake):
+    rows = drawn_lake.read("asp_degree", where=TUNING).collect()
     discarded = {row["item_id"] for row in rows if row["label"] == "discard"}
-    placed = set(tables["asp_splits"]["item_id"].to_pylist())
+    splits = drawn_lake.read("asp_splits", where=TUNING).collect()
+    placed = {row["item_id"] for row in splits}
     assert discarded and placed == {row["item_id"] for row in rows} - discarded
 
 

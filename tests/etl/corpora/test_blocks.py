@@ -86,7 +86,7 @@ def test_errors_of_the_stream_are_raised():
         list(blocks(Broken()))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(parsed.cases(), st.integers(1, 200))
 def test_blocks_are_the_file_in_order_and_split_no_sentence(case, size):
     data = case[1]
@@ -95,7 +95,7 @@ def test_blocks_are_the_file_in_order_and_split_no_sentence(case, size):
     assert [s for part in parts for s in whole_sentences(part)] == whole_sentences(data)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(parsed.cases(), st.lists(st.integers(0, 600), max_size=5), st.integers(1, 100))
 def test_adjacent_ranges_read_each_byte_once(case, cuts, size):
     data = case[1]

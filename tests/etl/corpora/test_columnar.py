@@ -206,7 +206,7 @@ def test_repeated_values_are_read_in_small_batches(file_format, monkeypatch, kin
 @pytest.mark.parametrize(
     ("options", "texts", "count"),
     [
-        ({}, ["y" * 1_000_000] * 2000, 16),
+        ({}, ["y" * 1_000_000] * 500, 16),
         ({"use_dictionary": False}, ["y" * 1000] * 2000, 1024),
         ({"use_dictionary": False}, ["y" * 4_000_000] * 3, 4),
         ({"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}, ["y"] * 9, 16),

@@ -197,14 +197,14 @@ def without_lines(events: list[Event]) -> list[Event]:
 
 
 class TestUnits:
-    @settings(max_examples=150)
+    @settings(max_examples=75)
     @given(st.lists(LINE, min_size=1, max_size=30), st.integers(1, 60), st.booleans())
     def test_units_of_plain_text_give_each_document_once(self, tmp_path, lines, target, end):
         path = tmp_path / "a.txt"
         path.write_bytes(("\n".join(lines) + "\n" * (end or lines == [""])).encode())
         assert read_in_units(path, target) == read_in_units(path, 10**6)
 
-    @settings(max_examples=100)
+    @settings(max_examples=50)
     @given(st.lists(LINE, min_size=1, max_size=30), st.integers(1, 60), st.booleans())
     def test_units_of_json_lines_give_each_document_once(self, tmp_path, lines, target, end):
         path = tmp_path / "a.jsonl"

@@ -157,7 +157,7 @@ RELATIONS = "amod nsubj dobj pobj expl aux conj ROOT det"
 TOKEN = st.tuples(*(st.sampled_from(words.split()) for words in (WORDS, TAGS, RELATIONS)))
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.lists(TOKEN, min_size=1, max_size=5))
 def test_every_lemma_is_that_of_the_full_pipeline(lean_parser, full_parser, words):
     from spacy.tokens import Doc

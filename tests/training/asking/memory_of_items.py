@@ -14,6 +14,6 @@ if __name__ == "__main__":
     model, lake, out, *more = sys.argv[1:]
     words = [f"model={model}", f"lake={lake}", f"out={out}", "tracking=none", "cache=none"]
     words += ["templates=external", "prompts=plane", "verbalisers=good/poor", "predictions=false"]
-    job.CHUNK = 500
+    job.CHUNK = 200
     job.prompt(conf.load(Settings, [*words, *more]))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

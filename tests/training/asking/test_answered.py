@@ -2,13 +2,13 @@ import json
 import math
 import sqlite3
 import subprocess
-import sys
 
 import pytest
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.training.asking.answered import Answered, request_key
 from adnominal.training.asking.outcomes import LENGTH, REFUSED, Outcome
+from tests import fork_server
 
 IDENTITY = {"backend": "local-chat-completions", "model": "a", "address": "http://x/v1"}
 YES = Outcome("yes", "stop", "reasons", 11, 3)
@@ -141,7 +141,7 @@ for n in range(first, last):
 
 def write(folder, first, last, pause="0"):
     return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder), str(first), str(last), pause],
+        [fork_server.python(), "-c", WRITER, str(folder), str(first), str(last), pause],
         stdout=subprocess.PIPE,
         text=True,
     )
