@@ -8,6 +8,7 @@ word carried no information about the label, its rows would have the same label 
 `analysis.across.audits` reads the rows of each dataset.
 """
 
+import heapq
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 from scipy import stats
+from scipy.sparse import hstack
 from statsmodels.stats.multitest import multipletests
 
 from adnominal.analysis.comparisons import Resampling, permutation
@@ -90,10 +92,17 @@ def _draw_sample(rows: Rows, train_size: int, test_size: int, seed: int) -> _Sam
 
 def _lowest_draws(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int]:
     """At most `cap` rows, those with the lowest draw by (seed, id), independent of row order."""
-    ranked = sorted(
-        numbers, key=lambda place: (draw(seed, rows.item_ids[place]), rows.labels[place])
-    )
-    return ranked[:cap]
+
+    def order(place: int) -> tuple[int, str]:
+        return _draw_item(seed, rows.item_ids[place]), rows.labels[place]
+
+    return heapq.nsmallest(cap, numbers, key=order)
+
+
+@lru_cache(maxsize=1 << 18)
+def _draw_item(seed: int, item_id: str) -> int:
+    """The draw of an item, which is in many splits."""
+    return draw(seed, item_id)
 
 
 def _sampled_texts(samples: Iterable[_Sample], name: str) -> Iterator[str]:
@@ -114,39 +123,48 @@ def _words(text: str) -> list[str]:
     return [*words, f"(tokens: {len(words)})"]
 
 
-@lru_cache(maxsize=1 << 17)
-def _letters_of(word: str) -> tuple[str, ...]:
-    """Character n-grams (2 to 4) of a word and the spaces around it, each preceded by a tab."""
-    padded = f" {word} "
-    return tuple(f"\t{padded[i : i + n]}" for n in (2, 3, 4) for i in range(len(padded) - n + 1))
+def _words_and_bigrams(text: str) -> list[str]:
+    bigrams = map(" ".join, pairwise(tokens(text)))
+    return [*_words(text), *bigrams]
 
 
-def _features(text: str) -> frozenset[str]:
-    """Words, word bigrams, the number of words, and the character n-grams of each word.
-
-    Character n-grams generalise to unseen words (*un-*, *-al*); they begin with a tab, which no
-    word contains.
-    """
-    features = {*_words(text), *map(" ".join, pairwise(tokens(text)))}
-    for word in text.lower().split():
-        features.update(_letters_of(word))
-    return frozenset(features)
+def _split_at_spaces(text: str) -> list[str]:
+    return text.lower().split()
 
 
 class _Texts:
-    """The features of the texts of one input, which several splits and tests share."""
+    """The features of the texts of one input, which several splits and tests share.
+
+    They are the words of a text, its bigrams, the number of words, and the character n-grams (2 to
+    4) of the words and the spaces around them, which generalise to unseen words (*un-*, *-al*).
+    The n-grams of a word are cut once, however many texts have it: the n-grams of texts are the
+    product of two matrices, [texts, words] and [words, n-grams].
+    """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        from sklearn.feature_extraction.text import CountVectorizer
-
         distinct_texts = list(dict.fromkeys(texts))
         self._places = {text: place for place, text in enumerate(distinct_texts)}
-        vectorizer = CountVectorizer(analyzer=_features, binary=True)
-        self._features = vectorizer.fit_transform(distinct_texts).tocsr()
+        words_of_texts, _ = _count_features(distinct_texts, analyzer=_words_and_bigrams)
+        texts_in_words, words = _count_features(distinct_texts, analyzer=_split_at_spaces)
+        words_in_letters, _ = _count_features(words, analyzer="char_wb", ngram_range=(2, 4))
+        letters_of_texts = texts_in_words @ words_in_letters
+        # Words share n-grams; a feature is only whether a text has it.
+        letters_of_texts.data[:] = 1
+        self._features = hstack([words_of_texts, letters_of_texts], format="csr")
 
     def features(self, texts: Iterable[str]) -> Any:
         """A sparse matrix [texts, features] of 0 and 1."""
         return self._features[[self._places[text] for text in texts]]
+
+
+def _count_features(texts: Sequence[str], **settings: Any) -> tuple[Any, list[str]]:
+    """A sparse matrix [texts, features] of 0 and 1, and the names of the features."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    # The classifier reads 64-bit floats; other numbers would be converted at each fit.
+    vectorizer = CountVectorizer(binary=True, dtype=np.float64, **settings)
+    matrix = vectorizer.fit_transform(texts)
+    return matrix, list(vectorizer.get_feature_names_out())
 
 
 class _Classifier:
@@ -316,11 +334,10 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
 
 def _rows_by_word_and_label(rows: Rows, name: str) -> pd.DataFrame:
     """The number of training rows that have a word [words] and a label [labels]."""
-    texts = rows.inputs[name]
-    occurrences: Counter[tuple[str, str]] = Counter()
-    for place in rows.train:
-        label = rows.labels[place]
-        words = set(_words(texts[place]))
-        occurrences.update((word, label) for word in words)
-    counts = pd.Series(occurrences).rename_axis(["token", "label"])
-    return counts.unstack(fill_value=0)
+    texts = [rows.inputs[name][place] for place in rows.train]
+    labels = [rows.labels[place] for place in rows.train]
+    rows_of_text = pd.crosstab(pd.Series(texts, name="text"), pd.Series(labels, name="label"))
+    texts_have_words, words = _count_features(rows_of_text.index, analyzer=_words)
+    counts = texts_have_words.T @ rows_of_text.to_numpy()
+    index = pd.Index(words, name="token")
+    return pd.DataFrame(counts, index, rows_of_text.columns)
