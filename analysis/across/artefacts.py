@@ -18,7 +18,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 from scipy import stats
@@ -32,8 +31,8 @@ from adnominal.etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
 RESAMPLES = 2_000
-# Strengths of L2 regularisation to try.
-_STRENGTHS = (1e-4, 1e-3, 1e-2)
+# The strength of the classifier's L2 regularisation.
+_REGULARISATION = 1e-2
 # Words in fewer rows than this are not tested: their label shares are mostly chance.
 LEAST = 20
 
@@ -170,50 +169,26 @@ def _count_features(texts: Sequence[str], **settings: Any) -> tuple[Any, list[st
 class _Classifier:
     """A logistic regression on the features of texts; those of a single training row are left out.
 
-    The strength of the regularisation is tuned on a tenth of the texts (all rows with the same
-    text are on the same side); ties go to the strongest. Texts are drawn by their hash alone.
+    Its regularisation is strong: a part of the input says little about the label, so that a tuned
+    classifier takes the strongest, too.
     """
 
-    def __init__(self, features: Any, texts: Sequence[str], labels: Sequence[str]) -> None:
-        self._used_features = np.flatnonzero(features.getnnz(axis=0) >= 2)
-        known_texts = features[:, self._used_features]
-        gold = np.array(labels, dtype=object)
-        # 26 of the 256 values of a draw's highest byte are about a tenth.
-        is_held_out = {text: draw("tuning", text) >> 56 < 26 for text in set(texts)}
-        held_out = np.array([is_held_out[text] for text in texts])
-        strength = _STRENGTHS[1]
-        if held_out.any() and len(set(gold[~held_out])) > 1:
-            strength = self._best_strength(known_texts, gold, held_out)
-        self._model = self._fit(known_texts, gold, strength)
-
-    def _best_strength(
-        self, known_texts: Any, gold: npt.NDArray[np.object_], held_out: npt.NDArray[np.bool_]
-    ) -> float:
-        """The strength with the highest accuracy on the texts that are held out."""
-        fitted = ~held_out
-        accuracies = []
-        for strength in _STRENGTHS:
-            model = self._fit(known_texts[fitted], gold[fitted], strength)
-            accuracy = model.score(known_texts[held_out], gold[held_out])
-            accuracies.append((accuracy, strength))
-        _, best_strength = max(accuracies)
-        return best_strength
-
-    def _fit(self, known_texts: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
+    def __init__(self, features: Any, labels: Sequence[str]) -> None:
         from sklearn.linear_model import SGDClassifier
 
+        self._used_features = np.flatnonzero(features.getnnz(axis=0) >= 2)
         # Averaged SGD is as good here as a full solver and many times faster. Each label is fitted
         # in a thread of its own.
         model = SGDClassifier(
             loss="log_loss",
-            alpha=strength,
+            alpha=_REGULARISATION,
             average=True,
             max_iter=8,
             tol=None,
             random_state=0,
             n_jobs=-1,
         )
-        return model.fit(known_texts, gold)
+        self._model = model.fit(features[:, self._used_features], labels)
 
     def predict(self, features: Any) -> list[str]:
         """The labels of texts with these features."""
@@ -244,7 +219,7 @@ def audit(
     # Several tests of one split share their training rows: each input is fitted once.
     @lru_cache(maxsize=4)
     def fit(name: str, known_texts: tuple[str, ...], labels: tuple[str, ...]) -> _Classifier:
-        return _Classifier(texts[name].features(known_texts), known_texts, labels)
+        return _Classifier(texts[name].features(known_texts), labels)
 
     audited = []
     for sample in samples:
