@@ -252,22 +252,38 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
         best = page.best(classes)
         if best is None:
             return
-        gold, predicted = lists(best.answers, "gold", "predicted")
-        counts = confusion(gold, [guess or "" for guess in predicted], _OUTCOMES[classes])
-        cells: dict[Key, Value] = {(row, column): float(n) for row, column, n in tuples(counts)}
-        share = wilson(sum(is_right(best.answers)), len(gold))
+        counts = _confusion_counts(best, _OUTCOMES[classes])
         source = _source(page, best)
         # Counts of another number of items say nothing beside the printed ones.
         printed = published.table("adept", figure)
-        if sum(cell.value for cell in printed.values()) == len(gold):
+        if sum(cell.value for cell in printed.values()) == best.answers.num_rows:
             is_other = family(best.model) != published_model
-            yield Cells(figure, cells, is_other_model=is_other, **source)
+            yield Cells(figure, counts, is_other_model=is_other, **source)
         own = f"Answers of {best.model}, our best model on val, its best run"
-        yield Cells(own, cells, decimals=0, **source)
-        correct = f"{100 * share.estimate:.1f} % [{100 * share.low:.1f}, {100 * share.high:.1f}]"
+        yield Cells(own, counts, decimals=0, **source)
+        correct = _percent_of_right_answers(best)
         yield Chart("matrix", f"{own}: {correct} correct", (own,), *axes, only_drawn=True)
 
     return build
+
+
+def _confusion_counts(best: Scored, labels: Sequence[str]) -> dict[Key, Value]:
+    """The counts of `confusion` as numbers; an item without an answer has an empty one."""
+    gold, predicted = lists(best.answers, "gold", "predicted")
+    answers = [guess or "" for guess in predicted]
+    counts = confusion(gold, answers, labels)
+    cells: dict[Key, Value] = {}
+    for label, answer, count in tuples(counts):
+        cells[label, answer] = float(count)
+    return cells
+
+
+def _percent_of_right_answers(best: Scored) -> str:
+    """``50.0 % [38.1, 61.9]``"""
+    right = sum(is_right(best.answers))
+    share = wilson(right, best.answers.num_rows)
+    percent, low, high = (100 * value for value in (share.estimate, share.low, share.high))
+    return f"{percent:.1f} % [{low:.1f}, {high:.1f}]"
 
 
 five_classes = _confusion(2, "RoBERTa", 5, "five")
