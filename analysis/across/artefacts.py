@@ -288,23 +288,30 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
     once per row; the number of words of a text counts as one of its words: ``(tokens: 3)``.
     """
     counts = _rows_by_word_and_label(rows, name)
-    rows_of_word = counts.sum(axis="columns")
-    is_tested = rows_of_word.between(least, len(rows.train) - 1)
-    shares = counts.div(rows_of_word, axis="index")[is_tested]
     labels = pd.Series([rows.labels[place] for place in rows.train])
     expected_shares = labels.value_counts(normalize=True)
 
-    tests = shares.melt(value_name="share", ignore_index=False).reset_index()
-    size = tests["token"].map(rows_of_word)
-    expected = tests["label"].map(expected_shares)
-    standard_error = np.sqrt(expected * (1 - expected) / size)
-    z: pd.Series[float] = (tests["share"] - expected) / standard_error
+    # A row for each word that is tested and each label.
+    rows_of_word = counts.sum(axis="columns")
+    is_tested = rows_of_word.between(least, len(rows.train) - 1)
+    shares = counts.div(rows_of_word, axis="index")
+    tests = shares[is_tested].melt(value_name="share", ignore_index=False)
+    tests = tests.reset_index()
+    tests["rows"] = tests["token"].map(rows_of_word)
+    tests["expected"] = tests["label"].map(expected_shares)
+
+    variance = tests["expected"] * (1 - tests["expected"]) / tests["rows"]
+    difference = tests["share"] - tests["expected"]
+    tests["z"] = difference / np.sqrt(variance)
+    two_sided_p = 2 * stats.norm.sf(tests["z"].abs())
     # Bonferroni's correction for every word and label.
-    p = 2 * stats.norm.sf(z.abs()) * len(tests)
-    tests = tests.assign(rows=size, expected=expected, z=z, p=p.clip(max=1))
+    corrected_p = two_sided_p * len(tests)
+    tests["p"] = corrected_p.clip(max=1)
+
     telling_words = tests.query("z > 0 and p < 0.01")
     in_order = telling_words.sort_values(["z", "token", "label"], ascending=[False, True, True])
-    return pa.Table.from_pandas(in_order.head(10), _TOKENS, preserve_index=False)
+    most_telling = in_order.head(10)
+    return pa.Table.from_pandas(most_telling, _TOKENS, preserve_index=False)
 
 
 def _rows_by_word_and_label(rows: Rows, name: str) -> pd.DataFrame:

@@ -188,8 +188,8 @@ def sizes(page: Sygns) -> Iterator[Finding]:
     edition = comparable[0] if comparable else editions[0]
     by_part = split_sizes(page.lake.root, edition)
     by_depth = _by_depth(page.lake, edition)
-    if comparable:
-        yield Cells("section 3.4", _printed_sizes(by_part, by_depth), edition=edition)
+    ours = _printed_sizes(by_part, by_depth) if comparable else {}
+    yield Cells("section 3.4", ours, edition=edition)
 
     depths: dict[Key, Value] = {}
     for depth, count in tuples(by_depth):
