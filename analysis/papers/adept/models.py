@@ -214,8 +214,10 @@ def _pairwise(page: Adept) -> Iterator[Finding]:
     )
 
 
-def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> pa.Table:
-    """Counts by gold and predicted label, in the order of `labels`, including zeros.
+def confusion(
+    gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
+) -> dict[Key, Value]:
+    """Counts by (gold, predicted) label, in the order of `labels`, including zeros.
 
     Raises:
         ValueError: a label that is not in `labels`, or lengths that differ.
@@ -224,13 +226,8 @@ def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[st
     if other:
         raise ValueError(f"label {other[0]!r}; expected one of {', '.join(labels)}")
     counts = confusion_matrix(gold, predicted, labels=labels)
-    cells = itertools.product(labels, labels)
-    return pa.Table.from_pylist(
-        [
-            {"gold": one, "predicted": two, "count": int(count)}
-            for (one, two), count in zip(cells, counts.flat, strict=True)
-        ]
-    )
+    pairs = itertools.product(labels, labels)
+    return {pair: float(count) for pair, count in zip(pairs, counts.flat, strict=True)}
 
 
 def _confusion(number: int, published_model: str, classes: int, name: str) -> Exhibit[Adept]:
@@ -252,11 +249,13 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
         best = page.best(classes)
         if best is None:
             return
-        counts = _confusion_counts(best, _OUTCOMES[classes])
+        gold, predicted = lists(best.answers, "gold", "predicted")
+        answers = [guess or "" for guess in predicted]
+        counts = confusion(gold, answers, _OUTCOMES[classes])
         source = _source(page, best)
         # Counts of another number of items say nothing beside the printed ones.
         printed = published.table("adept", figure)
-        if sum(cell.value for cell in printed.values()) == best.answers.num_rows:
+        if sum(cell.value for cell in printed.values()) == len(gold):
             is_other = family(best.model) != published_model
             yield Cells(figure, counts, is_other_model=is_other, **source)
         own = f"Answers of {best.model}, our best model on val, its best run"
@@ -265,17 +264,6 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
         yield Chart("matrix", f"{own}: {correct} correct", (own,), *axes, only_drawn=True)
 
     return build
-
-
-def _confusion_counts(best: Scored, labels: Sequence[str]) -> dict[Key, Value]:
-    """The counts of `confusion` as numbers; an item without an answer has an empty one."""
-    gold, predicted = lists(best.answers, "gold", "predicted")
-    answers = [guess or "" for guess in predicted]
-    counts = confusion(gold, answers, labels)
-    cells: dict[Key, Value] = {}
-    for label, answer, count in tuples(counts):
-        cells[label, answer] = float(count)
-    return cells
 
 
 def _percent_of_right_answers(best: Scored) -> str:
