@@ -84,7 +84,7 @@ def test_labels_are_counted_by_part_and_kind():
     kinds = slices.subsective(SMALL.column("modifier").to_pylist(), {"fake"})
     shares = dataset.label_shares(SMALL, kinds)
     name, share = next(iter(shares.items()))
-    assert name == ("non-subsective (2)", "impossible") and share == wilson(2, 2)
+    assert name == ("non-subsective (3)", "impossible") and share == wilson(2, 3)
     cells, chart = dataset.label_findings("Labels", SMALL, kinds, False, "mine")
     assert isinstance(cells, Cells) and isinstance(chart, Chart)
     assert len(cells.values) == 10 and ("subsective (4)", "impossible") in cells.values
