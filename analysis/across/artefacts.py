@@ -169,8 +169,8 @@ def _count_features(texts: Sequence[str], **settings: Any) -> tuple[Any, list[st
 class _Classifier:
     """A logistic regression on the features of texts; those of a single training row are left out.
 
-    Its regularisation is strong: a part of the input says little about the label, so that a tuned
-    classifier takes the strongest, too.
+    Its regularisation is strong, because a part of the input says little about the label: on the
+    releases, tuning on held-out texts chose this strength almost everywhere.
     """
 
     def __init__(self, features: Any, labels: Sequence[str]) -> None:
