@@ -319,7 +319,7 @@ def _rows_by_word_and_label(rows: Rows, name: str) -> pd.DataFrame:
     texts = [rows.inputs[name][place] for place in rows.train]
     labels = [rows.labels[place] for place in rows.train]
     rows_of_text = pd.crosstab(pd.Series(texts, name="text"), pd.Series(labels, name="label"))
-    texts_have_words, words = _count_features(rows_of_text.index, analyzer=_words)
+    texts_have_words, words = _count_features(list(rows_of_text.index), analyzer=_words)
     counts = texts_have_words.T @ rows_of_text.to_numpy()
     index = pd.Index(words, name="token")
     return pd.DataFrame(counts, index, rows_of_text.columns)
