@@ -169,8 +169,9 @@ def _count_features(texts: Sequence[str], **settings: Any) -> tuple[Any, list[st
 class _Classifier:
     """A logistic regression on the features of texts; those of a single training row are left out.
 
-    Its regularisation is strong, because a part of the input says little about the label: on the
-    releases, tuning on held-out texts chose this strength almost everywhere.
+    Its regularisation is strong, because a part of the input says little about the label: tuned
+    between 1e-4 and 1e-2 on a tenth of the training texts, 32 of 38 classifiers of the releases
+    had 1e-2.
     """
 
     def __init__(self, features: Any, labels: Sequence[str]) -> None:
