@@ -30,11 +30,6 @@ class Slope:
         estimate, low, high = map(math.exp, (self.estimate, self.low, self.high))
         return Interval(estimate, low, high, self.items)
 
-    def text(self) -> str:
-        """The odds ratio per unit with its interval: ``1.31 [1.10, 1.56]``."""
-        odds_ratio, low, high = map(math.exp, (self.estimate, self.low, self.high))
-        return f"{odds_ratio:.2f} [{low:.2f}, {high:.2f}]"
-
 
 def slope(
     values: Sequence[float | None],

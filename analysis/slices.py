@@ -5,7 +5,7 @@ Each function takes the items' words and returns a list in their order, which
 words of a run's items in the lake, `pair_counts` the counts of their pairs in a corpus.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,6 @@ from adnominal.analysis.rows import tuples
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.etl.registry import ITEM_TABLES
-from adnominal.etl.sygns import splits
 
 Words = Sequence[str | None]
 Slice = list[str | None]
@@ -84,30 +83,6 @@ def _membership_slice(
         return inside if word.lower() in listed_words else outside
 
     return list(map(side, items))
-
-
-def subword_split(items: Words, tokenize: Callable[[str], Sequence[str]]) -> Slice:
-    """Whether a model's tokenizer splits the word (PLANE, section 6.1): ``split`` or ``whole``."""
-    kinds: dict[str | None, str | None] = {None: None}
-    for word in set(items):
-        if word is not None:
-            kinds[word] = "split" if len(tokenize(word)) > 1 else "whole"
-    return [kinds[word] for word in items]
-
-
-def depth(depths: Sequence[int | None]) -> Slice:
-    """The number of embedded clauses of a SyGNS sentence."""
-    return [None if value is None else str(value) for value in depths]
-
-
-def quantifier(sentences: Words) -> Slice:
-    """EXI, NUM, UNI, MIX or NON: the quantifiers of a SyGNS sentence (table 4)."""
-    return [None if text is None else splits.quantifier_class(text) for text in sentences]
-
-
-def modifier(phenomena: Sequence[Collection[str] | None]) -> Slice:
-    """ADJ, ADV, CON, MIX or NON, with +NEG: the modifiers of a SyGNS sentence (table 5)."""
-    return [None if tags is None else splits.modifier_class(tags) for tags in phenomena]
 
 
 def tenths(values: Sequence[float | None]) -> list[int]:

@@ -20,7 +20,6 @@ PAGE = Page(
     fine_tuned.Across,
     (
         transfer.matrix,
-        transfer.continued_training,
         frequency.against_corpora,
         splits.between,
         splits.within,

@@ -197,17 +197,25 @@ class _Rows:
         if splits.table is None or not self.has(splits.table):
             return []
         split_rows = arrow.read(self.lake, splits.table, where=[("edition", "=", self.edition)])
-        present = set(pc.unique(split_rows.column("scheme")).to_pylist())
-        schemes = [scheme for scheme in splits.schemes if scheme.name in present]
-        schemes += [Scheme(name, name) for name in sorted(present - set(splits.names))]
-        by_table: dict[str, list[Scheme]] = {}
-        for scheme in schemes:
-            by_table.setdefault(self.dataset.table_of(scheme).name, []).append(scheme)
+        schemes_of_table: dict[str, list[Scheme]] = {}
+        for scheme in self._schemes_in(split_rows):
+            table = self.dataset.table_of(scheme)
+            schemes_of_table.setdefault(table.name, []).append(scheme)
         configs = []
-        for _, members in sorted(by_table.items()):
-            of_table = split_rows.filter(pc.field("scheme").isin([s.name for s in members]))
-            configs += self._configs(self.dataset.table_of(members[0]), members, of_table)
+        for _, schemes in sorted(schemes_of_table.items()):
+            names = [scheme.name for scheme in schemes]
+            rows_of_table = split_rows.filter(pc.field("scheme").isin(names))
+            table = self.dataset.table_of(schemes[0])
+            configs += self._configs(table, schemes, rows_of_table)
         return configs
+
+    def _schemes_in(self, split_rows: pa.Table) -> list[Scheme]:
+        """The schemes that have rows: the declared ones in their order, then others by name."""
+        splits = self.dataset.splits
+        present = set(pc.unique(split_rows.column("scheme")).to_pylist())
+        declared = [scheme for scheme in splits.schemes if scheme.name in present]
+        undeclared_names = sorted(present - set(splits.names))
+        return [*declared, *(Scheme(name, name) for name in undeclared_names)]
 
     def _configs(
         self, table: ItemTable, schemes: Sequence[Scheme], split_rows: pa.Table

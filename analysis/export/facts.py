@@ -65,19 +65,28 @@ class EditionFacts:
     def _counts_of(self, table: ItemTable) -> list[str]:
         """The section on a table: its size, rows by value, different values, lengths of texts."""
         meaning = declared_table(table.name).meaning
-        rows, source = self.query(table.name, "count(*) AS rows")
-        size = f"{rows[0]['rows']:,} rows {source}."
-        lines = [f"### Table {table.name}", "", meaning, "", size, ""]
+        size, source = self._number(table.name, "count(*) AS rows")
+        lines = [f"### Table {table.name}", "", meaning, "", f"{size:,} rows {source}.", ""]
         for column in table.facts.counted:
-            select = f'"{column}", count(*) AS rows'
-            rows, source = self.query(table.name, select, f'GROUP BY "{column}"')
-            lines += [f"By `{column}` {source}:", "", _counts_table(column, rows), ""]
+            lines += self._rows_by_value(table.name, column)
         for column in table.facts.distinct:
-            rows, source = self.query(table.name, f'count(DISTINCT "{column}") AS n')
-            lines.append(f"- different values of `{column}`: {rows[0]['n']:,} {source}")
+            values, source = self._number(table.name, f'count(DISTINCT "{column}") AS n')
+            lines.append(f"- different values of `{column}`: {values:,} {source}")
         for column in table.facts.texts:
-            lines.append(f"- words of `{column}`: {self._text_lengths(table.name, column)}")
+            lengths = self._text_lengths(table.name, column)
+            lines.append(f"- words of `{column}`: {lengths}")
         return [*lines, ""]
+
+    def _number(self, table: str, select: str) -> tuple[int, str]:
+        """The only value that a query over the edition selects, and the reference to it."""
+        rows, source = self.query(table, select)
+        (number,) = rows[0].values()
+        return number, source
+
+    def _rows_by_value(self, table: str, column: str) -> list[str]:
+        select = f'"{column}", count(*) AS rows'
+        rows, source = self.query(table, select, f'GROUP BY "{column}"')
+        return [f"By `{column}` {source}:", "", _counts_table(column, rows), ""]
 
     def _text_lengths(self, table: str, column: str) -> str:
         words = f"array_length(string_to_array(\"{column}\", ' '))"

@@ -184,16 +184,24 @@ def _written_rows(rows: pa.Table, question: Question, dataset: str) -> pa.Table:
     """The columns that the tasks need, with the number of the correct choice as ``label``."""
     labels = DATASETS[dataset].labels
     assert labels is not None
-    prepared_rows = rows if question.prepare is None else question.prepare(rows)
-    numbers = rows.column(labels.column)
-    if not labels.numbered:
-        order = pa.array(_label_order(question, labels), pa.string())
-        numbers = pc.index_in(numbers, value_set=order).cast(pa.int64())
+    prepared_rows = rows
+    if question.prepare is not None:
+        prepared_rows = question.prepare(rows)
+
+    # The label is where the question names it, or at the end of its columns.
     columns = [name for name in question.columns if name != "label"]
-    place = question.columns.index("label") if "label" in question.columns else len(columns)
+    place = len(columns)
+    if "label" in question.columns:
+        place = question.columns.index("label")
     columns += [field for field in _fields(dataset) if field not in columns]
-    label = pa.field("label", numbers.type) if not labels.numbered else rows.field(labels.column)
-    return prepared_rows.select(columns).add_column(place, label, numbers)
+    texts = prepared_rows.select(columns)
+
+    numbers = rows.column(labels.column)
+    if labels.numbered:
+        return texts.add_column(place, rows.field(labels.column), numbers)
+    order = pa.array(_label_order(question, labels), pa.string())
+    numbers = pc.index_in(numbers, value_set=order).cast(pa.int64())
+    return texts.add_column(place, "label", numbers)
 
 
 def _document(task: str, file: str, question: Question) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Complete the report's commands for results that are not run, with its lake and editions."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import yaml
@@ -157,15 +158,16 @@ class Commands:
         return self._parts[key]
 
 
-def _tasks(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+@cache
+def _tasks(path: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     """The tasks on our datasets in a settings file, with the part that must have rows.
 
-    Yields the prefix of each task's settings on a command line, and these settings.
+    They are the prefix of each task's settings on a command line, and these settings.
     """
     values = yaml.safe_load((conf.ROOT / path).read_text(encoding="utf-8"))
     if "task" not in values:
         # A file about a table names the edition in its condition.
-        return
+        return []
     if "tasks" in values:
         tasks = [(f"task.{key}.", {"name": key, **values["task"][key]}) for key in values["tasks"]]
     elif isinstance(values["task"], str):
@@ -173,9 +175,11 @@ def _tasks(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     else:
         sizes = values.get("train_size", [])
         tasks = [("task.", {**values["task"], "part": "train", "train_size": sizes})]
-    for key, settings in tasks:
-        if settings["name"] in DATASETS:
-            yield key, {"part": "test", **settings}
+    return [
+        (key, {"part": "test", **settings})
+        for key, settings in tasks
+        if settings["name"] in DATASETS
+    ]
 
 
 def _making(dataset: str, edition: str) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from adnominal.analysis import predictions
@@ -337,34 +338,47 @@ def _of_part(
 
 def report(summaries: Sequence[Summary]) -> str:
     """The summaries as a table of aligned columns, shares in percent."""
-    has_polarity = any(s.polarity for s in summaries)
+    has_polarity = any(summary.polarity for summary in summaries)
     rows = []
-    for s in summaries:
-        name = s.name if s.group == "all" else f"{s.group} {s.name}"
-        row = {"class": name, "items": str(s.items), "exact": _percent(s.exact)}
-        if s.entailment:
-            forward, backward, both = s.entailment.values()
-            for direction, counts in (("G⇒P", forward), ("P⇒G", backward), ("G⇔P", both)):
-                row[direction] = _percent(counts[Outcome.THEOREM] / s.items)
-            row["timeout"] = str(forward[Outcome.TIMEOUT] + backward[Outcome.TIMEOUT])
-            row["unparseable"] = str(forward[Outcome.UNPARSEABLE])
-        if s.clauses is not None:
-            row["precision"], row["recall"] = map(_percent, (s.clauses.precision, s.clauses.recall))
-            row["F"], row["F/item"] = map(_percent, (s.clauses.f, s.clauses_f))
-            row["ill-formed"] = str(s.clauses.ill_formed)
+    for summary in summaries:
+        row = {"items": str(summary.items), "exact": _percent(summary.exact)}
+        row |= _entailment_columns(summary)
+        row |= _clause_columns(summary)
         if has_polarity:
-            for way in ("up", "down"):
-                row[f"F {way}"] = _percent(s.polarity.get(way, {}).get("f"))
+            row["F up"] = _percent(summary.polarity.get("up", {}).get("f"))
+            row["F down"] = _percent(summary.polarity.get("down", {}).get("f"))
         rows.append(row)
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    classes = [
+        summary.name if summary.group == "all" else f"{summary.group} {summary.name}"
+        for summary in summaries
+    ]
+    table = pd.DataFrame(rows, classes).rename_axis(columns="class")
+    return table.to_string(na_rep="")
+
+
+def _entailment_columns(summary: Summary) -> dict[str, str]:
+    if not summary.entailment:
+        return {}
+    forward, backward, both = summary.entailment.values()
+    columns = {}
+    for direction, counts in (("G⇒P", forward), ("P⇒G", backward), ("G⇔P", both)):
+        columns[direction] = _percent(counts[Outcome.THEOREM] / summary.items)
+    columns["timeout"] = str(forward[Outcome.TIMEOUT] + backward[Outcome.TIMEOUT])
+    columns["unparseable"] = str(forward[Outcome.UNPARSEABLE])
+    return columns
+
+
+def _clause_columns(summary: Summary) -> dict[str, str]:
+    clauses = summary.clauses
+    if clauses is None:
+        return {}
+    return {
+        "precision": _percent(clauses.precision),
+        "recall": _percent(clauses.recall),
+        "F": _percent(clauses.f),
+        "F/item": _percent(summary.clauses_f),
+        "ill-formed": str(clauses.ill_formed),
+    }
 
 
 _percent = partial(percent, absent="-")

@@ -23,18 +23,6 @@ def test_slices_follow_from_words():
         None,
     ]
     assert slices.by_training_word(["gun", "car", None], ["Gun", None]) == ["seen", "unseen", None]
-    assert slices.depth([0, 4, None]) == ["0", "4", None]
-
-
-def test_slices_of_sygns_follow_from_sentences():
-    assert slices.quantifier(["one dog ran", "ann ran", None]) == ["EXI", "NON", None]
-    assert slices.modifier([["adverb", "negation"], [], None]) == ["ADV+NEG", "NON", None]
-
-
-def test_words_are_split_or_whole_by_the_tokenizer():
-    pieces = {"fake": ["fake"], "counterfeit": ["counter", "##feit"]}
-    parts = slices.subword_split(["fake", "counterfeit", None, "fake"], pieces.__getitem__)
-    assert parts == ["whole", "split", None, "whole"]
 
 
 def test_deciles_of_literal_counts():

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from adnominal.analysis import slices
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.estimates import Interval, wilson
+from adnominal.analysis.estimates import wilson
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.adept import annotators
 from adnominal.analysis.papers.adept.sources import (
@@ -315,8 +315,9 @@ def _other_editions(page: Adept) -> Iterator[Finding]:
         yield Cells(name, cells, decimals=3, edition=edition, is_simulated=is_simulated)
 
 
-def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> pa.Table:
-    """Label by kind of adjective (figure 4): columns kind, label, count, share, low, high.
+def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> dict[Key, Value]:
+    """The share of each label among the items of a kind of adjective (figure 4), by the kind with
+    its number of items and the label.
 
     `kinds` names each row's kind: `analysis.slices.subsective` for the figure, `slices.identity`
     for the question of the ethics section. Rows of kind None are dropped; intervals are Wilson's.
@@ -325,32 +326,20 @@ def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> pa.Table:
         ValueError: the numbers of kinds and rows differ.
     """
     labels = rows.column("label").to_pylist()
-    counts = Counter(pair for pair in zip(kinds, labels, strict=True) if pair[0] is not None)
-    cells = []
-    for kind in sorted({str(kind) for kind, _ in counts}):
+    counts = Counter(zip(kinds, labels, strict=True))
+    cells: dict[Key, Value] = {}
+    for kind in sorted({kind for kind in kinds if kind is not None}):
         total = sum(counts[kind, label] for label in range(len(LABELS)))
         for label, name in enumerate(LABELS):
-            share = wilson(counts[kind, label], total).columns("share")
-            cells.append({"kind": kind, "label": name, "count": counts[kind, label], **share})
-    return pa.Table.from_pylist(cells)
+            cells[f"{kind} ({total:,})", name] = wilson(counts[kind, label], total)
+    return cells
 
 
 def label_findings(
     name: str, rows: pa.Table, kinds: Sequence[str | None], is_simulated: bool, edition: str
 ) -> Iterator[Finding]:
-    """`label_shares` as numbers and, with the number of items of each kind, as stacked bars
-    (figure 4)."""
-    data = label_shares(rows, kinds).to_pylist()
-    totals: Counter[str] = Counter()
-    for row in data:
-        totals[row["kind"]] += row["count"]
-    cells: dict[Key, Value] = {}
-    for row in data:
-        kind = f"{row['kind']} ({totals[row['kind']]:,})"
-        total = totals[row["kind"]]
-        cells[kind, row["label"]] = Interval(
-            row["share"], row["low"], row["high"], total, kind="Wilson"
-        )
+    """`label_shares` as numbers and as stacked bars (figure 4)."""
+    cells = label_shares(rows, kinds)
     yield Cells(name, cells, unit="share", decimals=3, edition=edition, is_simulated=is_simulated)
     yield Chart("shares", name, (name,), "share of the kind's items", "kind (items)")
 

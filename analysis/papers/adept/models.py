@@ -214,8 +214,10 @@ def _pairwise(page: Adept) -> Iterator[Finding]:
     )
 
 
-def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> pa.Table:
-    """Counts by gold and predicted label, in the order of `labels`, including zeros.
+def confusion(
+    gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
+) -> dict[Key, Value]:
+    """Counts by (gold, predicted) label, in the order of `labels`, including zeros.
 
     Raises:
         ValueError: a label that is not in `labels`, or lengths that differ.
@@ -224,13 +226,8 @@ def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[st
     if other:
         raise ValueError(f"label {other[0]!r}; expected one of {', '.join(labels)}")
     counts = confusion_matrix(gold, predicted, labels=labels)
-    cells = itertools.product(labels, labels)
-    return pa.Table.from_pylist(
-        [
-            {"gold": one, "predicted": two, "count": int(count)}
-            for (one, two), count in zip(cells, counts.flat, strict=True)
-        ]
-    )
+    pairs = itertools.product(labels, labels)
+    return {pair: float(count) for pair, count in zip(pairs, counts.flat, strict=True)}
 
 
 def _confusion(number: int, published_model: str, classes: int, name: str) -> Exhibit[Adept]:
@@ -253,21 +250,28 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
         if best is None:
             return
         gold, predicted = lists(best.answers, "gold", "predicted")
-        counts = confusion(gold, [guess or "" for guess in predicted], _OUTCOMES[classes])
-        cells: dict[Key, Value] = {(row, column): float(n) for row, column, n in tuples(counts)}
-        share = wilson(sum(is_right(best.answers)), len(gold))
+        answers = [guess or "" for guess in predicted]
+        counts = confusion(gold, answers, _OUTCOMES[classes])
         source = _source(page, best)
         # Counts of another number of items say nothing beside the printed ones.
         printed = published.table("adept", figure)
         if sum(cell.value for cell in printed.values()) == len(gold):
             is_other = family(best.model) != published_model
-            yield Cells(figure, cells, is_other_model=is_other, **source)
+            yield Cells(figure, counts, is_other_model=is_other, **source)
         own = f"Answers of {best.model}, our best model on val, its best run"
-        yield Cells(own, cells, decimals=0, **source)
-        correct = f"{100 * share.estimate:.1f} % [{100 * share.low:.1f}, {100 * share.high:.1f}]"
+        yield Cells(own, counts, decimals=0, **source)
+        correct = _percent_of_right_answers(best)
         yield Chart("matrix", f"{own}: {correct} correct", (own,), *axes, only_drawn=True)
 
     return build
+
+
+def _percent_of_right_answers(best: Scored) -> str:
+    """``50.0 % [38.1, 61.9]``"""
+    right = sum(is_right(best.answers))
+    share = wilson(right, best.answers.num_rows)
+    percent, low, high = (100 * value for value in (share.estimate, share.low, share.high))
+    return f"{percent:.1f} % [{low:.1f}, {high:.1f}]"
 
 
 five_classes = _confusion(2, "RoBERTa", 5, "five")

@@ -54,15 +54,19 @@ def human_curves(lake: str, source: str) -> pa.Table:
         UserError: no judgements from the source, or too few to fit.
     """
     panels = _panels(lake, source)
+    least_z, greatest_z = JUDGED
     rows = []
-    for panel in (panel for panel in _PANELS if panel in panels):
-        judged = [row for row in panels[panel] if JUDGED[0] <= row["z"] <= JUDGED[1]]
-        low, high = extremes({row["z"]: row["share"] for row in judged})
+    for panel in _PANELS:
+        if panel not in panels:
+            continue
+        judged = [row for row in panels[panel] if least_z <= row["z"] <= greatest_z]
+        shares = {row["z"]: row["share"] for row in judged}
+        low, high = extremes(shares)
         for row in judged:
-            same = {"test": panel[0], "polarity": panel[1], "z": row["z"], "n": row["n"]}
-            scaled = low + (high - low) * row["fit"]
-            rows.append({**same, "answer": "people", "share": row["share"]})
-            rows.append({**same, "answer": "people, fitted", "share": scaled})
+            point = {name: row[name] for name in ("test", "polarity", "z", "n")}
+            fitted_share = low + (high - low) * row["fit"]
+            rows.append({**point, "answer": "people", "share": row["share"]})
+            rows.append({**point, "answer": "people, fitted", "share": fitted_share})
     return pa.Table.from_pylist(rows, _CURVE)
 
 

@@ -116,8 +116,8 @@ def trained_models(page: Asp) -> Iterator[Finding]:
     yield from _accuracies(page, 4, models)
 
 
-def correlation(points: Sequence[tuple[float, float]], level: float = 0.95) -> dict[str, float]:
-    """Pearson's correlation of pairs: R, low and high (Fisher's interval), p (two-sided).
+def correlation(points: Sequence[tuple[float, float]]) -> tuple[Interval, float]:
+    """Pearson's correlation of pairs with Fisher's interval, and p (two-sided).
 
     The paper gives R and p of degree estimation against numerical reasoning (section Result); ours
     is against comparing numbers.
@@ -128,8 +128,9 @@ def correlation(points: Sequence[tuple[float, float]], level: float = 0.95) -> d
     if len(points) < 4 or any(len({point[side] for point in points}) < 2 for side in (0, 1)):
         raise ValueError(f"{len(points)} pairs; expected four or more, not all alike")
     result = stats.pearsonr([x for x, _ in points], [y for _, y in points])
-    low, high = map(float, result.confidence_interval(level))
-    return {"R": float(result.statistic), "low": low, "high": high, "p": float(result.pvalue)}
+    low, high = map(float, result.confidence_interval())
+    r = Interval(float(result.statistic), low, high, len(points), kind="Fisher")
+    return r, float(result.pvalue)
 
 
 @exhibit(
@@ -170,12 +171,7 @@ def comparing_numbers(page: Asp) -> Iterator[Finding]:
             if "comparative" in of_model and test in of_model
         ]
         if len({x for x, _ in points}) > 2:
-            result = correlation(points)
-            n = len(points)
-            cells[name, "R"] = Interval(
-                result["R"], result["low"], result["high"], n, kind="Fisher"
-            )
-            cells[name, "p"] = result["p"]
+            cells[name, "R"], cells[name, "p"] = correlation(points)
         elif name == "our models":
             reason = "It needs at least three models with answers to degree estimation."
             yield Missing("The same for our models", f"{SCORE} && {TRAIN}", reason)

@@ -1,9 +1,9 @@
 """The figures on PLANE's dataset: table 1, its size, and figure 4."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
@@ -18,13 +18,8 @@ from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES
 
 _BUILD = "python etl/build_plane.py preset=paper lake=LAKE"
-QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
-_QUANTILE_COLUMNS = {"p05": "5 %", "p25": "25 %", "p50": "median", "p75": "75 %", "p95": "95 %"}
-_SHAPE_COLUMNS = {
-    "skewness": "skewness",
-    "at_most_0": "share ≤ 0 bits",
-    "at_least_15": "share ≥ 15 bits",
-}
+_QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
+Floats = npt.NDArray[np.float64]
 
 
 def rule_check(batches: Iterable[pa.RecordBatch]) -> pa.Table:
@@ -103,7 +98,7 @@ def size(page: Plane) -> Iterator[Finding]:
         yield Cells("Size of the edition", ours, decimals=0, edition=edition)
 
 
-def pmi_by_class(lake: str, edition: str, corpus: str) -> dict[str, np.ndarray[Any, Any]]:
+def pmi_by_class(lake: str, edition: str, corpus: str) -> dict[str, Floats]:
     """PMI in bits of the edition's phrases, by class of their adjective (appendix A).
 
     Raises:
@@ -114,26 +109,20 @@ def pmi_by_class(lake: str, edition: str, corpus: str) -> dict[str, np.ndarray[A
     return {kind: np.sort(pmi.to_numpy()) for kind, pmi in columns.items() if len(pmi)}
 
 
-def pmi_quantiles(values: dict[str, np.ndarray[Any, Any]]) -> pa.Table:
-    """Quantiles, skewness and tail shares of PMI by class.
+def pmi_quantiles(pmi: Floats) -> dict[str, float]:
+    """The quantiles of sorted PMI that the figure's boxes and whiskers have."""
+    return {name: float(np.quantile(pmi, place)) for name, place in _QUANTILES.items()}
 
-    Columns class, phrases, p05 … p95, skewness, and the shares that the paper mentions: at or below
-    0 and at or above 15 bits.
-    """
-    return pa.Table.from_pylist(
-        [
-            {
-                "class": kind,
-                "phrases": len(pmi),
-                **{name: float(np.quantile(pmi, place)) for name, place in QUANTILES.items()},
-                # The skewness of equal values is undefined.
-                "skewness": float(stats.skew(pmi)) if pmi[0] < pmi[-1] else None,
-                "at_most_0": float((pmi <= 0).mean()),
-                "at_least_15": float((pmi >= 15).mean()),
-            }
-            for kind, pmi in values.items()
-        ]
-    )
+
+def pmi_shape(pmi: Floats) -> dict[str, float]:
+    """The skewness of sorted PMI, undefined for equal values, and the shares of phrases that the
+    paper mentions: at or below 0 and at or above 15 bits."""
+    shape = {}
+    if pmi[0] < pmi[-1]:
+        shape["skewness"] = float(stats.skew(pmi))
+    shape["share ≤ 0 bits"] = float((pmi <= 0).mean())
+    shape["share ≥ 15 bits"] = float((pmi >= 15).mean())
+    return shape
 
 
 @exhibit("Figure 4", "PMI by class", fills=_BUILD, reads=("plane_association",))
@@ -149,19 +138,15 @@ def association(page: Plane) -> Iterator[Finding]:
         "marginals are computed before any minimum count is applied."
     )
     for corpus in distinct_values(corpora, "corpus"):
-        quantiles = pmi_quantiles(pmi_by_class(lake.root, edition, corpus))
         name = f"PMI of the phrases, corpus {corpus}"
-        bits: dict[Key, Value] = {}
-        others: dict[Key, Value] = {}
+        quantiles: dict[Key, Value] = {}
+        shapes: dict[Key, Value] = {}
         phrases: dict[Key, Value] = {}
-        for row in quantiles.to_pylist():
-            kind = row["class"]
-            phrases[kind, "phrases"] = float(row["phrases"])
-            bits |= {(kind, column): row[key] for key, column in _QUANTILE_COLUMNS.items()}
-            for key, column in _SHAPE_COLUMNS.items():
-                if row[key] is not None:
-                    others[kind, column] = row[key]
-        yield Cells(name, bits, unit="bits", edition=edition)
-        yield Cells(f"{name}: shape", others, decimals=3, edition=edition)
+        for kind, pmi in pmi_by_class(lake.root, edition, corpus).items():
+            phrases[kind, "phrases"] = float(len(pmi))
+            quantiles |= {(kind, column): value for column, value in pmi_quantiles(pmi).items()}
+            shapes |= {(kind, column): value for column, value in pmi_shape(pmi).items()}
+        yield Cells(name, quantiles, unit="bits", edition=edition)
+        yield Cells(f"{name}: shape", shapes, decimals=3, edition=edition)
         yield Cells(f"{name}: shape", phrases, decimals=0, edition=edition)
         yield Chart("boxes", name, (name,), "class of the adjective", "PMI of the phrase (bits)")

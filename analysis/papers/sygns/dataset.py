@@ -185,29 +185,41 @@ def sizes(page: Sygns) -> Iterator[Finding]:
     editions = page.lake.shown_editions("sygns", "sygns_splits")
     # The release is a sample of fifty sentences, and the demo is intentionally small.
     comparable = [name for name in editions if name not in ("published", "demo")]
-    edition = (comparable or editions)[0]
-    data = split_sizes(page.lake.root, edition)
-    counts = {tuple(key): count for *key, count in tuples(data)}
-    train, val, test = (
-        counts.get(("systematicity", "one", part), 0) for part in ("train", "val", "test")
-    )
-    ours: dict[Key, Value] = {}
-    if comparable and train + val + test:
-        ours["systematicity", "sentences"] = float(train + val + test)
-        ours["systematicity, train", "sentences"] = float(train + val)
-        ours["systematicity, test", "sentences"] = float(test)
-    by_depth = dict(tuples(_by_depth(page.lake, edition)))
-    deeper = [count for depth, count in by_depth.items() if depth > 0]
-    if comparable and deeper:
-        ours["productivity, each depth", "sentences"] = float(min(deeper))
+    edition = comparable[0] if comparable else editions[0]
+    by_part = split_sizes(page.lake.root, edition)
+    by_depth = _by_depth(page.lake, edition)
+    ours = _printed_sizes(by_part, by_depth) if comparable else {}
     yield Cells("section 3.4", ours, edition=edition)
-    depths: dict[Key, Value] = {(f"depth {d}", "sentences"): float(n) for d, n in by_depth.items()}
+
+    depths: dict[Key, Value] = {}
+    for depth, count in tuples(by_depth):
+        depths[f"depth {depth}", "sentences"] = float(count)
     yield Cells("Sentences of productivity by depth", depths, decimals=0, edition=edition)
-    by_part: dict[Key, Value] = {}
-    for (scheme, primitive, part), count in counts.items():
-        by_part[f"{scheme} {primitive}".strip(), str(part)] = float(count)
+
+    parts: dict[Key, Value] = {}
+    for scheme, primitive, part, count in tuples(by_part):
+        name = f"{scheme} {primitive}".strip()
+        parts[name, str(part)] = float(count)
     caption = "Sentences by scheme, primitive and part"
-    yield Cells(caption, by_part, decimals=0, edition=edition)
+    yield Cells(caption, parts, decimals=0, edition=edition)
+
+
+def _printed_sizes(by_part: pa.Table, by_depth: pa.Table) -> dict[Key, Value]:
+    """The sizes that the paper gives: of systematicity with primitive *one*, and of the smallest
+    of productivity's deeper levels."""
+    counts = dict.fromkeys(("train", "val", "test"), 0)
+    for scheme, primitive, part, count in tuples(by_part):
+        if (scheme, primitive) == ("systematicity", "one"):
+            counts[part] = count
+    sizes: dict[Key, Value] = {}
+    if any(counts.values()):
+        sizes["systematicity", "sentences"] = float(sum(counts.values()))
+        sizes["systematicity, train", "sentences"] = float(counts["train"] + counts["val"])
+        sizes["systematicity, test", "sentences"] = float(counts["test"])
+    deeper_levels = [count for depth, count in tuples(by_depth) if depth > 0]
+    if deeper_levels:
+        sizes["productivity, each depth", "sentences"] = float(min(deeper_levels))
+    return sizes
 
 
 def _by_depth(lake: Lake, edition: str) -> pa.Table:

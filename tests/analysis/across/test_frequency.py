@@ -50,7 +50,7 @@ def test_the_slope_is_that_of_a_two_by_two_table():
     effect = regression.slope(values, right, list(range(9)))
     assert effect is not None and effect.items == 8
     assert effect.estimate == pytest.approx(2 * math.log(3), abs=1e-6)
-    assert effect.text().startswith("9.00 [")
+    assert effect.odds_ratio.estimate == pytest.approx(9, abs=5e-3)
     # The variance of each log odds is 1 + 1 / 3; eight clusters of one item correct it by 8 / 6.
     error = math.sqrt(8 / 3 * 8 / 6)
     assert (effect.high - effect.low) / 2 == pytest.approx(1.959964 * error, rel=1e-4)

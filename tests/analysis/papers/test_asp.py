@@ -164,13 +164,12 @@ def test_degree_examples_state_the_entailed_numbers(tmp_path, polarity, entailed
 
 
 def test_correlation_has_fishers_interval():
-    coefficients = correlation([(1, 1), (2, 3), (3, 2), (4, 5), (5, 4)])
-    assert coefficients["R"] == pytest.approx(0.8) and coefficients["p"] == pytest.approx(
-        0.104, abs=5e-4
-    )
+    r, p = correlation([(1, 1), (2, 3), (3, 2), (4, 5), (5, 4)])
+    assert r.estimate == pytest.approx(0.8) and r.n == 5
+    assert p == pytest.approx(0.104, abs=5e-4)
     # Fisher: tanh(artanh(0.8) -+ 1.96 / sqrt(5 - 3)).
-    assert coefficients["low"] == pytest.approx(-0.2797, abs=1e-3)
-    assert coefficients["high"] == pytest.approx(0.9864, abs=1e-3)
+    assert r.low == pytest.approx(-0.2797, abs=1e-3)
+    assert r.high == pytest.approx(0.9864, abs=1e-3)
     for points in ([(1, 2)] * 3, [(1, 1), (1, 2), (1, 3), (1, 4)]):
         with pytest.raises(ValueError, match="expected four or more"):
             correlation(points)

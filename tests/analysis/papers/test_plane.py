@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from adnominal.analysis.editions import Lake
+from adnominal.analysis.page import figures
 from adnominal.analysis.papers.plane import dataset, fine_tuned, subwords
 from adnominal.analysis.papers.plane.sources import FineTuned, Plane
 from adnominal.conf import UserError
@@ -54,13 +55,12 @@ def test_quantiles_of_pmi_are_by_class(tmp_path):
     write(tmp_path, "plane_association", rows("class pmi", *cells, corpus="web", edition="mine"))
     values = dataset.pmi_by_class(str(tmp_path), "mine", "web")
     assert {kind: list(pmi) for kind, pmi in values.items()} == {"I": [1, 3, 16], "O": [0]}
-    quantiles = dataset.pmi_quantiles(values).to_pylist()
-    assert (quantiles[0]["p50"], quantiles[0]["at_least_15"], quantiles[0]["at_most_0"]) == (
-        3,
-        1 / 3,
-        0,
-    )
-    assert quantiles[0]["skewness"] > 0 and quantiles[1]["skewness"] is None
+    of_class_i = dataset.pmi_quantiles(values["I"])
+    assert of_class_i["median"] == 3 and list(of_class_i) == list(figures.QUANTILES)
+    shape = dataset.pmi_shape(values["I"])
+    assert (shape["share ≥ 15 bits"], shape["share ≤ 0 bits"]) == (1 / 3, 0)
+    assert shape["skewness"] > 0
+    assert "skewness" not in dataset.pmi_shape(values["O"])
     with pytest.raises(UserError, match="edition=mine corpus=news: no rows"):
         dataset.pmi_by_class(str(tmp_path), "mine", "news")
 

@@ -18,7 +18,7 @@ def page(small_lake) -> dict[str, Section]:
 
 
 def test_the_page_has_all_sections_and_labelled_figures(page):
-    assert len(page) == 12
+    assert len(page) == 11
     charts = [(s, chart) for s in page.values() for chart in findings(s, Chart)]
     assert len(charts) == 6
     for section, chart in charts:
@@ -37,15 +37,6 @@ def test_models_are_scored_on_the_items_of_other_tasks(page):
     table = "Accuracy compared"
     assert ours(section, table, line, "model") == pytest.approx(2 / 3)
     assert ours(section, table, line, "majority label") == pytest.approx(2 / 3)
-
-
-def test_models_trained_on_from_another_task_are_compared_with_the_base(page):
-    section = page["training-on-from-another-task"]
-    (name,) = {row["row"] for row in section.rows}
-    assert name.startswith("adept, first trained on plane, base tiny")
-    # The model that started from the base has one of eight items wrong.
-    assert ours(section, "Started", name, "from the task") == 1.0
-    assert ours(section, "Started", name, "from the base") == 0.875
 
 
 def test_accuracy_is_shown_by_frequency_of_pairs(page):
