@@ -198,7 +198,7 @@ def measure(name: str, folder: Path, builds: list[str]) -> list[str]:
     """The cells of an engine that runs the steps; its last line if it fails."""
     words = [sys.executable, "-m", "tests.cluster.compare", "--one", name, str(folder), *builds]
     try:
-        usage = run_measured(words, env={"PYTHONUNBUFFERED": "1"})
+        usage = run_measured(words, env={"PYTHONUNBUFFERED": "1"}, light=True)
     except RuntimeError as error:
         log = folder / LOG
         reason = log.read_text() if log.exists() else str(error)
