@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,13 +28,19 @@ from adnominal.etl.lake import arrow
 from benchmarks.processes import Sample, run_measured
 from tests.cluster.hadoop import LOCAL_PYTHON, Hadoop
 from tests.cluster.standalone import Standalone
-from tests.cluster.submitting import copy_of_store, spark_3_5, submit_variables
-from tests.cluster.test_tables import EXTRACTION, S3_PROPERTIES, run_steps
+from tests.cluster.submitting import (
+    EXTRACTION,
+    S3_PROPERTIES,
+    Steps,
+    copy_of_store,
+    run_steps,
+    spark_3_5,
+    submit_variables,
+)
 from tests.etl.test_object_store import running_store
 from tests.jars import jars
 from tests.spark.test_conformance import DEMO, assert_same_lake
 
-Steps = list[dict[str, Any]]
 LOG = "log"  # of the job, in the folder of its engine
 ROW = "row.json"  # of the table, beside it
 STEP_DONE = re.compile(
