@@ -21,4 +21,4 @@ if [ ! -x /opt/adnominal/bin/venv-pack ]; then
     /opt/adnominal/bin/pip install --quiet -c conf/constraints.txt "$(ls dist/adnominal-*.whl)[spacy]" venv-pack
 fi
 /opt/adnominal/bin/pip install --quiet --force-reinstall --no-deps "$(ls dist/adnominal-*.whl)"
-/opt/adnominal/bin/venv-pack --quiet --force -p /opt/adnominal -o "$target/packed.tar.gz"
+/opt/adnominal/bin/venv-pack --quiet --force --compress-level 1 -p /opt/adnominal -o "$target/packed.tar.gz"
