@@ -72,3 +72,10 @@ def test_the_whole_process_tree_is_killed():
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert kill_tree(process) == 0
+
+
+def test_light_polls_sample_cpu_and_no_memory():
+    usage = run_measured([sys.executable, "-c", "sum(range(40_000_000))"], light=True)
+    assert usage.cpu > 0.2
+    assert usage.memory == 0
+    assert usage.course[-1].cpu == usage.cpu

@@ -4,14 +4,29 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow.fs as pa_fs
 import pytest
+import yaml
 
 from adnominal.conf import ROOT
 from adnominal.etl.lake.storage import Store
+from tests.commands import run_python
 from tests.spark.conftest import JAVA_OPTIONS
+from tests.spark.test_conformance import DEMO, SCRIPT
 
+Steps = list[dict[str, Any]]
+# The longest wait for a pipeline on a busy machine.
+SECONDS = 1200.0
+S3_PROPERTIES = {
+    "spark.hadoop.fs.s3a.path.style.access": "true",
+    "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+    "spark.hadoop.fs.s3a.access.key": "test",
+    "spark.hadoop.fs.s3a.secret.key": "test",
+    "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
+}
+EXTRACTION = {"source": "depcc", "input": [str(DEMO / "depcc-part.gz")], "corpus": "Zürich"}
 OLDEST = Path(os.environ.get("ADNOMINAL_SPARK35", ROOT / "build" / "engines" / "oldest"))
 
 
@@ -41,3 +56,17 @@ def copy_of_store(lake: str, folder: Path) -> Path:
     """Copy a lake in a store to a new local folder; the folder."""
     pa_fs.copy_files("", str(folder), source_filesystem=pa_fs.PyFileSystem(Store(lake)))
     return folder
+
+
+def run_steps(
+    steps: Steps,
+    lake: str,
+    file: Path,
+    python: str,
+    variables: dict[str, str],
+    engine: str = "spark",
+) -> str:
+    """Run the pipeline in another process; its messages."""
+    file.write_text(yaml.safe_dump({"steps": steps}), encoding="utf-8")
+    words = (SCRIPT, file, f"lake={lake}", f"engine={engine}")
+    return run_python(*words, python=python, timeout=SECONDS, variables=variables).stderr

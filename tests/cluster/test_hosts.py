@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,9 +9,8 @@ from adnominal.conf import load
 from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.settings import Settings
 from tests.cluster.standalone import Standalone
-from tests.cluster.test_tables import short_steps, steps  # noqa: F401
 from tests.spark.test_cluster import until, write_corpus
-from tests.spark.test_conformance import assert_same_lake, run_elsewhere
+from tests.spark.test_conformance import assert_same_lake
 
 
 @pytest.fixture
@@ -27,14 +25,13 @@ def cluster(tmp_path: Path) -> Iterator[Standalone]:
 
 def test_three_hosts_give_the_tables_of_sail(
     cluster,
-    short_steps: list[dict[str, Any]],  # noqa: F811
+    short_steps,
+    short_lake,
     tmp_path,
 ):
     file = cluster.share_steps(short_steps)
     cluster.finish(cluster.submit("pipeline.py", f"{file} lake=/mnt/lake engine=spark"))
-    expected = tmp_path / "expected"
-    run_elsewhere(short_steps, expected, "sail")
-    assert_same_lake(cluster.shared / "lake", expected)
+    assert_same_lake(cluster.shared / "lake", short_lake)
     logged = cluster.executors(1) + cluster.executors(2)
     assert "compiled kernel" in logged
     assert "code from /tmp/work/app-" in logged

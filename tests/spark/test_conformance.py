@@ -101,14 +101,32 @@ def spark_lake(
     return lake
 
 
-def files_of(lake: Path, table: str) -> list[list[dict[str, Any]]]:
-    """The rows of each file of a table in their order."""
+def files_of(lake: Path, table: str) -> list[pa.Table]:
+    """The rows of each file of a table in their order, with the columns that are compared."""
     files = []
     for file in arrow.files(str(lake), table):
         rows = pq.ParquetFile(lake / table / file.path).read()
         names = [name for name in rows.column_names if name not in IGNORED_COLUMNS.get(table, ())]
-        files.append([{**dict(file.partition), **row} for row in rows.select(names).to_pylist()])
+        rows = rows.select(names).replace_schema_metadata()
+        for name, value in file.partition:
+            rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+        files.append(rows)
     return files
+
+
+def without_equal_files(
+    one: list[pa.Table], other: list[pa.Table]
+) -> tuple[list[pa.Table], list[pa.Table]]:
+    """The files of two lists that no file of the other list is equal to."""
+    others = list(other)
+    different = []
+    for file in one:
+        equal = [number for number, rows in enumerate(others) if rows.equals(file)]
+        if equal:
+            del others[equal[0]]
+        else:
+            different.append(file)
+    return different, others
 
 
 def without_fractions(value: Any) -> Any:
@@ -149,12 +167,13 @@ def assert_same_lake(one: Path, other: Path, *, all_tables: bool = True) -> None
         schemas = [arrow.dataset(str(lake), table).schema for lake in (one, other)]
         assert schemas[0] == schemas[1], table
         places: defaultdict[str, deque[tuple[int, int, dict[str, Any]]]] = defaultdict(deque)
-        for number, rows in enumerate(files_of(other, table)):
-            for place, row in enumerate(rows):
+        files = without_equal_files(files_of(one, table), files_of(other, table))
+        for number, rows in enumerate(files[1]):
+            for place, row in enumerate(rows.to_pylist()):
                 places[repr(without_fractions(row))].append((number, place, row))
-        for rows in files_of(one, table):
+        for rows in files[0]:
             last: dict[int, int] = {}
-            for row in rows:
+            for row in rows.to_pylist():
                 matching = places[repr(without_fractions(row))]
                 assert matching, f"{table}: only one engine has {row}"
                 number, place, expected = matching.popleft()
