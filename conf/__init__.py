@@ -43,6 +43,8 @@ from yaml import YAMLError
 
 from adnominal.conf.help import fields_of, is_required, nearest, type_name
 from adnominal.conf.help import help_text as help_text
+from adnominal.conf.hints import hint_for_key, hint_for_word
+from adnominal.conf.opening import DelayedMessage, common_commands
 from adnominal.conf.output import output_may_be_closed
 from adnominal.conf.values import as_yaml as as_yaml
 from adnominal.conf.values import changed_settings, escaped, yaml_of
@@ -148,7 +150,9 @@ def setting_type(cls: type, key: str) -> Any:
         known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])
-            raise _unknown(key, [inside + name for name in known], getattr(cls, "RENAMED", {}))
+            known_keys = [inside + name for name in known]
+            hint = hint_for_key(cls, key, known_keys)
+            raise UserError(f"unknown setting {key!r}{hint} (--help lists every setting)")
         type_hint = types[part]
     return type_hint
 
@@ -162,15 +166,6 @@ def _is_list(type_hint: Any) -> bool:
 
 def _is_typed(type_hint: Any) -> bool:
     return type_hint is not Any and all(map(_is_typed, typing.get_args(type_hint)))
-
-
-def _unknown(key: str, known_keys: Sequence[str], renamed: Mapping[str, str]) -> UserError:
-    """The error for an unknown key; `renamed` has the right name by one that users may type."""
-    hint = nearest(key, known_keys) or nearest(key, renamed)
-    for name, right_name in renamed.items():
-        hint = hint.replace(f"'{name}'", repr(right_name.split()[0]))
-    hint = hint or "; known: " + ", ".join(known_keys)
-    return UserError(f"unknown setting {key!r}{hint} (--help lists every setting)")
 
 
 def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tuple[str, str]]]:
@@ -204,7 +199,7 @@ def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tu
             pairs.append((last_list, word))
             continue
         else:
-            hint = nearest(word, types)
+            hint = hint_for_word(cls, word, arguments)
             raise UserError(f"got {word!r}; expected key=value{hint} (--help lists every setting)")
         if key == "config":
             files.append(value)
@@ -383,10 +378,10 @@ def run(
 ) -> int:
     """Parse the command line, call the job, return the exit code (0 done, 1 failed, 2 mistake).
 
-    The settings that differ from the defaults are printed before `job` starts; with
-    ``--show-settings``, all of them. `next_step` is printed when it is done: a
-    command with the names of settings in braces (``adnominal explore lake={lake}``), or a function
-    of the settings that returns such a command.
+    The settings that differ from the defaults are printed before the first message of `job`, so
+    that a mistake prints one line; with ``--show-settings``, all of them. `next_step` is printed
+    when it is done: a command with the names of settings in braces (``adnominal explore
+    lake={lake}``), or a function of the settings that returns such a command.
     """
     # At exit, a process searches all imported objects for cycles, which takes a quarter of a
     # second; frozen objects are not searched.
@@ -404,12 +399,16 @@ def run(
         print(help_text(cls, job.__doc__ or ""), end="")
         return 0
 
+    if not arguments and (commands := common_commands(cls)):
+        print(f"error: {commands}", file=sys.stderr, flush=True)
+        return 2
+
     def load_and_run() -> None:
         settings = load(cls, arguments)
         shown = to_dict(settings) if show_all else changed_settings(settings)
-        if shown:
-            log.info("settings\n%s", yaml_of(shown).rstrip())
-        job(settings)
+        text = f"settings\n{yaml_of(shown).rstrip()}" if shown else ""
+        with DelayedMessage(log, text, unless=UserError):
+            job(settings)
         command = next_step(settings) if callable(next_step) else next_step
         if command:
             values = {name: shlex.quote(str(value)) for name, value in vars(settings).items()}

@@ -9,6 +9,7 @@ from adnominal.analysis.export.content import content, write
 from adnominal.analysis.export.facts import EditionFacts
 from adnominal.analysis.export.sources import about, origins
 from adnominal.conf import JobFailed, UserError, setting
+from adnominal.conf.numbers import count_of
 from adnominal.etl.registry import DATASETS
 from adnominal.training.files import complete_folder
 
@@ -99,6 +100,7 @@ def export(settings: Settings) -> None:
         (folder / "LICENSE.md").write_text(text, encoding="utf-8")
     for path, number in rows.items():
         log.info("%s: %d rows", path, number)
-    log.info("%s written: %d files, %d rows", settings.out, len(rows), sum(rows.values()))
+    files, all_rows = count_of(len(rows), "file"), count_of(sum(rows.values()), "row")
+    log.info("%s written: %s, %s", settings.out, files, all_rows)
     if settings.push is not None:
         hub.push(Path(settings.out), settings.push, settings.private)

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from adnominal.conf import JobFailed
+from adnominal.conf.numbers import count_of
 from adnominal.conf.progress import duration
 from adnominal.etl.amod import association, by_adjective, plan, reading, results
 from adnominal.etl.amod.corpus import Corpus
@@ -182,10 +183,10 @@ class Extraction:
             if row["reason"].startswith("kernel_")
         }
         log.info(
-            "%s: %s pairs from %d files in %s%s",
+            "%s: %s from %s in %s%s",
             label,
-            f"{pair_count:_}",
-            sum(entry.status == DONE for entry in outcomes),
+            count_of(pair_count, "pair"),
+            count_of(sum(entry.status == DONE for entry in outcomes), "file"),
             duration(time.monotonic() - started),
             f" ({' and '.join(sorted(kernels))} kernel)" if kernels else "",
         )
@@ -307,8 +308,8 @@ class Extraction:
         left_out = sorted(self._left_out(), key=lambda row: -row["count"])
         return [
             title,
-            *(f"  {name:<28}{number:>15_}" for name, number in numbers.items()),
-            *(f"  {row['reason']:<28}{row['count']:>15_} left out" for row in left_out),
+            *(f"  {name:<28}{number:>15,}" for name, number in numbers.items()),
+            *(f"  {row['reason']:<28}{row['count']:>15,} left out" for row in left_out),
         ]
 
     def _left_out(self) -> list[dict[str, Any]]:
@@ -382,6 +383,8 @@ class Extraction:
         megabytes = sum(entry.bytes for entry in newly_read) / 1e6
         tokens = sum(entry.tokens for entry in newly_read)
         sentences = sum(entry.sentences for entry in read_files)
+        if not read_files:
+            plan.refuse_failed(ledger, "table amod_files", read_paths)
         lines = self._summary(
             f"corpus {self.settings.name} in {self.settings.lake}",
             {
@@ -395,9 +398,9 @@ class Extraction:
         )
         if newly_read:
             lines.append(
-                f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}, "
+                f"  this run: {megabytes:,.2f} MB (stored) in {duration(seconds)}, "
                 f"{megabytes / seconds:.2f} MB/s, "
-                f"{tokens / seconds / cores:_.0f} tokens/s on each of {cores} cores"
+                f"{tokens / seconds / cores:,.0f} tokens/s on each of {cores} cores"
             )
         print("\n".join(lines), flush=True)
         plan.refuse_failed(ledger, "table amod_files", read_paths)

@@ -20,6 +20,7 @@ import pyarrow as pa
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError, settings_hash
 from adnominal.conf.help import nearest
+from adnominal.conf.numbers import count_of
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation import simulate
 from adnominal.etl.annotation.agreement import check_packages
@@ -71,7 +72,7 @@ def export_batch(
         if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
         complete_parts(write_parts(batch_files(task, path, previous)))
-        log.info("batch %s: %d questions written again", settings.name, len(previous))
+        log.info("batch %s: %s written again", settings.name, count_of(len(previous), "question"))
         return
     if previous:
         raise UserError(
@@ -101,10 +102,12 @@ def export_batch(
     complete_parts(parts)
     kinds = [question.kind for question in questions]
     log.info(
-        "batch %s: %d pages with %d items, %d gold items, %d attention checks in %s",
+        "batch %s: %s with %s, %s, %s in %s",
         settings.name,
-        len({question.page for question in questions}),
-        *(kinds.count(kind) for kind in ("item", "gold", "attention")),
+        count_of(len({question.page for question in questions}), "page"),
+        count_of(kinds.count("item"), "item"),
+        count_of(kinds.count("gold"), "gold item"),
+        count_of(kinds.count("attention"), "attention check"),
         ", ".join(map(str, files)),
     )
 
@@ -129,15 +132,14 @@ def import_answers(settings: ImportSettings, task: AnnotationTask = ADEPT) -> No
     stored = stored_labels(settings.lake, task.annotations)
     new = compare(task, pages, questions, stored, secret)
     log.info(
-        "%s: %d new answers of %d annotators, %d already stored; %d questions unanswered, %d "
-        "pages rejected or cancelled (%d stored answers removed)",
+        "%s: %s of %s, %d already stored; %s unanswered, %s rejected or cancelled (%s removed)",
         settings.batch,
-        len(new.rows),
-        len({key.annotator for key in new.rows}),
+        count_of(len(new.rows), "new answer"),
+        count_of(len({key.annotator for key in new.rows}), "annotator"),
         new.already_stored,
-        new.unanswered,
-        sum(page.rejected for page in pages),
-        len(new.withdrawn),
+        count_of(new.unanswered, "question"),
+        count_of(sum(page.rejected for page in pages), "page"),
+        count_of(len(new.withdrawn), "stored answer"),
     )
     _store(settings.lake, task, new, base, {"key": fingerprint(secret)})
 
@@ -272,7 +274,12 @@ def simulate_answers(settings: SimulateSettings) -> None:
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
     rows = simulate.simulated_rows(ADEPT, pages, people, settings.answers, settings.seed)
     complete_parts(write_parts({answers_path: csv_text(list(rows[0]), rows)}))
-    log.info("%s: %d pages, %d answers each", answers_path, len(pages), settings.answers)
+    log.info(
+        "%s: %s, %s each",
+        answers_path,
+        count_of(len(pages), "page"),
+        count_of(settings.answers, "answer"),
+    )
 
 
 def _transaction_number(base: int | None) -> int:

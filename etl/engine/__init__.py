@@ -210,7 +210,7 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
     elif rows > EMBEDDED_ROWS:
         fault = java_fault()
         name = "sail" if fault else "spark"
-        cause = f"{rows:_} rows, more than the {EMBEDDED_ROWS:_} up to which sail is used"
+        cause = f"{rows:,} rows, more than the {EMBEDDED_ROWS:,} up to which sail is used"
         if fault:
             cause += f"; spark would be taken, but {fault}"
     else:

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from adnominal.conf import JobFailed, UserError, setting, settings_hash
+from adnominal.conf.numbers import count_of
 from adnominal.etl.corpora.files import units
 from adnominal.etl.corpora.inputs import InputFile, list_inputs
 from adnominal.etl.dropped import Dropped, write_dropped
@@ -126,7 +127,7 @@ def _conceptnet(
     started = time.monotonic()
     job = f"{JOB}/conceptnet{release}"
     size = sum(file.bytes for file in files)
-    log.info("ConceptNet %s: %d files, %.1f MB", release, len(files), size / 1e6)
+    log.info("ConceptNet %s: %s, %.1f MB", release, count_of(len(files), "file"), size / 1e6)
     units_of_files = [unit for file in files for unit in units(file, "lines", _TASK_BYTES)]
     if len(units_of_files) == len(files) and size > len(files) * _TASK_BYTES:
         log.info(

@@ -116,7 +116,7 @@ WRONG_COMMANDS = [
     ("lake show amod_pair lake={folder}/lake", "did you mean 'amod_pairs'"),
     ("lake show amod_association lake={folder}/broken", "cannot be read"),
     ("explore lake={folder}/gone", "no table amod_association in lake="),
-    ("explore lake={folder}/file", "amod_association"),
+    ("explore lake={folder}/file", "a file; expected a folder with the tables of a lake"),
     ("explore lake={folder}/broken", "cannot be read"),
     ("explore lake={folder}/lake port={port}", "choose another one, or port=0"),
     ("explore lake={folder}/lake measure=logdice", "did you mean 'log_dice'"),
