@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError, settings_hash
+from adnominal.conf.delimited import text_of
 from adnominal.conf.help import nearest
 from adnominal.conf.numbers import count_of
 from adnominal.etl.adept.annotation_task import ADEPT
@@ -35,7 +36,7 @@ from adnominal.etl.annotation.answers import (
 )
 from adnominal.etl.annotation.batches import Question, ShownItem, compose
 from adnominal.etl.annotation.finishing import dataset_rows, report, report_text, store_votes
-from adnominal.etl.annotation.forms import batch_files, csv_text
+from adnominal.etl.annotation.forms import Notes, batch_files, csv_text
 from adnominal.etl.annotation.keys import fingerprint, read_key
 from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Filtered, filtered
 from adnominal.etl.annotation.returned import read_answers
@@ -65,13 +66,14 @@ def export_batch(
     100 items of the finished dataset, human 100 of its validation part, audit 100 extreme labels.
     """
     path = Path(settings.batch)
+    notes = Notes(note_text("consent", settings.consent), note_text("contact", settings.contact))
     base = arrow.version(settings.lake, task.batches)
     asked = stored_questions(settings.lake, task.batches)
     previous = [question for question in asked if question.batch == settings.name]
     if settings.again:
         if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
-        complete_parts(write_parts(batch_files(task, path, previous)))
+        complete_parts(write_parts(batch_files(task, path, previous, notes)))
         log.info("batch %s: %s written again", settings.name, count_of(len(previous), "question"))
         return
     if previous:
@@ -83,7 +85,7 @@ def export_batch(
     items = select(settings, asked)
     gold = select_gold(settings, asked, task) if settings.gold_share else []
     questions = compose(task, settings, items, gold)
-    files = batch_files(task, path, questions)
+    files = batch_files(task, path, questions, notes)
     existing = sorted(str(name) for name in files if name.exists())
     if existing:
         raise UserError(f"batch={path}: {', '.join(existing)} already exists; give another name")
@@ -110,6 +112,20 @@ def export_batch(
         count_of(kinds.count("attention"), "attention check"),
         ", ".join(map(str, files)),
     )
+
+
+def note_text(name: str, value: str | None) -> str:
+    """The text of a setting that is a text or names a file that ends in .txt; empty for None.
+
+    Raises:
+        UserError: the file cannot be read or has no text.
+    """
+    if value is None or not value.endswith(".txt"):
+        return value or ""
+    text = text_of(Path(value), f"{name}={value}")
+    if not text.strip():
+        raise UserError(f"{name}={value}: an empty file; expected a text for the pages")
+    return text
 
 
 def import_answers(settings: ImportSettings, task: AnnotationTask = ADEPT) -> None:
