@@ -407,7 +407,7 @@ def run(
         settings = load(cls, arguments)
         shown = to_dict(settings) if show_all else changed_settings(settings)
         text = f"settings\n{yaml_of(shown).rstrip()}" if shown else ""
-        with DelayedMessage(log, text, unless=UserError):
+        with DelayedMessage(log, text, unless=(UserError, JobFailed)):
             job(settings)
         command = next_step(settings) if callable(next_step) else next_step
         if command:

@@ -7,11 +7,11 @@ from types import TracebackType
 class DelayedMessage(logging.Filter):
     """A message that is logged before the next one, or at the end of a ``with`` block.
 
-    If the block raises `unless` before anything else is logged, the message is dropped: the line
-    that explains a mistake stands alone on the screen.
+    If the block raises one of `unless` before anything else is logged, the message is dropped: the
+    line that explains a mistake stands alone on the screen.
     """
 
-    def __init__(self, log: logging.Logger, text: str, unless: type[Exception]) -> None:
+    def __init__(self, log: logging.Logger, text: str, unless: tuple[type[Exception], ...]) -> None:
         super().__init__()
         self._log = log
         self._text = text

@@ -20,7 +20,7 @@ from adnominal.conf import JobFailed
 from adnominal.conf.numbers import count_of
 from adnominal.conf.progress import duration
 from adnominal.etl.amod import association, by_adjective, plan, reading, results
-from adnominal.etl.amod.corpus import Corpus
+from adnominal.etl.amod.corpus import Corpus, parser_of_corpus
 from adnominal.etl.amod.kernel import NO_KERNEL, PairCounter, available
 from adnominal.etl.amod.outcomes import (
     Tallies,
@@ -56,8 +56,10 @@ def extract(settings: Settings) -> None:
     sentences. After a kill, the same command continues where the job stopped; with further files,
     it adds them.
     """
-    files = list_inputs(settings.input)
-    settings = reading.with_parser(settings, files)
+    files = reading.without_companions(list_inputs(settings.input), settings)
+    if settings.source == "text" and settings.parser == "auto":
+        earlier_parser = parser_of_corpus(settings.lake, settings.name)
+        settings = reading.with_parser(settings, files, earlier_parser)
     engine = checked_engine(settings, files)
     Extraction(engine, settings).run(files)
 

@@ -17,7 +17,7 @@ def _all_messages(caplog):
 
 
 def test_the_message_comes_before_the_first_one_of_the_block(caplog):
-    with DelayedMessage(log, "settings", unless=UserError):
+    with DelayedMessage(log, "settings", unless=(UserError,)):
         assert caplog.messages == []
         log.info("wave 1")
         log.info("wave 2")
@@ -25,20 +25,20 @@ def test_the_message_comes_before_the_first_one_of_the_block(caplog):
 
 
 def test_the_message_comes_at_the_end_of_a_silent_block(caplog):
-    with DelayedMessage(log, "settings", unless=UserError):
+    with DelayedMessage(log, "settings", unless=(UserError,)):
         pass
-    with pytest.raises(ZeroDivisionError), DelayedMessage(log, "more", unless=UserError):
+    with pytest.raises(ZeroDivisionError), DelayedMessage(log, "more", unless=(UserError,)):
         raise ZeroDivisionError
-    with DelayedMessage(log, "", unless=UserError):
+    with DelayedMessage(log, "", unless=(UserError,)):
         log.info("done")
     assert caplog.messages == ["settings", "more", "done"]
 
 
 def test_a_mistake_stands_alone(caplog):
-    with pytest.raises(UserError), DelayedMessage(log, "settings", unless=UserError):
+    with pytest.raises(UserError), DelayedMessage(log, "settings", unless=(UserError,)):
         raise UserError("got this")
     assert caplog.messages == []
-    with pytest.raises(UserError), DelayedMessage(log, "settings", unless=UserError):
+    with pytest.raises(UserError), DelayedMessage(log, "settings", unless=(UserError,)):
         log.info("wave 1")
         raise UserError("got this")
     log.info("another job")

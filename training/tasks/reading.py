@@ -14,6 +14,7 @@ from adnominal.conf import UserError
 from adnominal.etl.declaration import Dataset, Labels
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table as declared_table
+from adnominal.etl.registry import way_to_edition
 from adnominal.training.tasks.dataset import Ids, Source, strings
 
 # The partition columns that distinguish the datasets of a table.
@@ -31,9 +32,10 @@ def source(lake: str, table: str, edition: str, column: str = "edition") -> Sour
     """
     known = partition_values(lake, table, column)
     if edition not in known:
+        way = way_to_edition(table, edition, known, declared_table(table).built_by)
         raise UserError(
             f"{column}={edition}: not in the table {table} of {lake}; there is "
-            f"{', '.join(known) or 'nothing'} ({declared_table(table).built_by} makes another)"
+            f"{', '.join(known) or 'nothing'} ({way})"
         )
     version = arrow.version(lake, table)
     assert version is not None  # its partitions have just been listed
