@@ -44,7 +44,7 @@ from yaml import YAMLError
 from adnominal.conf.help import fields_of, is_required, nearest, type_name
 from adnominal.conf.help import help_text as help_text
 from adnominal.conf.hints import hint_for_key, hint_for_word
-from adnominal.conf.opening import DelayedMessage, common_commands
+from adnominal.conf.opening import DelayedOpening, common_commands
 from adnominal.conf.output import output_may_be_closed
 from adnominal.conf.values import as_yaml as as_yaml
 from adnominal.conf.values import changed_settings, escaped, yaml_of
@@ -407,7 +407,7 @@ def run(
         settings = load(cls, arguments)
         shown = to_dict(settings) if show_all else changed_settings(settings)
         text = f"settings\n{yaml_of(shown).rstrip()}" if shown else ""
-        with DelayedMessage(log, text, unless=(UserError, JobFailed)):
+        with DelayedOpening(log, text, unless=(UserError, JobFailed)):
             job(settings)
         command = next_step(settings) if callable(next_step) else next_step
         if command:

@@ -3,32 +3,43 @@
 import logging
 from types import TracebackType
 
+OPENING = {"opening": True}
+"""``extra=`` of a message about what a job is about to do, such as its engine."""
 
-class DelayedMessage(logging.Filter):
-    """A message that is logged before the next one, or at the end of a ``with`` block.
 
-    If the block raises one of `unless` before anything else is logged, the message is dropped: the
+class DelayedOpening(logging.Filter):
+    """Hold back the opening messages of a job until it logs that it works, or ends.
+
+    These are a first text and the messages that are logged with ``extra=OPENING`` in a ``with``
+    block. If the block raises one of `unless` before anything else is logged, they are dropped: the
     line that explains a mistake stands alone on the screen.
     """
 
     def __init__(self, log: logging.Logger, text: str, unless: tuple[type[Exception], ...]) -> None:
         super().__init__()
         self._log = log
-        self._text = text
         self._unless = unless
+        self._held: list[logging.LogRecord] = []
+        if text:
+            fields = (log.name, logging.INFO, __file__, 0, "%s", (text,), None)
+            self._held.append(log.makeRecord(*fields))
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Log the message if it was not logged yet, and let `record` pass."""
+        """Hold an opening message back; before any other, log those that were held back."""
+        if getattr(record, "opening", False):
+            self._held.append(record)
+            return False
         self._emit()
         return True
 
     def _emit(self) -> None:
         self._log.removeFilter(self)
-        text, self._text = self._text, ""
-        if text:
-            self._log.info("%s", text)
+        if self._log.isEnabledFor(logging.INFO):
+            for record in self._held:
+                self._log.handle(record)
+        self._held.clear()
 
-    def __enter__(self) -> "DelayedMessage":
+    def __enter__(self) -> "DelayedOpening":
         self._log.addFilter(self)
         return self
 
@@ -39,7 +50,7 @@ class DelayedMessage(logging.Filter):
         trace: TracebackType | None,
     ) -> None:
         if isinstance(error, self._unless):
-            self._text = ""
+            self._held.clear()
         self._emit()
 
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from adnominal.conf import UserError
 from adnominal.conf.numbers import count_of
+from adnominal.conf.opening import OPENING
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.amod.tasks import STAGED, FileUnit, Rows, add_pairs, add_stats, recorded_faults
 from adnominal.etl.corpora import columnar, contents, text, wikipedia
@@ -101,7 +102,7 @@ def with_parser(
         name, reason = earlier, f"with which corpus {settings.name} was begun"
     else:
         name, reason = _automatic_parser(settings, files)
-    log.info("parser=auto: %s (%s)", name, reason)
+    log.info("parser=auto: %s (%s)", name, reason, extra=OPENING)
     return replace(settings, parser=name)
 
 
@@ -144,6 +145,7 @@ def without_companions(files: Sequence[InputFile], settings: Settings) -> list[I
             "%s without .conllu in the name left out, such as %s",
             count_of(len(companions), "file"),
             companions[0],
+            extra=OPENING,
         )
     return [file for file in files if file.path not in companions]
 
