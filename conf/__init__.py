@@ -145,7 +145,10 @@ def setting_type(cls: type, key: str) -> Any:
         if not dataclasses.is_dataclass(type_hint):
             if typing.get_origin(type_hint) is dict:
                 return Any
-            raise UserError(f"{key}: {'.'.join(parts[:depth])} has no settings of its own")
+            names = [f.name for f in dataclasses.fields(cls)]
+            hint = f"; did you mean {part!r}?" if part in names else ""
+            above = ".".join(parts[:depth])
+            raise UserError(f"{key}: {above} has no settings of its own{hint}")
         types = typing.get_type_hints(type_hint)
         known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
@@ -332,7 +335,8 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
             OmegaConf.update(config, key, escaped(value, _is_typed(type_hint)), merge=True)
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
-            raise UserError(f"{key}={value}: expected a {expected}") from error
+            article = "" if expected.startswith("true") else "a "
+            raise UserError(f"{key}={value}: expected {article}{expected}") from error
     for key, field, type_hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
@@ -392,9 +396,10 @@ def run(
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
     )
-    # torch reports its caches at the exit of a process that was interrupted while importing it.
-    for library in ("py4j", "torch"):
-        logging.getLogger(library).setLevel(logging.WARNING)
+    # torch reports its caches where its import is interrupted, the hub's client each attempt.
+    levels = {"py4j": logging.WARNING, "torch": logging.WARNING, "huggingface_hub": logging.ERROR}
+    for library, level in levels.items():
+        logging.getLogger(library).setLevel(level)
     if any(word in ("--help", "-h", "help") for word in arguments):
         print(help_text(cls, job.__doc__ or ""), end="")
         return 0

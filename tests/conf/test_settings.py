@@ -176,7 +176,7 @@ def test_the_local_rank_of_a_launcher_is_ignored():
         (["input=a", "grid.rat=1"], "grid.rat"),
         (["count=3"], "missing setting 'input'; write input=dump/*.gz"),
         (["input=a", "count=three"], "expected a whole number"),
-        (["input=a", "keep_text=perhaps"], "expected a true or false"),
+        (["input=a", "keep_text=perhaps"], "expected true or false"),
         (["input=a", "kind=c"], "expected one of a, b"),
         (["input=a", "preset=cleen"], "expected one of clean, paper"),
         (["stray"], "expected key=value"),
@@ -295,6 +295,7 @@ def test_nested_settings_are_written_with_a_dot():
         ("inner.words=c", "inner.words=c: expected one of a, b"),
         ("size.x=1", "size: has no settings|size.x: size has no settings of its own"),
         ("inner=3", "inner=3: expected a group of settings"),
+        ("size.free=1", "size has no settings of its own; did you mean 'free'"),
     ],
 )
 def test_nested_mistakes_are_reported(word, message):

@@ -28,8 +28,12 @@ def source(lake: str, table: str, edition: str, column: str = "edition") -> Sour
 
     Raises:
         LakeError: the table does not exist.
+        UserError: the same, for a release, with its import.
         UserError: the partition `column` has no `edition`; the message lists the existing ones.
     """
+    if edition == "published" and arrow.version(lake, table) is None:
+        way = way_to_edition(table, edition, (), declared_table(table).built_by)
+        raise UserError(f"no table {table} in lake={lake}; {way}")
     known = partition_values(lake, table, column)
     if edition not in known:
         way = way_to_edition(table, edition, known, declared_table(table).built_by)

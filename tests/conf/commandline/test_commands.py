@@ -237,7 +237,7 @@ def test_a_server_that_refuses_the_connection_is_named(tmp_path, capsys):
         address = f"127.0.0.1:{unused.getsockname()[1]}"
     words = f"""
         prompt conf/training/adept_chat.yaml model=x backend=local-chat-completions
-        base_url=http://{address}/v1 model_args.max_retries=1 tracking=none
+        base_url=http://{address}/v1 model_args.max_retries=1 shots=0 tracking=none
         lake={tmp_path}/lake out={tmp_path}/runs cache={tmp_path}/cache
     """
     assert main(words.split()) == 2
