@@ -49,7 +49,7 @@ def way_to_edition(table: str, edition: str, editions: Sequence[str], built_by: 
     of_table = next((name for name in DATASETS if table.partition("_")[0] == name), None)
     if edition == "published" and of_table is not None:
         return f"etl/import_published.py {of_table}=FOLDER imports the release"
-    return f"{built_by} makes another{nearest(edition, editions)}"
+    return f"{built_by} makes another{nearest(edition, [*editions, 'published'])}"
 
 
 def of_task(task: str) -> Dataset | None:

@@ -14,12 +14,14 @@ import pytest
 
 from adnominal.conf import ROOT, JobFailed, UserError, load
 from adnominal.etl.amod import reading
+from adnominal.etl.amod.corpus import parser_of_corpus
 from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.reading import read_units, with_parser
 from adnominal.etl.amod.settings import Settings, decisive
 from adnominal.etl.corpora.files import units
 from adnominal.etl.corpora.inputs import list_inputs
 from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part, run_job
 from tests.etl.corpora.test_columnar import write_file, write_stream
@@ -335,6 +337,18 @@ def test_a_corpus_keeps_the_parser_that_it_was_begun_with(tmp_path, caplog):
     assert (
         parser_of(earlier=None) == parser_of("restart=true") == parser_of("parser=spacy") == "spacy"
     )
+
+
+def test_the_parser_of_a_corpus_is_in_the_commits_of_its_ledger(tmp_path):
+    root = str(tmp_path)
+    assert parser_of_corpus(root, "web") is None
+    rows = table("amod_files").schema.empty_table()
+    for corpus, parser in (("web", "fast"), ("news", "spacy")):
+        metadata = {"corpus": corpus, "settings": json.dumps({"parser": parser})}
+        arrow.append(root, "amod_files", rows, job="test", metadata=metadata)
+    assert parser_of_corpus(root, "web") == "fast"
+    assert parser_of_corpus(root, "news") == "spacy"
+    assert parser_of_corpus(root, "books") is None
 
 
 def test_a_treebanks_folder_is_read_without_its_other_files(tmp_path, caplog):
