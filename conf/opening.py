@@ -34,10 +34,10 @@ class DelayedOpening(logging.Filter):
 
     def _emit(self) -> None:
         self._log.removeFilter(self)
-        if self._log.isEnabledFor(logging.INFO):
-            for record in self._held:
+        held, self._held = self._held, []
+        for record in held:
+            if self._log.isEnabledFor(record.levelno):
                 self._log.handle(record)
-        self._held.clear()
 
     def __enter__(self) -> "DelayedOpening":
         self._log.addFilter(self)
