@@ -1,6 +1,6 @@
 """The datasets, by name: their declarations (`etl.declaration`) and look-ups in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from adnominal.conf import UserError
 from adnominal.conf.help import nearest
@@ -37,7 +37,7 @@ def dataset(name: str) -> Dataset:
     return DATASETS[name]
 
 
-def way_to_edition(table: str, edition: str, editions: Sequence[str], built_by: str) -> str:
+def way_to_edition(table: str, edition: str, editions: Iterable[str], built_by: str) -> str:
     """What to do about a missing edition of a table that has these `editions`.
 
     Args:

@@ -100,7 +100,8 @@ def export(settings: Settings) -> None:
         (folder / "LICENSE.md").write_text(text, encoding="utf-8")
     for path, number in rows.items():
         log.info("%s: %d rows", path, number)
-    files, all_rows = count_of(len(rows), "file"), count_of(sum(rows.values()), "row")
-    log.info("%s written: %s, %s", settings.out, files, all_rows)
+    written = count_of(len(rows), "file")
+    all_rows = count_of(sum(rows.values()), "row")
+    log.info("%s written: %s, %s", settings.out, written, all_rows)
     if settings.push is not None:
         hub.push(Path(settings.out), settings.push, settings.private)
