@@ -99,7 +99,7 @@ def export(settings: Settings) -> None:
         )
         (folder / "LICENSE.md").write_text(text, encoding="utf-8")
     for path, number in rows.items():
-        log.info("%s: %d rows", path, number)
+        log.info("%s: %s", path, count_of(number, "row"))
     written = count_of(len(rows), "file")
     all_rows = count_of(sum(rows.values()), "row")
     log.info("%s written: %s, %s", settings.out, written, all_rows)
