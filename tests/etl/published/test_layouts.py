@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from adnominal import conf
+from adnominal.conf.numbers import count_of
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN
 from adnominal.etl.asp.lexicon import DIMENSIONS
@@ -273,7 +274,7 @@ def test_adept_is_read_with_and_without_each_file(shared_data, tmp_path, parts):
     assert counts == {part: sizes[part] for part in parts}
     total = sum(counts.values())
     assert reading.account()[-1].startswith(
-        f"in all {total:,} rows read and 0 not read, of {len(parts)} files"
+        f"in all {total:,} rows read and 0 not read, of {count_of(len(parts), 'file')};"
     )
     absent = [f"{part}.json" for part in sizes if part not in parts]
     note = f"not in this folder: {', '.join(absent)}"
