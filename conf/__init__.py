@@ -47,7 +47,7 @@ from adnominal.conf.hints import hint_for_key, hint_for_word
 from adnominal.conf.opening import DelayedOpening, common_commands
 from adnominal.conf.output import output_may_be_closed
 from adnominal.conf.values import as_yaml as as_yaml
-from adnominal.conf.values import changed_settings, escaped, yaml_of
+from adnominal.conf.values import escaped, settings_text
 from adnominal.conf.values import identity as identity
 from adnominal.conf.values import settings_hash as settings_hash
 from adnominal.conf.values import to_dict as to_dict
@@ -383,8 +383,8 @@ def run(
     """Parse the command line, call the job, return the exit code (0 done, 1 failed, 2 mistake).
 
     The settings that differ from the defaults are printed before the first message of `job`, so
-    that a mistake prints one line; with ``--show-settings``, all of them. `next_step` is printed
-    when it is done: a command with the names of settings in braces (``adnominal explore
+    that a mistake prints one line; with ``--show-settings``, all of them at once. `next_step` is
+    printed at the end: a command with the names of settings in braces (``adnominal explore
     lake={lake}``), or a function of the settings that returns such a command.
     """
     # At exit, a process searches all imported objects for cycles, which takes a quarter of a
@@ -410,9 +410,11 @@ def run(
 
     def load_and_run() -> None:
         settings = load(cls, arguments)
-        shown = to_dict(settings) if show_all else changed_settings(settings)
-        text = f"settings\n{yaml_of(shown).rstrip()}" if shown else ""
-        with DelayedOpening(log, text, unless=(UserError, JobFailed)):
+        text = settings_text(settings, show_all)
+        if show_all:
+            log.info("%s", text)
+            text = ""
+        with DelayedOpening(log, text, expected=(UserError, JobFailed)):
             job(settings)
         command = next_step(settings) if callable(next_step) else next_step
         if command:

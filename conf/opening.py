@@ -8,17 +8,19 @@ OPENING = {"opening": True}
 
 
 class DelayedOpening(logging.Filter):
-    """Hold back the opening messages of a job until it logs that it works, or ends.
+    """Hold back the opening messages of a job until it logs that it works.
 
     These are a first text and the messages that are logged with ``extra=OPENING`` in a ``with``
-    block. If the block raises one of `unless` before anything else is logged, they are dropped: the
-    line that explains a mistake stands alone on the screen.
+    block. If nothing else is logged in it, they are dropped: what a job prints, or the line that
+    explains a mistake, stands alone on the screen. An unexpected exception is logged after them.
     """
 
-    def __init__(self, log: logging.Logger, text: str, unless: tuple[type[Exception], ...]) -> None:
+    def __init__(
+        self, log: logging.Logger, text: str, expected: tuple[type[Exception], ...]
+    ) -> None:
         super().__init__()
         self._log = log
-        self._unless = unless
+        self._expected = expected
         self._held: list[logging.LogRecord] = []
         if text:
             fields = (log.name, logging.INFO, __file__, 0, "%s", (text,), None)
@@ -49,7 +51,7 @@ class DelayedOpening(logging.Filter):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, self._unless):
+        if error is None or isinstance(error, self._expected):
             self._held.clear()
         self._emit()
 

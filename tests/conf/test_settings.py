@@ -323,9 +323,19 @@ def test_changed_settings_are_checked_like_loaded_ones():
 
 
 def test_resolved_settings_are_printed(caplog):
+    def job(_: Settings) -> None:
+        logging.getLogger("adnominal").info("at work")
+
     with caplog.at_level(logging.INFO, logger="adnominal"):
-        conf.run(Settings, lambda _: None, ["input=a", "count=7"])
-    assert "count: 7" in caplog.text
+        conf.run(Settings, job, ["input=a", "count=7"])
+    settings, at_work = caplog.messages
+    assert "count: 7" in settings and "keep_text" not in settings and at_work == "at work"
+
+
+def test_all_settings_are_printed_at_once_on_request(caplog):
+    with caplog.at_level(logging.INFO, logger="adnominal"):
+        conf.run(Settings, lambda _: None, ["input=a", "--show-settings"])
+    assert "count: 1" in caplog.text and "keep_text: false" in caplog.text
 
 
 def test_a_mapping_is_loaded_like_a_file(tmp_path):
