@@ -41,6 +41,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
+from adnominal.conf.extras import EXTRAS as EXTRAS
 from adnominal.conf.help import fields_of, is_required, nearest, type_name
 from adnominal.conf.help import help_text as help_text
 from adnominal.conf.hints import hint_for_key, hint_for_word
@@ -69,31 +70,6 @@ log = logging.getLogger("adnominal")
 
 EXPLAINERS: list[Callable[[Exception], str | None]] = []
 """Functions that describe an exception of a library in one line, or return None for others."""
-
-EXTRAS: Mapping[str, tuple[str, ...]] = {
-    "train": (
-        "torch",
-        "transformers",
-        "accelerate",
-        "deepspeed",
-        "peft",
-        "safetensors",
-        "tokenizers",
-        "sentencepiece",
-        "huggingface_hub",
-        "lm_eval",
-        "aiohttp",
-        "tqdm",
-    ),
-    "analysis": ("mlflow", "matplotlib", "scipy", "statsmodels", "sklearn", "jinja2"),
-    "spacy": ("spacy",),
-    "stanza": ("stanza",),
-    "sparknlp": ("sparknlp",),
-    "semantics": ("cvc5",),
-    "notebooks": ("IPython",),
-    "exports": ("datasets",),
-}
-"""Packages that the core does not need, by the extra of setup.py that installs them."""
 
 
 class UserError(Exception):

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from adnominal.conf import UserError
 from adnominal.etl.declaration import Dataset, Labels
 from adnominal.etl.lake import arrow
+from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.tables import table as declared_table
 from adnominal.etl.registry import way_to_edition
 from adnominal.training.tasks.dataset import Ids, Source, strings
@@ -28,15 +29,17 @@ def source(lake: str, table: str, edition: str, column: str = "edition") -> Sour
 
     Raises:
         LakeError: the table does not exist.
-        UserError: the same, for a release, with its import.
         UserError: the partition `column` has no `edition`; the message lists the existing ones.
     """
-    if edition == "published" and arrow.version(lake, table) is None:
-        way = way_to_edition(table, edition, (), declared_table(table).built_by)
-        raise UserError(f"no table {table} in lake={lake}; {way}")
-    known = partition_values(lake, table, column)
+    built_by = declared_table(table).built_by
+    try:
+        known = partition_values(lake, table, column)
+    except LakeError as error:
+        if edition != "published" or arrow.version(lake, table) is not None:
+            raise
+        raise LakeError(f"{error}; {way_to_edition(table, edition, (), built_by)}") from error
     if edition not in known:
-        way = way_to_edition(table, edition, known, declared_table(table).built_by)
+        way = way_to_edition(table, edition, known, built_by)
         raise UserError(
             f"{column}={edition}: not in the table {table} of {lake}; there is "
             f"{', '.join(known) or 'nothing'} ({way})"
