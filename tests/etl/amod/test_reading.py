@@ -318,7 +318,7 @@ def test_without_spacy_the_automatic_parser_is_the_fast_one(tmp_path, caplog, mo
     (tmp_path / "a.txt").write_bytes(b"x")
     settings = load(Settings, ["source=text", f"input={tmp_path}"])
     files = list_inputs(settings.input)
-    monkeypatch.setattr(reading.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert with_parser(settings, files).text_parser == "fast"
     assert "parser=auto: fast (spaCy is not installed: pip install" in caplog.text
 
