@@ -40,11 +40,14 @@ from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
+from adnominal.conf.extras import EXTRAS as EXTRAS
 from adnominal.conf.help import fields_of, is_required, nearest, type_hints, type_name
 from adnominal.conf.help import help_text as help_text
+from adnominal.conf.hints import hint_for_key, hint_for_word
+from adnominal.conf.opening import DelayedOpening, common_commands
 from adnominal.conf.output import output_may_be_closed
 from adnominal.conf.values import as_yaml as as_yaml
-from adnominal.conf.values import changed_settings, escaped, yaml_of
+from adnominal.conf.values import escaped, settings_text
 from adnominal.conf.values import identity as identity
 from adnominal.conf.values import settings_hash as settings_hash
 from adnominal.conf.values import to_dict as to_dict
@@ -68,31 +71,6 @@ log = logging.getLogger("adnominal")
 
 EXPLAINERS: list[Callable[[Exception], str | None]] = []
 """Functions that describe an exception of a library in one line, or return None for others."""
-
-EXTRAS: Mapping[str, tuple[str, ...]] = {
-    "train": (
-        "torch",
-        "transformers",
-        "accelerate",
-        "deepspeed",
-        "peft",
-        "safetensors",
-        "tokenizers",
-        "sentencepiece",
-        "huggingface_hub",
-        "lm_eval",
-        "aiohttp",
-        "tqdm",
-    ),
-    "analysis": ("mlflow", "matplotlib", "scipy", "statsmodels", "sklearn", "jinja2"),
-    "spacy": ("spacy",),
-    "stanza": ("stanza",),
-    "sparknlp": ("sparknlp",),
-    "semantics": ("cvc5",),
-    "notebooks": ("IPython",),
-    "exports": ("datasets",),
-}
-"""Packages that the core does not need, by the extra of setup.py that installs them."""
 
 
 class UserError(Exception):
@@ -144,12 +122,17 @@ def setting_type(cls: type, key: str) -> Any:
         if not dataclasses.is_dataclass(type_hint):
             if typing.get_origin(type_hint) is dict:
                 return Any
-            raise UserError(f"{key}: {'.'.join(parts[:depth])} has no settings of its own")
+            names = [f.name for f in dataclasses.fields(cls)]
+            hint = f"; did you mean {part!r}?" if part in names else ""
+            above = ".".join(parts[:depth])
+            raise UserError(f"{key}: {above} has no settings of its own{hint}")
         types = type_hints(typing.cast(type, type_hint))
         known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])
-            raise _unknown(key, [inside + name for name in known], getattr(cls, "RENAMED", {}))
+            known_keys = [inside + name for name in known]
+            hint = hint_for_key(cls, key, known_keys)
+            raise UserError(f"unknown setting {key!r}{hint} (--help lists every setting)")
         type_hint = types[part]
     return type_hint
 
@@ -163,15 +146,6 @@ def _is_list(type_hint: Any) -> bool:
 
 def _is_typed(type_hint: Any) -> bool:
     return type_hint is not Any and all(map(_is_typed, typing.get_args(type_hint)))
-
-
-def _unknown(key: str, known_keys: Sequence[str], renamed: Mapping[str, str]) -> UserError:
-    """The error for an unknown key; `renamed` has the right name by one that users may type."""
-    hint = nearest(key, known_keys) or nearest(key, renamed)
-    for name, right_name in renamed.items():
-        hint = hint.replace(f"'{name}'", repr(right_name.split()[0]))
-    hint = hint or "; known: " + ", ".join(known_keys)
-    return UserError(f"unknown setting {key!r}{hint} (--help lists every setting)")
 
 
 def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tuple[str, str]]]:
@@ -205,7 +179,7 @@ def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tu
             pairs.append((last_list, word))
             continue
         else:
-            hint = nearest(word, types)
+            hint = hint_for_word(cls, word, arguments)
             raise UserError(f"got {word!r}; expected key=value{hint} (--help lists every setting)")
         if key == "config":
             files.append(value)
@@ -350,7 +324,8 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
             OmegaConf.update(config, key, literal_value, merge=True)
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
-            raise UserError(f"{key}={value}: expected a {expected}") from error
+            article = "" if expected.startswith("true") else "a "
+            raise UserError(f"{key}={value}: expected {article}{expected}") from error
     for key, field, type_hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
@@ -398,10 +373,10 @@ def run(
 ) -> int:
     """Parse the command line, call the job, return the exit code (0 done, 1 failed, 2 mistake).
 
-    The settings that differ from the defaults are printed before `job` starts; with
-    ``--show-settings``, all of them. `next_step` is printed when it is done: a
-    command with the names of settings in braces (``adnominal explore lake={lake}``), or a function
-    of the settings that returns such a command.
+    The settings that differ from the defaults are printed before the first message of `job`, so
+    that a mistake prints one line; with ``--show-settings``, all of them at once. `next_step` is
+    printed at the end: a command with the names of settings in braces (``adnominal explore
+    lake={lake}``), or a function of the settings that returns such a command.
     """
     # At exit, a process searches all imported objects for cycles, which takes a quarter of a
     # second; frozen objects are not searched.
@@ -412,19 +387,26 @@ def run(
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
     )
-    # torch reports its caches at the exit of a process that was interrupted while importing it.
-    for library in ("py4j", "torch"):
-        logging.getLogger(library).setLevel(logging.WARNING)
+    # torch reports its caches where its import is interrupted, the hub's client each attempt.
+    levels = {"py4j": logging.WARNING, "torch": logging.WARNING, "huggingface_hub": logging.ERROR}
+    for library, level in levels.items():
+        logging.getLogger(library).setLevel(level)
     if any(word in ("--help", "-h", "help") for word in arguments):
         print(help_text(cls, job.__doc__ or ""), end="")
         return 0
 
+    if not arguments and (commands := common_commands(cls)):
+        print(f"error: {commands}", file=sys.stderr, flush=True)
+        return 2
+
     def load_and_run() -> None:
         settings = load(cls, arguments)
-        shown = to_dict(settings) if show_all else changed_settings(settings)
-        if shown:
-            log.info("settings\n%s", yaml_of(shown).rstrip())
-        job(settings)
+        text = settings_text(settings, show_all)
+        if show_all:
+            log.info("%s", text)
+            text = ""
+        with DelayedOpening(log, text, expected=(UserError, JobFailed)):
+            job(settings)
         command = next_step(settings) if callable(next_step) else next_step
         if command:
             values = {name: shlex.quote(str(value)) for name, value in vars(settings).items()}

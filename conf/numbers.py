@@ -1,4 +1,4 @@
-"""Format shares as percentages with one decimal."""
+"""Format counts and shares for people."""
 
 
 def percent(share: float | None, absent: str = "–", sign: str = "") -> str:
@@ -10,3 +10,8 @@ def percent_with_deviation(mean: float, deviation: float | None) -> str:
     """A mean of shares in percent, with its standard deviation if known: ``69.9 ± 38.0``."""
     spread = "" if deviation is None else f" ± {percent(deviation)}"
     return f"{percent(mean)}{spread}"
+
+
+def count_of(number: int, noun: str) -> str:
+    """A count with its noun: ``1 file``, ``1,204 files``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -81,3 +81,9 @@ def settings_hash(settings: Any, names: Sequence[str] | None = None) -> str:
         values = {key: values[key] for key in names}
     text = json.dumps(values, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def settings_text(settings: Any, show_all: bool) -> str:
+    """The settings as a message: those that differ from the defaults, or all; empty without any."""
+    shown = to_dict(settings) if show_all else changed_settings(settings)
+    return f"settings\n{yaml_of(shown).rstrip()}" if shown else ""

@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from adnominal.conf import UserError, settings_hash
+from adnominal.conf.numbers import count_of
 from adnominal.etl import engine
 from adnominal.etl.declaration import RELEASED
 from adnominal.etl.dropped import Dropped, write_dropped
@@ -89,7 +90,7 @@ class Build:
         commit = self.lake.replace(
             name, rows, partition, job=self.job, metadata=metadata, allow_empty=allow_empty
         )
-        self.report("%s: %d rows", name, commit.rows)
+        self.report("%s: %s", name, count_of(commit.rows, "row"))
         return commit
 
     def write_dropped(self, drops: Iterable[Dropped]) -> None:

@@ -1,8 +1,9 @@
 """The datasets, by name: their declarations (`etl.declaration`) and look-ups in them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from adnominal.conf import UserError
+from adnominal.conf.help import nearest
 from adnominal.etl.adept.declaration import DATASET as ADEPT
 from adnominal.etl.asp.declaration import DATASET as ASP
 from adnominal.etl.declaration import Dataset, ItemTable
@@ -34,6 +35,21 @@ def dataset(name: str) -> Dataset:
     if name not in DATASETS:
         raise UserError(f"dataset={name}: expected one of {', '.join(DATASETS)}")
     return DATASETS[name]
+
+
+def way_to_edition(table: str, edition: str, editions: Iterable[str], built_by: str) -> str:
+    """What to do about a missing edition of a table that has these `editions`.
+
+    Args:
+        table: the name of the table.
+        edition: the edition that it does not have.
+        editions: those that it has.
+        built_by: the command that makes an edition.
+    """
+    of_table = next((name for name in DATASETS if table.partition("_")[0] == name), None)
+    if edition == "published" and of_table is not None:
+        return f"etl/import_published.py {of_table}=FOLDER imports the release"
+    return f"{built_by} makes another{nearest(edition, [*editions, 'published'])}"
 
 
 def of_task(task: str) -> Dataset | None:

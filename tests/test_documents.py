@@ -22,7 +22,8 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
 # A job, as a file or a module, after any launcher.
 JOB = re.compile(
-    r"(?:^|\s)((?:etl|training|analysis)/\w+\.py|-m\s+(?:etl|analysis)[.\w]*)(?:\s|$)|^(adnominal)\s"
+    r'(?:^|\s)(?:"\$ADNOMINAL"/)?'
+    r"((?:etl|training|analysis)/\w+\.py|-m\s+(?:etl|analysis)[.\w]*)(?:\s|$)|^(adnominal)\s"
 )
 
 

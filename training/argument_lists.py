@@ -90,8 +90,13 @@ RENAMED: Mapping[str, str] = {
     "lora.dropout": "lora.lora_dropout",
     "lora.targets": "lora.target_modules",
     "lora.dora": "lora.use_dora",
+    **{
+        name: f"task.{name}"
+        for name in ("classes", "edition", "scheme", "split", "fold", "form", "context", "round")
+    },
 }
-"""Names of settings that are not transformers' or PEFT's, with the right one."""
+"""Names of settings that are not transformers' or PEFT's, or that the task has, with the right
+one."""
 
 OUR_DEFAULTS: Mapping[str, object] = {
     "learning_rate": 3e-5,

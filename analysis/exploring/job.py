@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from adnominal.analysis.exploring.queries import CLASSES, MEASURES, Query
-from adnominal.analysis.exploring.sketches import Sketches, missing_word, tsv
+from adnominal.analysis.exploring.sketches import (
+    Sketches,
+    check_corpora,
+    missing_word,
+    rows_by_corpus,
+    tsv,
+)
 from adnominal.analysis.exploring.static import write
 from adnominal.analysis.exploring.words import CACHE
 from adnominal.conf import JobFailed, UserError, setting
@@ -176,6 +182,9 @@ def explore(settings: Settings) -> None:
 
         bound(settings.port).close()
         give_memory_back()
+    if query is not None:
+        # The words are read after this, which takes a while.
+        check_corpora(query, rows_by_corpus(settings.lake))
     sketches = Sketches(settings.lake, Path(settings.cache).expanduser())
     if query is not None and settings.similar:
         _print_similar(sketches, query)

@@ -7,7 +7,7 @@ logDice (Rychlý 2008). The rows of a word are read from one file per corpus (`e
 import threading
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,30 @@ class _Recent:
                 self._bytes_held -= self._rows.popitem(last=False)[1].nbytes
 
 
+def rows_by_corpus(lake: str) -> dict[str, int]:
+    """The number of pairs of each corpus of a lake.
+
+    Raises:
+        LakeError: the lake has no pairs.
+    """
+    rows: dict[str, int] = {}
+    for file in arrow.files(lake, "amod_association"):
+        corpus = dict(file.partition)["corpus"]
+        rows[corpus] = rows.get(corpus, 0) + (file.rows or 0)
+    return rows
+
+
+def check_corpora(query: Query, corpora: Collection[str]) -> None:
+    """Raise `UserError` if a query names a corpus that is not among `corpora`."""
+    for name in ("corpus", "other_corpus", "sort_corpus"):
+        value = getattr(query, name)
+        if value and value not in corpora:
+            raise UserError(
+                f"{name}={value}: expected one of {', '.join(sorted(corpora))}"
+                f"{nearest(value, corpora)}"
+            )
+
+
 class Sketches:
     """A lake's pairs by the words in them."""
 
@@ -101,10 +125,7 @@ class Sketches:
         self.folding = Folding(self.words["adjective"])
         self.tokens = corpora.tokens_of(lake)
         self.has_predicative = corpora.has_predicative(lake)
-        self.corpora: dict[str, int] = {}
-        for file in arrow.files(lake, "amod_association"):
-            corpus = dict(file.partition)["corpus"]
-            self.corpora[corpus] = self.corpora.get(corpus, 0) + (file.rows or 0)
+        self.corpora = rows_by_corpus(lake)
         unsorted = self.corpora.keys() - self.words["adjective"].corpora.keys()
         if unsorted:
             raise UserError(
@@ -128,13 +149,7 @@ class Sketches:
         Raises:
             UserError: the lake does not have a corpus.
         """
-        for name in ("corpus", "other_corpus", "sort_corpus"):
-            value = getattr(query, name)
-            if value and value not in self.corpora:
-                raise UserError(
-                    f"{name}={value}: expected one of {', '.join(sorted(self.corpora))}"
-                    f"{nearest(value, self.corpora)}"
-                )
+        check_corpora(query, self.corpora)
         word = self._known(query.role, query.word.strip())
         other = self._known(query.role, query.other.strip())
         if query.fold and query.role == "adjective":

@@ -23,6 +23,7 @@ from adnominal.analysis.exploring.sketches import Sketches
 from adnominal.analysis.exploring.words import ROLES
 from adnominal.analysis.rows import tuples
 from adnominal.conf import JobFailed, UserError
+from adnominal.conf.numbers import count_of
 from adnominal.etl.lake import arrow
 from adnominal.training.files import complete_folder
 
@@ -66,7 +67,7 @@ def write(sketches: Sketches, target: Path, min_count: int) -> None:
         _write(sketches, folder, min_count)
     files = [file for file in target.rglob("*") if file.is_file()]
     size = sum(file.stat().st_size for file in files)
-    log.info("%s written: %d files, %.1f MB", target, len(files), size / 1e6)
+    log.info("%s written: %s, %.1f MB", target, count_of(len(files), "file"), size / 1e6)
 
 
 def _write(sketches: Sketches, folder: Path, min_count: int) -> None:

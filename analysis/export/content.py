@@ -18,7 +18,7 @@ from adnominal.conf import UserError
 from adnominal.etl.declaration import Dataset, ItemTable, Scheme, Whole
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table as declared_table
-from adnominal.etl.registry import dataset
+from adnominal.etl.registry import dataset, way_to_edition
 
 # Names of parts in the libraries that read them.
 _PARTS = {"val": "validation"}
@@ -75,9 +75,10 @@ def content(lake: str, name: str, edition: str) -> Content:
     arrow.files(lake, main)  # raises the error for a missing table, which names its job
     editions = rows_by_edition(lake, main)
     if edition not in editions:
+        way = way_to_edition(main, edition, editions, declared_table(main).built_by)
         raise UserError(
             f"edition={edition}: not in the table {main} of {lake}; there is "
-            f"{', '.join(editions) or 'none'} ({declared_table(main).built_by} makes another)"
+            f"{', '.join(editions) or 'none'} ({way})"
         )
     rows = _Rows(lake, declaration, edition)
     tables = [table for table in declaration.tables if rows.has(table.name)]

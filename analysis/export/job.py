@@ -9,6 +9,7 @@ from adnominal.analysis.export.content import content, write
 from adnominal.analysis.export.facts import EditionFacts
 from adnominal.analysis.export.provenance import edition_description, origins
 from adnominal.conf import JobFailed, UserError, setting
+from adnominal.conf.numbers import count_of
 from adnominal.etl.registry import DATASETS
 from adnominal.training.files import complete_folder
 
@@ -98,7 +99,9 @@ def export(settings: Settings) -> None:
         )
         (folder / "LICENSE.md").write_text(text, encoding="utf-8")
     for path, number in rows.items():
-        log.info("%s: %d rows", path, number)
-    log.info("%s written: %d files, %d rows", settings.out, len(rows), sum(rows.values()))
+        log.info("%s: %s", path, count_of(number, "row"))
+    written = count_of(len(rows), "file")
+    all_rows = count_of(sum(rows.values()), "row")
+    log.info("%s written: %s, %s", settings.out, written, all_rows)
     if settings.push is not None:
         hub.push(Path(settings.out), settings.push, settings.private)

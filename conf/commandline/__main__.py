@@ -9,6 +9,7 @@ from adnominal.conf import UserError
 from adnominal.conf.commandline.commands import COMMANDS, Command, lookup
 from adnominal.conf.commandline.completion import candidates, script
 from adnominal.conf.help import nearest
+from adnominal.conf.hints import hint_for_command
 from adnominal.conf.output import output_may_be_closed
 
 _HELP = ("--help", "-h", "help")
@@ -45,7 +46,6 @@ def find(words: Sequence[str]) -> tuple[Command, list[str]]:
     """
     if (command := lookup(words)) is not None:
         return command
-    first = {name.split()[0] for name in COMMANDS} | {"completion"}
     inner = [name for name in COMMANDS if words and name.split()[0] == words[0]]
     if inner:
         seconds = [name.split()[1] for name in inner]
@@ -56,7 +56,8 @@ def find(words: Sequence[str]) -> tuple[Command, list[str]]:
             "(adnominal --help lists the commands)"
         )
     given_word = repr(words[0]) if words else "no command"
-    suggestion = nearest(words[0], first) if words else ""
+    modules = {name: command.module for name, command in COMMANDS.items()}
+    suggestion = hint_for_command(words[0], modules) if words else ""
     raise UserError(
         f"got {given_word}; expected a command{suggestion} (adnominal --help lists them)"
     )

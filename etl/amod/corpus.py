@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from adnominal.etl.amod.staging import Staging, forget_job
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.errors import LakeConflict
+from adnominal.etl.lake.log import Record
 from adnominal.etl.lake.spark import Lake
 from adnominal.etl.lake.tables import table as declaration
 
@@ -36,6 +37,22 @@ EMPTIED_BY_RESTART = (
 _ATTEMPTS = 20  # to write the ledger while other runs write it
 
 log = logging.getLogger("adnominal")
+
+
+def settings_of_corpus(history: Iterable[Record], name: str) -> dict[str, Any]:
+    """The decisive settings that corpus `name` was last read with, by the commits of its ledger."""
+    for commit in history:
+        if commit.metadata.get("corpus") == name:
+            settings: dict[str, Any] = json.loads(commit.metadata.get("settings", "{}"))
+            return settings
+    return {}
+
+
+def parser_of_corpus(root: str, name: str) -> str | None:
+    """The parser that the corpus `name` of a lake was begun with; None for a new corpus."""
+    if arrow.version(root, "amod_files") is None:
+        return None
+    return settings_of_corpus(arrow.history(root, "amod_files"), name).get("parser")
 
 
 class Corpus:
@@ -169,17 +186,16 @@ class Corpus:
 
     def _difference(self) -> str:
         """The differences from the settings that the corpus was read with, as text."""
-        for commit in self.lake.history("amod_files"):
-            if commit.metadata.get("corpus") == self.name:
-                then = json.loads(commit.metadata.get("settings", "{}"))
-                now = decisive(self.settings)
-                changed = [
-                    f"{key}: {then.get(key)} then, {now.get(key)} now"
-                    for key in sorted(then.keys() | now.keys())
-                    if then.get(key) != now.get(key)
-                ]
-                return f" ({'; '.join(changed)})" if changed else ""
-        return ""
+        then = settings_of_corpus(self.lake.history("amod_files"), self.name)
+        if not then:
+            return ""
+        now = decisive(self.settings)
+        changed = [
+            f"{key}: {then.get(key)} then, {now.get(key)} now"
+            for key in sorted(then.keys() | now.keys())
+            if then.get(key) != now.get(key)
+        ]
+        return f" ({'; '.join(changed)})" if changed else ""
 
     def ledger(self) -> list[Entry]:
         """The entries of the corpus in ``amod_files``, sorted by wave and path."""

@@ -17,9 +17,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from adnominal.conf import JobFailed
+from adnominal.conf.numbers import count_of
 from adnominal.conf.progress import duration
 from adnominal.etl.amod import association, by_adjective, plan, reading, results
-from adnominal.etl.amod.corpus import Corpus
+from adnominal.etl.amod.corpus import Corpus, parser_of_corpus
 from adnominal.etl.amod.kernel import NO_KERNEL, PairCounter, available
 from adnominal.etl.amod.outcomes import (
     Tallies,
@@ -55,8 +56,10 @@ def extract(settings: Settings) -> None:
     sentences. After a kill, the same command continues where the job stopped; with further files,
     it adds them.
     """
-    files = list_inputs(settings.input)
-    settings = reading.with_parser(settings, files)
+    files = reading.without_companions(list_inputs(settings.input), settings)
+    if settings.source == "text" and settings.parser == "auto":
+        earlier_parser = parser_of_corpus(settings.lake, settings.name)
+        settings = reading.with_parser(settings, files, earlier_parser)
     engine = checked_engine(settings, files)
     Extraction(engine, settings).run(files)
 
@@ -182,10 +185,10 @@ class Extraction:
             if row["reason"].startswith("kernel_")
         }
         log.info(
-            "%s: %s pairs from %d files in %s%s",
+            "%s: %s from %s in %s%s",
             label,
-            f"{pair_count:_}",
-            sum(entry.status == DONE for entry in outcomes),
+            count_of(pair_count, "pair"),
+            count_of(sum(entry.status == DONE for entry in outcomes), "file"),
             duration(time.monotonic() - started),
             f" ({' and '.join(sorted(kernels))} kernel)" if kernels else "",
         )
@@ -308,8 +311,8 @@ class Extraction:
         left_out = sorted(self._dropped_rows(), key=lambda row: -row["count"])
         return [
             title,
-            *(f"  {name:<28}{number:>15_}" for name, number in numbers.items()),
-            *(f"  {row['reason']:<28}{row['count']:>15_} left out" for row in left_out),
+            *(f"  {name:<28}{number:>15,}" for name, number in numbers.items()),
+            *(f"  {row['reason']:<28}{row['count']:>15,} left out" for row in left_out),
         ]
 
     def _dropped_rows(self) -> list[dict[str, Any]]:
@@ -383,6 +386,8 @@ class Extraction:
         megabytes = sum(entry.bytes for entry in newly_read) / 1e6
         tokens = sum(entry.tokens for entry in newly_read)
         sentences = sum(entry.sentences for entry in read_files)
+        if not read_files:
+            plan.refuse_failed(ledger, "table amod_files", read_paths)
         lines = self._summary(
             f"corpus {self.settings.name} in {self.settings.lake}",
             {
@@ -396,9 +401,9 @@ class Extraction:
         )
         if newly_read:
             lines.append(
-                f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}, "
+                f"  this run: {megabytes:,.2f} MB (stored) in {duration(seconds)}, "
                 f"{megabytes / seconds:.2f} MB/s, "
-                f"{tokens / seconds / cores:_.0f} tokens/s on each of {cores} cores"
+                f"{tokens / seconds / cores:,.0f} tokens/s on each of {cores} cores"
             )
         print("\n".join(lines), flush=True)
         plan.refuse_failed(ledger, "table amod_files", read_paths)

@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import groupby
 
 from adnominal.conf import JobFailed, UserError
+from adnominal.conf.numbers import count_of
 from adnominal.etl.corpora.inputs import InputFile, physical_path
 
 PLANNED, DONE, FAILED = "planned", "done", "failed"
@@ -133,9 +134,9 @@ def refuse_failed(ledger: Sequence[Entry], where: str, read_paths: Container[str
     earlier = [entry for entry in failed if entry.path not in read_paths]
     if earlier:
         log.warning(
-            "%d files of earlier runs failed and are not counted, such as %s; give them in input= "
-            "again to read them",
-            len(earlier),
+            "not counted: %s of earlier runs that failed, such as %s; give them in input= again to "
+            "read them",
+            count_of(len(earlier), "file"),
             earlier[0].path,
         )
     if failures:

@@ -7,6 +7,7 @@ reader.
 
 import importlib.util
 import logging
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.conf import UserError
+from adnominal.conf.numbers import count_of
+from adnominal.conf.opening import OPENING
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.amod.tasks import STAGED, FileUnit, Rows, add_pairs, add_stats, recorded_faults
 from adnominal.etl.corpora import columnar, contents, text, wikipedia
@@ -85,27 +88,70 @@ def count_text_units(units: Iterable[FileUnit], settings: Settings) -> Iterator[
         yield from staged.rest()
 
 
-def with_parser(settings: Settings, files: Sequence[InputFile]) -> Settings:
-    """`settings` with ``parser=auto`` resolved by the names of the files.
+def with_parser(
+    settings: Settings, files: Sequence[InputFile], earlier: str | None = None
+) -> Settings:
+    """`settings` with ``parser=auto`` resolved: by the `earlier` parser of the corpus, or by files.
 
-    The names of all files decide, not their sizes, so that a corpus keeps its parser when files of
-    the same kind are added, and a folder gives the same parser as a pattern.
+    The names of all files decide, not their sizes, so that a folder gives the same parser as a
+    pattern. A corpus that was begun keeps its parser, whatever is installed or added later.
     """
     if settings.source != "text" or settings.parser != "auto":
         return settings
+    if earlier is not None and not settings.restart:
+        name, reason = earlier, f"with which corpus {settings.name} was begun"
+    else:
+        name, reason = _automatic_parser(settings, files)
+    log.info("parser=auto: %s (%s)", name, reason, extra=OPENING)
+    return replace(settings, parser=name)
+
+
+def _automatic_parser(settings: Settings, files: Sequence[InputFile]) -> tuple[str, str]:
+    """The parser of a new corpus, and the reason."""
     others = [
         file.path
         for file in files
         if not is_wet(file.path) and columnar.format_of(file.path, b"") is None
     ]
-    if others:
-        name, reason = "spacy", f"{others[0]} is neither Parquet, Arrow nor WET"
-    elif settings.dependent != "adjective":
-        name, reason = "spacy", f"dependent={settings.dependent}"
-    else:
-        name, reason = "fast", "every file is Parquet, Arrow or WET"
-    log.info("parser=auto: %s (%s)", name, reason)
-    return replace(settings, parser=name)
+    if settings.dependent != "adjective":
+        return "spacy", f"dependent={settings.dependent}"
+    if not others:
+        return "fast", "every file is Parquet, Arrow or WET"
+    if importlib.util.find_spec("spacy") is None:
+        return "fast", "spaCy is not installed: pip install 'adnominal[spacy]'"
+    return "spacy", f"{others[0]} is neither Parquet, Arrow nor WET"
+
+
+def without_companions(files: Sequence[InputFile], settings: Settings) -> list[InputFile]:
+    """The files of a treebank's folder without its README, licence and statistics.
+
+    They are left out of each folder in ``input=`` that has files with .conllu in their names.
+    """
+    if settings.source != "conllu":
+        return list(files)
+    treebanks = []
+    for pattern in settings.input:
+        folder = os.path.join(os.path.abspath(os.path.expanduser(pattern)), "")
+        in_folder = [file for file in files if file.path.startswith(folder)]
+        if os.path.isdir(folder) and any(_is_conllu(file.path) for file in in_folder):
+            treebanks.append(folder)
+    companions = [
+        file.path
+        for file in files
+        if file.path.startswith(tuple(treebanks)) and not _is_conllu(file.path)
+    ]
+    if companions:
+        log.info(
+            "%s without .conllu in the name left out, such as %s",
+            count_of(len(companions), "file"),
+            companions[0],
+            extra=OPENING,
+        )
+    return [file for file in files if file.path not in companions]
+
+
+def _is_conllu(path: str) -> bool:
+    return ".conllu" in os.path.basename(path).lower()
 
 
 def check_input(files: Sequence[InputFile], settings: Settings) -> None:

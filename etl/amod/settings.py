@@ -37,6 +37,15 @@ class Settings(EngineSettings):
         "paper": {"dependent": "any", "heads": "singular", "tag_column": "fourth"},
     }
 
+    COMMON: ClassVar[Mapping[str, str]] = {
+        "adnominal extract source=text input='texts/*.txt' examples=3": "plain text, parsed here",
+        "adnominal extract source=text input='fineweb/*.parquet' text_field=text corpus=fineweb": (
+            "web text in Parquet, by the fast parser"
+        ),
+        "adnominal extract source=depcc input='depcc/part-*.gz' corpus=depcc": (
+            "a corpus that was parsed elsewhere; source=conllu reads treebanks"
+        ),
+    }
     FIRST: ClassVar[tuple[str, ...]] = (
         "source",
         "input",

@@ -19,7 +19,9 @@ import pyarrow as pa
 
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError, settings_hash
+from adnominal.conf.delimited import text_of
 from adnominal.conf.help import nearest
+from adnominal.conf.numbers import count_of
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation import simulate
 from adnominal.etl.annotation.agreement import check_packages
@@ -34,7 +36,7 @@ from adnominal.etl.annotation.answers import (
 )
 from adnominal.etl.annotation.batches import Question, ShownItem, compose
 from adnominal.etl.annotation.finishing import dataset_rows, report, report_text, store_votes
-from adnominal.etl.annotation.forms import batch_files, csv_text
+from adnominal.etl.annotation.forms import Notes, batch_files, csv_text
 from adnominal.etl.annotation.keys import fingerprint, read_key
 from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Filtered, filtered
 from adnominal.etl.annotation.returned import read_answers
@@ -64,14 +66,15 @@ def export_batch(
     100 items of the finished dataset, human 100 of its validation part, audit 100 extreme labels.
     """
     path = Path(settings.batch)
+    notes = Notes(note_text("consent", settings.consent), note_text("contact", settings.contact))
     base = arrow.version(settings.lake, task.batches)
     asked = stored_questions(settings.lake, task.batches)
     previous = [question for question in asked if question.batch == settings.name]
     if settings.again:
         if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
-        complete_parts(write_parts(batch_files(task, path, previous)))
-        log.info("batch %s: %d questions written again", settings.name, len(previous))
+        complete_parts(write_parts(batch_files(task, path, previous, notes)))
+        log.info("batch %s: %s written again", settings.name, count_of(len(previous), "question"))
         return
     if previous:
         raise UserError(
@@ -82,7 +85,7 @@ def export_batch(
     items = select(settings, asked)
     gold = select_gold(settings, asked, task) if settings.gold_share else []
     questions = compose(task, settings, items, gold)
-    files = batch_files(task, path, questions)
+    files = batch_files(task, path, questions, notes)
     existing = sorted(str(name) for name in files if name.exists())
     if existing:
         raise UserError(f"batch={path}: {', '.join(existing)} already exists; give another name")
@@ -101,12 +104,28 @@ def export_batch(
     complete_parts(parts)
     kinds = [question.kind for question in questions]
     log.info(
-        "batch %s: %d pages with %d items, %d gold items, %d attention checks in %s",
+        "batch %s: %s with %s, %s, %s in %s",
         settings.name,
-        len({question.page for question in questions}),
-        *(kinds.count(kind) for kind in ("item", "gold", "attention")),
+        count_of(len({question.page for question in questions}), "page"),
+        count_of(kinds.count("item"), "item"),
+        count_of(kinds.count("gold"), "gold item"),
+        count_of(kinds.count("attention"), "attention check"),
         ", ".join(map(str, files)),
     )
+
+
+def note_text(name: str, value: str | None) -> str:
+    """The text of a setting that is a text or names a file that ends in .txt; empty for None.
+
+    Raises:
+        UserError: the file cannot be read or has no text.
+    """
+    if value is None or not value.endswith(".txt"):
+        return value or ""
+    text = text_of(Path(value), f"{name}={value}")
+    if not text.strip():
+        raise UserError(f"{name}={value}: an empty file; expected a text for the pages")
+    return text
 
 
 def import_answers(settings: ImportSettings, task: AnnotationTask = ADEPT) -> None:
@@ -129,15 +148,14 @@ def import_answers(settings: ImportSettings, task: AnnotationTask = ADEPT) -> No
     stored = stored_labels(settings.lake, task.annotations)
     new = compare(task, pages, questions, stored, secret)
     log.info(
-        "%s: %d new answers of %d annotators, %d already stored; %d questions unanswered, %d "
-        "pages rejected or cancelled (%d stored answers removed)",
+        "%s: %s of %s, %d already stored; %s unanswered, %s rejected or cancelled (%s removed)",
         settings.batch,
-        len(new.rows),
-        len({key.annotator for key in new.rows}),
+        count_of(len(new.rows), "new answer"),
+        count_of(len({key.annotator for key in new.rows}), "annotator"),
         new.already_stored,
-        new.unanswered,
-        sum(page.rejected for page in pages),
-        len(new.withdrawn),
+        count_of(new.unanswered, "question"),
+        count_of(sum(page.rejected for page in pages), "page"),
+        count_of(len(new.withdrawn), "stored answer"),
     )
     _store(settings.lake, task, new, base, {"key": fingerprint(secret)})
 
@@ -272,7 +290,12 @@ def simulate_answers(settings: SimulateSettings) -> None:
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
     rows = simulate.simulated_rows(ADEPT, pages, people, settings.answers, settings.seed)
     complete_parts(write_parts({answers_path: csv_text(list(rows[0]), rows)}))
-    log.info("%s: %d pages, %d answers each", answers_path, len(pages), settings.answers)
+    log.info(
+        "%s: %s, %s each",
+        answers_path,
+        count_of(len(pages), "page"),
+        count_of(settings.answers, "answer"),
+    )
 
 
 def _transaction_number(base: int | None) -> int:

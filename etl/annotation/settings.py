@@ -51,6 +51,19 @@ class ExportSettings:
     )
     gold_answers: int = setting(4, help="equal answers of a pilot that make an item gold")
     seed: int = setting(0, help="seed for the choice and order of items and checks")
+    consent: str | None = setting(
+        None,
+        help="what annotators agree to by answering, on every page before the instructions: a "
+        "text, or the name of a file that ends in .txt",
+        example="consent=consent.txt",
+        free_text=True,
+    )
+    contact: str | None = setting(
+        None,
+        help="whom annotators can ask, on every page after the questions: a text or a .txt file",
+        example="contact='Questions? Write to ann@example.org.'",
+        free_text=True,
+    )
     again: bool = setting(False, help="write the files of an exported batch again")
     lake: str = setting("lake", **_LAKE)
 
@@ -66,6 +79,12 @@ class ExportSettings:
             )
         if Path(self.batch).suffix != ".csv":
             raise UserError(f"batch={self.batch}: expected a name that ends in .csv")
+        for name in ("consent", "contact"):
+            if getattr(self, name) and self.format == "csv":
+                raise UserError(
+                    f"{name}= with format=csv: a table has no page; expected format=mturk or "
+                    "format=label_studio"
+                )
         if self.condition == "no_context" and self.round != "human":
             raise UserError(f"condition=no_context round={self.round}: expected round=human")
         if self.gold and (self.round == "audit" or self.condition == "no_context"):

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from adnominal import conf
 from adnominal.conf import UserError, setting
+from adnominal.conf.opening import OPENING
 
 # pyspark is not imported here: Spark's Python workers are forked from a module of this package
 # (spark_workers.py) that must change the path before pyspark is imported.
@@ -210,12 +211,12 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
     elif rows > EMBEDDED_ROWS:
         fault = java_fault()
         name = "sail" if fault else "spark"
-        cause = f"{rows:_} rows, more than the {EMBEDDED_ROWS:_} up to which sail is used"
+        cause = f"{rows:,} rows, more than the {EMBEDDED_ROWS:,} up to which sail is used"
         if fault:
             cause += f"; spark would be taken, but {fault}"
     else:
         name, cause = "sail", "embedded; engine=spark selects Spark"
-    log.info("engine: %s (%s)", name, cause)
+    log.info("engine: %s (%s)", name, cause, extra=OPENING)
     return name
 
 

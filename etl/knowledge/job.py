@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from adnominal.conf import JobFailed, UserError, setting, settings_hash
+from adnominal.conf.numbers import count_of
 from adnominal.etl.corpora.files import units
 from adnominal.etl.corpora.inputs import InputFile, list_inputs
 from adnominal.etl.dropped import Dropped, write_dropped
@@ -93,9 +94,9 @@ def _classes(lake: Lake, words: WordList, *, is_asked_for: bool) -> None:
         if sorted(kept.to_pylist(), key=itemgetter("adjective")) != rows.to_pylist():
             lists = ", ".join(sorted(set(kept["source"].to_pylist())))
             log.info(
-                "%s: kept as it is (%d rows, from %s); classes=%s would replace it",
+                "%s: kept as it is (%s, from %s); classes=%s would replace it",
                 name,
-                kept.num_rows,
+                count_of(kept.num_rows, "row"),
                 lists or "an empty list",
                 FOLDER / f"{words.name}.tsv",
             )
@@ -112,7 +113,7 @@ def _read_wordnet(files: wordnet.WordNet) -> dict[str, pa.Table]:
 
 def _replace(lake: Lake, name: str, rows: pa.Table, metadata: dict[str, str]) -> None:
     lake.replace(name, rows, {}, job=JOB, metadata=metadata, allow_empty=not rows.num_rows)
-    log.info("%s: %d rows", name, rows.num_rows)
+    log.info("%s: %s", name, count_of(rows.num_rows, "row"))
 
 
 def _conceptnet(
@@ -126,7 +127,7 @@ def _conceptnet(
     started = time.monotonic()
     job = f"{JOB}/conceptnet{release}"
     size = sum(file.bytes for file in files)
-    log.info("ConceptNet %s: %d files, %.1f MB", release, len(files), size / 1e6)
+    log.info("ConceptNet %s: %s, %.1f MB", release, count_of(len(files), "file"), size / 1e6)
     units_of_files = [unit for file in files for unit in units(file, "lines", _TASK_BYTES)]
     if len(units_of_files) == len(files) and size > len(files) * _TASK_BYTES:
         log.info(
@@ -205,5 +206,6 @@ def _report(lake: Lake, release: str, edges: int, total: int, seconds: float) ->
         + (f" ({row['negated']} negated)" if row["negated"] else "")
         for row in counts
     )
-    log.info("conceptnet_edges, release %s: %d edges: %s", release, edges, listed)
-    log.info("%d lines in %.1f s (%.0f lines/s)", total, seconds, total / seconds)
+    log.info("conceptnet_edges, release %s: %s: %s", release, count_of(edges, "edge"), listed)
+    lines = count_of(total, "line")
+    log.info("%s in %.1f s (%s lines/s)", lines, seconds, f"{total / seconds:,.0f}")

@@ -18,6 +18,7 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, QueryBuilder
 
+from adnominal.conf.hints import hint_for_condition
 from adnominal.etl.lake import doubled, log
 from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.handles import safe_path
@@ -296,7 +297,10 @@ def query(
             text = " ".join(str(error).split())
             if version is not None and re.search("Object at location .* not found", text):
                 raise FileNotFoundError(text) from error
-            raise LakeError(f"{table}: the query failed: {text}") from error
+            condition = sql.partition(" WHERE ")[2]
+            hint = hint_for_condition(condition, declaration(table).schema.names)
+            text = text.replace(f"{table}.", "").rstrip(".")
+            raise LakeError(f"{table}: the query failed: {text}{hint}") from error
 
 
 def records(root: str, table: str, sql: str, *, version: int | None = None) -> list[dict[str, Any]]:

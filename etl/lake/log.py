@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any, Required, TypedDict
 from urllib.parse import unquote
 
@@ -149,11 +150,18 @@ def build_command(root: str, table_spec: Table) -> str:
     return f"python {table_spec.built_by} lake={shlex.quote(root)}"
 
 
+def is_local_file(root: str) -> bool:
+    """Whether the root of a lake is a file of this machine."""
+    return "://" not in root and Path(root).is_file()
+
+
 def missing_table(root: str, table_spec: Table, existing: Sequence[str] | None = None) -> LakeError:
     """Return the error for a missing table, with the command that builds it.
 
     It lists the `existing` tables of the lake, if they are given.
     """
+    if is_local_file(root):
+        return LakeError(f"lake={root}: a file; expected a folder with the tables of a lake")
     contents = ""
     if existing is not None:
         contents = f", which has {', '.join(existing) or 'no tables'}"

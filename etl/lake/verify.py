@@ -16,6 +16,7 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from adnominal.conf.numbers import count_of
 from adnominal.etl.lake import actions, doubled, log
 from adnominal.etl.lake.actions import LOG, LOG_FILE
 from adnominal.etl.lake.columns import Table
@@ -71,9 +72,11 @@ def verify(root: str, table_spec: Table) -> Verified:
     unnamed = len(stored_files.keys() - named_paths) - len(staged_files)
     notes = []
     if unnamed:
-        notes.append(f"{unnamed} files of earlier versions, or of none (vacuum removes them)")
+        files = count_of(unnamed, "file")
+        notes.append(f"{files} of earlier versions, or of none (vacuum removes them)")
     if writing:
-        notes.append(f"{len(writing)} writes running or killed, with {len(staged_files)} files")
+        writes, files = count_of(len(writing), "write"), count_of(len(staged_files), "file")
+        notes.append(f"{writes} running or killed, with {files}")
     return Verified(table_spec.name, len(add_actions), commits, tuple(faults), tuple(notes))
 
 

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from adnominal.conf import JobFailed
+from adnominal.conf import JobFailed, UserError
+from adnominal.conf.numbers import count_of
 from adnominal.etl.lake import arrow, log
 from adnominal.etl.lake.columns import Table, meaning
 from adnominal.etl.lake.errors import LakeError
@@ -28,8 +29,11 @@ def list_tables(root: str) -> str:
     Tables that are not declared come last, and are only named.
 
     Raises:
+        UserError: the root is a file.
         JobFailed: the lake has no table.
     """
+    if log.is_local_file(root):
+        raise UserError(f"lake={root}: a file; expected a folder with the tables of a lake")
     names = arrow.tables(root)
     unknown_names = unknown_tables(root)
     if not names and not unknown_names:
@@ -97,7 +101,7 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
         f"{table}: {table_spec.meaning}\n"
         f"version {version_shown}"
         + ("" if version_shown == newest else f" (newest: {newest})")
-        + f", {number(_rows(files))} rows in {len(files)} files, "
+        + f", {number(_rows(files))} rows in {count_of(len(files), 'file')}, "
         + size(sum(file.size for file in files)),
         format_table(
             ("column", "type", "meaning"),

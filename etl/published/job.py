@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from adnominal.conf import UserError, setting
+from adnominal.conf.numbers import count_of
 from adnominal.etl.declaration import Release
 from adnominal.etl.dropped import write_dropped
 from adnominal.etl.lake import arrow
@@ -124,7 +125,7 @@ def import_published(settings: ImportSettings) -> None:
             for value in pc.unique(rows[column]).to_pylist():
                 edition_rows = rows.filter(pc.equal(rows[column], value))
                 arrow.replace(settings.lake, name, edition_rows, {column: value}, job=job)
-                log.info("%s: %d rows of %s", name, edition_rows.num_rows, value)
+                log.info("%s: %s of %s", name, count_of(edition_rows.num_rows, "row"), value)
         if not reading.dropped_of:
             write_dropped(settings.lake, job, reading.drops())
         for source in reading.dropped_of:

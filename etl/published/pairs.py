@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.delimited import SURPLUS
+from adnominal.conf.numbers import count_of
 from adnominal.etl.draws import content_hash
 from adnominal.etl.dropped import write_dropped
 from adnominal.etl.label_votes import TABLE, NoVotes, Votes, read_votes, replace_votes, votes_table
@@ -309,7 +310,7 @@ def import_pairs(settings: Settings) -> None:
             replace_votes(settings.lake, rows, job)
         else:
             arrow.replace(settings.lake, name, rows, {"source": settings.source}, job=job)
-        log.info("%s: %d rows of %s", name, rows.num_rows, settings.source)
+        log.info("%s: %s of %s", name, count_of(rows.num_rows, "row"), settings.source)
     write_dropped(settings.lake, job, reading.drops())
     for line in [*reading.notes, *reading.account()]:
         log.info("%s: %s", settings.source, line)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from adnominal.conf.numbers import count_of
 from adnominal.etl.dropped import Dropped
 
 log = logging.getLogger("adnominal")
@@ -91,21 +92,23 @@ class Reading:
         """A line for each file with its rows read and not read, and a line with the sums."""
         read_files = {name: rows for name, rows in self.files.items() if not rows.reason}
         lines = [
-            f"{name}: {rows.read} rows read, {rows.not_read} not read"
+            f"{name}: {count_of(rows.read, 'row')} read, {rows.not_read:,} not read"
             for name, rows in read_files.items()
         ]
         unread_files = [
-            f"{name}: not read, {rows.not_read} lines ({rows.reason})"
+            f"{name}: not read, {count_of(rows.not_read, 'line')} ({rows.reason})"
             for name, rows in self.files.items()
             if rows.reason
         ]
         lines += unread_files[:_MAX_LISTED]
         if len(unread_files) > _MAX_LISTED:
             lines.append(f"{len(unread_files) - _MAX_LISTED} more files not read")
+        rows_read = sum(rows.read for rows in read_files.values())
+        rows_not_read = sum(rows.not_read for rows in read_files.values())
         lines.append(
-            f"in all {sum(rows.read for rows in read_files.values())} rows read and "
-            f"{sum(rows.not_read for rows in read_files.values())} not read, of {len(read_files)} "
-            f"files; {len(unread_files)} other files not read"
+            f"in all {count_of(rows_read, 'row')} read and {rows_not_read:,} not read, of "
+            f"{count_of(len(read_files), 'file')}; {count_of(len(unread_files), 'other file')} "
+            "not read"
         )
         return lines
 

@@ -176,7 +176,7 @@ def test_the_local_rank_of_a_launcher_is_ignored():
         (["input=a", "grid.rat=1"], "grid.rat"),
         (["count=3"], "missing setting 'input'; write input=dump/*.gz"),
         (["input=a", "count=three"], "expected a whole number"),
-        (["input=a", "keep_text=perhaps"], "expected a true or false"),
+        (["input=a", "keep_text=perhaps"], "expected true or false"),
         (["input=a", "kind=c"], "expected one of a, b"),
         (["input=a", "preset=cleen"], "expected one of clean, paper"),
         (["stray"], "expected key=value"),
@@ -295,6 +295,7 @@ def test_nested_settings_are_written_with_a_dot():
         ("inner.words=c", "inner.words=c: expected one of a, b"),
         ("size.x=1", "size: has no settings|size.x: size has no settings of its own"),
         ("inner=3", "inner=3: expected a group of settings"),
+        ("size.free=1", "size has no settings of its own; did you mean 'free'"),
     ],
 )
 def test_nested_mistakes_are_reported(word, message):
@@ -322,9 +323,19 @@ def test_changed_settings_are_checked_like_loaded_ones():
 
 
 def test_resolved_settings_are_printed(caplog):
+    def job(_: Settings) -> None:
+        logging.getLogger("adnominal").info("at work")
+
     with caplog.at_level(logging.INFO, logger="adnominal"):
-        conf.run(Settings, lambda _: None, ["input=a", "count=7"])
-    assert "count: 7" in caplog.text
+        conf.run(Settings, job, ["input=a", "count=7"])
+    settings, at_work = caplog.messages
+    assert "count: 7" in settings and "keep_text" not in settings and at_work == "at work"
+
+
+def test_all_settings_are_printed_at_once_on_request(caplog):
+    with caplog.at_level(logging.INFO, logger="adnominal"):
+        conf.run(Settings, lambda _: None, ["input=a", "--show-settings"])
+    assert "count: 1" in caplog.text and "keep_text: false" in caplog.text
 
 
 def test_a_mapping_is_loaded_like_a_file(tmp_path):

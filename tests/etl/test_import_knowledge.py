@@ -86,7 +86,7 @@ def test_an_import_replaces_one_release_and_keeps_the_other(
     ]
     with caplog.at_level("INFO"):
         import_knowledge(Settings(wordnet="none", lake=lake))
-    assert "adjective_classes: kept as it is (1 rows, from mine 2)" in caplog.text
+    assert "adjective_classes: kept as it is (1 row, from mine 2)" in caplog.text
     assert len(rows_of(lake, "adjective_classes")) == 1
     version = arrow.version(lake, "conceptnet_edges")
     write(other, [*GOOD.values(), "damaged"])

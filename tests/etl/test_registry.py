@@ -12,7 +12,14 @@ from adnominal.etl.adept import splits as adept_splits
 from adnominal.etl.asp import splits as asp_splits
 from adnominal.etl.declaration import Dataset, ItemTable
 from adnominal.etl.lake.tables import TABLES
-from adnominal.etl.registry import DATASET_OF, DATASETS, ITEM_TABLES, dataset, of_task
+from adnominal.etl.registry import (
+    DATASET_OF,
+    DATASETS,
+    ITEM_TABLES,
+    dataset,
+    of_task,
+    way_to_edition,
+)
 from adnominal.etl.sygns import splits as sygns_splits
 
 DATASET_PARAMETERS = [pytest.param(dataset, id=name) for name, dataset in DATASETS.items()]
@@ -104,3 +111,12 @@ def test_tables_are_found_by_name():
     assert of_task("pairs_nli") is None
     with pytest.raises(UserError, match=r"dataset=planes: expected one of adept, plane, asp, syg"):
         dataset("planes")
+
+
+def test_the_way_to_a_missing_edition_depends_on_its_name():
+    way = way_to_edition("plane_items", "published", ["demo"], "etl/build_plane.py")
+    assert way == "etl/import_published.py plane=FOLDER imports the release"
+    assert way_to_edition("nli", "published", [], "etl/import_pairs.py").startswith("etl/import_p")
+    for edition, meant in (("dmeo", "demo"), ("publised", "published")):
+        way = way_to_edition("plane_items", edition, ["demo"], "etl/build_plane.py")
+        assert way == f"etl/build_plane.py makes another; did you mean {meant!r}?"

@@ -278,7 +278,8 @@ class Server(TemplateAPI):  # type: ignore[misc]
                 failure = str(error) or type(error).__name__
             else:
                 return _read(question, body)
-        raise Unanswered(f"{failure} ({self.max_retries} tries)")
+        tries = "1 try" if self.max_retries == 1 else f"{self.max_retries} tries"
+        raise Unanswered(f"{failure} ({tries})")
 
     async def _pause(self, attempt: int) -> None:
         """Wait before a try: longer with each, and until the time that the server has named."""

@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 from adnominal.conf import UserError
 from adnominal.etl.declaration import Dataset, Labels
 from adnominal.etl.lake import arrow
+from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.tables import table as declared_table
+from adnominal.etl.registry import way_to_edition
 from adnominal.training.tasks.dataset import Ids, Source, strings
 
 # The partition columns that distinguish the datasets of a table.
@@ -29,11 +31,18 @@ def source(lake: str, table: str, edition: str, column: str = "edition") -> Sour
         LakeError: the table does not exist.
         UserError: the partition `column` has no `edition`; the message lists the existing ones.
     """
-    known = arrow.partition_values(lake, table, column)
+    built_by = declared_table(table).built_by
+    try:
+        known = arrow.partition_values(lake, table, column)
+    except LakeError as error:
+        if edition != "published" or arrow.version(lake, table) is not None:
+            raise
+        raise LakeError(f"{error}; {way_to_edition(table, edition, (), built_by)}") from error
     if edition not in known:
+        way = way_to_edition(table, edition, known, built_by)
         raise UserError(
             f"{column}={edition}: not in the table {table} of {lake}; there is "
-            f"{', '.join(known) or 'nothing'} ({declared_table(table).built_by} makes another)"
+            f"{', '.join(known) or 'nothing'} ({way})"
         )
     version = arrow.version(lake, table)
     assert version is not None  # its partitions have just been listed

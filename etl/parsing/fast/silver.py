@@ -276,7 +276,7 @@ def gather(settings: Settings) -> Iterator[tuple[str, str, Use]]:
                 words += len(text.split())
                 use = Use.HELD_OUT if held_out else Use.PARSED if is_parsed else Use.PLAIN
                 yield name, text, use
-        log.info("%s: %s words", name, f"{words:_}")
+        log.info("%s: %s words", name, f"{words:,}")
 
 
 # -------------------------------------------------------------------------------------- parsing

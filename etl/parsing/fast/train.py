@@ -358,7 +358,7 @@ def train(settings: Settings) -> None:
     is_gold = labels.starts[labels.sentence_starts] < gold_bytes
     log.info(
         "%s tokens, %.1f %% as the treebanks have them, in %.0f s",
-        f"{len(labels.tags):_}",
+        f"{len(labels.tags):,}",
         100 * labels.aligned,
         time.monotonic() - started,
     )

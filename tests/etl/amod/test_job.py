@@ -176,7 +176,7 @@ def test_repeated_sentences_are_counted_once_on_request(run, tmp_path, caplog):
     }
     with caplog.at_level(logging.INFO, logger="adnominal"):
         run(tmp_path / "waves", "deduplicate=sentence", "keep_text=true", "wave_bytes=1")
-    assert "wave 3 of 3: 3 pairs from 1 files" in caplog.text
+    assert "wave 3 of 3: 3 pairs from 1 file in" in caplog.text
     for table in ("amod_pairs", "amod_association", "amod_by_adjective", "dropped"):
         assert contents(tmp_path / "waves", (table,)) == contents(tmp_path / "once", (table,))
     texts = [row["text"] for row in arrow.read(str(tmp_path / "waves"), "sentences").to_pylist()]

@@ -15,12 +15,14 @@ import pytest
 
 from adnominal.conf import ROOT, JobFailed, UserError, load
 from adnominal.etl.amod import reading
+from adnominal.etl.amod.corpus import parser_of_corpus
 from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.reading import read_units, with_parser
 from adnominal.etl.amod.settings import Settings, decisive
 from adnominal.etl.corpora.files import units
 from adnominal.etl.corpora.inputs import list_inputs
 from adnominal.etl.lake import arrow
+from adnominal.etl.lake.tables import table
 from tests import fork_server
 from tests.commands import run_python
 from tests.etl.amod.corpus import contents, depcc_part, run_job
@@ -325,6 +327,64 @@ def test_the_automatic_parser_depends_on_the_formats_of_the_files(tmp_path, capl
     (tmp_path / "README.md").write_bytes(b"x")
     assert parser_of("") == "spacy"
     assert f"spacy ({tmp_path}/README.md is neither Parquet, Arrow nor WET)" in caplog.text
+
+
+def test_without_spacy_the_automatic_parser_is_the_fast_one(tmp_path, caplog, monkeypatch):
+    caplog.set_level(logging.INFO)
+    (tmp_path / "a.txt").write_bytes(b"x")
+    settings = load(Settings, ["source=text", f"input={tmp_path}"])
+    files = list_inputs(settings.input)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert with_parser(settings, files).text_parser == "fast"
+    assert "parser=auto: fast (spaCy is not installed: pip install" in caplog.text
+
+
+def test_a_corpus_keeps_the_parser_that_it_was_begun_with(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    (tmp_path / "a.txt").write_bytes(b"x")
+    words = ["source=text", f"input={tmp_path}", "corpus=web"]
+    files = list_inputs([str(tmp_path)])
+
+    def parser_of(*more: str, earlier: str | None = "fast") -> str:
+        return with_parser(load(Settings, [*words, *more]), files, earlier).text_parser
+
+    assert parser_of() == "fast"
+    assert "parser=auto: fast (with which corpus web was begun)" in caplog.text
+    assert (
+        parser_of(earlier=None) == parser_of("restart=true") == parser_of("parser=spacy") == "spacy"
+    )
+
+
+def test_the_parser_of_a_corpus_is_in_the_commits_of_its_ledger(tmp_path):
+    root = str(tmp_path)
+    assert parser_of_corpus(root, "web") is None
+    rows = table("amod_files").schema.empty_table()
+    for corpus, parser in (("web", "fast"), ("news", "spacy")):
+        metadata = {"corpus": corpus, "settings": json.dumps({"parser": parser})}
+        arrow.append(root, "amod_files", rows, job="test", metadata=metadata)
+    assert parser_of_corpus(root, "web") == "fast"
+    assert parser_of_corpus(root, "news") == "spacy"
+    assert parser_of_corpus(root, "books") is None
+
+
+def test_a_treebanks_folder_is_read_without_its_other_files(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    for name in ("a.conllu", "b.conllu.gz", "README.md", "stats.xml"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "parse.txt").write_bytes(b"x")
+
+    def names(*words: str) -> list[str]:
+        settings = load(Settings, list(words))
+        files = reading.without_companions(list_inputs(settings.input), settings)
+        return [file.path.rpartition("/")[2] for file in files]
+
+    assert names("source=conllu", f"input={tmp_path}") == ["a.conllu", "b.conllu.gz"]
+    assert "3 files without .conllu in the name left out, such as" in caplog.text
+    # A folder without such names, a pattern and another source are read as they are.
+    assert names("source=conllu", f"input={tmp_path}/more") == ["parse.txt"]
+    assert len(names("source=conllu", f"input={tmp_path}/*")) == 5
+    assert len(names("source=depcc", f"input={tmp_path}")) == 5
 
 
 def text_settings(*words):

@@ -48,7 +48,7 @@ def test_answers_of_pages_that_are_rejected_later_are_removed(study, caplog):
     answers.write_text(rejected, encoding="utf-8")
     for left in (4, 0):  # a second import changes nothing
         study.import_answers(answers)
-        assert f"1 pages rejected or cancelled ({left} stored answers removed)" in caplog.text
+        assert f"1 page rejected or cancelled ({left} stored answers removed)" in caplog.text
         assert len(study.rows("adept_annotations")) == len(stored) - 4
     # A rejection that is taken back.
     answers.write_text(submitted.replace("Submitted", "Approved"), encoding="utf-8")

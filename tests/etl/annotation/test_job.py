@@ -377,3 +377,21 @@ def test_the_script_runs_from_any_folder_without_spark(study, tmp_path):
     words = [script, "export", "batch=main.csv", "gold=0", f"lake={study.lake}"]
     run = subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, check=False)
     assert run.returncode == 0 and (tmp_path / "main.html").exists()
+
+
+def test_consent_and_contact_may_be_files(study, tmp_path):
+    (tmp_path / "consent.txt").write_text("I take part.\n", encoding="utf-8")
+    (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
+    consent = f"consent={tmp_path / 'consent.txt'}"
+    path = study.export("main", "gold=0", consent, "contact=Ask ann@example.org.")
+    layout = path.with_suffix(".html")
+    assert "<p>I take part.</p>" in layout.read_text(encoding="utf-8")
+    layout.unlink()
+    study.export("main", "gold=0", "again=true", "contact=Ask bob@example.org.")
+    text = layout.read_text(encoding="utf-8")
+    assert "I take part." not in text and "Ask bob@example.org." in text
+    for value, message in (("empty.txt", "an empty file"), ("gone.txt", "No such file")):
+        with pytest.raises(UserError, match=f"consent=.*{value}: {message}"):
+            study.export("more", "gold=0", f"consent={tmp_path / value}")
+    with pytest.raises(UserError, match="contact= with format=csv: a table has no page"):
+        study.export("more", "gold=0", "contact=Ask ann.", format="csv")

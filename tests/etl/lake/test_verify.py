@@ -82,7 +82,7 @@ def test_a_missing_commit_is_reported(root):
 def test_running_writes_and_undeclared_tables_are_noted(root, capsys):
     staging.begin(filesystem(table_uri(root, "amod_pairs")))
     Path(root, "my_notes").mkdir()
-    assert verify(root, DECLARED).notes == ("1 writes running or killed, with 0 files",)
+    assert verify(root, DECLARED).notes == ("1 write running or killed, with 0 files",)
     assert undeclared(root) == ["my_notes"]
     assert main(["verify", f"lake={root}"]) == 0
     assert "my_notes is no declared table" in capsys.readouterr().out

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from adnominal import conf
+from adnominal.conf.numbers import count_of
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN
 from adnominal.etl.asp.lexicon import DIMENSIONS
@@ -114,11 +115,11 @@ def test_the_repository_of_asp_is_read_whole(shared_data, tmp_path):
     rows += 32 * 40 * GROUPS + 32 * 60 * GROUPS + 12 * 500
     files = 16 + 10 + 8 + 64 + 12
     assert account[-1] == (
-        f"in all {rows} rows read and 0 not read, of {files} files; 1 other files not read"
+        f"in all {rows:,} rows read and 0 not read, of {files} files; 1 other file not read"
     )
     assert account[-2].startswith("human/result.csv: not read, 2 lines (answers of the experiment")
     name = "data/ASP_fine-tuning/wider/price/superlative.csv"
-    assert f"{name}: {60 * GROUPS} rows read, 0 not read" in account
+    assert f"{name}: {60 * GROUPS:,} rows read, 0 not read" in account
     degree = reading.tables["asp_degree"].to_pylist()
     wider = [row for row in degree if row["edition"] == "published_wider"]
     assert Counter(row["test"] for row in wider) == dict.fromkeys(TESTS, 4 * 60 * GROUPS)
@@ -185,10 +186,10 @@ def test_the_pickles_of_plane_are_read_whole(shared_data, tmp_path):
     }
     account = reading.account()
     assert account[-1] == (
-        f"in all {len(splits)} rows read and 0 not read, of 20 files; 0 other files not read"
+        f"in all {len(splits):,} rows read and 0 not read, of 20 files; 0 other files not read"
     )
     name = "supervised_learning/One-IT/IT3_OoV_test_1.pkl"
-    assert f"{name}: 2016 rows read, 0 not read" in account
+    assert f"{name}: 2,016 rows read, 0 not read" in account
     assert (reading.dropped, reading.notes) == ({}, [])
     # The pickles and the text files give the same items.
     readings = (reading, plane.read(shared_data / "plane"))
@@ -206,7 +207,7 @@ def test_plane_text_has_priority_over_pickles_and_gaps_are_reported(tmp_path):
               for s in reading.tables["plane_splits"].to_pylist()]  # fmt: skip
     assert places == [("one_it", "2", "test")] + [("published", "2", "train")] * 3
     assert reading.account() == [
-        "IT3_OoV_test_2.pkl: 1 rows read, 2 not read",
+        "IT3_OoV_test_2.pkl: 1 row read, 2 not read",
         "OOV_Train_2.tsv: 3 rows read, 0 not read",
         "OOV_Train_2.pkl: not read, 0 lines (the same split is read from OOV_Train_2.tsv)",
         "words.tsv: not read, 2 lines (not a file of the release's layout)",
@@ -241,7 +242,7 @@ def test_the_repository_of_sygns_is_read_and_other_files_are_reported(spark, tmp
         "sygns: scripts/tmp_results/results.tsv: 50 rows read, 0 not read",
         "sygns: scripts/tmp_results/results.tmp.tsv: not read, 51 lines (the input of results.tsv",
         "sygns: scripts/tmp/depth4.scheme.txt: not read, 5 lines (templates of the grammar",
-        "sygns: in all 50 rows read and 0 not read, of 1 files; 7 other files not read",
+        "sygns: in all 50 rows read and 0 not read, of 1 file; 7 other files not read",
     ):
         assert line in caplog.text
 
@@ -273,7 +274,7 @@ def test_adept_is_read_with_and_without_each_file(shared_data, tmp_path, parts):
     assert counts == {part: sizes[part] for part in parts}
     total = sum(counts.values())
     assert reading.account()[-1].startswith(
-        f"in all {total} rows read and 0 not read, of {len(parts)} files"
+        f"in all {total:,} rows read and 0 not read, of {count_of(len(parts), 'file')};"
     )
     absent = [f"{part}.json" for part in sizes if part not in parts]
     note = f"not in this folder: {', '.join(absent)}"

@@ -101,7 +101,7 @@ def test_a_row_with_more_fields_than_columns_is_dropped(tmp_path):
     file.write_text("gold,a,b\nYES,A big, red car,A car\nNO,A dog,A cat\n")
     reading = read(settings(file, *COLUMNS))
     assert reading.tables["nli"]["premise"].to_pylist() == ["A dog"]
-    assert reading.account()[0] == "pairs.csv: 1 rows read, 1 not read"
+    assert reading.account()[0] == "pairs.csv: 1 row read, 1 not read"
     (drop,) = reading.drops()
     assert (drop.reason, drop.count) == ("more fields than columns", 1)
 
