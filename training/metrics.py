@@ -88,7 +88,7 @@ def metric_name(text: str) -> str:
     return name or "none"
 
 
-def rank_correlations(values: Sequence[float], labels: Sequence[float]) -> dict[str, float]:
+def rank_correlations(values: npt.ArrayLike, labels: npt.ArrayLike) -> dict[str, float]:
     """Return Spearman's rho and Kendall's tau-b, over the pairs that have a value.
 
     Labels are ordered but not evenly spaced, so that both count only ranks; ties are corrected.

@@ -8,7 +8,7 @@ from benchmarks.simulated_votes import VOTES, votes_on
 
 def test_most_votes_are_for_the_published_label():
     people = annotators(9, 3, 0)
-    votes = Counter()
+    votes: Counter[str] = Counter()
     for number in range(200):
         of_item = votes_on(f"item{number}", 3, people)
         assert of_item == votes_on(f"item{number}", 3, people)

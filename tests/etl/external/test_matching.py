@@ -6,7 +6,7 @@ from adnominal.conf import UserError
 from adnominal.etl.external import files, matching
 from adnominal.etl.external.files import Answer
 from adnominal.etl.external.matching import Item, Words, match, words_of
-from adnominal.etl.prompts.replies import STATES
+from adnominal.etl.prompts.replies import PARSED, STATES, UNPARSABLE
 from adnominal.etl.registry import DATASETS
 
 ITEMS = {
@@ -63,7 +63,7 @@ def test_a_label_that_was_given_has_no_text_and_no_state():
 
 
 def test_states_are_those_of_our_own_answers():
-    assert {matching.PARSED, matching.UNPARSABLE, *files._STATES.values()} <= set(STATES)
+    assert {PARSED, UNPARSABLE, *files._STATES.values()} <= set(STATES)
 
 
 def test_what_has_no_row_is_counted_by_reason():
