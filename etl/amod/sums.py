@@ -128,16 +128,19 @@ def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
     Each word is compared only once: a pair is a number made of the positions of its words.
     """
     all_pairs = pa.Table.from_batches(pairs, schema=PAIRS)
-    nouns, noun = sorted_places(all_pairs.column("noun"))
-    adjectives, adjective = sorted_places(all_pairs.column("adjective"))
-    number = noun * len(adjectives) + adjective
-    order = np.argsort(number)
-    number = number[order]
-    first = np.flatnonzero(np.diff(number, prepend=-1))
-    count = all_pairs.column("count").to_numpy()[order]
-    noun, adjective = np.divmod(number[first], max(1, len(adjectives)))
-    summed = np.add.reduceat(count, first) if len(first) else count
-    return _Total(adjectives, adjective, nouns, noun, summed)
+    nouns, noun_of_row = sorted_places(all_pairs.column("noun"))
+    adjectives, adjective_of_row = sorted_places(all_pairs.column("adjective"))
+    number_of_row = noun_of_row * len(adjectives) + adjective_of_row
+
+    # Sorted by their numbers, equal pairs stand together; each sum begins where the number changes.
+    order = np.argsort(number_of_row)
+    numbers = number_of_row[order]
+    counts = all_pairs.column("count").to_numpy()[order]
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    sums = np.add.reduceat(counts, starts) if len(starts) else counts
+
+    noun, adjective = np.divmod(numbers[starts], max(1, len(adjectives)))
+    return _Total(adjectives, adjective, nouns, noun, sums)
 
 
 def sorted_places(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:

@@ -278,17 +278,29 @@ def _rows_of_batches(stream: pa.NativeFile, count: int) -> list[int]:
     Message.fbs (https://arrow.apache.org/docs/format/Columnar.html).
     """
     end = stream.size() - 10  # behind it the size of the footer, and ARROW1
-    footer_size = min(end, struct.unpack("<I", stream.read_at(4, end))[0])
+    (stated_size,) = struct.unpack("<I", stream.read_at(4, end))
+    footer_size = min(end, stated_size)
     footer = stream.read_at(footer_size, end - footer_size)
-    blocks = _offset(footer, _field(footer, _offset(footer, 0), 3))
+    # The fourth field of the footer is the list of the batches: their number, then 24 bytes each.
+    footer_table = _offset(footer, 0)
+    blocks = _offset(footer, _field(footer, footer_table, 3)) + 4
     rows = []
     for number in range(count):
-        place, size = struct.unpack_from("<qI", footer, blocks + 4 + 24 * number)
+        place, size = struct.unpack_from("<qI", footer, blocks + 24 * number)
         message = stream.read_at(min(size, stream.size()), place)
-        message = message[8 if message.startswith(ARROW_STREAM) else 4 :]
-        header = _offset(message, _field(message, _offset(message, 0), 2))
-        rows.append(struct.unpack_from("<q", message, _field(message, header, 0))[0])
+        rows.append(_rows_of_message(message))
     return rows
+
+
+def _rows_of_message(message: bytes) -> int:
+    """The number of rows in the header of a record batch."""
+    length_size = 8 if message.startswith(ARROW_STREAM) else 4
+    content = message[length_size:]
+    message_table = _offset(content, 0)
+    # The third field of a message is its header, whose first field is the number of rows.
+    header = _offset(content, _field(content, message_table, 2))
+    (rows,) = struct.unpack_from("<q", content, _field(content, header, 0))
+    return int(rows)
 
 
 def _offset(buffer: bytes, place: int) -> int:
@@ -299,7 +311,10 @@ def _offset(buffer: bytes, place: int) -> int:
 def _field(buffer: bytes, table: int, number: int) -> int:
     """The place of a field of a table in a flatbuffer."""
     (to_offsets,) = struct.unpack_from("<i", buffer, table)
-    return int(table + struct.unpack_from("<H", buffer, table - to_offsets + 4 + 2 * number)[0])
+    # The offsets of the fields follow two sizes of two bytes each.
+    first_offset = table - to_offsets + 4
+    (offset,) = struct.unpack_from("<H", buffer, first_offset + 2 * number)
+    return int(table + offset)
 
 
 def _in_unit(unit: Unit, number: int, count: int) -> bool:
