@@ -13,7 +13,6 @@ from adnominal.conf import ROOT, setting
 
 FILE = ROOT / "conf" / "training_arguments.json"
 _GENERATED: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-TRANSFORMERS: str = _GENERATED["transformers"]
 LIBRARY_DEFAULTS: dict[str, Any] = {
     field["name"]: field["library_default"]
     for field in _GENERATED["fields"]
