@@ -157,7 +157,11 @@ def _encode(
 
 def _write(tokens: Tokens, path: Path) -> None:
     """Write an entry under a temporary name, so that no process ever reads a part of it."""
-    arrays = {"ids": tokens.ids, "offsets": tokens.offsets, "truncated": np.array(tokens.truncated)}
+    arrays: dict[str, Any] = {
+        "ids": tokens.ids,
+        "offsets": tokens.offsets,
+        "truncated": tokens.truncated,
+    }
     if tokens.types is not None:
         arrays["types"] = tokens.types
     path.parent.mkdir(parents=True, exist_ok=True)
